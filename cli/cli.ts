@@ -1,4 +1,4 @@
-/** What every command works with. */
+/** The context that every command works with: configuration, output, target and calls of core. */
 
 import type { Transport } from '@slipway/kit/net/channel';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -9,7 +9,7 @@ import type { Output } from './output/output.ts';
 import type { Target, TargetKey, TargetOptions } from './target.ts';
 import { chooseTarget } from './target.ts';
 
-/** Parts handed to the command line. */
+/** Dependencies of the command line. */
 export interface CliParts {
   config: CliConfig;
   output: Output;
@@ -21,7 +21,7 @@ export interface CliParts {
   stdin: AsyncIterable<Buffer>;
 }
 
-/** Everything is opened when it is first asked for. */
+/** The context of a command. Connections are opened on first use. */
 export class Cli {
   readonly config: CliConfig;
   readonly output: Output;
@@ -30,7 +30,7 @@ export class Cli {
   readonly random: Random;
   readonly stopping: AbortSignal;
   readonly stdin: AsyncIterable<Buffer>;
-  /** Exit code of a command that did what it was told. */
+  /** Exit code of a command that threw no error. */
   exitCode = 0;
   #options: TargetOptions = {};
   #target: Target | undefined;
@@ -47,36 +47,36 @@ export class Cli {
     this.stdin = stdin;
   }
 
-  /** Takes over the options that every command has. */
+  /** Sets the options that every command has. */
   setOptions({ json = false, ...options }: TargetOptions & { json?: boolean }): void {
     this.output.json = json;
     this.#options = options;
   }
 
-  /** Where the command goes; throws UsageError. */
+  /** Target of the command. Throws UsageError. */
   get target(): Target {
     this.#target ??= chooseTarget(this.config, this.#options);
     return this.#target;
   }
 
-  /** Options of the target as they were given. */
+  /** Options of the target as the user gave them. */
   get targetOptions(): Readonly<TargetOptions> {
     return this.#options;
   }
 
-  /** Calls of core with the user's key; throws UsageError without one. */
+  /** Calls of core with the user's key. Throws UsageError if there is no key. */
   get core(): KeyedCore {
     this.#core ??= this.#connect(this.target.user);
     return this.#core;
   }
 
-  /** Calls of core with the operator's key, for what belongs to the installation; throws UsageError without one. */
+  /** Calls of core with the operator's key, for resources of the installation. Throws UsageError if there is no key. */
   get operator(): KeyedCore {
     this.#operator ??= this.#connect(this.target.operator);
     return this.#operator;
   }
 
-  /** Closes what was opened. */
+  /** Closes open connections. */
   close(): void {
     this.#core?.close();
     this.#operator?.close();

@@ -1,13 +1,13 @@
-/** How commands are declared: each has a description and examples, and its help shows both. */
+/** Declares commands. Each has a description and examples, and its help shows both. */
 import type { Command } from 'commander';
 
-/** A command to declare. */
+/** Declaration of a command. */
 export interface CommandSpec {
-  /** Its word and arguments as commander reads them, for instance `get <endpoint>`. */
+  /** Name and arguments in the syntax of commander, for instance `get <endpoint>`. */
   usage: string;
-  /** What it does, one sentence. */
+  /** Purpose of the command in one sentence. */
   description: string;
-  /** Command lines; `slipway` is put before those that do not name it themselves. */
+  /** Example command lines. `slipway` is prepended to those that do not contain it. */
   examples: readonly string[];
 }
 

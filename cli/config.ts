@@ -1,33 +1,35 @@
-/** What the command line takes from its environment. The only file of the command line that knows variable names. */
+/**
+ * Reads the settings of the command line from its environment. No other file of the command line knows variable names.
+ */
 import { resolve } from 'node:path';
 import { EnvReader } from '@slipway/kit/host/env';
 import { runsAsRoot } from '@slipway/kit/host/host-user';
 import type { TlsFiles } from '@slipway/kit/net/tls';
 
 export interface CliConfig {
-  /** host:port of core, or grpcs://host:port. SLIPWAY_CORE_ADDRESS; the first of a list. */
+  /** Address of core: host:port or grpcs://host:port. SLIPWAY_CORE_ADDRESS; of a list, the first address. */
   coreAddress: string | undefined;
-  /** For an address by TLS. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE, SLIPWAY_CORE_CERT_KEY_FILE. */
+  /** Files for connections with TLS. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE, SLIPWAY_CORE_CERT_KEY_FILE. */
   coreTls: TlsFiles;
   /** SLIPWAY_API_KEY, or the content of the file SLIPWAY_API_KEY_FILE. */
   apiKey: string | undefined;
-  /** Key of commands that are for the operator. SLIPWAY_ROOT_KEY, or the content of the file SLIPWAY_ROOT_KEY_FILE. */
+  /** Key of operator commands. SLIPWAY_ROOT_KEY, or the content of the file SLIPWAY_ROOT_KEY_FILE. */
   rootKey: string | undefined;
-  /** Endpoint of commands that name none. SLIPWAY_ENDPOINT_ID. */
+  /** Endpoint of commands that do not name one. SLIPWAY_ENDPOINT_ID. */
   endpointId: string | undefined;
   /** Key with which `slipway agent` joins. SLIPWAY_AGENT_KEY. */
   agentKey: string | undefined;
   /** File with that key. SLIPWAY_AGENT_KEY_FILE. */
   agentKeyFile: string | undefined;
-  /** Folder of the agent of `slipway agent`. SLIPWAY_AGENT_DATA_DIR. */
+  /** Data folder of `slipway agent`. SLIPWAY_AGENT_DATA_DIR. */
   agentDataDir: string | undefined;
-  /** As whom the workers of `slipway agent` run. SLIPWAY_WORKER_USER. */
+  /** User that the workers of `slipway agent` run as. SLIPWAY_WORKER_USER. */
   workerUser: string | undefined;
-  /** This is root's command. */
+  /** Whether the command runs as root. */
   asRoot: boolean;
-  /** Where the user typed the command. */
+  /** Folder in which the user ran the command. */
   workingDir: string;
-  /** What the processes of `slipway core`, `facade`, `agent` and `edge` inherit. */
+  /** Environment that the processes of `slipway core`, `facade`, `agent` and `edge` inherit. */
   env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -39,7 +41,10 @@ export const LOCAL_ENV_NAMES = {
   exampleBody: 'SLIPWAY_EXAMPLE_INPUT',
 } as const;
 
-/** Reads it; an empty variable is none. Throws ConfigError when a file that a variable names cannot be read. */
+/**
+ * Reads the configuration. An empty variable counts as unset. Throws ConfigError if a file that a variable names cannot
+ * be read.
+ */
 export function readCliConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
   workingDir = process.cwd(),
@@ -69,14 +74,14 @@ export function readCliConfig(
 }
 
 /**
- * Variables of the agent's process for the options of `slipway agent` (gpu-agent/config.ts). Files are named from
- * `workingDir`.
+ * Returns the environment of the agent's process for the options of `slipway agent` (gpu-agent/config.ts). File names
+ * are relative to `workingDir`.
  */
 export function agentEnv(options: AgentOptions, workingDir: string): Record<string, string | undefined> {
   const file = (name: string | undefined): string | undefined =>
     name === undefined ? undefined : resolve(workingDir, name);
   return {
-    // One of the two: whatever was inherited of the other goes.
+    // Only one of the two is set. An inherited value of the other is removed.
     SLIPWAY_AGENT_KEY: options.key,
     SLIPWAY_AGENT_KEY_FILE: options.keyFile,
     ...given({
@@ -100,7 +105,7 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
   };
 }
 
-/** Options of `slipway core`; absent ones leave the variable as it is. */
+/** Options of `slipway core`. An absent option leaves its variable unchanged. */
 export interface CoreOptions {
   databaseUrlFile?: string;
   secretKeyFile?: string;
@@ -112,7 +117,8 @@ export interface CoreOptions {
 }
 
 /**
- * Variables of core's process for the options of `slipway core` (core/config.ts). Files are named from `workingDir`.
+ * Returns the environment of core's process for the options of `slipway core` (core/config.ts). File names are relative
+ * to `workingDir`.
  */
 export function coreEnv(options: CoreOptions, workingDir: string): Record<string, string | undefined> {
   return {
@@ -128,7 +134,7 @@ export function coreEnv(options: CoreOptions, workingDir: string): Record<string
   };
 }
 
-/** Options of `slipway facade`; absent ones leave the variable as it is. */
+/** Options of `slipway facade`. An absent option leaves its variable unchanged. */
 export interface FacadeOptions {
   /** Addresses of core replicas, separated by commas. */
   core?: string | undefined;
@@ -140,8 +146,8 @@ export interface FacadeOptions {
 }
 
 /**
- * Variables of the facade's process for the options of `slipway facade` (facades/config.ts). Files are named from
- * `workingDir`.
+ * Returns the environment of the facade's process for the options of `slipway facade` (facades/config.ts). File names
+ * are relative to `workingDir`.
  */
 export function facadeEnv(options: FacadeOptions, workingDir: string): Record<string, string | undefined> {
   const { core, caFile, host, port, edgeKeyFile, metrics } = options;
@@ -158,13 +164,13 @@ export function facadeEnv(options: FacadeOptions, workingDir: string): Record<st
   };
 }
 
-/** Options of `slipway edge`; absent ones leave the variable as it is. */
+/** Options of `slipway edge`. An absent option leaves its variable unchanged. */
 export interface EdgeOptions {
   listen?: string;
   grpcListen?: string;
   agentListen?: string;
   metrics?: string;
-  /** What it was called before. */
+  /** Former name of `metrics`. */
   metricsListen?: string;
   facades?: string;
   core?: string | undefined;
@@ -181,8 +187,8 @@ export interface EdgeOptions {
 }
 
 /**
- * Variables of the edge's process for the options of `slipway edge` (edge/config.ts). Files are named from
- * `workingDir`.
+ * Returns the environment of the edge's process for the options of `slipway edge` (edge/config.ts). File names are
+ * relative to `workingDir`.
  */
 export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string, string | undefined> {
   const file = (name: string | undefined): string | undefined =>
@@ -207,20 +213,20 @@ export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string
   });
 }
 
-/** A secret that is given as a file takes the place of one in a variable. */
+/** Sets a secret by its file and unsets its variable. */
 function byFile(name: string, file: string | undefined, workingDir: string): Record<string, string | undefined> {
   return file === undefined ? {} : { [name]: undefined, [`${name}_FILE`]: resolve(workingDir, file) };
 }
 
-/** Those that have a value. */
+/** Returns the variables that have a value. */
 function given(variables: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(variables).filter((entry) => entry[1] !== undefined));
 }
 
-/** Options of `slipway agent`; absent ones leave the variable as it is. */
+/** Options of `slipway agent`. An absent option leaves its variable unchanged. */
 export interface AgentOptions {
   join: string;
-  /** It or the file. */
+  /** Either the key or its file is set. */
   key: string | undefined;
   keyFile: string | undefined;
   caFile?: string;

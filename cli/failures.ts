@@ -1,24 +1,24 @@
-/** How a command can fail, and the exit code of each way. */
+/** Errors of commands, and the exit code of each. */
 import { constants } from 'node:os';
 
-/** Exit codes. They are part of the command line's contract: scripts decide by them. */
+/** Exit codes. They are part of the command line's contract, because scripts depend on them. */
 export const EXIT = {
-  /** Done. A job that was waited for is COMPLETED. */
+  /** Success. A job that the command waited for is COMPLETED. */
   ok: 0,
-  /** The service refused; it said why. */
+  /** The service rejected the request and gave the reason. */
   refused: 1,
-  /** The command is wrong as it stands. */
+  /** The command line is invalid. */
   usage: 2,
-  /** Nothing is known to have happened: core did not answer. */
+  /** Core did not answer, so the result is unknown. */
   unreachable: 3,
-  /** A job that was waited for ended, but is not COMPLETED. */
+  /** The job that the command waited for ended in a state other than COMPLETED. */
   jobFailed: 4,
 } as const;
 
-/** A command that is wrong as it stands. The text says what is right. */
+/** The command line is invalid. The text says what is valid. */
 export class UsageError extends Error {}
 
-/** Something is not as the command needs it, by what the service answered. */
+/** The service rejected the request, or its response does not allow the command to go on. */
 export class RefusedError extends Error {}
 
 /** Core did not answer. The text says what to do. */
@@ -33,13 +33,13 @@ export class InterruptedError extends Error {
     this.signal = signal;
   }
 
-  /** As shells have it: 130 for Ctrl-C. */
+  /** Exit code by the convention of shells: 130 for Ctrl-C. */
   get exitCode(): number {
     return 128 + (constants.signals[this.signal] ?? 0);
   }
 }
 
-/** What ended a command, by the signal that all its waits listen to. */
+/** Returns the interruption that aborted the signal of all waits. */
 export function interruptionOf({ reason }: AbortSignal): InterruptedError {
   return reason instanceof InterruptedError ? reason : new InterruptedError('SIGTERM');
 }

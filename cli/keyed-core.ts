@@ -1,7 +1,4 @@
-/**
- * Core as a command reaches it: in the name of one key, given up when the command shall end, every failure said so that
- * people can act on it.
- */
+/** Calls core with one key. Calls are cancelled when the command is to end, and every error tells people what to do. */
 
 import type { Client, ServiceError } from '@grpc/grpc-js';
 import { status as Code } from '@grpc/grpc-js';
@@ -15,7 +12,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { interruptionOf, RefusedError, UnreachableError } from './failures.ts';
 
-/** Time for a call that does not wait, in milliseconds. */
+/** Timeout of a call that does not wait, in milliseconds. */
 const CALL_MS_MAX = 15_000;
 
 /**
@@ -23,7 +20,7 @@ const CALL_MS_MAX = 15_000;
  * InterruptedError.
  */
 export interface KeyedCalls<Service extends Client> {
-  /** `waitMs`: how long the call may wait on the far side, in milliseconds; default 0. `signal` gives it up as well. */
+  /** `waitMs`: longest wait on the server, in milliseconds; default 0. `signal` also cancels the call. */
   call<Request, Response>(
     method: (client: Service) => UnaryMethod<Request, Response>,
     request: Request,
@@ -31,18 +28,18 @@ export interface KeyedCalls<Service extends Client> {
   ): Promise<Response>;
 }
 
-/** What the calls need. */
+/** Dependencies of the calls. */
 export interface KeyedCoreOptions {
   /** host:port or grpcs://host:port. */
   address: string;
   tls: TlsFiles;
   apiKey: string;
-  /** Where the key was found, for people. */
+  /** Source of the key, for people. */
   keySource: string;
   transport: Transport;
   clock: Clock;
   random: Random;
-  /** Aborts, with a signal's name as its reason, when the command shall end. */
+  /** Aborts, with the signal's name as its reason, when the command is to end. */
   stopping: AbortSignal;
 }
 
@@ -66,7 +63,7 @@ export class KeyedCore {
     this.#core = new CoreServices({ addresses: [options.address], ...options, tls: new TlsSource(options.tls) });
   }
 
-  /** Closes the channels; calls in flight end. */
+  /** Closes the channels. Calls in flight end. */
   close(): void {
     this.#core.close();
   }
@@ -78,7 +75,7 @@ export class KeyedCore {
         const signal = given ? AbortSignal.any([given, stopping]) : stopping;
         if (signal.aborted) throw interruptionOf(signal);
         try {
-          // A person waits: one try, and no waiting for a core that is away.
+          // A person waits: one try, and no wait for an unavailable core.
           return await serviceOf(this.#core).call(method, request, {
             apiKey,
             repeatable: false,
@@ -103,7 +100,8 @@ export class KeyedCore {
         cause: failed.cause,
       });
     }
-    // What core itself says travels as the status's own text; a broken connection has none of core's.
+    // If core itself sent the error, the message equals the details of the status. Errors of a broken connection
+    // differ.
     if (failed.reason !== 'UNAVAILABLE' || failed.message === details) return failed;
     const how =
       code === Code.DEADLINE_EXCEEDED

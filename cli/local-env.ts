@@ -1,20 +1,20 @@
 /**
- * Reads `.slipway/local.env`, the facts that a running `npm start` leaves for others on this machine, and the
- * operator's key, which stays in secrets.json beside it: local.env is read into shells, whose programs must not get
- * that key.
+ * Reads `.slipway/local.env`, which a running `npm start` writes for other programs on this machine, and the operator's
+ * key from secrets.json beside it. The key is not in local.env, because shells read that file and their programs must
+ * not get it.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'shell-quote';
 import { LOCAL_ENV_NAMES } from './config.ts';
 
-/** What the file says. */
+/** Content of the file. */
 export interface LocalFacts {
-  /** Where they were read. */
+  /** Path of the file. */
   file: string;
   coreAddress: string | undefined;
   apiKey: string | undefined;
-  /** The operator's; undefined when this user may not read it. */
+  /** The operator's key. `undefined` if this user may not read it. */
   rootKey: string | undefined;
   endpointId: string | undefined;
   /** Body of a job that works: `{"input":…}`. */
@@ -23,12 +23,12 @@ export interface LocalFacts {
 
 const ROOT = join(import.meta.dirname, '../facades');
 
-/** Files that are looked for when none is named: of the current folder, then of the checkout. */
+/** Returns the files to try if none is named: that of the current folder, then that of the checkout. */
 export function usualFiles(workingDir: string): string[] {
   return [join(workingDir, '.slipway', 'local.env'), join(ROOT, '.slipway', 'local.env')];
 }
 
-/** Reads a file; undefined when it cannot be read, which is so while nothing runs. */
+/** Reads a file. Returns `undefined` if it cannot be read, as is the case while nothing runs. */
 export function readLocalEnv(file: string): LocalFacts | undefined {
   let text: string;
   try {
@@ -58,7 +58,7 @@ function readRootKey(secretsFile: string): string | undefined {
   }
 }
 
-/** `NAME='value'`, quoted as for a shell; other lines say nothing. */
+/** Parses `NAME='value'`, quoted as for a shell. Other lines are ignored. */
 function readLine(line: string): [name: string, value: string][] {
   const [word] = parse(line);
   if (typeof word !== 'string') return [];

@@ -1,4 +1,4 @@
-/** Runs one command line and answers its exit code. */
+/** Runs one command line and returns its exit code. */
 
 import { ConfigError } from '@slipway/kit/host/env';
 import { systemTransport } from '@slipway/kit/net/channel';
@@ -15,18 +15,18 @@ import { buildProgram } from './program.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** What a command reads and writes. */
+/** Dependencies of a command. */
 export interface MainDependencies {
-  /** Its configuration; throws ConfigError. */
+  /** Reads the configuration. Throws ConfigError. */
   config(): CliConfig;
   stdout: Sink;
   stderr: Sink;
   stdin: AsyncIterable<Buffer>;
-  /** Aborts with an InterruptedError when the command shall end. */
+  /** Aborts with an InterruptedError when the command is to end. */
   stopping: AbortSignal;
 }
 
-/** Runs a command line as this process's. `args` are those after the program's name. */
+/** Runs a command line with the streams of this process. `args` are those after the program's name. */
 export async function main(args: readonly string[]): Promise<number> {
   const stopping = new AbortController();
   for (const signal of SIGNALS) process.on(signal, () => stopping.abort(new InterruptedError(signal)));
@@ -35,7 +35,7 @@ export async function main(args: readonly string[]): Promise<number> {
   return await runCommand(args, { config: readCliConfig, stdout, stderr, stdin, stopping: stopping.signal });
 }
 
-/** Runs a command line, wherever it reads and writes. */
+/** Runs a command line with the given streams. */
 export async function runCommand(
   args: readonly string[],
   { config: read, stdout, stderr, stdin, stopping }: MainDependencies,
@@ -64,7 +64,7 @@ export async function runCommand(
   }
 }
 
-/** Undefined: it has a fault, which was said. */
+/** Returns the configuration. `undefined` if it is invalid; the error is already written. */
 function readConfig(read: () => CliConfig, output: Output): CliConfig | undefined {
   try {
     return read();
@@ -75,7 +75,7 @@ function readConfig(read: () => CliConfig, output: Output): CliConfig | undefine
   }
 }
 
-/** Somebody who reads only the head of the output has seen enough; that is no fault. A full disk is one. */
+/** Exits when an output fails. EPIPE is no error: a reader such as `head` may stop early. A full disk is one. */
 function watchOutputs(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -86,7 +86,7 @@ function watchOutputs(): void {
   }
 }
 
-/** Says why a command failed and answers its exit code. */
+/** Writes the reason for a failure and returns the exit code. */
 function report(error: unknown, output: Output): number {
   if (error instanceof CommanderError) return reportUsage(error, output);
   if (error instanceof InterruptedError) return error.exitCode;
@@ -98,10 +98,10 @@ function report(error: unknown, output: Output): number {
   return error instanceof UnreachableError ? EXIT.unreachable : EXIT.refused;
 }
 
-/** Help and the version were asked for and are shown; all else is a mistake of the user's. */
+/** Returns the exit code of commander's errors. Help and version were requested; everything else is a usage error. */
 function reportUsage(error: CommanderError, output: Output): number {
   if (error.exitCode === 0) return EXIT.ok;
-  // A group without a command has shown its help.
+  // A group without a command has already shown its help.
   if (error.code !== 'commander.help')
     output.error(`${error.message.replace(/^error: /, '')}\nThe option --help shows what is right.`);
   return EXIT.usage;

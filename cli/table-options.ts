@@ -1,4 +1,4 @@
-/** Options of a described resource, and what they say as fields of the contract. */
+/** Options of a described resource, and their values as fields of the contract. */
 
 import type { Kind, Table } from '@slipway/facades/resources/field';
 import type { Command } from 'commander';
@@ -8,10 +8,10 @@ import { collect, collectVariables, oneOf, span, wholeNumber } from './option-va
 import type { Field } from './output/table.ts';
 import { commandLine, variables } from './output/words.ts';
 
-/** Values of options, by the names that commander gives them. */
+/** Values of options, by commander's names. */
 export type OptionValues = Readonly<Record<string, unknown>>;
 
-/** Adds the options of settings. `fixed`: those that only a new one takes; else the others. */
+/** Adds the options of the settings. `fixed`: adds those that can only be set at creation, instead of the others. */
 export function tableOptions(command: Command, table: Table, { fixed = false } = {}): Command {
   for (const { kind, cli, fixed: isFixed = false } of Object.values(table)) {
     if (!cli || isFixed !== fixed) continue;
@@ -24,8 +24,8 @@ export function tableOptions(command: Command, table: Table, { fixed = false } =
 }
 
 /**
- * The settings that options name. `own`: what the command gives otherwise, by the contract's names; undefined: not
- * given.
+ * Returns the settings that the options name. `own`: further values from the command, by the contract's names;
+ * `undefined` if not given.
  */
 export function optionChanges<Message extends object>(
   table: Table,
@@ -41,7 +41,7 @@ export function optionChanges<Message extends object>(
   return changesOf<Message>({ ...(Object.fromEntries(given) as Partial<Message>), ...own });
 }
 
-/** Rows for people, of the settings that have one of their own. */
+/** Returns rows for people, for settings that have a row of their own. */
 export function tableRows(table: Table, message: object): Field[] {
   const shown = Object.entries(table).filter(([, { cli }]) => cli?.row !== undefined);
   return shown.map(([field, { kind, cli }]) => [cli!.row!, rowText(kind, (message as OptionValues)[field])]);
@@ -54,7 +54,7 @@ function rowText(kind: Kind, value: unknown): string | undefined {
   return kind.is === 'flag' ? (value === true ? 'yes' : '') : String(value);
 }
 
-/** Undefined: an option without a value. */
+/** Returns the parser of an option's value. `undefined` if the option takes no value. */
 function readerOf(kind: Kind): ((text: string, before: unknown) => unknown) | undefined {
   switch (kind.is) {
     case 'text':
@@ -77,7 +77,7 @@ function readerOf(kind: Kind): ((text: string, before: unknown) => unknown) | un
   }
 }
 
-/** `--gpu-count <number>` is gpuCount. */
+/** Converts `--gpu-count <number>` to gpuCount. */
 function valueName(option: string): string {
   return option
     .slice('--'.length)

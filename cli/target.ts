@@ -1,6 +1,6 @@
 /**
- * Where a command goes and on whose behalf: options first, then the environment, then what `npm start` left on this
- * machine.
+ * Chooses core's address and the keys of a command: options first, then the environment, then the local.env of `npm
+ * start` on this machine.
  */
 import { relative, resolve } from 'node:path';
 import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
@@ -15,44 +15,44 @@ import { readLocalEnv, usualFiles } from './local-env.ts';
 export interface TargetOptions {
   core?: string;
   key?: string;
-  /** Authority of core's certificate. */
+  /** CA of core's certificate. */
   caFile?: string;
-  /** Another local.env. */
+  /** Path of another local.env. */
   localEnv?: string;
 }
 
 export interface Target {
-  /** Of core: host:port or grpcs://host:port. */
+  /** Address of core: host:port or grpcs://host:port. */
   address: string;
-  /** For an address by TLS. */
+  /** Files for a connection with TLS. */
   tls: TlsFiles;
   /** The user's key. */
   user: TargetKey;
-  /** The key of commands that are for the operator. */
+  /** The operator's key. */
   operator: TargetKey;
-  /** Endpoint of commands that name none. */
+  /** Endpoint of commands that do not name one. */
   endpointId: string | undefined;
   /** Body of a job that works on that endpoint. */
   exampleBody: string | undefined;
 }
 
-/** A key that was looked for. */
+/** Result of the search for a key. */
 export interface TargetKey {
-  /** Undefined: none was found. */
+  /** `undefined` if there is no key. */
   key: string | undefined;
-  /** Where it was found, for people. */
+  /** Source of the key, for people. */
   source: string;
-  /** Says what to do when there is none. */
+  /** Tells people what to do if there is no key. */
   hint: string;
 }
 
-/** Where core listens unless it is told otherwise. */
+/** Default address of core. */
 const ADDRESS_DEFAULT = '127.0.0.1:50051';
 const OPERATOR_HINT =
   'This command is for the operator of the installation and needs his root key. Set SLIPWAY_ROOT_KEY to that of core; ' +
   'beside "npm start" it is read from secrets.json by itself.';
 
-/** Chooses; throws UsageError. The key of local.env goes to the core of local.env and to no other. */
+/** Chooses the target. Throws UsageError. The key of local.env is sent only to the core of local.env. */
 export function chooseTarget(config: CliConfig, options: TargetOptions): Target {
   const facts = findFacts(config.workingDir, options.localEnv);
   const address = checkAddress(options.core ?? config.coreAddress ?? facts?.coreAddress ?? ADDRESS_DEFAULT);
@@ -102,8 +102,8 @@ function findFacts(workingDir: string, named: string | undefined): LocalFacts | 
 }
 
 /**
- * `npm start` writes no other address; a file that lies in some folder must not lead a key of the environment
- * elsewhere.
+ * Returns whether the facts are of this machine. `npm start` writes only loopback addresses. A file in some folder must
+ * not send a key of the environment to another host.
  */
 function isOfThisMachine({ coreAddress }: LocalFacts): boolean {
   return coreAddress === undefined || coreAddress.startsWith('127.0.0.1:');
@@ -123,7 +123,7 @@ function tlsFiles({ coreTls, workingDir }: CliConfig, caFile: string | undefined
   return files;
 }
 
-/** A key travels in a header; what cannot is refused here, without a word of it. */
+/** Checks that a key can be sent in a header. The error must not contain the key. */
 function checkKey(key: string | undefined): string | undefined {
   if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
   throw new UsageError('The API key is empty or holds a character that no key has; copy it again.');

@@ -1,4 +1,4 @@
-/** The one place where the facade reads its environment. All faults are reported together. */
+/** Reads the facade's environment. No other file reads it. All faults are reported together. */
 import { EnvReader } from '@slipway/kit/host/env';
 import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
 import { metricsListenFault } from '@slipway/kit/net/metrics-server';
@@ -8,98 +8,97 @@ import { tlsFaults } from '@slipway/kit/net/tls';
 import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
 import { LB_HOLD_MS_DEFAULT, LB_PROCESSING_MS_DEFAULT, LB_SOCKET_IDLE_MS_DEFAULT } from '@slipway/proto/wire/limits';
 
-/** Which shape GET /stream answers with when the request does not say: see queue/stream-shape.ts. */
+/** Response shape of GET /stream if the request does not choose one (queue/stream-shape.ts). */
 export type StreamShapeSetting = 'auto' | 'seed' | 'sdk';
 
-/** Everything that an operator can choose. Every variable is listed in facades/README.md. */
+/** Settings of a facade. Every variable is listed in facades/README.md. */
 export interface FacadeConfig {
-  /** Core replicas, host:port each, or grpcs://host:port for TLS. At least one. */
+  /** Addresses of core replicas: host:port, or grpcs://host:port for TLS. At least one. */
   coreAddresses: string[];
-  /** For those by TLS; files that change are read anew. */
+  /** Files for TLS addresses. Files that change are read again. */
   coreTls: TlsFiles;
-  /** Where HTTP listens. */
+  /** Host that HTTP listens on. */
   httpHost: string;
-  /** 0: any free port. */
+  /** Port that HTTP listens on. 0: any free port. */
   httpPort: number;
-  /** Which shape /stream answers with (docs/reference/api.md#stream). */
+  /** Response shape of /stream (docs/reference/api.md#stream). */
   streamShape: StreamShapeSetting;
   /**
-   * Requests per 10 s that every running worker adds to the dynamic limit of docs/reference/api.md#rate-limits. Default
-   * 100.
+   * Requests per 10 s that every running worker adds to the dynamic limit of docs/reference/api.md#rate-limits.
+   * Default: 100.
    */
   requestsPerWorker: number;
-  /** Requests at a time that every running worker adds. Default 20. */
+  /** Concurrent requests that every running worker adds. Default: 20. */
   concurrencyPerWorker: number;
-  /** False switches all rate limits off, for instance behind an edge that has its own. */
+  /** Whether rate limits apply. False for instance behind an edge that has its own. */
   rateLimits: boolean;
-  /** Longest pause between two pieces of a request body, in milliseconds. */
+  /** Longest pause between two chunks of a request body, in milliseconds. */
   bodyIdleMs: number;
   /** Longest time for a whole request body, in milliseconds. */
   bodyTotalMs: number;
-  /** Room for request bodies in memory, in MiB; one account gets a quarter of it, which must hold the largest body. */
+  /**
+   * Budget for request bodies in memory, in MiB. One account gets a quarter of it, which must hold the largest body.
+   */
   bodiesMib: number;
   /**
-   * Room for answers that clients have not read yet, in MiB; one account gets a quarter of it, which must hold the
+   * Budget for responses that clients have not read yet, in MiB. One account gets a quarter of it, which must hold the
    * largest output.
    */
   answersMib: number;
   /**
-   * Longest time in which a client takes nothing of a large answer, in milliseconds; for the whole answer it has this
-   * time and a second for each 32 kB. Then its connection is closed.
+   * Longest time in which a client reads nothing of a large response, in milliseconds. The whole response may take this
+   * time and a second for each 32 kB. After that the connection is closed.
    */
   answerIdleMs: number;
-  /** Cancel the job when the client of an /openai request goes away (docs/reference/api.md#openai). */
+  /** Whether the job is cancelled when the client of an /openai request disconnects (docs/reference/api.md#openai). */
   openaiCancelOnDisconnect: boolean;
   /**
-   * DELETE /v1/endpoints/{id} first sets workersMin and workersMax to 0, for tools that send the DELETE alone. Default
-   * false: it is refused with WORKERS_NOT_ZERO, as core does on every surface, so that nobody deletes an endpoint that
-   * serves.
+   * Whether DELETE /v1/endpoints/{id} first sets workersMin and workersMax to 0, for tools that send only the DELETE.
+   * Default: false. The request is then rejected with WORKERS_NOT_ZERO, as on every surface, so that nobody deletes an
+   * endpoint that serves requests.
    */
   restDeleteAutoZero: boolean;
   /**
-   * Load what GraphQL needs at the start, which takes half a second of processor time. False: when the first request
-   * asks, which waits for it.
+   * Whether GraphQL is loaded at the start, which takes half a second of CPU time. If false, the first request loads it
+   * and waits.
    */
   graphqlAtStart: boolean;
   /**
-   * A secret, the same as core's and the edges': with it edges may ask this facade whom they may let through to
-   * workers. Empty: none may.
+   * Secret shared with core and the edges. Edges that have it may ask this facade to authorize requests to workers.
+   * Empty: no edge may.
    */
   edgeKey: string;
   /**
-   * Addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto count. Edges with the key need not be
-   * among them. Default: loopback.
+   * Addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto are trusted. Edges with the key need not
+   * be listed. Default: loopback.
    */
   trustedProxies: string[];
-  /** Origins whose pages may use the queue API in a browser, `https://app.example.com`, or `*`. Default: none. */
+  /** Origins whose pages may use the queue API in a browser: `https://app.example.com`, or `*`. Default: none. */
   corsOrigins: string[];
-  /**
-   * Host names behind an endpoint's id that make the host form of load-balancing endpoints,
-   * `{endpoint_id}.lb.example.com`. Default: localhost.
-   */
+  /** Domains of the host form of load-balancing endpoints, `{endpoint_id}.lb.example.com`. Default: localhost. */
   lbDomains: string[];
   /**
-   * Host names behind a pod's id and port by which everybody reaches its http ports, `{pod_id}-8888.pods.example.com`.
-   * Default: none, keys are needed.
+   * Domains under which everybody reaches the http ports of pods, `{pod_id}-8888.pods.example.com`. Default: none;
+   * requests then need keys.
    */
   podDomains: string[];
   /** Longest wait of a request for a worker of a load-balancing endpoint, in milliseconds. */
   lbHoldMs: number;
-  /** Longest time for such a request at its worker, in milliseconds. */
+  /** Longest time of such a request at its worker, in milliseconds. */
   lbProcessingMs: number;
   /** Longest silence of a WebSocket, in milliseconds. */
   lbSocketIdleMs: number;
   /** trace, debug, info, warn, error or silent. */
   logLevel: string;
-  /** host:port at which Prometheus reads metrics; port 0 = any free one; empty = nowhere. */
+  /** host:port on which Prometheus reads metrics. Port 0: any free port. Empty: metrics are off. */
   metricsListen: string;
-  /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty = nothing is traced. */
+  /** Base URL of an OpenTelemetry collector that accepts OTLP over HTTP. Empty: tracing is off. */
   otlpEndpoint: string;
-  /** Of 100 requests without a traceparent of their own so many are traced. */
+  /** Percentage of the requests without a traceparent header that are traced. */
   tracePercent: number;
 }
 
-/** Reads the settings; throws ConfigError that lists all faults. */
+/** Reads the settings. Throws ConfigError that lists all faults. */
 export function readFacadeConfig(env: Readonly<Record<string, string | undefined>> = process.env): FacadeConfig {
   const reader = new EnvReader(env);
   const config: FacadeConfig = {

@@ -1,4 +1,4 @@
-/** `slipway agent`: makes this machine one of Slipway's, as long as the command runs. */
+/** `slipway agent`: joins this machine to Slipway for as long as the command runs. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
@@ -32,8 +32,8 @@ interface AgentCommandOptions {
 const CPU_SLOTS_MAX = 10_000;
 const IMAGE_DISK_GB_MAX = 1_000_000;
 /**
- * Not the folder of the agent of `npm start`, which may run beside this one: two agents in one folder would be one
- * machine twice.
+ * Default data folder. It must differ from the agent folder of `npm start`, which may run on the same machine: two
+ * agents in one folder would be one machine twice.
  */
 const DATA_DIR_DEFAULT = '.slipway/joined-agent';
 
@@ -102,7 +102,7 @@ export function addAgent(program: Command, cli: Cli): void {
     .action((options: AgentCommandOptions) => (options.clean ? cleanHost(cli, options) : runAgent(cli, options)));
 }
 
-/** What is needed of the options: where it ran, and on which engine. */
+/** Cleans the host. Uses only the data folder and the container engine of the options. */
 async function cleanHost(cli: Cli, { dataDir, containers }: AgentCommandOptions): Promise<void> {
   const { config } = cli;
   const env = {
@@ -118,7 +118,7 @@ function dataDirOf({ workingDir, agentDataDir }: CliConfig, given: string | unde
 
 async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   const { config, output, target, targetOptions } = cli;
-  // Never the key of local.env: it belongs to a user, and core would refuse it again and again.
+  // Never the key of local.env: it is a user's key, and core would reject it again and again.
   const key = chooseKey(config, targetOptions.key, options.keyFile);
   if (targetOptions.key !== undefined)
     output.note('Everybody on this machine can read a key in --key (ps shows it): --key-file is better.');
@@ -140,7 +140,7 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   let refused: string | undefined;
   const onLine = (line: string): boolean => {
     joined ||= line.includes('"session opened"');
-    // A key that is refused at the first try will be refused for ever; later it may have been revoked while jobs run.
+    // A key that is rejected at the first try will always be rejected. Later it may have been revoked while jobs run.
     if (!joined && line.includes('UNAUTHENTICATED')) refused ??= reasonOf(line);
     return refused !== undefined;
   };
@@ -151,7 +151,10 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
     );
 }
 
-/** --key-file, --key, SLIPWAY_AGENT_KEY, SLIPWAY_AGENT_KEY_FILE, in this order; UsageError: none. */
+/**
+ * Chooses --key-file, --key, SLIPWAY_AGENT_KEY or SLIPWAY_AGENT_KEY_FILE, in this order. Throws UsageError if none is
+ * set.
+ */
 function chooseKey(
   config: CliConfig,
   given: string | undefined,
@@ -168,7 +171,7 @@ function chooseKey(
   return { key, keyFile: keyFile && resolve(config.workingDir, keyFile) };
 }
 
-/** What core said, from a line of the agent's log. */
+/** Returns core's message from a line of the agent's log. */
 function reasonOf(line: string): string {
   const { reason } = JSON.parse(line) as { reason?: unknown };
   return typeof reason === 'string' ? reason.replace(/^(16 )?UNAUTHENTICATED: /, '') : '';

@@ -1,4 +1,4 @@
-/** `slipway errors`: what jobs of an endpoint failed of, and running those of a group again. */
+/** `slipway errors`: shows why jobs of an endpoint failed, and retries the jobs of one group. */
 
 import { jobErrorsRecord } from '@slipway/facades/resources/endpoints/present-job-errors';
 import type { ErrorGroup } from '@slipway/proto/gen/slipway/v1/job_service';
@@ -16,9 +16,9 @@ interface ErrorsOptions {
   retry?: string;
 }
 
-/** How far back core looks unless it is told. */
+/** Core's default time span, in milliseconds. */
 const SPAN_MS_DEFAULT = 24 * 60 * 60 * 1_000;
-/** Of the text of a group in the table, in characters. */
+/** Most characters of a group's text in the table. */
 const TEXT_SHOWN = 100;
 
 /** Adds the command. */
@@ -60,7 +60,7 @@ async function showErrors(cli: Cli, named: string | undefined, spanMs: number): 
   });
 }
 
-/** As `retry --error-group` does it, of those that ended as far back as was asked for. */
+/** Retries a group as `retry --error-group` does, limited to jobs that ended within the given time span. */
 async function retryGroup(
   cli: Cli,
   named: string | undefined,

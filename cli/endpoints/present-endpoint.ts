@@ -1,4 +1,4 @@
-/** An endpoint for programs, with the names of GET /v1/endpoints/{endpointId}, and for people. */
+/** Presents an endpoint to programs, with the names of GET /v1/endpoints/{endpointId}, and to people. */
 
 import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
 import { presentEndpoint as presentRecord } from '@slipway/facades/resources/endpoints/present-endpoint';
@@ -8,14 +8,14 @@ import type { Column, Field } from '../output/table.ts';
 import { ago, count, moment, nameOf, roughly } from '../output/words.ts';
 import { tableRows } from '../table-options.ts';
 
-/** The record for programs: the REST API's, and settings that it does not show. */
+/** Returns the record for programs: the record of the REST API and the settings that it does not show. */
 export function presentEndpoint(endpoint: Endpoint) {
   const { userId: _userId, ...record } = presentRecord(endpoint, '');
   const { retryLimit, retryHandlerErrors } = endpoint;
   return { ...record, retryLimit, retryHandlerErrors };
 }
 
-/** Columns of the list. */
+/** Returns the columns of the list. */
 export function endpointColumns(nowMs: number): Column<Endpoint>[] {
   return [
     { title: 'ID', text: ({ id }) => id },
@@ -29,7 +29,7 @@ export function endpointColumns(nowMs: number): Column<Endpoint>[] {
   ];
 }
 
-/** Fields of one endpoint. */
+/** Returns the fields of one endpoint. */
 export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
   const { workersMin, workersMax, idleTimeoutSeconds, scalerType, scalerValue } = endpoint;
   return [
@@ -57,7 +57,7 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
   ];
 }
 
-/** What it is given to do. */
+/** Returns the fields about requests or jobs. */
 function workFields({
   type,
   workerConcurrency,

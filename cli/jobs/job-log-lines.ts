@@ -1,4 +1,4 @@
-/** Where the lines of a job's log come from, and how each is written. */
+/** Collects the lines of a job's log from their sources, and writes them. */
 import { delay } from '@slipway/kit/time/clock';
 import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
@@ -13,27 +13,27 @@ type Source = 'status' | 'progress' | 'stream' | 'worker';
 
 const SOURCE_WIDTH = 8;
 /**
- * Lines that are read at a time, and how often and how many times those are looked for that come after the end of a
- * job, in milliseconds.
+ * Lines in one page; then the interval, in milliseconds, and the most reads for lines that arrive after the end of a
+ * job.
  */
 const PAGE_LINES = 1_000;
 const LAST_LOOK_MS = 200;
 const LAST_LOOKS_MAX = 5;
 
-/** Writes a piece of streamed output. */
+/** Writes a chunk of streamed output. */
 export function writeChunk(cli: Cli, chunk: Chunk): void {
   if (cli.output.json) cli.output.line(`{"source":"stream",${chunkDocument(chunk).slice(1)}`);
   else write(cli, 'stream', chunk.output.toString('utf8'));
 }
 
-/** Writes a text, a line of output for each of its lines. */
+/** Writes a text, one line of output for each of its lines. */
 export function write({ output }: Cli, source: Source, text: string): void {
   if (output.json) return output.line(JSON.stringify({ source, text }));
   const label = output.look(source === 'worker' ? 'dim' : 'bold', source.padEnd(SOURCE_WIDTH));
   for (const line of printableLog(text).split('\n')) output.line(`${label} ${line}`);
 }
 
-/** A job's states and progress, each when it is new. */
+/** Writes a job's state and progress whenever they change. */
 export class JobLines {
   readonly #cli: Cli;
   #status = '';
@@ -55,7 +55,7 @@ export class JobLines {
   }
 }
 
-/** What workers wrote while they ran the job, its lines alone; a lost job goes on on another worker. */
+/** Reads the lines that workers wrote while they ran the job. A lost job continues on another worker. */
 export class WorkerLines {
   readonly #cli: Cli;
   readonly #place: JobCursor;
@@ -64,7 +64,7 @@ export class WorkerLines {
   #told = '';
   #over = false;
 
-  /** `tail`: how many lines to begin with. */
+  /** `tail`: number of lines to begin with. */
   constructor(cli: Cli, place: JobCursor, tail: number) {
     this.#cli = cli;
     this.#place = place;
@@ -72,8 +72,8 @@ export class WorkerLines {
   }
 
   /**
-   * The lines that were written since the last look. A log that cannot be read is said once and takes nothing from the
-   * job's own lines.
+   * Returns the lines since the last read. A log that cannot be read is reported once and does not affect the job's own
+   * lines.
    */
   async next(): Promise<string[]> {
     const isFirst = this.#from === undefined;
@@ -95,13 +95,13 @@ export class WorkerLines {
         if (!page.more) break;
       }
     } catch (error) {
-      // Core is away for a moment, or the command ends: whoever waits for the job says so.
+      // Core is away for a moment, or the command ends. The caller that waits for the job reports it.
       if (error instanceof CoreError) this.#tell(`The lines of its worker cannot be read: ${error.message}`);
     }
     return lines;
   }
 
-  /** The same once the job has ended: what its worker wrote last comes a moment later. */
+  /** Returns the remaining lines after the end of the job. The last ones arrive with a short delay. */
   async last(): Promise<string[]> {
     const lines = await this.next();
     for (let looks = 0; looks < LAST_LOOKS_MAX && !this.#over; looks += 1) {

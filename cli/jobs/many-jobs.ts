@@ -1,4 +1,4 @@
-/** `slipway cancel` and `slipway retry`: all jobs of an endpoint that a filter finds, after one question. */
+/** `slipway cancel` and `slipway retry`: change all jobs of an endpoint that match a filter, after one confirmation. */
 
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
@@ -22,7 +22,7 @@ interface ManyOptions {
   yes?: boolean;
 }
 
-/** What differs between the two. */
+/** Differences between the two commands. */
 interface Change extends JobChange {
   verb: 'cancel' | 'retry';
   states: Readonly<Record<string, JobState>>;
@@ -39,7 +39,7 @@ const RETRY: Change = {
   states: { failed: JobState.FAILED, 'timed-out': JobState.TIMED_OUT },
   ...RETRIED,
 };
-/** As far back as jobs of a group are counted: no job is kept longer. */
+/** Time span in which jobs of a group are counted, in milliseconds. No job is stored longer. */
 const KEPT_MS_MAX = 7 * 24 * 60 * 60 * 1_000;
 const YES = /^y(es)?$/i;
 
@@ -101,7 +101,7 @@ async function changeMany(cli: Cli, change: Change, named: string | undefined, o
   );
 }
 
-/** How many match now, for people. */
+/** Returns the number of jobs that match now, as text for people. */
 async function countOf(
   cli: Cli,
   { states }: Change,
@@ -126,7 +126,7 @@ async function countOf(
   return `${pages.some(({ totalCapped }) => totalCapped) ? 'at least ' : ''}${count(total, 'job')}`;
 }
 
-/** Groups are counted whatever else is asked for. */
+/** Returns the size of an error group as text. It is counted without the other filters. */
 async function countOfGroup(
   cli: Cli,
   { endpointId, states, submittedFrom, submittedUntil, errorGroup }: Omit<RetryJobsRequest, 'cursor'>,

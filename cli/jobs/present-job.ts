@@ -1,4 +1,4 @@
-/** A job for programs, with the names of the queue API, and for people. */
+/** Presents a job to programs, with the names of the queue API, and to people. */
 
 import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
@@ -7,7 +7,7 @@ import type { Output } from '../output/output.ts';
 import type { Column, Field } from '../output/table.ts';
 import { ago, measured, moment, nameOf } from '../output/words.ts';
 
-/** The record without output, as one item of a list. */
+/** Returns the record without output, as one item of a list. */
 export function jobRecord(job: Job) {
   return {
     id: job.id,
@@ -21,8 +21,8 @@ export function jobRecord(job: Job) {
 }
 
 /**
- * The whole record as JSON text. What the handler sent stands in it byte for byte: numbers beyond a double's keep their
- * digits.
+ * Returns the whole record as JSON text. The handler's output is included byte for byte, so numbers beyond the
+ * precision of a double keep their digits.
  */
 export function jobDocument(job: Job, chunks: readonly Chunk[] = []): string {
   const head = JSON.stringify(jobRecord(job), null, 2).slice(0, -2);
@@ -31,12 +31,12 @@ export function jobDocument(job: Job, chunks: readonly Chunk[] = []): string {
   return `${head}${stream}${output}\n}`;
 }
 
-/** A piece of streamed output, as GET /stream has it. */
+/** Returns a chunk of streamed output as GET /stream does. */
 export function chunkDocument({ output, metrics }: Chunk): string {
   return `{"output":${output.toString('utf8')}${metrics === undefined ? '' : `,"metrics":${metrics.toString('utf8')}`}}`;
 }
 
-/** Columns of the list. */
+/** Returns the columns of the list. */
 export function jobColumns(nowMs: number): Column<Job>[] {
   return [
     { title: 'ID', text: ({ id }) => id },
@@ -67,18 +67,20 @@ export function showJob(output: Output, job: Job): void {
   output.fields(fields);
 }
 
-/** Output for people: indented, unless it is a plain value. */
+/** Returns output for people: indented unless it is a plain value. */
 export function readable(output: Buffer): string {
   const text = output.toString('utf8');
   try {
-    // A number that a double cannot hold is shown as it was sent.
+    // A number that a double cannot represent is shown as it was sent.
     return /\d{16}/.test(text) ? text : JSON.stringify(JSON.parse(text), null, 2).replace(PLAIN_LIST, onOneLine);
   } catch {
     return text;
   }
 }
 
-/** A list of numbers and short texts, for instance the corners of a box; strings have no line ends of their own. */
+/**
+ * Matches a list of numbers and short texts, for instance the corners of a box. JSON strings contain no line breaks.
+ */
 const PLAIN_LIST = /\[\n[^[\]{}]{1,120}\n *\]/g;
 
 function onOneLine(list: string): string {
@@ -86,8 +88,8 @@ function onOneLine(list: string): string {
 }
 
 /**
- * What a handler raised travels as a JSON object (docs/reference/worker-protocol.md#results); a person wants its
- * message and where it was raised.
+ * Returns the message and traceback of a handler's error. It is transferred as a JSON object
+ * (docs/reference/worker-protocol.md#results).
  */
 export function readableError(error: string): string {
   try {
@@ -101,7 +103,7 @@ export function readableError(error: string): string {
 
 const SHORT_LENGTH = 60;
 
-/** The first line of a text, shortened. */
+/** Returns the first line of a text, shortened. */
 export function shorten(text: string): string {
   const [line = ''] = text.trimStart().split('\n');
   return line.length > SHORT_LENGTH || line.length < text.trim().length ? `${line.slice(0, SHORT_LENGTH - 1)}…` : line;

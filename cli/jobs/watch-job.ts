@@ -1,25 +1,27 @@
-/** Follows one job to its end: its states and progress, and every piece of its streamed output once. */
+/** Follows one job to its end: its states, its progress, and every chunk of its streamed output once. */
 
 import type { Chunk, ChunkCursor, Job, JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { isFinal } from '@slipway/proto/wire/final-state';
 import type { Cli } from '../cli.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 
-/** A job's place. */
+/** Identity of a job. */
 export interface JobCursor {
   endpointId: string;
   jobId: string;
 }
 
-/** What happens to the job. */
+/** Callbacks for the events of a job. */
 export interface JobEvents {
-  /** Called about once a second until the job is final. While IN_PROGRESS `output` is the latest progress value. */
+  /**
+   * Called about once a second until the job is final. While it is IN_PROGRESS, `output` is the latest progress value.
+   */
   onJob(job: Job): Promise<void> | void;
-  /** Called in order. Pieces of an attempt that was lost are void when a higher attempt begins. */
+  /** Called in order. Chunks of a lost attempt are void as soon as a higher attempt begins. */
   onChunk(chunk: Chunk): void;
 }
 
-/** How often the job is looked at, in milliseconds; its end is answered at once. */
+/** Interval between two reads of the job, in milliseconds. Its end is returned at once. */
 const LOOK_MS = 1_000;
 const CHUNKS_WAIT_MS = 30_000;
 const CHUNKS_MAX = 1_000;

@@ -76,7 +76,7 @@ interface QuotaOptions {
   gpuWeight?: number;
 }
 
-/** What `none` becomes: commander makes an empty text of null and of undefined. */
+/** Value of `none`. Commander turns null and undefined into an empty text. */
 const NO_LIMIT = -1;
 
 function limit(text: string): number {
@@ -150,7 +150,7 @@ function presentAccount({ id, name, publicKey, createTime, quota = {} }: Account
   };
 }
 
-/** `5 workers, 2 GPUs`; empty without limits. */
+/** Returns the quota as text, `5 workers, 2 GPUs`. Empty without limits. */
 function quotaText({ quota = {} }: Account): string {
   const { workers, gpus, queuedJobs, requests, gpuWeight } = quota;
   const parts = [

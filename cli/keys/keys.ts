@@ -1,4 +1,4 @@
-/** `slipway keys`: API keys of the account, and as the operator those of any account and of machines. */
+/** `slipway keys`: API keys of the account. The operator also manages keys of other accounts and of machines. */
 import { resolve } from 'node:path';
 import type { Key } from '@slipway/proto/gen/slipway/v1/access_service';
 import { KeyPermissions, KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -97,7 +97,7 @@ async function createKey(cli: Cli, name: string, options: CreateOptions): Promis
   }
   const permissions = restricts ? KeyPermissions.fromPartial({ management, jobs }) : undefined;
   const request = { name, scope, endpointIds: endpoint, accountId: account, permissions };
-  // Before the key is made: one that can be neither shown nor kept would only be in the way.
+  // Opened before the key is created: a key that can be neither shown nor saved would be useless.
   const file = options.save === undefined ? undefined : openSecretFile(resolve(cli.config.workingDir, options.save));
   const { key, secret } = await callerOf(cli, options)
     .keys.call((client) => client.createKey, request)
@@ -114,7 +114,7 @@ async function createKey(cli: Cli, name: string, options: CreateOptions): Promis
   });
 }
 
-/** Whose call it is: keys of machines and of named accounts are the operator's business. */
+/** Chooses the caller. Only the operator manages keys of machines and of named accounts. */
 function callerOf(cli: Cli, { account, scope }: ListOptions): KeyedCore {
   return account !== undefined || scope === KeyScope.AGENT ? cli.operator : cli.core;
 }
@@ -157,7 +157,7 @@ async function revokeKey(cli: Cli, id: string, options: ListOptions): Promise<vo
   cli.output.result({ id, revoked: true }, () => cli.output.line(`Key ${id} is revoked.`));
 }
 
-/** What a key may do, in words. */
+/** Returns the permissions of a key in words. */
 function allowed({ scope, permissions }: Key): string {
   const word = nameOf(SCOPES, scope);
   if (permissions === undefined) return word;

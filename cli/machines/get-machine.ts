@@ -1,4 +1,4 @@
-/** `slipway machines get`: a machine and what is on it. */
+/** `slipway machines get`: shows a machine with its workers, pods and images. */
 
 import type { Gpu, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
@@ -16,7 +16,7 @@ import { imageSpace, loadText, presentMachine, runsText, stateText } from './pre
 
 const BYTES_PER_MIB = 1024 * 1024;
 
-/** Workers of the machine: those that are there and those that ended. */
+/** Workers of the machine: current ones and recently ended ones. */
 interface MachineWorkers {
   workers: Worker[];
   recent: Worker[];
@@ -130,7 +130,7 @@ function showGpus(output: Output, { status, pods }: GetMachineResponse, workers:
   const gpus = status!.machine!.gpus;
   if (gpus.length === 0) return;
   const holder = (uuid: string): string => {
-    // One that crashed holds nothing while it waits for its next try.
+    // A crashed worker holds no GPU while it waits for its next start.
     const worker = workers.find(({ gpuUuids, state }) => gpuUuids.includes(uuid) && state !== WorkerState.UNHEALTHY);
     if (worker) return `worker ${worker.id} of ${worker.endpointName} (account ${worker.accountId})`;
     const pod = pods.find(({ gpuUuids }) => gpuUuids.includes(uuid));
@@ -155,7 +155,7 @@ function showGpus(output: Output, { status, pods }: GetMachineResponse, workers:
   );
 }
 
-/** Those that ended stand below those that are there. */
+/** Shows the workers. Ended ones follow the current ones. */
 function showWorkers(output: Output, { workers, recent }: MachineWorkers): void {
   output.line('');
   output.table<Worker>(

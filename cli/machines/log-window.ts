@@ -1,25 +1,26 @@
 /**
- * What is new in a log of which only the last bytes can be read: an agent keeps the end of each log and numbers
- * nothing. As long as all of it fits into the window its length says what is new; after that the old window is searched
- * in the new one. Where a log repeats itself for a whole window, repetitions are lost.
+ * Finds the new part of a log of which only the last bytes can be read: an agent keeps the end of each log and numbers
+ * nothing. As long as the whole log fits into the window, its length tells which bytes are new. After that the old
+ * window is searched for the beginning of the new one. If a log repeats itself for a whole window, repetitions are
+ * lost.
  */
 
-/** How much of a window is searched for: long enough to be rare. */
+/** Bytes of the new window that are searched for: enough to be rare. */
 const ANCHOR_BYTES = 64;
 const NEWLINE = 10;
 
-/** The new bytes of `after`, which was read after `before`, both with windows of `windowBytes`. */
+/** Returns the new bytes of `after`, which was read after `before`. Both are windows of `windowBytes`. */
 export function newBytes(before: Buffer, after: Buffer, windowBytes: number): Buffer {
   if (before.length < windowBytes && startsWith(after, before)) return after.subarray(before.length);
   const anchor = after.subarray(0, ANCHOR_BYTES);
   for (let start = before.indexOf(anchor); start !== -1; start = before.indexOf(anchor, start + 1)) {
     if (startsWith(after, before.subarray(start))) return after.subarray(before.length - start);
   }
-  // More was written between two looks than the window holds.
+  // More was written between two reads than the window holds.
   return after;
 }
 
-/** The last `lines` lines of a log; what follows the last line end counts as one. */
+/** Returns the last `lines` lines of a log. Text after the last line end counts as one line. */
 export function lastLines(log: Buffer, lines: number): Buffer {
   if (lines === 0) return log.subarray(log.length);
   let start = log.length;

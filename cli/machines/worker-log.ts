@@ -1,4 +1,4 @@
-/** Reads a worker's log bit by bit and cuts it into lines. */
+/** Reads a worker's log piece by piece and splits it into lines. */
 import { StringDecoder } from 'node:string_decoder';
 import type { Cli } from '../cli.ts';
 import { lastLines, newBytes } from './log-window.ts';
@@ -6,10 +6,10 @@ import { lastLines, newBytes } from './log-window.ts';
 /** Reads the last bytes of a log. */
 export type ReadLog = (tailBytes: number) => Promise<Buffer>;
 
-/** Bytes that are read at each look; an agent keeps 1 MiB of each log. */
+/** Bytes of each read. An agent keeps 1 MiB of each log. */
 const LOG_WINDOW_BYTES = 256 * 1024;
 
-/** The log of a worker. */
+/** Returns the reader of a worker's log. */
 export function workerLog(cli: Cli, workerId: string): ReadLog {
   return async (tailBytes) =>
     (await cli.core.machines.call((client) => client.getWorkerLog, { workerId, tailBytes })).log;
@@ -21,7 +21,7 @@ export class LogLines {
   #seen: Buffer | undefined;
   #rest = '';
 
-  /** `tail`: how many lines to begin with. */
+  /** Number of lines to begin with. */
   readonly #tail: number;
 
   constructor(read: ReadLog, tail: number) {
@@ -29,7 +29,7 @@ export class LogLines {
     this.#tail = tail;
   }
 
-  /** The lines that were written since the last look. */
+  /** Returns the lines since the last read. */
   async next(): Promise<string[]> {
     const log = await this.#read(LOG_WINDOW_BYTES);
     const fresh = this.#seen === undefined ? lastLines(log, this.#tail) : newBytes(this.#seen, log, LOG_WINDOW_BYTES);
@@ -39,7 +39,7 @@ export class LogLines {
     return lines;
   }
 
-  /** What stands after the last line end. */
+  /** Returns the text after the last line end. */
   rest(): string[] {
     const rest = this.#rest + this.#decoder.end();
     this.#rest = '';

@@ -1,21 +1,21 @@
-/** All that the command line writes: results on stdout, everything else on stderr. */
+/** Writes the output of the command line: results to stdout, everything else to stderr. */
 import { styleText } from 'node:util';
 import type { Clock } from '@slipway/kit/time/clock';
 import { printable } from './printable.ts';
 import type { Column, Field } from './table.ts';
 import { renderFields, renderTable } from './table.ts';
 
-/** Where text goes: process.stdout or process.stderr, or a test's own. */
+/** Destination of text: process.stdout, process.stderr, or a test's stream. */
 export type Sink = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
-/** A look of text; without colours on a terminal that wants none (NO_COLOR) and on everything that is no terminal. */
+/** Style of text. Ignored on terminals with NO_COLOR, and if the destination is no terminal. */
 export type Look = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
 export class Output {
   readonly #stdout: Sink;
   readonly #stderr: Sink;
   readonly #clock: Clock;
-  /** One JSON document instead of text for people. */
+  /** Writes one JSON document instead of text for people. */
   json = false;
   #progress = '';
   #lastPlain = '';
@@ -26,26 +26,25 @@ export class Output {
     this.#clock = clock;
   }
 
-  /** Milliseconds since 1970, for relative times. */
+  /** Returns milliseconds since 1970, for relative times. */
   nowMs(): number {
     return this.#clock.nowMs();
   }
 
-  /** The result of a command: `document` for programs, whatever `forPeople` writes for people. */
+  /** Writes the result of a command: `document` for programs, the output of `forPeople` for people. */
   result(document: unknown, forPeople: () => void): void {
     if (this.json) this.line(JSON.stringify(document, null, 2));
     else forPeople();
   }
 
-  /** A line of the result. */
+  /** Writes a line of the result. */
   line(text: string): void {
     this.clearProgress();
-    // JSON escapes some control characters by itself and not all; on a terminal the others are escaped too, which means
-    // the same.
+    // JSON does not escape all control characters. On a terminal the others are escaped too, which keeps the meaning.
     this.#stdout.write(`${this.json && this.#stdout.isTTY ? printable(text, '\n\r\t') : text}\n`);
   }
 
-  /** Rows as a table; `empty` says what it means that there are none. */
+  /** Writes rows as a table, or the note `empty` if there are none. */
   table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], empty: string): void {
     if (rows.length === 0) return this.note(empty);
     const [head, ...lines] = renderTable(columns, rows);
@@ -53,25 +52,25 @@ export class Output {
     for (const line of lines) this.line(line);
   }
 
-  /** One thing, a field a line. */
+  /** Writes one record, a field per line. */
   fields(fields: readonly Field[]): void {
     for (const { name, value } of renderFields(fields)) this.line(`${this.look('dim', name)}  ${value}`);
   }
 
-  /** Something to know, for people; not part of the result. */
+  /** Writes a note for people. It is not part of the result. */
   note(text: string): void {
     this.clearProgress();
     this.#stderr.write(`${text}\n`);
   }
 
-  /** Why the command failed. */
+  /** Writes the reason why the command failed. */
   error(text: string): void {
     this.note(`${this.look('red', 'error:', this.#stderr)} ${printable(text, '\n')}`);
   }
 
   /**
-   * What is being waited for. On a terminal one line that is written anew; elsewhere a line whenever `what` changes.
-   * `detail` may change all the time.
+   * Shows the current wait. A terminal shows one line that is overwritten; other destinations get a line whenever
+   * `what` changes. `detail` may change at any time.
    */
   progress(what: string, detail = ''): void {
     if (!this.#stderr.isTTY) {
@@ -84,13 +83,13 @@ export class Output {
     this.#progress = text;
   }
 
-  /** Takes the progress line away. */
+  /** Removes the progress line. */
   clearProgress(): void {
     if (this.#progress !== '') this.#stderr.write('\r\u001b[K');
     this.#progress = '';
   }
 
-  /** Text with a look, where the sink shows one. */
+  /** Returns text in a style, if the sink supports it. */
   look(look: Look, text: string, sink: Sink = this.#stdout): string {
     return styleText(look, text, { stream: sink });
   }

@@ -1,6 +1,6 @@
 /**
- * Runs a part of Slipway (core, facade, agent or edge) as a process of its own for as long as a command runs, and shows
- * its log.
+ * Runs a part of Slipway (core, facade, agent or edge) as a child process for as long as a command runs, and shows its
+ * log.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -13,22 +13,22 @@ import type { Cli } from '../cli.ts';
 import { InterruptedError, UsageError } from '../failures.ts';
 import { agentLogLine } from './agent-log-line.ts';
 
-/** What to run. */
+/** A part to run. */
 export interface Part {
-  /** Its entry, as a module: `@slipway/core/main`. */
+  /** Entry module: `@slipway/core/main`. */
   module: string;
-  /** Its arguments. Default none. */
+  /** Arguments. Default: none. */
   args?: readonly string[];
-  /** Variables over those of the command; undefined ones are taken away. */
+  /** Variables that override those of the command. `undefined` unsets a variable. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Sees each line of its log; true: it shall end. */
+  /** Receives each line of the log. Returns true to end the part. */
   onLine?(line: string): boolean;
 }
 
-/** Runs it to its end, which a signal to the command asks for; the exit code becomes the command's. */
+/** Runs a part until it ends. A signal to the command is passed on to it. Its exit code becomes the command's. */
 export async function runPart(cli: Cli, { module, args = [], env, onLine }: Part): Promise<void> {
   const { config, output } = cli;
-  // The channel tells it when this process is killed.
+  // The IPC channel lets the child notice when this process is killed.
   const child = spawn(process.execPath, [...NODE_FLAGS, programOf(module), ...args], {
     env: { ...NODE_ENVIRONMENT, ...config.env, ...env } as NodeJS.ProcessEnv,
     cwd: config.workingDir,
@@ -42,7 +42,7 @@ export async function runPart(cli: Cli, { module, args = [], env, onLine }: Part
   cli.exitCode = await exitCodeOf(child);
 }
 
-/** Returns the path of a part's program. Throws UsageError when the package of the part is not installed. */
+/** Returns the path of a part's program. Throws UsageError if the part's package is not installed. */
 function programOf(module: string): string {
   try {
     return fileURLToPath(import.meta.resolve(module));
@@ -52,7 +52,7 @@ function programOf(module: string): string {
   }
 }
 
-/** Parts stop in order on these; a hang-up would end them at once. */
+/** Returns the signal for the part. Parts shut down gracefully on these two; SIGHUP would kill them. */
 function signalOf(stopping: AbortSignal): NodeJS.Signals {
   return stopping.reason instanceof InterruptedError && stopping.reason.signal === 'SIGINT' ? 'SIGINT' : 'SIGTERM';
 }

@@ -1,4 +1,4 @@
-/** Calls that change many jobs, one after the other, until none is left that matches. */
+/** Changes many jobs with successive calls, until no matching job is left. */
 
 import type { UnaryMethod } from '@slipway/facades/core-client/service-calls';
 import { retry } from '@slipway/kit/lifecycle/retry';
@@ -9,30 +9,30 @@ import type { Cli } from '../cli.ts';
 import { count, nameOf } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 
-/** What is done to them. */
+/** A change of jobs. */
 export interface JobChange {
-  /** What the jobs are then. */
+  /** Description of changed jobs. */
   done: string;
   call: (client: JobServiceClient) => UnaryMethod<RetryJobsRequest, CancelJobsResponse>;
 }
 
-/** Queues them again. */
+/** Queues jobs again. */
 export const RETRIED: JobChange = { done: 'queued again', call: (client) => client.retryJobs };
 
-/** What all calls came to. */
+/** Result of all calls. */
 export interface ChangedAll {
   done: number;
-  /** Jobs that were not changed, by the state they had by then; `GONE`: they are no more. */
+  /** Number of unchanged jobs by the state that they had by then. `GONE`: they no longer exist. */
   left: ReadonlyMap<string, number>;
 }
 
-/** While others of the account do the same, or it does so too often. */
+/** Backoff while other callers of the account do the same, or the account is rate-limited. */
 const BUSY_PAUSE = { firstMs: 200, maxMs: 2_000 };
 const BUSY_MS_MAX = 60_000;
 
 /**
- * `found`: how many there are, for people. Interrupted it can be begun again: what is done stays done, and is not found
- * again.
+ * Changes all matching jobs. `found`: their number, for people. An interrupted run can be repeated: changed jobs stay
+ * changed and no longer match.
  */
 export async function changeAll(
   cli: Cli,
@@ -64,7 +64,7 @@ export async function changeAll(
   return { done, left };
 }
 
-/** For people: nothing, or what became of those that were not changed. */
+/** Returns text about the unchanged jobs, for people. Empty if there are none. */
 export function leftText(left: ReadonlyMap<string, number>): string {
   const parts = [...left].map(([state, many]) =>
     state === 'GONE' ? `${many} no longer there` : `${many} ${state} by then`,

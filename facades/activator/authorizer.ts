@@ -79,7 +79,7 @@ export class Authorizer {
     );
   }
 
-  /** Answers a question of an edge. Never rejects. */
+  /** Responds to an authorization request of an edge. Never rejects. */
   async answer(request: IncomingMessage, reply: ServerResponse): Promise<void> {
     const { url = '' } = request;
     if (url === AUTHORIZER_SETTINGS_PATH) return void reply.writeHead(200).end(JSON.stringify(this.#parts.settings));
@@ -202,9 +202,9 @@ export function addAuthorizer(app: FastifyInstance, parts: AuthorizerParts): voi
 }
 
 /**
- * Returns whether a facade is to refuse the request in the authorizer's place: an edge answers before the body has
- * come, which a client that sends all before it reads does not see, and a facade reads it first. What was counted here
- * is refused here, and nobody there answers gRPC.
+ * Returns whether a facade is to reject the request instead of the authorizer. An edge answers before the body has
+ * arrived. A client that sends everything before it reads does not see that answer; a facade reads the body first. Rate
+ * limits that counted here are also rejected here, and so is gRPC, which no facade answers.
  */
 function isFacades(error: unknown, { method, headers }: IncomingMessage): boolean {
   if (/^(GET|HEAD|OPTIONS)$/.test(method ?? '') || GRPC.test(headers['content-type'] ?? '')) return false;

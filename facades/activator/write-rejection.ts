@@ -31,7 +31,7 @@ function drain(request: IncomingMessage): void {
   request.resume();
 }
 
-/** Answers with the error, or ends the connection if the response has started. */
+/** Responds with the error, or closes the connection if the response has started. */
 export function writeRejection(
   error: unknown,
   request: IncomingMessage,

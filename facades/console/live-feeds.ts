@@ -13,24 +13,23 @@ import { publicError, toCoreError } from '../plugins/errors/public-error.ts';
 import { BEAT_MS, LATE_MS, LATE_TEXT } from './views.ts';
 
 /**
- * Pause between two reads, in milliseconds; longer where a read takes long, so that looking on never is most of what
- * core does.
+ * Pause between two reads, in milliseconds, and its least length as a multiple of a read's duration. So feeds never
+ * become most of core's work.
  */
 const PACE_MS = 1_500;
 const PACE_READS = 4;
-/**
- * Longest pause after a read that failed, in milliseconds: what was away for long is seen soon after it has come back.
- */
+/** Longest pause after a failed read, in milliseconds. It bounds the time until a recovered service is shown. */
 const AWAY_PACE_MS_MAX = 4_000;
 /**
- * Feeds, those of one account, and listeners of all of them; how many listeners an account has is the gate's to bound.
+ * Most feeds in total, most feeds of one account, and most listeners in total. The gate limits the listeners of one
+ * account.
  */
 const FEEDS_MAX = 500;
 const ACCOUNT_FEEDS_MAX = 50;
 const LISTENERS_MAX = 2_000;
 /** Statuses that a retry cannot change. */
 const FOR_GOOD: readonly number[] = [400, 401, 404];
-/** An event, not a comment, of which a browser tells its page nothing; one without data is none. */
+/** Heartbeat. It is an event with data, because browsers report neither comments nor events without data to a page. */
 const BEAT = frameEvent({ event: 'beat', data: '{}' });
 
 /** Reads the view of a feed. Throws CoreError. */
@@ -48,7 +47,7 @@ export interface FeedName {
   accountId: string;
   /** Key of the listener. */
   apiKey: string;
-  /** Which page. */
+  /** Name of the page. */
   page: string;
 }
 
@@ -120,7 +119,7 @@ class Feed {
   #event: SseEvent | undefined;
   /** The last view that was read. */
   #shown: SseEvent | undefined;
-  /** Beats so far. */
+  /** Number of heartbeats so far. */
   #beats = 0;
 
   constructor(source: FeedSource, clock: Clock, onEnd: () => void) {
@@ -170,7 +169,7 @@ class Feed {
       const event = await this.#next();
       late.cancel();
       if (event) this.#publish(event);
-      // Of the key or what is asked, and for good.
+      // The key or the request is rejected for good.
       if (event?.event === 'ended') return this.end();
       const tookMs = this.#clock.monotonicMs() - startedMs;
       const restMs = event?.event === 'away' ? Math.min(tookMs * PACE_READS, AWAY_PACE_MS_MAX) : tookMs * PACE_READS;
@@ -179,8 +178,8 @@ class Feed {
   }
 
   /**
-   * Whatever reads take: by its beats a page tells a feed with nothing new from one that is cut off, and proxies end no
-   * connection as silent.
+   * Sends heartbeats, however long reads take. They let a page distinguish a feed without news from one that is cut
+   * off, and keep proxies from closing an idle connection.
    */
   async #beat(): Promise<void> {
     const { signal } = this.#over;
@@ -192,7 +191,7 @@ class Feed {
     }
   }
 
-  /** A read that is waited for may fail much later, or never. Why it was away before is said already. */
+  /** Reports that a read is late: it may fail much later, or never. An earlier reason is not replaced. */
   #tellLate(): void {
     if (this.#event?.event !== 'away') this.#publish({ event: 'away', data: JSON.stringify({ error: LATE_TEXT }) });
   }
@@ -200,7 +199,7 @@ class Feed {
   async #next(): Promise<SseEvent | undefined> {
     try {
       const view = await this.#source.read(this.#over.signal);
-      // The last event may have said that the service is away.
+      // The last event may have reported that the service is away.
       if (view === undefined) return this.#event?.event === undefined ? undefined : this.#shown;
       this.#shown = { data: JSON.stringify(view) };
       return this.#shown;

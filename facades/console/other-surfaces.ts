@@ -1,8 +1,8 @@
 /**
- * What the REST and the queue surface have already, the console does not have again: /console/api/v1/* and the
- * operations of jobs under /console/api/v2/* become requests to those surfaces with the key of the session. Only
- * operations that those surfaces answer themselves are let through: what a worker of a load-balancing endpoint answers
- * must never come from under the console's path as it is, but only told in a body (tried-requests.ts).
+ * Reuses the REST and queue surfaces for the console: /console/api/v1/* and the job operations under /console/api/v2/*
+ * become requests to those surfaces with the session's key. Only operations that those surfaces answer themselves are
+ * passed on. The response of a load-balancing worker must never be sent as it is from under the console's path, only
+ * wrapped in a body (tried-requests.ts).
  */
 import type { IncomingMessage } from 'node:http';
 import { isOwnPage } from './own-page.ts';
@@ -16,7 +16,8 @@ const QUEUE =
   /^\/v2\/[A-Za-z0-9_-]+\/(run|health|purge-queue|(status|stream|cancel|retry)\/[A-Za-z0-9_-]+|(requests|jobs\/(cancel|retry))(\?[^#]*)?)$/;
 
 /**
- * The path by which a request is answered; it may get a key on the way. Runs before anything else looks at the request.
+ * Returns the path that answers a request, and adds the session's key to it if necessary. Runs before any other code
+ * reads the request.
  */
 export function surfacePath(request: IncomingMessage, sessions: Sessions, tried: TriedRequests): string {
   const url = request.url ?? '/';

@@ -1,16 +1,16 @@
 /**
- * Requests to load-balancing endpoints that are tried in the console: the page sends POST /console/api/lb/ID with the
- * method, path and headers in one header, and the body as it is; from there it is a client's request to /v2/ID with the
- * key of the session, and everything that such a request meets. What comes back is told in a body of its own form: a
- * line of JSON with the status and the headers, then the bytes. So nothing that a worker says is ever taken for the
- * console's own by the browser: no page, no script, no cookie, no question for a password.
+ * Sends test requests from the console to load-balancing endpoints. The page sends POST /console/api/lb/ID with the
+ * method, path and headers in one header, and the body as it is. From there it is handled as a client's request to
+ * /v2/ID with the session's key. The response is wrapped in a body: a line of JSON with the status and the headers,
+ * then the bytes. So the browser never takes a worker's response for the console's own: no page, no script, no cookie,
+ * no password prompt.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 
-/** Behind the console's prefix. */
+/** Path after the console's prefix. */
 const PATH = /^\/lb\/([A-Za-z0-9_-]{1,128})$/;
-/** Not of those that edges keep to themselves (edge/envoy-config/http.ts). */
+/** Must not be one of the header names that edges reserve (edge/envoy-config/http.ts). */
 const REQUEST_HEADER = 'x-console-request';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
@@ -18,7 +18,10 @@ const PATH_FORM = /^\/[\x21\x22\x24-\x7e]{0,4095}$/;
 const NAME_FORM = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 const VALUE_FORM = /^[\t\x20-\x7e\x80-\xff]{0,4096}$/;
 const HEADERS_MAX = 50;
-/** They say how the connection goes on, who asks, and what only our own parts may say. */
+/**
+ * Headers that a test request must not set: they control the connection, identify the caller, or are reserved for our
+ * own components.
+ */
 const NOT_TRIED = new RegExp(
   `^(${[
     'authorization',
@@ -37,10 +40,10 @@ const NOT_TRIED = new RegExp(
     'x-slipway-.*',
   ].join('|')})$`,
 );
-/** Of the page's own request, what is true of the one that is tried. */
+/** Headers of the page's own request that also hold for the test request. */
 const OF_CONNECTION = /^(host|content-length|transfer-encoding|x-forwarded-.*|x-slipway-.*)$/;
 
-/** Whatever it is, a browser keeps it as bytes, and no program of the console's origin. */
+/** Headers of the wrapper. With them a browser treats the body as bytes, never as content of the console's origin. */
 const ANSWER_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'application/octet-stream',
   'content-disposition': 'attachment',
@@ -52,7 +55,7 @@ const ANSWER_HEADERS: Readonly<Record<string, string>> = {
   'x-console-answer': '1',
 };
 
-/** The request that the page wants to be sent. */
+/** Request that the page asks to send. */
 interface Asked {
   method: string;
   path: string;
@@ -67,16 +70,14 @@ export class TriedRequests {
     return PATH.exec(path)?.[1];
   }
 
-  /**
-   * Turns the page's request into a client's request and returns its path. `undefined` if it cannot be sent.
-   */
+  /** Turns the page's request into a client's request and returns its path. `undefined` if it cannot be sent. */
   take(request: IncomingMessage, endpointId: string, apiKey: string): string | undefined {
     const asked = request.method === 'POST' ? askedOf(request.headers[REQUEST_HEADER]) : undefined;
     if (!asked) return undefined;
     const kept: [string, string][] = [];
     for (let at = 0; at + 1 < request.rawHeaders.length; at += 2) {
       const [name, value] = [request.rawHeaders[at]!, request.rawHeaders[at + 1]!];
-      // A browser says the length of no body too, which is none of a GET.
+      // A browser sends `content-length: 0` if there is no body. A GET must not have it.
       if (OF_CONNECTION.test(name.toLowerCase()) && !(/^content-length$/i.test(name) && value === '0'))
         kept.push([name, value]);
     }
@@ -117,11 +118,11 @@ function isHeader(pair: unknown): boolean {
   const [name, value] = pair as [unknown, unknown];
   if (typeof name !== 'string' || typeof value !== 'string' || !NAME_FORM.test(name) || !VALUE_FORM.test(value))
     return false;
-  // Some programs take an underscore for a dash.
+  // Some programs treat an underscore as a dash.
   return !NOT_TRIED.test(name.toLowerCase().replaceAll('_', '-'));
 }
 
-/** As Node has them: in small letters, several of a name in one. */
+/** Returns headers as Node does: names in lower case, repeated headers joined. */
 function joined(pairs: readonly (readonly [string, string])[]): IncomingMessage['headers'] {
   const headers: Record<string, string> = {};
   for (const [name, value] of pairs) {
@@ -134,7 +135,7 @@ function joined(pairs: readonly (readonly [string, string])[]): IncomingMessage[
 /** Writes the reply's status and headers as the first line of its body. */
 function tellInBody(reply: ServerResponse): void {
   const writeHead = reply.writeHead.bind(reply) as (status: number, headers: OutgoingHttpHeaders) => ServerResponse;
-  // Browsers read informational responses off the connection.
+  // Browsers would read informational responses directly.
   reply.writeInformation = () => undefined;
   const told = (status: number, ...rest: unknown[]): ServerResponse => {
     const [reason, given] = rest.length > 1 || typeof rest[0] === 'string' ? rest : [undefined, rest[0]];
@@ -143,7 +144,7 @@ function tellInBody(reply: ServerResponse): void {
       ...pairsOf(given as OutgoingHttpHeaders | readonly OutgoingHttpHeader[] | undefined),
     ];
     for (const name of reply.getHeaderNames()) reply.removeHeader(name);
-    // A body that nobody has read would be taken for the next request.
+    // An unread body would be taken for the next request.
     const isLast = headers.some(
       ([name, value]) => name.toLowerCase() === 'connection' && value.toLowerCase() === 'close',
     );
@@ -153,7 +154,7 @@ function tellInBody(reply: ServerResponse): void {
       ...(reply.useChunkedEncodingByDefault ? { 'transfer-encoding': 'chunked' } : {}),
     });
     reply.write(`${JSON.stringify({ status, reason: typeof reason === 'string' ? reason : '', headers })}\n`);
-    // For logs and measures.
+    // For logs and metrics.
     reply.statusCode = status;
     return reply;
   };

@@ -1,21 +1,21 @@
-/** One machine as the console's server sends it to the operator's page. Times are milliseconds since 1970. */
+/** Views of one machine that the console's server sends to the operator's page. Times are milliseconds since 1970. */
 import type { EndedView, MachineView, WorkerView } from './views.ts';
 
-/** A pod, without what its account gave it. */
+/** A pod, without the settings that its account chose. */
 export interface MachinePodView {
   id: string;
   name: string;
   accountId: string;
   /** STARTING, RUNNING, EXITED or FAILED. */
   state: string;
-  /** Empty: a command of the host. */
+  /** Name of the image. Empty: a command of the host. */
   image: string;
-  /** By uuid. */
+  /** GPU uuids. */
   gpus: readonly string[];
   sinceMs: number;
 }
 
-/** Why it takes no worker of an endpoint that needs a place. */
+/** Reason why the machine accepts no worker of an endpoint that needs one. */
 export interface MachineRefusalView {
   endpointId: string;
   endpointName: string;
@@ -24,36 +24,36 @@ export interface MachineRefusalView {
   change: string;
 }
 
-/** A machine and what is on it. */
+/** A machine with its workers, pods and images. */
 export interface MachinePageView {
   nowMs: number;
   machine: MachineView;
-  /** Since when the present run of its agent speaks for it. */
+  /** Time since which the current session of its agent exists. */
   agentSinceMs: number;
-  /** Empty: not known. */
+  /** Empty if unknown. */
   keyId: string;
-  /** 0: its key works. */
+  /** 0 if the key is valid. */
   keyRevokedMs: number;
-  /** Core's replica that holds its session; empty: none does. */
+  /** Core replica that holds its session. Empty if there is none. */
   replicaAddress: string;
   cpuModel: string;
   cpuSlots: number;
   cudaVersion: string;
   runsCommands: boolean;
   noEngineReason: string;
-  /** Disk for images; 0 in all: not known. */
+  /** Disk for images. A total of 0: unknown. */
   imageTotalMib: number;
   imageFreeMib: number;
   workers: readonly WorkerView[];
-  /** Ended within the last day. */
+  /** Workers that ended within the last day. */
   recent: readonly WorkerView[];
   ended: readonly EndedView[];
   pods: readonly MachinePodView[];
   images: readonly { name: string; digest: string; bytes: number }[];
-  /** Of all its images. */
+  /** Number of all its images, and their bytes. */
   imageCount: number;
   imageBytes: number;
-  /** Where HTTP servers listen; without a port it is a worker. */
+  /** Addresses of HTTP servers. An entry without a port belongs to a worker. */
   addresses: readonly { id: string; port: string; address: string }[];
   refusals: readonly MachineRefusalView[];
 }

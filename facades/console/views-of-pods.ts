@@ -1,38 +1,38 @@
 /**
- * Pods, and logs of pods and workers, as the console's server sends them to the page. Times are milliseconds since
- * 1970.
+ * Views of pods, and of logs of pods and workers, that the console's server sends to the page. Times are milliseconds
+ * since 1970.
  */
 
-/** A pod and what it does. */
+/** A pod and its current state. */
 export interface PodView {
   nowMs: number;
   id: string;
   name: string;
   /** STARTING, RUNNING, EXITED or FAILED. */
   state: string;
-  /** What it shall do: RUNNING or EXITED. */
+  /** Desired state: RUNNING or EXITED. */
   desiredStatus: string;
-  /** What its machine told last: why it ended, with the last lines that it wrote. */
+  /** Last report of its machine: the reason for its end, with the last lines of its log. */
   statusText: string;
-  /** Since when it is in that state; 0: not known. */
+  /** Time since which it is in that state. 0 if unknown. */
   sinceMs: number;
   image: string;
   command: readonly string[];
   machineId: string;
-  /** Empty: it has none. */
+  /** Empty if it has no GPU. */
   gpuTypeId: string;
-  /** By uuid. */
+  /** GPU uuids. */
   gpus: readonly string[];
   ports: readonly string[];
   volumeMountPath: string;
-  /** Empty: none. */
+  /** Empty if there is none. */
   networkVolumeId: string;
   costPerHour: number;
 }
 
-/** The end of what a pod or worker wrote. */
+/** End of the log of a pod or worker. */
 export interface LogTailView {
   text: string;
-  /** There was more before it. */
+  /** Whether earlier text was left out. */
   isCut: boolean;
 }

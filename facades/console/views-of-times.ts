@@ -1,6 +1,6 @@
-/** What the console's server tells its page of how long jobs waited and ran. Times are milliseconds since 1970. */
+/** Views of job wait and run times that the console's server sends to its page. Times are milliseconds since 1970. */
 
-/** Lengths that so many of a hundred did not exceed, in milliseconds; 0 where nothing was counted. */
+/** Percentiles of durations, in milliseconds. 0 if nothing was counted. */
 export interface PercentilesView {
   count: number;
   p50Ms: number;
@@ -8,7 +8,7 @@ export interface PercentilesView {
   p99Ms: number;
 }
 
-/** How long jobs waited and ran; steps in which none ended are left out. */
+/** Wait and run times of jobs. Steps in which no job ended are left out. */
 export interface JobTimesView {
   nowMs: number;
   sinceMs: number;
@@ -16,6 +16,6 @@ export interface JobTimesView {
   delay: PercentilesView;
   execution: PercentilesView;
   steps: readonly { atMs: number; delay: PercentilesView; execution: PercentilesView }[];
-  /** Jobs that came and ended, by the same steps. */
+  /** Numbers of jobs that arrived and ended, by the same steps. */
   rates: readonly { atMs: number; arrived: number; completed: number; failed: number }[];
 }

@@ -3,23 +3,26 @@
  */
 import type { GpuLoadView, GpuView } from './views-of-gpus.ts';
 
-/** After this time without a response the page says that the service does not answer, in milliseconds. */
+/** Time without a response after which the page reports that the service does not answer, in milliseconds. */
 export const LATE_MS = 4_000;
-/** The text that it then shows. */
+/** Text that the page then shows. */
 export const LATE_TEXT = 'The service does not answer. This page goes on asking.';
 /** Pause between two heartbeats of a feed, in milliseconds. */
 export const BEAT_MS = 5_000;
-/** After this time without any event, one lost heartbeat included, the page says that the feed is cut off. */
+/**
+ * Time without any event after which the page reports that the feed is cut off, in milliseconds. Allows for one lost
+ * heartbeat.
+ */
 export const SILENT_MS = 12_000;
-/** After this time without any event the page opens another feed, in milliseconds. */
+/** Time without any event after which the page opens another feed, in milliseconds. */
 export const DEAD_MS = 30_000;
 
-/** What a key may do with one part of the API. */
+/** Permission of a key for one part of the API. */
 export type SessionRight = 'none' | 'read' | 'write';
 
-/** Who is signed in. */
+/** The signed-in account and its permissions. */
 export interface SessionView {
-  /** Empty: the operator, whose key belongs to no account. */
+  /** Empty for the operator, whose key belongs to no account. */
   accountId: string;
   accountName: string;
   manage: SessionRight;
@@ -30,7 +33,7 @@ export interface SessionView {
 /** Counts at one time: queued jobs, running jobs, workers. */
 export type Sample = readonly [atMs: number, queued: number, running: number, workers: number];
 
-/** Workers by what they do. */
+/** Number of workers by state. */
 export interface WorkerNumbers {
   idle: number;
   running: number;
@@ -41,7 +44,7 @@ export interface WorkerNumbers {
   standby: number;
 }
 
-/** An endpoint at a glance. */
+/** Summary of an endpoint. */
 export interface EndpointRow {
   id: string;
   name: string;
@@ -116,13 +119,13 @@ export interface MachineView {
   gpus: readonly GpuView[];
 }
 
-/** All of an account; of the operator all machines. */
+/** All endpoints of an account, or all machines for the operator. */
 export interface OverviewView extends ProblemsView {
   nowMs: number;
   endpoints: readonly EndpointRow[];
   /** Token of the next page of endpoints or machines. Empty on the last page. */
   next: string;
-  /** The operator's alone. */
+  /** Only sent to the operator. */
   machines?: readonly MachineView[];
 }
 
@@ -135,19 +138,19 @@ export interface WorkerView {
   capacity: number;
   version: number;
   reason: string;
-  /** By uuid. */
+  /** GPU uuids. */
   gpus: readonly string[];
   /** Loads of GPUs whose driver reports any. */
   loads: readonly GpuLoadView[];
   createdMs: number;
-  /** When it could take its first job. 0 if it never could. */
+  /** Time at which it could take its first job. 0 if it never could. */
   readyMs: number;
   /** 0 if it has not ended. */
   endedMs: number;
   busy: readonly StretchView[];
   frozen: readonly StretchView[];
   sdkVersion: string;
-  /** On the page of a machine, where workers of all accounts are. */
+  /** Only on the page of a machine, which shows workers of all accounts. */
   endpoint?: { id: string; name: string; accountId: string };
 }
 
@@ -163,11 +166,11 @@ export interface EndedView {
   /** A worker whose log may still be read. */
   lastWorkerId: string;
   reason: string;
-  /** On the page of a machine. */
+  /** Only on the page of a machine. */
   endpointName?: string;
 }
 
-/** Decisions that an endpoint's page begins with, and that are shown with each step further back. */
+/** Number of decisions that an endpoint's page begins with, and of each older page of them. */
 export const DECISIONS_PAGE = 100;
 
 /** A limit that keeps workers from an endpoint, or rejects its jobs or requests. */
@@ -203,15 +206,15 @@ export interface EndpointView extends ProblemsView {
   oldestWaitMs: number;
   machines: readonly { count: number; name: string; fits: boolean; reason: string; change: string }[];
   workers: readonly WorkerView[];
-  /** Ended within the last day. */
+  /** Workers that ended within the last day. */
   recent: readonly WorkerView[];
   ended: readonly EndedView[];
   decisions: readonly DecisionView[];
 }
 
-/** One setting, as the table of its resource has it. */
+/** One setting, as described in the table of its resource. */
 export interface FieldView {
-  /** In REST. */
+  /** Name in REST. */
   name: string;
   kind: string;
   words?: readonly string[];
@@ -220,11 +223,11 @@ export interface FieldView {
   about: string;
   /** Value of a new resource that does not set it. Absent if there is none. */
   default?: number | boolean | string;
-  /** It can only be set at creation. */
+  /** Whether it can only be set at creation. */
   fixed: boolean;
-  /** A new resource must set it. */
+  /** Whether a new resource must set it. */
   required: boolean;
-  /** Changing it replaces no worker. */
+  /** Whether a change replaces no worker. */
   inPlace: boolean;
 }
 
@@ -255,23 +258,23 @@ export interface ListView {
 export interface ReleaseView {
   id: number;
   version: number;
-  /** Workers of the previous version were replaced. */
+  /** Whether workers of the previous version were replaced. */
   isNew: boolean;
   atMs: number;
   keyId: string;
   action: string;
   fields: readonly string[];
-  /** ROLLING, HELD, ROLLED_BACK or COMPLETE. Empty: not that far, or no new version. */
+  /** ROLLING, HELD, ROLLED_BACK or COMPLETE. Empty before that, or if there is no new version. */
   outcome: string;
-  /** Why it was held. */
+  /** Reason why it was held. */
   outcomeReason: string;
   /** Empty if unknown, or if there is no image. */
   imageDigest: string;
 }
 
-/** A key that was just made. */
+/** A new key. */
 export interface NewKeyView {
   id: string;
-  /** Sent only once. */
+  /** Secret of the key. Sent only once. */
   secret: string;
 }

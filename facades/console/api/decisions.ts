@@ -1,4 +1,7 @@
-/** What the scaler of an endpoint decided, before what its page begins with, and of all of it what one looks for. */
+/**
+ * Decisions of an endpoint's scaler: those before the ones that the endpoint's page begins with, and those that match a
+ * search.
+ */
 
 import type { ScaleDecision } from '@slipway/proto/gen/slipway/v1/explanation';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -13,7 +16,9 @@ import { DECISIONS_PAGE } from '../views.ts';
 import type { PageQuery } from './list-query.ts';
 import { optionsOf, pageAsked, textOf } from './list-query.ts';
 
-/** Adds the route. Query: `before`, the id of the last one that is shown, or 0, and list-query.ts without an order. */
+/**
+ * Adds the route. Query: `before`, the id of the last decision that is shown, or 0, and list-query.ts without an order.
+ */
 export function decisionRoutes(
   app: FastifyInstance,
   { core }: ConsoleParts,
@@ -32,7 +37,7 @@ export function decisionRoutes(
   });
 }
 
-/** The feed of the latest of those that are looked for. */
+/** Returns the feed of the latest decisions that match a search. */
 export function decisionsPage(
   { core }: ConsoleParts,
   apiKey: string,
@@ -57,7 +62,7 @@ async function listDecisions(
   return decisions.map(decisionView);
 }
 
-/** For the page. */
+/** Converts a decision for the page. */
 export function decisionView({ decideTime, limits, actions, ...decision }: ScaleDecision): DecisionView {
   const { id, target, wished, throttled, present, queued, running, oldestWaitMs, reason } = decision;
   return {

@@ -12,10 +12,10 @@ import { endpointRow } from './endpoint-row.ts';
 import { loadView } from './gpu-load.ts';
 import { readProblems } from './problems.ts';
 
-/** Of each kind, as many as a person looks at. */
+/** Most workers that are shown of each kind. */
 const WORKERS_MAX = 200;
 
-/** The feed of an endpoint. */
+/** Returns the feed of an endpoint. */
 export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, operator: boolean, id: string): FeedSource {
   const past = new CounterHistory();
   const read = async (signal: AbortSignal): Promise<EndpointView> => {
@@ -24,7 +24,7 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, oper
     if (!endpoint) throw new CoreError('INTERNAL', 'core answered without an endpoint');
     const [health, { workers, recent, ended }, { explanation }, { decisions }, wrong] = await Promise.all([
       core.jobs.call((client) => client.getHealth, { endpointId: id }, options),
-      // A key for jobs alone may not see them.
+      // A key for jobs alone may not see workers.
       core.machines
         .call((client) => client.listWorkers, { endpointId: id, pageSize: WORKERS_MAX }, options)
         .catch(nothingFor401({ workers: [], recent: [], ended: [] })),
@@ -66,7 +66,7 @@ function nothingFor401<Answer>(nothing: Answer): (error: unknown) => Answer {
   };
 }
 
-/** For the page. */
+/** Converts a worker for the page. */
 export function workerView({ createTime, readyTime, endTime, busy, frozen, ...worker }: Worker): WorkerView {
   const { id, machineId, state, held, capacity, version, reason, gpuUuids: gpus, gpuLoads, sdkVersion } = worker;
   const word = Object.entries(WorkerState).find(([, value]) => value === state)?.[0] ?? '';
@@ -93,7 +93,7 @@ function stretchView({ beginTime, endTime }: WorkerStretch): StretchView {
   return [beginTime?.getTime() ?? 0, endTime?.getTime() ?? 0];
 }
 
-/** For the page. */
+/** Converts ended workers for the page. */
 export function endedView({ count, exitCode, lastLine, lastEndTime, lastWorkerId, reason }: EndedWorkers): EndedView {
   return {
     count,

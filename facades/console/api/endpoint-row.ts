@@ -1,4 +1,4 @@
-/** An endpoint at a glance, from core's record of it and its counts. */
+/** Summarizes an endpoint from core's record of it and its counts. */
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_service';
@@ -6,11 +6,11 @@ import type { EndpointRow } from '../views.ts';
 
 const NO_WORKERS = { idle: 0, running: 0, initializing: 0, ready: 0, throttled: 0, unhealthy: 0, standby: 0 };
 
-/** The row. */
+/** Returns the row of an endpoint. */
 export function endpointRow(endpoint: Endpoint, { jobs, workers }: GetHealthResponse): EndpointRow {
   const { idle, running: told, initializing, ready, throttled, unhealthy, standby } = workers ?? NO_WORKERS;
   const type = endpoint.type === EndpointType.LB ? 'LB' : 'QB';
-  // Of a load-balancing endpoint all that have started are told as running, so that idle ones would count twice.
+  // For load-balancing endpoints core counts all started workers as running, so idle ones would count twice.
   const running = type === 'LB' ? Math.max(told - idle - initializing, 0) : told;
   return {
     id: endpoint.id,

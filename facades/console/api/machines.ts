@@ -1,4 +1,4 @@
-/** Machines with their GPUs and who has them. For the operator: machines belong to the installation. */
+/** Machines with their GPUs and the holders of these. For the operator, because machines belong to the installation. */
 
 import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
@@ -13,7 +13,7 @@ import type { MachineView } from '../views.ts';
 import { loadView } from './gpu-load.ts';
 import type { PageQuery } from './list-query.ts';
 
-/** Reads a page of them, with the workers that run on these machines. */
+/** Reads a page of machines, with the workers that run on them. */
 export async function readMachines(
   core: CoreClient,
   page: PageQuery,
@@ -32,7 +32,7 @@ export async function readMachines(
   return { machines: machines.flatMap((status) => machineView(status, workers)), next: nextPageToken };
 }
 
-/** Adds the operations: nothing new onto a machine, or again; forgetting one that will not come back. */
+/** Adds the routes that cordon or uncordon a machine, and that forget a machine that will not come back. */
 export function machineRoutes(
   app: FastifyInstance,
   { core }: ConsoleParts,
@@ -58,14 +58,14 @@ export function machineRoutes(
   });
 }
 
-/** For the page; `all`: workers, those of other machines too. */
+/** Converts a machine for the page. `all`: workers, including those of other machines. */
 export function machineView(
   { machine, connected, seenTime, cordoned, podGpuUuids, gpuLoads }: MachineStatus,
   all: readonly Worker[],
 ): MachineView[] {
   if (!machine) return [];
   const workers = all.filter(({ machineId }) => machineId === machine.id);
-  // One that crashed holds nothing while it waits for its next try.
+  // A crashed worker holds no GPU while it waits for its next start.
   const holding = workers.filter(({ state }) => state !== WorkerState.UNHEALTHY);
   const holders = new Map(holding.flatMap((worker) => worker.gpuUuids.map((uuid) => [uuid, worker] as const)));
   return [

@@ -1,6 +1,6 @@
 /**
- * Feeds the first page: an account's endpoints, or the operator's machines, and all problems, also of rows that are not
- * shown.
+ * Feeds the first page: an account's endpoints, or the operator's machines. Includes all problems, also those of rows
+ * that are not shown.
  */
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -14,14 +14,14 @@ import type { PageQuery } from './list-query.ts';
 import { readMachines } from './machines.ts';
 import { readProblems } from './problems.ts';
 
-/** The feed of an account. */
+/** Returns the feed of an account. */
 export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageQuery): FeedSource {
   const past = new CounterHistory();
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };
     const wrong = await readProblems(core, '', false, options);
     const { endpoints, nextPageToken } = await core.endpoints.call((client) => client.listEndpoints, page, options);
-    /** One that is gone meanwhile is left out. */
+    /** Returns the row of an endpoint. Empty if the endpoint was deleted meanwhile. */
     const row = async (endpoint: Endpoint): Promise<EndpointRow[]> => {
       try {
         return [
@@ -43,7 +43,7 @@ export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, p
   return { read, past: () => past.view() };
 }
 
-/** The feed of the operator. */
+/** Returns the feed of the operator. */
 export function operatorOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageQuery): FeedSource {
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };

@@ -1,4 +1,4 @@
-/** Pods: the list, one that is looked at, and what pods and workers wrote last. */
+/** Pods: the list, a single pod, and the last log lines of pods and workers. */
 
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
@@ -14,17 +14,17 @@ import type { LogTailView, PodView } from '../views-of-pods.ts';
 import type { PageQuery } from './list-query.ts';
 import { optionsOf, pageAsked } from './list-query.ts';
 
-/** Of a log that is shown, in bytes from its end. */
+/** Bytes at the end of a log that are shown. */
 const TAIL_BYTES = 64 * 1024;
 /** Pause between two reads of a log, in milliseconds. */
 const LOG_PACE_MS = 2_000;
 
-/** The feed of a page of the list. */
+/** Returns the feed of a page of the list. */
 export function podsPage({ core }: ConsoleParts, apiKey: string, accountId: string, page: PageQuery): FeedSource {
   return { read: (signal) => listPods(core, page, accountId, { apiKey, repeatable: true, signal }) };
 }
 
-/** The feed of a pod. */
+/** Returns the feed of a pod. */
 export function podPage({ core, clock }: ConsoleParts, apiKey: string, id: string): FeedSource {
   const read = async (signal: AbortSignal): Promise<PodView> => {
     const { pod } = await core.pods.call((client) => client.getPod, { id }, { apiKey, repeatable: true, signal });
@@ -34,7 +34,7 @@ export function podPage({ core, clock }: ConsoleParts, apiKey: string, id: strin
   return { read };
 }
 
-/** The feed of the end of a pod's log. */
+/** Returns the feed of the end of a pod's log. */
 export function podLog({ core }: ConsoleParts, apiKey: string, id: string): FeedSource {
   return tailOf(
     async (signal) =>
@@ -48,7 +48,7 @@ export function podLog({ core }: ConsoleParts, apiKey: string, id: string): Feed
   );
 }
 
-/** The feed of the end of a worker's log. */
+/** Returns the feed of the end of a worker's log. */
 export function workerLog({ core }: ConsoleParts, apiKey: string, id: string): FeedSource {
   return tailOf(
     async (signal) =>
@@ -74,7 +74,7 @@ function tailOf(readLog: (signal: AbortSignal) => Promise<Uint8Array>): FeedSour
   return { read, paceMs: LOG_PACE_MS };
 }
 
-/** Adds the route of the list, as it is once. */
+/** Adds the route that returns the current list once. */
 export function podRoutes(app: FastifyInstance, { core }: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/pods', { onRequest }, (request) =>
     listPods(core, pageAsked(request), request.caller.accountId, optionsOf(request)),
@@ -87,7 +87,7 @@ async function listPods(core: CoreClient, page: PageQuery, accountId: string, op
   return { rows: pods.map((pod) => podRow(pod, accountId)), next: nextPageToken };
 }
 
-/** Whole lines, unless one is all that there is. */
+/** Returns the tail of a log. A cut first line is left out, unless there is no other. */
 function tailView(log: Uint8Array): LogTailView {
   const text = new TextDecoder().decode(log);
   const isCut = log.length >= TAIL_BYTES;

@@ -1,11 +1,11 @@
-/** The stream of a job, live. It reads from its own position, so that no other reader misses anything. */
+/** Shows the live stream of a job. It reads from its own position, so that other readers miss nothing. */
 import { useEffect, useState } from 'react';
 import { counted } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 import type { Block } from '../ui/text-blocks.tsx';
 import { onNextFrame, Tail, withMore } from '../ui/text-blocks.tsx';
 
-/** Most characters that are shown, the newest: a stream may last for hours. */
+/** Most characters that are shown, the newest ones: a stream may last for hours. */
 const SHOWN_MAX = 200_000;
 
 interface Shown {
@@ -35,7 +35,7 @@ export function StreamView({
     const show = onNextFrame(() => setShown(latest));
     source.onmessage = ({ data, lastEventId }) => {
       const [attempt = ''] = lastEventId.split('-');
-      // What an attempt streamed that was lost is void.
+      // Chunks of a lost attempt are void.
       const kept = latest.attempt === attempt ? latest : NOTHING;
       latest = {
         ...kept,
@@ -59,7 +59,7 @@ export function StreamView({
       }
     });
     return () => source.close();
-    // Its listener may change with every render; the stream must not begin anew.
+    // The listener may change with every render, but the stream must not restart.
   }, [endpointId, jobId]);
   const isLive = shown.state === '';
   return (
@@ -77,7 +77,7 @@ export function StreamView({
   );
 }
 
-/** Texts as they are, one after the other; anything else a line each. */
+/** Returns the text of a chunk: strings as they are, any other value on a line of its own. */
 function outputOf(data: string): string {
   const { output } = JSON.parse(data) as { output?: unknown };
   return typeof output === 'string' ? output : `${JSON.stringify(output)}\n`;

@@ -1,6 +1,8 @@
-/** How the page asks its server: the session is in the cookie, every request says that it is the page's own. */
+/**
+ * Sends the page's requests to its server. The session is in the cookie; a header marks each request as the page's own.
+ */
 
-/** What the server refused, in its words. */
+/** An error response of the server, with its text. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -13,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The service, or a part of it, was not reached: the same may be answered later. */
+/** Returns whether the service or a part of it was unreachable, so that a retry may succeed. */
 export function isAway(error: unknown): boolean {
   return error instanceof ApiError && [0, 502, 503, 504].includes(error.status);
 }
@@ -21,26 +23,26 @@ export function isAway(error: unknown): boolean {
 const HEADERS: Readonly<Record<string, string>> = { 'x-console-page': '1' };
 const JSON_HEADERS = { ...HEADERS, 'content-type': 'application/json' };
 
-/** Asks and answers the JSON of the answer. Throws ApiError; status 0: the service was not reached. */
+/** Sends a request and returns the JSON of the response. Throws ApiError; status 0 if the service was not reached. */
 export async function ask<Answer>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer> {
   const response = await send(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
   const text = await response.text();
   return (text === '' ? {} : JSON.parse(text)) as Answer;
 }
 
-/** Asks and answers the bytes of the answer as they came. Throws ApiError. */
+/** Sends a GET and returns the bytes of the response unchanged. Throws ApiError. */
 export async function askBlob(path: string, signal?: AbortSignal): Promise<Blob> {
   return (await send('GET', path, undefined, signal)).blob();
 }
 
-/** Sends JSON text as it was written. */
+/** Sends JSON text unchanged. */
 export async function sendText<Answer>(path: string, json: string): Promise<Answer> {
   return (await (await send('POST', path, json)).json()) as Answer;
 }
 
 /**
- * Sends a request to a load-balancing endpoint, `head` being its method, path and headers; answers what came back, told
- * in a body of its own form.
+ * Sends a request to a load-balancing endpoint. `head`: its method, path and headers. Returns the response, which wraps
+ * the endpoint's response in its body.
  */
 export async function askAnswer(
   path: string,
@@ -57,7 +59,10 @@ export async function askAnswer(
   );
 }
 
-/** Why the feed at `path` is refused, which a browser does not say of feeds; undefined: it is told. */
+/**
+ * Returns the reason why the feed at `path` is rejected, which browsers do not report for feeds. `undefined` if it is
+ * not rejected.
+ */
 export async function rejectionOf(path: string, signal: AbortSignal): Promise<ApiError | undefined> {
   try {
     await (await send('GET', path, undefined, signal)).body?.cancel();
