@@ -1,8 +1,8 @@
 /**
- * The authorizer that runs beside an Envoy, in the edge's own process: which keys may is core's to say, and what it
- * said of live ones stands while core is away; facades need not be there for requests that go straight to workers. What
- * else decides is set at the facades, which are asked for it; until one of them has told, and core was reached, it is
- * not ready, and Envoy asks facades.
+ * The authorizer that runs beside an Envoy, in the edge's own process. Core decides which keys are authorized. Its
+ * results for live keys remain valid while core is unavailable, and requests that go directly to workers need no
+ * facade. All other settings come from the facades. Until a facade has sent them and core was reached once, the
+ * authorizer is not ready, and Envoy asks facades instead.
  */
 import { rmSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -29,19 +29,19 @@ import { AccessCache } from './plugins/limits/access-cache.ts';
 import { KeyWatch } from './plugins/limits/key-watch.ts';
 import { RateLimit } from './plugins/limits/rate-limit.ts';
 
-/** How often facades are asked for their settings, in milliseconds: before the first answer, and after it. */
+/** Interval of requests for the facades' settings, in milliseconds: before the first response, and after it. */
 const ASK_FIRST_MS = 250;
 const ASK_AGAIN_MS = 10_000;
 const ANSWER_MS = 3_000;
 
 export interface EdgeAuthorizerOptions {
-  /** Where Envoy asks it. */
+  /** Unix socket on which Envoy asks it. */
   socketFile: string;
-  /** host:port each. */
+  /** Addresses, host:port each. */
   cores: readonly string[];
   facades: readonly string[];
   edgeKey: string;
-  /** After how long without a byte Envoy ends a request, in milliseconds. */
+  /** Time without a byte after which Envoy ends a request, in milliseconds. */
   silenceMs: number;
   transport: Transport;
   clock: Clock;
@@ -63,7 +63,7 @@ export class EdgeAuthorizer extends SingleRunService {
   #authorizer: Authorizer | undefined;
   #settings = '';
   #askedAtMs = -Infinity;
-  /** Core has answered once: from then on what is known here is as much as facades know. */
+  /** Whether core has answered once. From then on this process knows as much as facades do. */
   #wasUp = false;
 
   constructor(options: EdgeAuthorizerOptions) {
@@ -91,20 +91,20 @@ export class EdgeAuthorizer extends SingleRunService {
     });
     this.#reporter = new RejectionReporter({ ...replicas, logger });
     this.#services = [link, this.#loadBalancer, this.#reporter, asking];
-    // What Envoy asks has headers of its own besides those of the client.
+    // Envoy's requests have headers of their own besides those of the client.
     this.#server = createServer(
       { maxHeaderSize: 2 * HTTP_HEADER_BYTES_MAX, keepAliveTimeout: HTTP_KEEP_ALIVE_MS },
       (request, reply) => {
         void this.#answer(request, reply);
       },
     );
-    // Its client gets this answer.
+    // Envoy passes this response to its client.
     this.#server.on('clientError', rejectBrokenRequest);
   }
 
   protected override async onStart(): Promise<void> {
     const { socketFile, logger } = this.#options;
-    // Left by one that was killed: whoever relieves an edge has a socket of its own.
+    // Left by a killed process. An edge that replaces another has its own socket.
     rmSync(socketFile, { force: true });
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject).listen(socketFile, resolve);
@@ -173,7 +173,7 @@ export class EdgeAuthorizer extends SingleRunService {
   }
 }
 
-/** Undefined: it does not say them. Rejects when it is away. */
+/** Returns the facade's settings, `undefined` if it does not send them. Rejects if it is unavailable. */
 async function askFacade(address: string, edgeKey: string, signal: AbortSignal): Promise<string | undefined> {
   const { status, text } = await getText(
     `http://${address}${AUTHORIZER_SETTINGS_PATH}`,

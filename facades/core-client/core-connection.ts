@@ -10,12 +10,12 @@ import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 
 /**
- * Silence after which a waiting connection is probed, and how long a probe may take, in milliseconds. Together the 3
- * to 4 s of the docs.
+ * Silence after which a waiting connection is probed, and longest duration of a probe, in milliseconds. Together they
+ * give the 3 to 4 s of the docs.
  */
 const SILENCE_MS = 2_000;
 const PROBE_MS = 1_500;
-/** Unknown method: any peer answers UNIMPLEMENTED at once, without a key, a database or a body. */
+/** Unknown method. Any peer answers UNIMPLEMENTED at once, without a key, a database or a body. */
 const PROBE_METHOD = '/slipway.v1.Line/Sign';
 
 /** Status codes of failures on the client side. */
@@ -113,7 +113,7 @@ export class CoreConnection<Service extends Client> {
     const isReached = other !== undefined && (await this.#signOfOther(other));
     forget();
     this.#isAsking = false;
-    // What came while this process stood still was read before the other's sign was.
+    // Data that arrived while this process was paused has been read before the other connection's answer.
     if (isReached && isSilent()) this.#take(other);
     else other?.close();
     if (this.#users.size > 0 && !this.#closed.signal.aborted) this.#later(SILENCE_MS);

@@ -1,15 +1,18 @@
-/** What the metrics of one endpoint are made of, read at once. */
+/** Reads the data for the metrics of one endpoint. */
 import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
 import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { CoreClient } from './core-client.ts';
 
-/** What of core's client it takes. */
+/** Parts of core's client that it uses. */
 export interface CountedParts {
   jobs: Pick<CoreClient['pipelined'], 'health'>;
   endpoints: CoreClient['endpoints'];
 }
 
-/** ENDPOINT_NOT_FOUND, UNAUTHORIZED: as core says. The key must be one that may read the endpoint's jobs. */
+/**
+ * Returns an endpoint's health and explanation. Throws core's ENDPOINT_NOT_FOUND and UNAUTHORIZED. The key must be
+ * permitted to read the endpoint's jobs.
+ */
 export async function endpointCounts(
   { jobs, endpoints }: CountedParts,
   apiKey: string,

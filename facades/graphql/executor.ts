@@ -1,4 +1,4 @@
-/** Runs documents on the mesh that was built from .meshrc.yaml. Documents that were found valid are remembered. */
+/** Runs documents on the mesh that is built from .meshrc.yaml. Caches valid documents. */
 import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -23,30 +23,30 @@ import { takeQuotedWords } from './quoted-words.ts';
 import resolvers from './resolvers.ts';
 import { isPublic } from './root-fields.ts';
 
-/** A request, already authorized. */
+/** An authorized request. */
 export interface GraphqlRequest {
   query: string;
   variables: Record<string, unknown> | undefined;
   operationName: string | undefined;
 }
 
-/** Who asks. */
+/** The caller. */
 export interface GraphqlCaller {
   apiKey: string;
   accountId: string;
 }
 
-/** A document that can run. */
+/** A valid document, ready to run. */
 export interface PreparedOperation {
-  /** It changes nothing. */
+  /** Whether it changes nothing. */
   reads: boolean;
-  /** It reads nothing of an account, and needs no key. */
+  /** Whether it reads nothing of an account and needs no key. */
   isPublic: boolean;
-  /** Runs it. Failures of fields are part of the result. */
+  /** Runs it. Errors of fields are part of the result. */
   run(caller: GraphqlCaller): Promise<ExecutionResult>;
 }
 
-/** A document with syntax errors or one that does not fit the schema. */
+/** The document has syntax errors or does not fit the schema. */
 export class InvalidDocument extends Error {
   readonly errors: readonly GraphQLError[];
 
@@ -58,12 +58,12 @@ export class InvalidDocument extends Error {
 }
 
 /**
- * Valid documents kept, and the characters of all of them, which their memory grows with; beyond it the one unused for
- * longest goes.
+ * Most cached documents, and most characters of all of them, because their memory grows with these. The least recently
+ * used one is dropped first.
  */
 const DOCUMENTS_MAX = 500;
 const DOCUMENT_CHARACTERS_MAX = 300_000;
-/** Made by `mesh build`; its types do not exist before that. */
+/** Output of `mesh build`. Its types do not exist before that. */
 const ARTIFACT = new URL('./.mesh/index.mjs', import.meta.url);
 
 export class GraphqlExecutor extends BaseService {
@@ -79,7 +79,7 @@ export class GraphqlExecutor extends BaseService {
   readonly #atStart: boolean;
   #mesh: Promise<MeshInstance> | undefined;
 
-  /** `core`: who answers its calls. `atStart`: the mesh is loaded at the start already. */
+  /** `core`: serves the calls. `atStart`: loads the mesh at the start. */
   constructor(core: CoreServices, clock: Clock, atStart: boolean) {
     super();
     this.#core = core;
@@ -87,7 +87,7 @@ export class GraphqlExecutor extends BaseService {
     this.#atStart = atStart;
   }
 
-  /** Begins to load the mesh, which takes a second; requests wait for it. */
+  /** Starts loading the mesh, which takes a second. Requests wait for it. */
   protected override onStart(): void {
     if (this.#atStart) void this.#load().catch(() => undefined);
   }
@@ -99,7 +99,7 @@ export class GraphqlExecutor extends BaseService {
     mesh?.destroy();
   }
 
-  /** Parses and checks a document. Throws InvalidDocument. */
+  /** Parses and validates a document. Throws InvalidDocument. */
   async prepare(request: GraphqlRequest): Promise<PreparedOperation> {
     const mesh = await this.#load();
     const { query, variables: variableValues, operationName } = request;
@@ -146,7 +146,7 @@ export class GraphqlExecutor extends BaseService {
   }
 
   async #make(): Promise<MeshInstance> {
-    // Not before: it loads slowly, and who never asks needs none of it.
+    // Imported only here: it loads slowly, and a process without GraphQL requests does not need it.
     const { getMesh } = await import('@graphql-mesh/runtime');
     const { getMeshOptions } = (await import(ARTIFACT.href)) as { getMeshOptions(): Promise<GetMeshOptions> };
     const options = await getMeshOptions();
@@ -158,8 +158,9 @@ export class GraphqlExecutor extends BaseService {
 }
 
 /**
- * Gives the fields of our types our own resolvers as they are, and the others none. Stitching wraps each in one that
- * looks, for every value of a list, whether the rest of it must be fetched from a source; our types are in no source.
+ * Sets our own resolvers on the fields of our types and removes those of other fields. Stitching wraps each resolver in
+ * one that checks, for every value of a list, whether the rest must be fetched from a source. Our types are in no
+ * source.
  */
 function withPlainFields(mesh: MeshInstance): MeshInstance {
   for (const type of Object.values(mesh.schema.getTypeMap())) {
@@ -171,20 +172,20 @@ function withPlainFields(mesh: MeshInstance): MeshInstance {
   return mesh;
 }
 
-/** The document, when it can be read and is not too large. Throws InvalidDocument. */
+/** Returns the parsed document. Throws InvalidDocument if it is malformed or too large. */
 function parsedWithinBounds(query: string, schema: MeshInstance['schema']): DocumentNode {
-  // An error with a place of its own would count all of these lines.
+  // An error with a location would count all of these lines.
   if (hasTooManyLines(query))
     throw new InvalidDocument([new GraphQLError(`The document has more than ${LINES_MAX} lines.`)]);
   try {
     const document = parse(query, { maxTokens: TOKENS_MAX });
-    // First, because the other rules cost more the larger a document is.
+    // Checked first, because the other rules cost more for larger documents.
     const faults = validate(schema, document, [boundsRule]);
     if (faults.length > 0) throw new InvalidDocument(faults);
     return document;
   } catch (error) {
     if (error instanceof GraphQLError) throw new InvalidDocument([error]);
-    // The parser calls itself for every level.
+    // The parser is recursive.
     if (error instanceof RangeError) throw new InvalidDocument([new GraphQLError('The document is nested too deep.')]);
     throw error;
   }

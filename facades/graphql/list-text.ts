@@ -1,17 +1,17 @@
-/** Lists that GraphQL clients write as one text, and environments that they write as lists. */
+/** Converts lists that GraphQL clients write as one text, and environments that they write as lists. */
 
 import type { Command } from '../resources/command-line.ts';
 import { dockerArgsOf } from '../resources/command-line.ts';
 import { envFault } from '../resources/env-names.ts';
 import { refused, toGraphqlError } from './core-calls.ts';
 
-/** One variable. */
+/** One environment variable. */
 export interface EnvironmentVariable {
   key: string;
   value: string;
 }
 
-/** Parts of a text separated by commas; null and empty: none. */
+/** Splits a text at commas. Empty for null and for an empty text. */
 export function listOf(text: string | null): string[] {
   return (text ?? '')
     .split(',')
@@ -19,7 +19,7 @@ export function listOf(text: string | null): string[] {
     .filter((part) => part !== '');
 }
 
-/** The same the other way. */
+/** Joins the parts with commas. */
 export function textOf(parts: readonly string[] | undefined): string {
   return (parts ?? []).join(',');
 }
@@ -33,7 +33,10 @@ export function commandOf(dockerArgs: string | null | undefined): Command | unde
   }
 }
 
-/** Of a repeated key the last value counts. Throws GraphQLError when a name would be lost on the way to core. */
+/**
+ * Converts a list of variables. The last value of a repeated key counts. Throws GraphQLError if a name would be lost on
+ * the way to core.
+ */
 export function environmentOf(variables: readonly EnvironmentVariable[]): Record<string, string> {
   const environment = Object.fromEntries(variables.map(({ key, value }) => [key, value]));
   const fault = envFault(environment);
@@ -41,7 +44,7 @@ export function environmentOf(variables: readonly EnvironmentVariable[]): Record
   return environment;
 }
 
-/** In the order of the keys. */
+/** Converts an environment to a list, ordered by key. */
 export function variablesOf(
   environment: Readonly<Record<string, string | undefined>> | undefined,
 ): EnvironmentVariable[] {

@@ -1,6 +1,6 @@
 /**
- * POST /graphql (docs/reference/management.md#graphql): key from the query or the header, the document bounded, errors
- * as clients expect them.
+ * POST /graphql (docs/reference/management.md#graphql): takes the key from the query or the header, bounds the
+ * document, and returns errors in the form that clients expect.
  */
 
 import type { Logger } from '@slipway/kit/log/logger';
@@ -20,10 +20,10 @@ import { InvalidDocument } from './executor.ts';
 import { SharedReads } from './shared-reads.ts';
 import { withoutValue } from './variable-fault.ts';
 
-/** Largest body in bytes: documents and settings, not payloads. */
+/** Largest body in bytes. Bodies are documents and settings, not payloads. */
 const BODY_BYTES_MAX = 1024 * 1024;
 
-/** JSON.stringify escapes surrogates only where they stand alone. */
+/** Matches a lone surrogate in JSON text: JSON.stringify escapes only those. */
 const HALF_CHARACTER = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 /** Response to a client. Requests that share a read get the same object. */
@@ -40,12 +40,12 @@ export interface GraphqlParts {
   answers: AnswerBudget;
   bodies: BodyWork;
   gate: GateParts;
-  /** Of requests without a key. */
+  /** Rate limit of requests without a key. */
   keyless: KeylessRate;
   logger: Logger;
 }
 
-/** Errors before a document runs. */
+/** Shape of errors that occur before a document runs. */
 const graphqlErrorShape: ErrorShape = ({ text, code }) => ({
   errors: [{ message: text, extensions: { code: code.toUpperCase() } }],
   data: null,
@@ -101,8 +101,8 @@ function readRequest(body: Record<string, unknown>): GraphqlRequest {
 }
 
 /**
- * All of a request as one text. Throws INVALID_REQUEST: it is nested too deep, or has half a character, which could not
- * travel to core.
+ * Returns the whole request as one text. Throws INVALID_REQUEST if it is nested too deeply, or contains a lone
+ * surrogate, which cannot be sent to core.
  */
 function textOf(asked: GraphqlRequest): string {
   let text: string;
@@ -117,8 +117,9 @@ function textOf(asked: GraphqlRequest): string {
 }
 
 /**
- * A missing permission is the request's failure (docs/reference/api.md#keys: 401), and so are variables that do not fit
- * the document (400): nothing ran. All others belong to their field. No `errors` on success.
+ * Returns the response to a result. A missing permission fails the whole request with 401 (docs/reference/api.md#keys).
+ * Variables that do not fit the document fail it with 400, because nothing ran. All other errors belong to their field.
+ * `errors` is absent on success.
  */
 function answerOf(result: ExecutionResult, requestId: string, logger: Logger): Answer {
   const { data, errors = [] } = result;
@@ -141,7 +142,8 @@ function presentError(error: GraphQLError, requestId: string, logger: Logger): o
   const { code, reason } = error.extensions;
   const shown = { message: error.message, path: error.path, locations: error.locations };
   if (reason !== undefined) return { ...shown, extensions: { code, reason } };
-  // A value that does not fit is the client's; anything else is ours and keeps its text to itself.
+  // An error without an original error is the client's: a value that does not fit. All others are internal, and their
+  // text is not sent.
   if (error.originalError === undefined) return { ...shown, extensions: { code: 'BAD_USER_INPUT' } };
   logger.error({ err: error.originalError, requestId, path: error.path }, 'a GraphQL field failed');
   return {

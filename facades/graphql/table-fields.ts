@@ -1,6 +1,6 @@
 /**
- * What GraphQL has of a described resource: the way between inputs, answers and the contract. The fields of the schema:
- * schema-parts.ts.
+ * Converts a described resource between GraphQL inputs, GraphQL responses and the contract. The fields of the schema
+ * are in schema-parts.ts.
  */
 import { commandText } from '../resources/command-line.ts';
 import type { Kind, Table } from '../resources/field.ts';
@@ -15,7 +15,7 @@ import { environmentOf, listOf, textOf, variablesOf } from './list-text.ts';
 
 const SHOWN_LENGTH_MAX = 64;
 
-/** A message as Mesh takes it: enums by their names in the contract. */
+/** A message in the form of Mesh: enums are their names in the contract. */
 export type MeshMessage<Message> = {
   [Name in keyof Message]: number extends Message[Name]
     ? Message[Name]
@@ -25,9 +25,9 @@ export type MeshMessage<Message> = {
 };
 
 /**
- * The settings that an input names; null counts as not given. `own`: what a resource makes of them itself, by the
- * contract's names; undefined: not given. Throws GraphQLError: a word is unknown, or a variable has a name that would
- * be lost.
+ * Returns the settings that an input names; null counts as absent. `own`: values that the resource computes itself, by
+ * the contract's names; `undefined` if absent. Throws GraphQLError if a word is unknown, or a variable has a name that
+ * would be lost.
  */
 export function inputChanges<Message extends object>(
   table: Table,
@@ -53,8 +53,8 @@ export function inputChanges<Message extends object>(
 }
 
 /**
- * The settings of a message as fields of its public type. What is zero or empty is left out on the wire, so each has
- * its default here.
+ * Returns the settings of a message as fields of its public type. Zero and empty values are absent on the wire, so each
+ * field has its default here.
  */
 export function shownFields(table: Table, message: object): Record<string, unknown> {
   const shown = Object.entries(table).flatMap(([name, { kind, graphql }]) =>
@@ -78,7 +78,7 @@ function read(name: string, kind: Kind, value: unknown): unknown {
   }
 }
 
-/** Clients send these words as strings, so the schema cannot check them. */
+/** Converts a word. Clients send these words as strings, so the schema cannot check them. */
 function word(name: string, { words, prefix }: Kind & { is: 'word' }, value: string): string {
   if (Object.hasOwn(words, value)) return prefix + value;
   throw refused(

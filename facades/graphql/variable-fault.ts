@@ -1,12 +1,12 @@
 /**
- * What is wrong with a variable, without its value: graphql-js prints the whole of it, and it may hold a password or an
- * environment. Clients log error texts.
+ * Describes the fault of a variable without its value. graphql-js prints the whole value, which may hold a password or
+ * an environment, and clients log error texts.
  */
 
 const HEAD = /^Variable "\$\w+" got invalid value/;
-/** The last place that is named: what comes before may be part of the value. */
+/** Matches the last location in the text. Text before it may be part of the value. */
 const PLACE = /^[^]*( at "[\w.[\]]+"); /;
-/** The texts of graphql-js that say what is wrong, each without the value that may follow. */
+/** Texts of graphql-js that describe the fault, each without the value that may follow. */
 const FAULTS = [
   /^[^]*; (Field "\w+" (?:is not defined by type|of required type) [^;]*)$/,
   /^[^]*; (Expected (?:non-nullable )?type "[^"]*" (?:not to be null|to be an object))\.$/,
@@ -14,7 +14,7 @@ const FAULTS = [
   /^[^]*; Value "[^]*" (does not exist in "\w+" enum)\./,
 ];
 
-/** The text with the place and the fault, but no value. Texts about anything else stay as they are. */
+/** Returns the text with the location and the fault, but without the value. Returns other texts unchanged. */
 export function withoutValue(message: string): string {
   const head = HEAD.exec(message)?.[0];
   if (head === undefined) return message;

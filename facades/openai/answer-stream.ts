@@ -1,4 +1,4 @@
-/** Answers an OpenAI request with `"stream": true`: forwards events of the worker. */
+/** Responds to an OpenAI request with `"stream": true`: forwards events of the worker. */
 
 import type { ErrorCode } from '@slipway/kit/net/error-help';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -56,7 +56,7 @@ export async function answerStream(
   return reply;
 }
 
-/** Writes all output; answers the error that ended it, or undefined. */
+/** Writes all output. Returns the error that ended it, or `undefined`. */
 async function passThrough(job: OpenaiJob, text: StreamText): Promise<OpenaiError | undefined> {
   for await (const page of job.pages()) {
     for (const chunk of page.chunks) {
@@ -99,7 +99,7 @@ class StreamText {
     return this.#write(chunk.output);
   }
 
-  /** Ends a completed stream. `output`: of a worker that did not stream at all. */
+  /** Ends a completed stream. `output`: output of a worker that did not stream at all. */
   async finish(output: Buffer | undefined): Promise<OpenaiError | undefined> {
     const error = output === undefined ? undefined : await this.#write(output);
     if (error === undefined && !this.#done) await this.#send(DONE);

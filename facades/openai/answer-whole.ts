@@ -1,4 +1,4 @@
-/** Answers an OpenAI request without streaming. */
+/** Responds to an OpenAI request without streaming. */
 
 import type { ErrorCode } from '@slipway/kit/net/error-help';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
@@ -21,7 +21,7 @@ const TOO_LARGE: OpenaiError = {
   },
 };
 
-/** Waits for the job and sends its output, or its error with the code the worker gave. */
+/** Waits for the job and sends its output, or its error with the worker's code. */
 export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<FastifyReply> {
   const final = await job.finish();
   // The client has disconnected.
@@ -34,7 +34,7 @@ export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<
   return error ? sendOpenaiError(reply, error) : sendJson(reply, output);
 }
 
-/** Sends an error in OpenAI's envelope. The client library must not try again: that would run the job once more. */
+/** Sends an error in OpenAI's envelope. The client library must not retry: that would run the job once more. */
 export function sendOpenaiError(reply: FastifyReply, { status, error }: OpenaiError): FastifyReply {
   return sendJson(reply.code(status).header('x-should-retry', 'false'), JSON.stringify({ error }));
 }

@@ -1,6 +1,7 @@
 /**
- * Reads what Python's `str()` makes of a dict: SDKs from 1.7.7 on hand over a yielded error in that form. A parser,
- * never an evaluation: one pass over a text of bounded length and depth; whatever is not a plain literal is refused.
+ * Reads the text that Python's `str()` makes of a dict: SDKs from 1.7.7 on send a yielded error in that form. It is a
+ * parser and never evaluates: one pass over a text of bounded length and depth. Anything that is not a plain literal is
+ * rejected.
  */
 
 /** Longest text that is parsed. Error texts of jobs have at most 64 Ki. */
@@ -33,11 +34,11 @@ const CODE_POINT_MAX = 0x10ffff;
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?/y;
 const NAME = /-?[A-Za-z]{1,8}/y;
 const BLANKS = /[ \t\r\n]*/y;
-/** Start of an enum member, before its value: `<HTTPStatus.NOT_FOUND: 404>`. */
+/** Matches the start of an enum member, before its value: `<HTTPStatus.NOT_FOUND: 404>`. */
 const ENUM_HEAD = /<\w{1,64}\.\w{1,64}: /y;
 const PLAIN_TEXT = { "'": /[^'\\]*/y, '"': /[^"\\]*/y };
 
-/** The text is no literal. */
+/** The text is not a literal. */
 class NotLiteral extends Error {}
 
 /**
@@ -97,7 +98,7 @@ class LiteralReader {
       this.#at += 1;
       entries.push([String(name), this.#value(depth + 1)]);
     });
-    // Defines members, whatever their names: `__proto__` is one like any other.
+    // Object.fromEntries defines members whatever their names, `__proto__` included.
     return Object.fromEntries(entries);
   }
 
@@ -107,7 +108,9 @@ class LiteralReader {
     return values;
   }
 
-  /** What stands between an opening bracket, where it is, and its end, with a comma after each but perhaps the last. */
+  /**
+   * Reads the items between the current opening bracket and its end. Commas separate them; the last may have one too.
+   */
   #items(end: string, read: () => void): void {
     this.#at += 1;
     while (this.#next() !== end) {
@@ -160,13 +163,13 @@ class LiteralReader {
     return NAMES.get(name);
   }
 
-  /** The next character that is not blank, which is not taken. */
+  /** Returns the next character that is not blank, without consuming it. */
   #next(): string | undefined {
     this.#match(BLANKS);
     return this.#text[this.#at];
   }
 
-  /** Takes what a sticky expression matches here. */
+  /** Consumes and returns the match of a sticky expression at the current position. */
   #match(expression: RegExp): string | undefined {
     expression.lastIndex = this.#at;
     const found = expression.exec(this.#text)?.[0];

@@ -1,6 +1,7 @@
 /**
- * What an OpenAI client gets to see of a job that did not complete. Workers report errors in several shapes; when one
- * of them holds an OpenAI-style object with an HTTP code, that code is the answer's (docs/reference/api.md#openai).
+ * Converts a job that did not complete to the error that an OpenAI client gets. Workers report errors in several
+ * shapes. If one of them contains an OpenAI-style object with an HTTP code, the response has that code
+ * (docs/reference/api.md#openai).
  */
 import { kindAt } from '@slipway/kit/bytes/json-bytes';
 import { scanJson } from '@slipway/kit/bytes/json-scan';
@@ -16,25 +17,22 @@ import { parsePythonLiteral } from './python-literal.ts';
 export interface OpenaiError {
   /** HTTP status. */
   status: number;
-  /** The envelope's inner object. */
+  /** Inner object of the envelope. */
   error: { message: string; type: string; param: unknown; code: unknown };
 }
 
 /** Depth to which an error object is searched: job error text, SDK wrapper, OpenAI envelope. */
 const DEPTH_MAX = 4;
 
-/**
- * Characters beyond which a text is taken as it is: no error needs more, and reading it would cost other requests their
- * time.
- */
+/** Longest text that is parsed, in characters. No error needs more, and parsing it would delay other requests. */
 const TEXT_LENGTH_MAX = 128 * 1024;
 
-/** What the SDK writes around the text of an exception that a generator raised. */
+/** Text that the SDK writes around the message of an exception that a generator raised. */
 const RAISED_HEAD = 'handler: ';
 const RAISED_TAIL = ' \ntraceback: ';
-/** What the `openai` package for Python writes before the body of a refusal. */
+/** Prefix that the `openai` package for Python writes before the body of an error response. */
 const CODE_HEAD = /^Error code: \d{3} - /;
-/** The members of an output that decide whether it is an error, and which. */
+/** Members of an output that decide whether it is an error, and which one. */
 const MEMBERS = [
   'object',
   'choices',
@@ -48,13 +46,16 @@ const MEMBERS = [
   'type',
   'param',
 ];
-/** Longer values are not searched. */
+/** Longest member in bytes that is searched. */
 const MEMBER_BYTES_MAX = 16 * 1024;
 const LONG_TEXT = 'The worker reported an error that is too long to be shown here.';
-/** Error texts with more values are not parsed. */
+/** Most values of an error text that is parsed. */
 const TEXT_VALUES_MAX = 1_000;
 
-/** What `outputError` needs of an output, however large that is; undefined when it is no object. */
+/**
+ * Returns the members of an output that `outputError` needs, however large the output is. `undefined` if it is no
+ * object.
+ */
 export function* errorMembers(json: Buffer): Work<Record<string, unknown> | undefined> {
   const scan = yield* scanJson(json, MEMBERS);
   if (scan.fault || scan.kind !== 'object') return undefined;
@@ -68,7 +69,7 @@ export function* errorMembers(json: Buffer): Work<Record<string, unknown> | unde
   return found;
 }
 
-/** The error of a job in a final state other than COMPLETED. */
+/** Returns the error of a job in a final state other than COMPLETED. */
 export function jobError(state: JobState, errorText: string | undefined): OpenaiError {
   if (state === JobState.CANCELLED) return plain(500, 'The job was cancelled.', 'job_cancelled');
   if (state === JobState.TIMED_OUT)
@@ -115,7 +116,7 @@ function ownError(value: Record<string, unknown>): OpenaiError | undefined {
   return { status, error: { message, type, param: value['param'] ?? null, code: value['code'] ?? status } };
 }
 
-/** The readable part of a worker's error text: SDK exceptions are a JSON document with `error_message`. */
+/** Returns the readable part of a worker's error text. SDK exceptions are a JSON document with `error_message`. */
 function messageOf(errorText: string | undefined): string {
   const value = parsed(errorText);
   const texts = isPlainObject(value)
@@ -124,7 +125,7 @@ function messageOf(errorText: string | undefined): string {
   return texts.map(textOf).find((text) => text !== undefined) ?? errorText ?? 'The worker failed without saying why.';
 }
 
-/** The object that a text holds as JSON or as Python writes it; any other value as it is. */
+/** Returns the object that a text contains as JSON or as a Python literal. Returns any other value unchanged. */
 function parsed(value: unknown): unknown {
   if (typeof value !== 'string' || value.length > TEXT_LENGTH_MAX) return value;
   const text = value.replace(CODE_HEAD, '').trim();
@@ -137,7 +138,9 @@ function parsed(value: unknown): unknown {
   }
 }
 
-/** Where a handler's code failed is for its author, who has the job's error; the client gets the exception's text. */
+/**
+ * Removes the traceback. It is for the handler's author, who has the job's error; the client gets the exception's text.
+ */
 function withoutTrace(errorText: string): string {
   if (!errorText.startsWith(RAISED_HEAD)) return errorText;
   const end = errorText.lastIndexOf(RAISED_TAIL);

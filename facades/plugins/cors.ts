@@ -8,10 +8,10 @@ import { REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 
-/** Preflights of one address in 10 s, and seconds for which a browser may remember an answer. */
+/** Preflights per address in 10 s, and seconds for which a browser may cache a response. */
 const PREFLIGHTS_MAX = 2_000;
 const REMEMBERED_SECONDS = 600;
-/** Headers of answers that pages may read besides those that they always may. */
+/** Response headers that pages may read besides the safelisted ones. */
 const EXPOSED = 'Retry-After, X-Request-Id, X-Job-Status';
 /** Valid values of the request headers of a preflight. */
 const METHOD = /^[A-Za-z-]{1,32}$/;
@@ -31,12 +31,12 @@ export function isPreflight({ method, headers }: Pick<IncomingMessage, 'method' 
   );
 }
 
-/** Answers CORS preflights without asking core or a worker. */
+/** Responds to CORS preflights without a call of core or a worker. */
 export class Preflights {
-  // The library forgets an address by itself when its window is over.
+  // The library removes an address when its window ends.
   readonly #window = new RateLimiterMemory({ points: PREFLIGHTS_MAX, duration: REQUEST_WINDOW_SECONDS });
 
-  /** Ends the answer. `origin`: whose page may go on. `address`: of the client. */
+  /** Ends the response. `origin`: origin that is allowed. `address`: address of the client. */
   async answer({ headers }: IncomingMessage, reply: ServerResponse, origin: string, address: string): Promise<void> {
     const isOver = await this.#window.consume(address).then(
       () => false,
@@ -59,7 +59,7 @@ export class Preflights {
 
 export interface CorsParts {
   preflights: Preflights;
-  /** Knows the client's address. */
+  /** Returns the client's address. */
   peers: { clientOf(request: IncomingMessage): string };
 }
 
@@ -85,7 +85,7 @@ export function addQueueCors(app: FastifyInstance, origins: CorsOrigins, { prefl
   });
 }
 
-/** Lets all pages read an error of ours: it contains nothing of the worker. */
+/** Allows all pages to read one of our errors: it contains nothing of the worker. */
 export function allowAnyOrigin({ headers }: IncomingMessage, reply: ServerResponse): void {
   if (headers.origin === undefined) return;
   reply.setHeader('access-control-allow-origin', '*');

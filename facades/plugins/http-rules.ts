@@ -10,10 +10,10 @@ import type { FastifyInstance } from 'fastify';
 import { rejectConnect } from './errors/broken-request.ts';
 import { HttpRejection } from './errors/http-rejection.ts';
 
-/** An absolute address that did not match the Host header (origin-form.ts). */
+/** Matches an absolute address that did not match the Host header (origin-form.ts). */
 const ABSOLUTE = /^[^/*]/;
 
-/** Nothing after such a request can be trusted. */
+/** Closes the connection: nothing after such a request can be trusted. */
 const CLOSE = { connection: 'close' };
 
 /** Adds the rules to an app, which must be built with `requireHostHeader: false`. */
@@ -23,7 +23,7 @@ export function addHttpRules(app: FastifyInstance): void {
     expecting.add(request);
     app.routing(request, reply);
   });
-  // Node keeps quiet about those that are too many.
+  // Node silently drops headers beyond its limit.
   app.server.maxHeadersCount = 0;
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) => rejectConnect(socket));
   app.addHook('onRequest', (request, _reply, done) => {
@@ -33,7 +33,7 @@ export function addHttpRules(app: FastifyInstance): void {
       return done(new HttpRejection(HEADERS_TOO_LARGE, { status: 431, code: 'headers_too_large', headers: CLOSE }));
     }
     if (hosts > 1) return done(badHost('The request names its host more than once.'));
-    // What it says of two hosts is read in two ways by two parts.
+    // Two components could read a request with two hosts differently.
     if (ABSOLUTE.test(raw.url ?? ''))
       return done(badHost('The address of the request names another host than its Host header.'));
     if (hosts === 0 && raw.httpVersion === '1.1') return done(badHost('The request has no Host header.'));

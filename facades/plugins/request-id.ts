@@ -1,15 +1,15 @@
-/** Request ids: they are in each log line about a request and in every error response. */
+/** Request ids. They are in every log line about a request and in every error response. */
 import type { IncomingMessage } from 'node:http';
 import type { Random } from '@slipway/kit/time/clock';
 import type { FastifyRequest } from 'fastify';
 import { isId } from './authenticate.ts';
 
-/** Of requests and answers. */
+/** Header of the id, in requests and responses. */
 export const REQUEST_ID_HEADER = 'x-request-id';
-/** Form of an id that a client or proxy may set itself. */
+/** Form of an id that a client or proxy may set. */
 const GIVEN = /^[\w.:-]{1,128}$/;
 
-/** Makes the id of each request: a part that is this process's, and a number. */
+/** Returns a function that makes the id of each request: a part for this process, and a number. */
 export function requestIds(random: Random): (request: Pick<IncomingMessage, 'headers'>) => string {
   const process = random.id(10);
   let count = 0;
@@ -20,8 +20,8 @@ export function requestIds(random: Random): (request: Pick<IncomingMessage, 'hea
 }
 
 /**
- * What a line of the log about a request names: the request, and the endpoint and job of its path or that it made. Only
- * ids: a path may say anything.
+ * Returns the ids for log lines about a request: the request, and the endpoint and job of its path or that it created.
+ * Only ids, because a path may contain any text.
  */
 export function idsOf(request: FastifyRequest): {
   requestId: string;

@@ -1,7 +1,4 @@
-/**
- * What the hooks learn about a request and hand to its route. Declared once, so that every request object has the same
- * shape.
- */
+/** State that hooks add to a request for its route. Declared once, so that all request objects have the same shape. */
 
 import type { Trace } from '@slipway/kit/observe/trace';
 import type { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -9,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 
 /** The caller. Known after the access hook. */
 export interface Caller {
-  /** The key as the client sent it; goes on to core with every call. */
+  /** Key as the client sent it. It is sent to core with every call. */
   apiKey: string;
   /** Owner of the key. */
   accountId: string;
@@ -24,11 +21,14 @@ export interface Caller {
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller;
-    /** Content type as sent, taken off the headers so that no body is refused for it. Empty when there was none. */
+    /**
+     * Content type as sent. It is removed from the headers, so that no body is rejected for it. Empty if there was
+     * none.
+     */
     sentContentType: string;
     /** Largest body of this route in bytes. */
     bodyBytesMax: number;
-    /** The job that it made. Empty: none, or not yet. */
+    /** Job that the request created. Empty if there is none yet. */
     jobId: string;
     /** Span of the request. `undefined` if its trace is not recorded. */
     trace: Trace | undefined;

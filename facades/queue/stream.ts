@@ -1,7 +1,7 @@
 /**
- * GET or POST /stream/{job_id} (docs/reference/api.md#stream): the chunks since the previous call, each one delivered
- * once. Holds a little when there are none, so that clients without a pause of their own do not spin. `Accept:
- * text/event-stream` gets the live feed.
+ * GET or POST /stream/{job_id} (docs/reference/api.md#stream): returns the chunks since the previous call, each one
+ * once. Waits a little if there are none, so that clients without a pause do not spin. `Accept: text/event-stream` gets
+ * the live feed.
  */
 
 import type { ChunkCursor } from '@slipway/proto/gen/slipway/v1/job';
@@ -15,10 +15,10 @@ import { streamWaitMs } from './query-numbers.ts';
 import { streamEvents } from './stream-events.ts';
 import { chooseStreamShape, wantsEvents } from './stream-shape.ts';
 
-/** Most chunks in one answer. */
+/** Most chunks in one response. */
 export const CHUNKS_PER_READ = 1_000;
 
-/** The route. */
+/** Returns the handler of the route. */
 export function stream(parts: JobParts): JobHandler {
   const events = streamEvents(parts);
   return async (request, reply) => {
@@ -33,8 +33,8 @@ export function stream(parts: JobParts): JobHandler {
 }
 
 /**
- * Reads on from the shared place. A page without room in memory is read again by its own place, because the shared one
- * has moved on.
+ * Reads on from the shared cursor. A page that exceeds the memory budget is read again from its own cursor, because the
+ * shared one has moved on.
  */
 async function drain(
   parts: JobParts,
@@ -62,8 +62,8 @@ async function drain(
     },
     reread: async () => {
       const page = await jobs.chunks(apiKey, { ...job, cursor: before, waitMs: 0, limit }).answer;
-      // Of an attempt that was lost meanwhile nothing is left; what comes instead is still before the readers of the
-      // shared place.
+      // Nothing is left of an attempt that was lost meanwhile. The chunks that replace it have not been read from the
+      // shared cursor yet.
       const chunks = page.chunks.filter(({ attempt }) => attempt === before?.attempt);
       return { ...page, chunks, more: page.more || chunks.length < page.chunks.length };
     },

@@ -1,7 +1,7 @@
 /**
- * What the REST surface says of a described resource, and the way between that and the contract. Without the schemas
- * (rest-shapes.ts): the command line shows the same records, and the library of schemas takes a third of a command's
- * start.
+ * Converts a described resource between the REST surface and the contract. Does not import the schemas
+ * (rest-shapes.ts): the command line shows the same records, and the schema library takes a third of a command's start
+ * time.
  */
 import { usableEnv } from './env-names.ts';
 import type { Field, Kind, Table } from './field.ts';
@@ -9,7 +9,7 @@ import { wordOf } from './field.ts';
 import type { FieldChanges } from './mask-fields.ts';
 import { change, noChanges } from './mask-fields.ts';
 
-/** The value of a kind in JSON. */
+/** JSON type of a kind. */
 type ValueOf<One> = One extends { is: 'text' }
   ? string
   : One extends { is: 'whole' }
@@ -24,35 +24,35 @@ type ValueOf<One> = One extends { is: 'text' }
             ? keyof Words
             : never;
 
-/** Settings with a name on this surface, by it. */
+/** Settings by their name on this surface. */
 type Members<Fields> = {
   [Name in keyof Fields as Fields[Name] extends { rest: { name: infer Shown extends string } }
     ? Shown
     : never]: Fields[Name] extends { kind: infer One } ? ValueOf<One> : never;
 };
 
-/** The names of settings that may be none. */
+/** Names of settings that may be absent. */
 type MaybeNone<Fields> = {
   [Name in keyof Fields]: Fields[Name] extends { kind: { none: true } } ? Name : never;
 }[keyof Fields];
 
-/** Settings that records have. */
+/** Settings that appear in records. */
 type Recorded<Fields> = {
   [Name in keyof Fields as Fields[Name] extends { rest: { bodyOnly: true } } ? never : Name]: Fields[Name];
 };
 
-/** A record's members that are settings. */
+/** Members of a record that are settings. */
 export type RestRecord<Fields> = Members<Omit<Recorded<Fields>, MaybeNone<Fields>>> &
   Partial<Members<Pick<Recorded<Fields>, MaybeNone<Recorded<Fields>>>>>;
 
-/** A body's members that are settings. */
+/** Members of a body that are settings. */
 export type RestBody<Fields> = Partial<
   Members<{
     [Name in keyof Fields as Fields[Name] extends { rest: { in: string } } ? Name : never]: Fields[Name];
   }>
 >;
 
-/** A record's members of a message. */
+/** Returns the members of a record for a message. */
 export function restRecord<Fields extends Table>(
   table: Fields,
   message: { readonly [Name in keyof Fields]: unknown },
@@ -66,8 +66,8 @@ export function restRecord<Fields extends Table>(
 }
 
 /**
- * The settings that a body names. `own`: what the surface makes of them itself, by the contract's names; undefined: not
- * given.
+ * Returns the settings that a body names. `own`: values that the surface computes itself, by the contract's names;
+ * `undefined` if absent.
  */
 export function restChanges<Message extends object>(
   table: Table,
@@ -93,7 +93,7 @@ function read(kind: Kind, value: unknown): unknown {
   return kind.is === 'variables' ? usableEnv(value as Record<string, string>) : value;
 }
 
-/** True when records show the setting. */
+/** Returns whether records show the setting. */
 export function isRecorded(rest: Field['rest']): boolean {
   return rest !== undefined && !rest.bodyOnly;
 }

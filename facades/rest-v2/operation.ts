@@ -1,6 +1,6 @@
 /**
- * What an operation of REST v2 is: one record that says how it is called, what it takes and answers, and what it does.
- * Routes, checks of requests and the OpenAPI document are made from these records, so that they cannot disagree.
+ * Operations of REST v2. One record describes an operation's route, input, response and handler. Routes, request checks
+ * and the OpenAPI document are made from these records, so they cannot disagree.
  */
 
 import type { Logger } from '@slipway/kit/log/logger';
@@ -12,7 +12,7 @@ import type { CoreClient } from '../core-client/core-client.ts';
 import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
 import type { BodyWork } from '../plugins/limits/body-work.ts';
 
-/** Parts that operations work with. */
+/** Dependencies of operations. */
 export interface RestV2Parts {
   core: Pick<
     CoreClient,
@@ -34,11 +34,11 @@ export interface RestV2Parts {
   logger: Logger;
 }
 
-/** One request, checked. */
+/** One validated request. */
 export interface Call<Query = object, Body = undefined> {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** Ids of the path, each of the form of one. */
+  /** Ids of the path, each in the form of an id. */
   path: Readonly<Record<string, string>>;
   query: Query;
   body: Body;
@@ -46,48 +46,48 @@ export interface Call<Query = object, Body = undefined> {
   accountId: string;
 }
 
-/** Responses that are not JSON: the handler writes them itself. */
+/** Content type of a response that is not JSON. The handler writes it itself. */
 type OtherAnswer = { contentType: string };
 
 /** An operation. */
 export interface Operation<Query extends TObject = TObject, Body extends TSchema = TSchema> {
-  /** Unique, as generators of clients want it. */
+  /** Unique id, as client generators require. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With ids as `{id}`. */
+  /** Path, with ids as `{id}`. */
   path: string;
   tag: string;
   summary: string;
   query?: Query;
-  /** Its handler checks the query, and answers 400. */
+  /** The handler checks the query itself and responds with 400. */
   checksQuery?: true;
   body?: Body;
-  /** Status of success, and what is answered then. Without `answer`: nothing, or `other`. */
+  /** Status and body of success. Without `answer` the body is empty, or `other`. */
   status: 200 | 201 | 204 | 501;
   answer?: TSchema;
-  /** A second success without a body. */
+  /** Success may also be 204 without a body. */
   mayAnswer204?: true;
   other?: OtherAnswer;
-  /** Statuses of errors besides those that follow from the rest. */
+  /** Statuses of errors besides those that follow from the other fields. */
   errors?: readonly number[];
-  /** It needs no key. */
+  /** The operation needs no key. */
   open?: true;
-  /** Its route is added elsewhere. */
+  /** The route is added elsewhere. */
   describedOnly?: true;
   handle(call: Call<Static<Query>, Static<Body>>, parts: RestV2Parts): Promise<unknown>;
 }
 
-/** Describes an operation, whose handler knows the types of what it takes. */
+/** Declares an operation whose handler knows the types of its input. */
 export function operation<Query extends TObject, Body extends TSchema>(described: Operation<Query, Body>): Operation {
   return described as unknown as Operation;
 }
 
-/** Options of a call of core that changes nothing, or may be repeated. */
+/** Returns the options of a core call that changes nothing or may be repeated. */
 export function repeatable({ apiKey }: Pick<Call, 'apiKey'>): { apiKey: string; repeatable: true } {
   return { apiKey, repeatable: true };
 }
 
-/** Options of a call of core that is sent once. */
+/** Returns the options of a core call that is sent once. */
 export function once({ apiKey }: Pick<Call, 'apiKey'>): { apiKey: string; repeatable: false } {
   return { apiKey, repeatable: false };
 }

@@ -1,17 +1,17 @@
 /**
- * Tells clients which members of a body mean nothing here: they are taken without effect, as upstream takes them, and
- * named in a header.
+ * Names the members of a body that have no meaning here, in a response header. They are accepted without effect, as
+ * upstream accepts them.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 
-/** Lower case, as Node writes it. */
+/** In lower case, as in Node. */
 const IGNORED_HEADER = 'x-slipway-ignored';
-/** Most names in the header, and most characters of each: together they stay below 1 KiB. */
+/** Most names in the header, and most characters of each. Together they stay below 1 KiB. */
 const NAMES_MAX = 20;
 const NAME_LENGTH_MAX = 48;
 
-/** Documents the header. */
+/** Documentation of the header. */
 export const ignoredHeader = {
   [IGNORED_HEADER]: {
     type: 'string',
@@ -19,10 +19,10 @@ export const ignoredHeader = {
   },
 };
 
-/** Names what a body has beyond its shape. */
+/** Names the members of a body that its shape does not have. */
 export type NameIgnored = (request: FastifyRequest, reply: FastifyReply, body: Record<string, unknown>) => void;
 
-/** For routes whose body is a reference to one of these shapes. */
+/** Returns the function for routes whose body is a reference to one of these shapes. */
 export function nameIgnored(shapes: readonly { $id?: string; properties?: object }[]): NameIgnored {
   const known = new Map(shapes.map(({ $id, properties }) => [`${$id}#`, new Set(Object.keys(properties ?? {}))]));
   return (request, reply, body) => {
@@ -35,8 +35,8 @@ export function nameIgnored(shapes: readonly { $id?: string; properties?: object
 }
 
 /**
- * Tools send sizes along with GPUs; only what is made without any has one. A change does not say which of both it is
- * about.
+ * Returns whether a member only applies to CPU resources. Tools send CPU sizes along with GPUs, but only resources
+ * without GPUs have one. A change does not say which kind of resource it is for.
  */
 function isForCpu(name: string, body: Record<string, unknown>, ref: string): boolean {
   return (
@@ -47,7 +47,7 @@ function isForCpu(name: string, body: Record<string, unknown>, ref: string): boo
   );
 }
 
-/** Other characters could end the header, or are read differently by every client. */
+/** Replaces other characters: they could end the header, or clients would read them differently. */
 function safe(name: string): string {
   return name.slice(0, NAME_LENGTH_MAX).replaceAll(/[^\w.-]/g, '?');
 }

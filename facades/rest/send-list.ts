@@ -1,6 +1,7 @@
 /**
- * Answers a list that core gives in pages. One page is answered as it is. A longer list is written page by page, the
- * next one read when its client has taken the one before: however long the list, the facade holds a page of it.
+ * Sends a list that core returns in pages. A single page is sent as it is. A longer list is written page by page; the
+ * next page is read when the client has read the previous one. However long the list is, the facade holds one page of
+ * it.
  */
 import { Readable } from 'node:stream';
 import type { PageRequest } from '@slipway/proto/wire/pages';
@@ -10,12 +11,12 @@ import type { CallOptions } from '../core-client/service-calls.ts';
 import type { AnswerBudget, HeldAnswer } from '../plugins/limits/answer-budget.ts';
 import type { ListQueue } from './list-queue.ts';
 
-/** Memory of a page as message, records and text, in bytes: several times the size of core's largest page. */
+/** Memory of a page as message, records and text, in bytes. Several times the size of core's largest page. */
 const HELD_BYTES = 8 * 1024 * 1024;
 
 /**
- * Time for the next page of a list that has begun, in milliseconds: it waits for pages of others, and its client can
- * only be cut off.
+ * Timeout for the next page of a list that has begun, in milliseconds. The page may have to wait for those of others,
+ * and the response can only be cut off.
  */
 const NEXT_PAGE_MS = 60_000;
 
@@ -25,16 +26,16 @@ export interface ListBudget {
   turns: ListQueue;
 }
 
-/** A list. */
+/** Source of a list. */
 export interface ListSource<Response, Entry> {
   read(page: PageRequest, options: CallOptions): Promise<Response>;
-  /** Public records of a page. */
+  /** Returns the public records of a page. */
   present(response: Response): Entry[] | Promise<Entry[]>;
 }
 
 /**
- * What a list answers: its records, or where they are written. TooManyRequests: so many long lists of the account are
- * under way.
+ * Returns the records, or the stream to which they are written. Throws TooManyRequests if the account has too many long
+ * lists in progress.
  */
 export async function sendList<Response extends { nextPageToken: string }, Entry>(
   room: ListBudget,
@@ -48,7 +49,7 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
   const { answer: first, pause, prolong } = 'answer' in begun ? begun : await (await begun.again)();
   const records = await present(first);
   if (first.nextPageToken === '') return records;
-  // A slow core is not an idle client, whose connection is cut.
+  // A slow core must not count as an idle client, whose connection is closed.
   const readNext = async (page: PageRequest): Promise<Response> => {
     pause();
     const response = await source.read(page, { ...options, tryMs: NEXT_PAGE_MS });
@@ -69,19 +70,19 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
     }
     yield ']';
   }
-  // Not as objects: sixteen pages would be read ahead.
+  // Not in object mode, which would read sixteen pages ahead.
   const body = Readable.from(texts(), { objectMode: false, highWaterMark: 1 });
   return reply.type('application/json; charset=utf-8').send(body) as never;
 }
 
-/** Records as text, without the brackets around them. */
+/** Returns the records as text, without the surrounding brackets. */
 function inner(reply: FastifyReply, records: unknown[]): string {
   return (reply.serialize(records) as string).slice(1, -1);
 }
 
 /**
- * The first page, with its turn where others follow; or what reads it again once there is a turn: apart, so that
- * nothing keeps the page meanwhile.
+ * Returns the first page, with its turn if others follow. If it has to wait for the turn, returns a promise of a
+ * function that reads the page again, so that nothing keeps the page in memory meanwhile.
  */
 async function begin<Response extends { nextPageToken: string }>(
   { answers, turns }: ListBudget,

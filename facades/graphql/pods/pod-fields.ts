@@ -1,4 +1,4 @@
-/** Public pod settings of GraphQL to contract fields. */
+/** Converts public pod settings of GraphQL to contract fields. */
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
 import { changeable } from '../../resources/field.ts';
@@ -9,16 +9,14 @@ import type { EnvironmentVariable } from '../list-text.ts';
 import { commandOf, environmentOf } from '../list-text.ts';
 import { inputChanges } from '../table-fields.ts';
 
-/**
- * PodEditJobInput of the public schema, without the pod's id, as far as it is looked at here. Null counts as not given.
- */
+/** PodEditJobInput of the public schema without the pod's id, as far as this file reads it. Null counts as absent. */
 export interface PodJobInput {
   dockerArgs?: string | null;
   env?: EnvironmentVariable[] | null;
   [setting: string]: unknown;
 }
 
-/** The inputs that deploy a pod. Null counts as not given. */
+/** Inputs that deploy a pod. Null counts as absent. */
 export interface PodInput extends PodJobInput {
   name?: string | null;
   templateId?: string | null;
@@ -36,8 +34,8 @@ export interface PodInput extends PodJobInput {
 }
 
 /**
- * What the Python package asks for when its caller named no template; it exists nowhere else, and the image is given
- * beside it.
+ * Template that the Python package sends if its caller names none. It does not exist here, and the image is sent
+ * separately.
  */
 const TEMPLATE_OF_CLIENT = 'runpod-ubuntu';
 
@@ -51,7 +49,7 @@ export function podJobFields(input: PodJobInput): FieldChanges<Pod> {
   });
 }
 
-/** A pod to create. Throws GraphQLError when it asks for what does not exist here. */
+/** Returns a pod to create. Throws GraphQLError if the input names unavailable features. */
 export function newPod(input: PodInput, computeType: 'GPU' | 'CPU'): Partial<Pod> {
   if (input.stopAfter || input.terminateAfter) {
     throw refused('stopAfter and terminateAfter are not available: a pod runs until podStop or podTerminate.');

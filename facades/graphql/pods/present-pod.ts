@@ -1,6 +1,6 @@
 /**
- * Contract pods to the public schema's fields. What is zero or empty is left out on the wire, so each has its default
- * here.
+ * Converts contract pods to the public schema's fields. Zero and empty values are absent on the wire, so each field has
+ * its default here.
  */
 
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
@@ -13,11 +13,11 @@ import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import { textOf } from '../list-text.ts';
 import { shownFields } from '../table-fields.ts';
 
-/** Two capital letters are a country; everything else that a machine carries is a data centre. */
+/** Form of a country code: two capital letters. Every other location of a machine is a data centre. */
 const COUNTRY_CODE = /^[A-Z]{2}$/;
 const MIB_PER_GB = 1_024;
 
-/** Pod of the public schema. `nowMs`: wall clock in milliseconds. */
+/** Returns a pod of the public schema. `nowMs`: wall clock in milliseconds. */
 export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
   const stopped = pod.desiredStatus === PodStatus.EXITED;
   const startedMs = timeMsOf(pod.lastStartTime);
@@ -30,7 +30,7 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
     ...shownFields(POD, pod),
     desiredStatus: stopped ? 'EXITED' : 'RUNNING',
     endpointId: workerOf,
-    // What an endpoint's owner put into its environment is not for everyone who may list pods.
+    // The environment of an endpoint's workers is not for everyone who may list pods.
     env:
       workerOf === null
         ? Object.entries(pod.env ?? {})
@@ -52,7 +52,7 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
   };
 }
 
-/** US dollars an hour that it costs now. */
+/** Returns the present cost in US dollars per hour. */
 export function costPerHour(pod: CoreMessage<Pod>): number {
   return pod.desiredStatus === PodStatus.EXITED ? 0 : numberOf(pod.costPerHour);
 }

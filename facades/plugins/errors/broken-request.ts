@@ -1,6 +1,6 @@
 /**
- * Answers connections that Node hands over as sockets: bytes that are no HTTP request, incomplete requests, oversized
- * headers.
+ * Responds on connections that Node passes on as sockets: bytes that are no HTTP request, incomplete requests,
+ * oversized headers.
  */
 import type { Socket } from 'node:net';
 import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
@@ -8,7 +8,7 @@ import { HttpRejection } from './http-rejection.ts';
 import { publicError } from './public-error.ts';
 import { shapeOf } from './unknown-route.ts';
 
-/** Start of a request line, as far as it decides the surface. */
+/** Matches the start of a request line, as far as it decides the surface. */
 const REQUEST_LINE = /^[A-Z]{1,16} (\/[^ ?\r\n]{0,200})/;
 const PHRASES: Record<number, string> = {
   400: 'Bad Request',
@@ -22,11 +22,11 @@ const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** Error of Node for a broken request. */
 export interface BrokenRequest extends Error {
   code?: string;
-  /** The bytes that could not be read, as a Buffer. */
+  /** Bytes that could not be parsed, as a Buffer. */
   rawPacket?: unknown;
 }
 
-/** Node's `clientError`. */
+/** Handles Node's `clientError`. */
 export function rejectBrokenRequest(error: BrokenRequest, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
   // An unused connection: the client would take a response for the answer to its first request.
@@ -37,7 +37,7 @@ export function rejectBrokenRequest(error: BrokenRequest, socket: Socket): void 
   end(socket, refusal, path);
 }
 
-/** CONNECT, which is for proxies. Node hands its socket over. */
+/** Rejects CONNECT, which is for proxies. Node passes its socket on. */
 export function rejectConnect(socket: Socket): void {
   socket.on('error', () => socket.destroy());
   end(socket, new HttpRejection('There is no such operation.', { status: 404, code: 'not_found' }), '');

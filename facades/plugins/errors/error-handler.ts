@@ -15,22 +15,23 @@ import { publicError, SlowBody, toCoreError } from './public-error.ts';
 export type ErrorShape = (error: PublicError) => object;
 
 /**
- * Queue routes (docs/reference/api.md#errors). No numeric `status`: the asyncio client would take it for a job state.
+ * Shape of queue routes (docs/reference/api.md#errors). It has no numeric `status`, because the asyncio client would
+ * take it for a job state.
  */
 export const queueErrorShape: ErrorShape = ({ text, code }) => ({ error: text, code });
 
-/** REST routes (docs/reference/management.md#errors-of-rest). */
+/** Shape of REST routes (docs/reference/management.md#errors-of-rest). */
 export const restErrorShape: ErrorShape = ({ text, status, code }) => {
   const message = withPublicNames(text, REST_NAMES);
   return { message, error: message, status, code };
 };
 
-/** OpenAI routes (docs/reference/api.md#openai). */
+/** Shape of OpenAI routes (docs/reference/api.md#openai). */
 export const openaiErrorShape: ErrorShape = ({ text, status, code }) => ({
   error: { message: text, type: openaiErrorType(status), param: null, code },
 });
 
-/** REST v2 routes: problems (RFC 9457), which have a content type of their own. */
+/** Shape of REST v2 routes: problems (RFC 9457), which have their own content type. */
 export const problemShape: ErrorShape = ({ text, status, code, faults }) => ({
   title: STATUS_CODES[status] ?? 'Error',
   status,
@@ -48,7 +49,7 @@ export function openaiErrorType(status: number): string {
 }
 
 /**
- * Answers all errors of an app or scope in the given shape. `translate` maps an error of core to one of the surface.
+ * Handles all errors of an app or scope with the given shape. `translate` maps an error of core to one of the surface.
  */
 export function handleErrors(
   app: FastifyInstance,
@@ -74,7 +75,8 @@ export function answerError(
   if (shown.retryAfterSeconds !== undefined) reply.header('retry-after', shown.retryAfterSeconds);
   reply.header(REQUEST_ID_HEADER, request.id).header('link', helpLink(shown.code));
   if (error instanceof HttpRejection) reply.headers(error.headers);
-  // A body that never comes, or that its client was not told to send, leaves the connection in the middle of a request.
+  // A body that never arrives, or that the client was not told to send, leaves the connection in the middle of a
+  // request.
   const unsent = request.raw.headers.expect !== undefined && !request.raw.readableEnded;
   if (error instanceof SlowBody || unsent) reply.header('connection', 'close');
   const type = shape === problemShape ? 'application/problem+json' : 'application/json';
@@ -85,14 +87,14 @@ export function answerError(
 }
 
 function logFault(error: CoreError, request: FastifyRequest, logger: Logger): void {
-  // The pipeline reports the outage itself, once; a line for every request of it would bury that.
+  // The pipeline reports the outage once. A line for each of its requests would hide that report.
   if (error.reason === 'UNAVAILABLE')
     logger.debug({ ...idsOf(request), method: request.method, path: pathOf(request) }, 'core not reachable');
   else if (error.httpStatus >= 500)
     logger.error({ err: error, ...idsOf(request), method: request.method, path: pathOf(request) }, 'request failed');
 }
 
-/** The path without its query, which may hold a key. */
+/** Returns the path without its query, which may contain a key. */
 export function pathOf(request: FastifyRequest): string {
   const { url } = request;
   const end = url.indexOf('?');

@@ -1,5 +1,5 @@
 /**
- * Answers requests without a route: 405 with the allowed methods if the path is known, else 404. The shape follows
+ * Responds to requests without a route: 405 with the allowed methods if the path is known, else 404. The shape follows
  * the surface of the path.
  */
 
@@ -19,26 +19,29 @@ import { isRestV2Path } from './rest-v2-words.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route takes what no other one under its path does, and answers as if there were none. */
+    /**
+     * Whether the route handles requests that no other route under its path handles, and responds as if there were no
+     * route.
+     */
     catchesAll?: boolean;
   }
 }
 
-/** Answers a request that no operation takes. */
+/** Responds to a request that no operation handles. */
 export type UnroutedHandler = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-/** Methods by the paths that they are for. */
+/** Paths by their pattern in the router, with their methods. */
 type KnownPaths = Map<string, { form: RegExp; methods: Set<string> }>;
 
-/** A part of a path that means this place or the one above, written out or escaped. */
+/** Matches a segment of a path that is `.` or `..`, written out or percent-encoded. */
 const DOT_PART = /\/(\.|%2e){1,2}(\/|$)/i;
 
 /**
- * Adds the answer to an app, before its routes and behind what takes requests of workers, whose paths are their own.
- * Returns it, for routes that catch all under a path.
+ * Adds the handler to an app, before its routes and after the hooks for requests of workers, which choose their own
+ * paths. Returns it, for routes that catch all under a path.
  */
 export function handleUnknownRoutes(app: FastifyInstance): UnroutedHandler {
-  // Who resolved dots here would read another path than an edge before it, or a log behind it.
+  // If dots were resolved here, an edge in front and the logs would see a different path.
   app.addHook('onRequest', (request, reply, done) =>
     DOT_PART.test(pathOf(request)) ? void rejectDots(request, reply) : done(),
   );
@@ -52,19 +55,19 @@ export function handleUnknownRoutes(app: FastifyInstance): UnroutedHandler {
   const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (!isReadable(request.url)) return rejectPath(request, reply);
     const methods = methodsOf(known, pathOf(request));
-    // A route that takes this method may find nothing behind a path, as that of the files of /v1/docs does.
+    // A route for this method may find nothing at a path, as the route of the files of /v1/docs does.
     const isUnknown = methods.length === 0 || methods.includes(request.method);
     return isUnknown ? rejectUnknown(request, reply) : rejectMethod(request, reply, methods);
   };
   app.setNotFoundHandler(refuse);
-  // Fastify would first find fault with its content type.
+  // Fastify would first reject the content type.
   app.addHook('onRequest', (request, reply, done) =>
     request.is404 && request.method === 'QUERY' ? void refuse(request, reply) : done(),
   );
   return refuse;
 }
 
-/** Whether a path can be read as text, as those of our own surfaces must. What is in the query does not matter. */
+/** Returns whether a path can be decoded as text, as paths of our own surfaces must. The query is not checked. */
 export function isReadable(url: string): boolean {
   if (!url.includes('%')) return true;
   try {
@@ -75,7 +78,7 @@ export function isReadable(url: string): boolean {
   }
 }
 
-/** Answers one request whose path is none. */
+/** Responds to a request with an invalid path. */
 export function rejectPath(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return answerError(
     new CoreError('INVALID_REQUEST', 'The path is not valid.'),
@@ -96,7 +99,7 @@ function rejectDots(request: FastifyRequest, reply: FastifyReply): FastifyReply 
   );
 }
 
-/** Answers one request that has no route. */
+/** Responds to a request without a route. */
 export function rejectUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = pathOf(request);
   return answerError(new CoreError('NOT_FOUND', explain(request.method, path)), request, reply, shapeOf(path));
@@ -114,7 +117,9 @@ function rejectMethod(request: FastifyRequest, reply: FastifyReply, methods: rea
   );
 }
 
-/** As the router takes it: a parameter is one part of a path, a star is all the rest. */
+/**
+ * Returns the pattern of a route's path, as the router reads it: a parameter is one segment, a star is the whole rest.
+ */
 function formOf(url: string): RegExp {
   const parts = url
     .split('/')
@@ -128,7 +133,7 @@ function formOf(url: string): RegExp {
 
 function methodsOf(known: KnownPaths, path: string): string[] {
   const plain = path.replaceAll(/\/{2,}/g, '/');
-  // A path that is written out is that one and no id.
+  // A literal path takes precedence over one with parameters.
   const literal = known.get(plain);
   if (literal) return [...literal.methods].sort();
   return [
@@ -136,7 +141,7 @@ function methodsOf(known: KnownPaths, path: string): string[] {
   ].sort();
 }
 
-/** Error shape of the surface that a path belongs to. */
+/** Returns the error shape of the surface that a path belongs to. */
 export function shapeOf(path: string): ErrorShape {
   if (/^\/+v1(\.\d+)?(\/|$)/.test(path)) return restErrorShape;
   if (isRestV2Path(path)) return problemShape;

@@ -1,11 +1,11 @@
 /**
- * The limits of docs/reference/api.md#rate-limits as a table, and the decision over them. Nothing here counts or
- * answers.
+ * Limits of docs/reference/api.md#rate-limits as a table, and the decision by them. This module neither counts nor
+ * responds.
  */
 
 import { LB_REQUESTS_AT_ONCE } from '@slipway/proto/wire/limits';
 
-/** Operations with a limit of their own; status-sync counts as status. */
+/** Operations with their own limit. status-sync counts as status. */
 export type LimitedOperation =
   | 'runsync'
   | 'run'
@@ -22,7 +22,7 @@ export type LimitedOperation =
   | 'management'
   | 'live';
 
-/** Base limits of one operation, per account and endpoint; of management and live per account. */
+/** Base limits of one operation: per account and endpoint, or per account for management and live. */
 export interface RateRule {
   /** Requests in a window of REQUEST_WINDOW_SECONDS. */
   rate: number;
@@ -30,7 +30,7 @@ export interface RateRule {
   concurrency: number | undefined;
 }
 
-/** docs/reference/api.md#rate-limits; nobody published those of retry and health. */
+/** Limits of docs/reference/api.md#rate-limits. No published limits exist for retry and health. */
 export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   runsync: { rate: 2_000, concurrency: 400 },
   run: { rate: 1_000, concurrency: 200 },
@@ -41,15 +41,15 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   'purge-queue': { rate: 2, concurrency: undefined },
   openai: { rate: 2_000, concurrency: 400 },
   requests: { rate: 10, concurrency: 2 },
-  // Ours. Of live feeds each counts as long as it is open.
+  // Our own limit. A live feed counts for as long as it is open.
   logs: { rate: 100, concurrency: 20 },
   health: { rate: 2_000, concurrency: undefined },
-  // Of load-balancing endpoints, whose workers bound themselves; nobody published any.
+  // For load-balancing endpoints, whose workers have their own limits. No published limit exists.
   lb: { rate: 20_000, concurrency: LB_REQUESTS_AT_ONCE },
-  // REST and GraphQL together, of an account. Several times what consoles and deployments ask for.
+  // REST and GraphQL together, per account. Several times the needs of consoles and deployments.
   management: { rate: 1_000, concurrency: 100 },
-  // Feeds of the console, as long as they are open: apart, so that a hundred tabs keep no program from managing what it
-  // does.
+  // Feeds of the console count while they are open. They have their own limit, so that a hundred tabs do not keep a
+  // program from managing its resources.
   live: { rate: 300, concurrency: 100 },
 };
 
@@ -57,13 +57,13 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
 export interface PerWorker {
   /** Requests in a window. */
   rate: number;
-  /** Requests at a time. */
+  /** Concurrent requests. */
   concurrency: number;
 }
 
-/** Counts at the moment of the decision, this request included. */
+/** Counts at the time of the decision, including this request. */
 export interface RateSample {
-  /** Requests in the present window. */
+  /** Requests in the current window. */
   inWindow: number;
   /** Requests in flight. */
   inFlight: number;
@@ -73,7 +73,7 @@ export interface RateSample {
   workersRunning: number;
 }
 
-/** Yes, or no with the reason and the seconds to wait. */
+/** Result of a decision: allowed, or rejected with the cause and the seconds to wait. */
 export type RateDecision =
   | { allowed: true }
   | { allowed: false; cause: 'rate' | 'concurrency'; limit: number; retryAfterSeconds: number };
@@ -83,7 +83,7 @@ export function effectiveLimit(base: number, workersRunning: number, perWorker: 
   return Math.max(base, workersRunning * perWorker);
 }
 
-/** Decides over one request. */
+/** Decides about one request. */
 export function decideRate(rule: RateRule, sample: RateSample, perWorker: PerWorker): RateDecision {
   const rate = effectiveLimit(rule.rate, sample.workersRunning, perWorker.rate);
   if (sample.inWindow > rate) {

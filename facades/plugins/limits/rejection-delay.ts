@@ -60,7 +60,7 @@ export class RejectionDelay {
     const now = this.#clock.monotonicMs();
     if (now >= this.#windowEndMs) {
       this.#windowEndMs = now + WINDOW_MS;
-      // Who has refusals waiting stays known by them.
+      // Clients with delayed rejections stay known.
       for (const [name, refused] of this.#refused) {
         refused.count = 0;
         if (refused.waiting === 0) this.#refused.delete(name);

@@ -1,12 +1,15 @@
 /**
- * Network volumes: each setting, and how the public surfaces show it (docs/reference/management.md#network-volumes).
- * What a setting means, the contract says.
+ * Network volumes: each setting, and its form on the public surfaces (docs/reference/management.md#network-volumes).
+ * The contract documents the meaning of the settings.
  */
 import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { VOLUME_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
 
-/** In the order of documents. Options of the command line stand in its volumes.ts: the name is an argument there. */
+/**
+ * In the order of documents. The options of the command line are in its volumes.ts, because the name is an argument
+ * there.
+ */
 export const VOLUME = describe<Omit<NetworkVolume, 'id' | 'createTime'>>()(VOLUME_SETTINGS, {
   name: {
     kind: { is: 'text', min: 1, max: 191 },

@@ -1,7 +1,4 @@
-/**
- * Billing in REST v2: what was used in each period, and what it costs by the operator's price table. Amounts are US
- * dollars.
- */
+/** Billing in REST v2: the usage of each period and its cost by the operator's price table. Amounts are US dollars. */
 
 import type { UsageRecord } from '@slipway/proto/gen/slipway/v1/usage_service';
 import { ListUsageRequest, UsageGrouping, UsageKind } from '@slipway/proto/gen/slipway/v1/usage_service';
@@ -16,20 +13,20 @@ const TAG = { tag: 'billing' };
 const ID_LENGTH_MAX = 191;
 
 type Amounts = Record<string, number>;
-/** A record as it is answered: amounts, and words beside them. */
+/** A record of a response: amounts, and texts beside them. */
 type AnsweredRecord = Record<string, number | string>;
 
-/** A kind of billing: amounts by name, and the thing that a record is about. */
+/** A kind of billing: names of its amounts, and the resource that a record is about. */
 interface Kind {
   operationId: string;
   path: string;
   summary: string;
-  /** Names of amounts, the total first; the second one is what the price table says. */
+  /** Names of amounts, the total first. The second one is the amount by the price table. */
   amounts: readonly [string, string, ...string[]];
   /** The metered resource. */
   usage: UsageKind;
   grouping: UsageGrouping;
-  /** Member of records and of the query; and the count of them in the metadata. */
+  /** Name of the resource in records and in the query. `count`: name of its count in the metadata. */
   thing: string;
   count: string;
 }
@@ -67,7 +64,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Of the account as a whole; those that nothing here costs are 0. */
+/** Amounts of the whole account. Those of resources that cost nothing here are 0. */
 const ALL_AMOUNTS = [
   'totalAmount',
   'podGpuAmount',

@@ -1,4 +1,4 @@
-/** Queries of the catalogue of REST v2. */
+/** Queries of the REST v2 catalogue. */
 
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
@@ -18,7 +18,7 @@ const availability = {
   ),
 };
 
-/** Of GPU types. */
+/** Query of GPU types. */
 export const GpuQuery = Type.Object({
   ...availability,
   count: Type.Optional(
@@ -44,7 +44,7 @@ export const GpuQuery = Type.Object({
 });
 export type GpuQuery = Static<typeof GpuQuery>;
 
-/** Of CPU types. */
+/** Query of CPU types. */
 export const CpuQuery = Type.Object({
   ...availability,
   vcpuCount: Type.Optional(
@@ -53,7 +53,7 @@ export const CpuQuery = Type.Object({
 });
 export type CpuQuery = Static<typeof CpuQuery>;
 
-/** Of data centres. */
+/** Query of one data centre. */
 export const DataCenterQuery = Type.Object({
   include: listOf(word(['GPU_AVAILABILITY', 'CPU_AVAILABILITY']), 'Add what is free there now.', 2),
 });
@@ -69,7 +69,7 @@ const REGIONS = [
   'UNKNOWN',
 ] as const;
 
-/** Of lists of them. */
+/** Query of a list of data centres. */
 export const DataCentersQuery = Type.Object({
   ...DataCenterQuery.properties,
   regions: listOf(word(REGIONS), 'Only in these regions. All are UNKNOWN here.'),
@@ -86,7 +86,7 @@ export const DataCentersQuery = Type.Object({
 });
 export type DataCentersQuery = Static<typeof DataCentersQuery>;
 
-/** Returns whether what is free is asked for. 400: without a product. */
+/** Returns whether the query asks for availability. Throws 400 without a product. */
 export function asksForAvailability({ include, product }: Pick<GpuQuery, 'include' | 'product'>): boolean {
   if (!include?.length) return false;
   if (!product?.length) throw against('include=AVAILABILITY needs product, as product=POD or product=SERVERLESS.');

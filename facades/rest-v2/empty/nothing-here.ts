@@ -1,6 +1,6 @@
 /**
- * What REST v2 knows and one's own machines have nothing of: lists are empty, what makes or changes something is
- * refused with a sentence.
+ * Resources of REST v2 that do not exist on one's own machines: lists are empty, and creating or changing something is
+ * rejected with an explanation.
  */
 
 import type { ErrorCode } from '@slipway/kit/net/error-help';
@@ -12,11 +12,11 @@ import { operation } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { named } from '../schema-parts.ts';
 
-/** A kind of thing that is not here. */
+/** A kind of resource that does not exist here. */
 interface Kind {
   /** First segment of the path, and key of the list. */
   word: string;
-  /** Begins the ids of operations. */
+  /** Name in the ids of operations. */
   name: string;
   sentence: string;
 }

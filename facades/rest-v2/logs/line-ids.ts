@@ -1,13 +1,13 @@
 /**
- * Ids of lines are their times, in milliseconds and a count of those that arrived together, so that a reader can go on
- * behind any of them.
+ * Ids of log lines. An id is the line's time in milliseconds with a count of the lines of that millisecond, so that a
+ * reader can continue after any line.
  */
 
-/** Where a reader goes on. */
+/** Position from which a reader continues. */
 export interface LinePosition {
-  /** Lines before it are left out. */
+  /** Earlier lines are left out. */
   since: Date | undefined;
-  /** The id of the last line that it has. */
+  /** Id of the last line that the reader has. */
   lastId: string;
 }
 
@@ -15,9 +15,7 @@ export class LineIds {
   #ms = Number.NaN;
   #count = 0;
 
-  /**
-   * Of the next line, in the order in which they were written: `2026-01-31T12:00:00.123000004Z`. They rise as texts do.
-   */
+  /** Returns the id of the next line, in the order of writing: `2026-01-31T12:00:00.123000004Z`. Ids sort as texts. */
   next(time: Date): string {
     this.#count = time.getTime() === this.#ms ? this.#count + 1 : 0;
     this.#ms = time.getTime();
@@ -25,7 +23,7 @@ export class LineIds {
   }
 }
 
-/** The reader has it, or asked for later ones. */
+/** Returns whether the reader already has the line, or asked for later ones. */
 export function isBehind(time: Date, id: string, { since, lastId }: LinePosition): boolean {
   return (since !== undefined && time < since) || (lastId !== '' && id <= lastId);
 }

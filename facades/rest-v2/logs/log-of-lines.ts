@@ -1,5 +1,5 @@
 /**
- * The lines that a worker or a pod wrote, live as server-sent events of REST v2
+ * Streams the log lines of a worker or a pod as server-sent events of REST v2
  * (docs/reference/api.md#log-of-a-worker-or-a-pod).
  */
 
@@ -18,12 +18,15 @@ import { isBehind, LineIds } from './line-ids.ts';
 import type { LogQuery } from './log-query.ts';
 import { logQuery } from './log-query.ts';
 
-/** How often it looks for more, and how often a log without news sends a comment, in milliseconds. */
+/** Interval of reads, and interval of comments while there are no new lines, in milliseconds. */
 const LOOK_MS = 500;
 const HEARTBEAT_MS = 15_000;
-/** About the bytes of a line's record without its text. */
+/** Approximate bytes of a line's record without its text. */
 const RECORD_BYTES = 120;
-/** Where the last lines are looked for, in bytes from the end; then in four times as many, up to all that is kept. */
+/**
+ * Bytes from the end in which the last lines are searched. The search goes on with four times as many, up to the whole
+ * stored log.
+ */
 const LOOKED_BYTES = 65_536;
 const LOOKED_FACTOR = 4;
 
@@ -34,19 +37,25 @@ export interface LineLogParts {
   logger: Logger;
 }
 
-/** Reads the page that begins at this byte of the log. */
+/** Reads the page that begins at a byte of the log. */
 export type ReadPage = (offset: number) => Promise<JobLogPage>;
 
-/** Lines to tell, and where to go on. */
+/** Lines to send, and the page after which to continue. */
 interface Part {
   lines: readonly JobLogLine[];
   page: Omit<JobLogPage, 'lines'>;
 }
 
-/** Reads a part whose lines count as an answer until the next one is read: by then they have been written. */
+/**
+ * Reads a part. Its lines count against the response budget until the next part is read; by then they have been
+ * written.
+ */
 type Read = (part: () => Promise<Part>) => Promise<Part>;
 
-/** A route. `readerOf`: of the log that the request names; throws when it can be none. Query: see log-query.ts. */
+/**
+ * Returns the handler of a route. `readerOf`: returns the reader of the log that the request names; throws if there is
+ * none. Query: see log-query.ts.
+ */
 export function logOfLines(
   { answers, clock }: LineLogParts,
   readerOf: (request: FastifyRequest) => ReadPage,
@@ -62,7 +71,7 @@ export function logOfLines(
       ({ release } = held);
       return held.answer;
     };
-    // Before the headers, so that what is unknown is a plain 404.
+    // Read before the headers are sent, so that an unknown resource gets a plain 404.
     const beginning = await read(() =>
       query.tail === undefined ? partAt(readPage, 0) : lastLines(readPage, query.tail),
     );
@@ -80,23 +89,23 @@ async function partAt(readPage: ReadPage, offset: number): Promise<Part> {
 }
 
 /**
- * What came since. A log that ends before what was read is another: its agent was killed, and with it went what
- * commands had written.
+ * Returns the part since the last read. A log that is shorter than before is a new one: its agent was killed, and the
+ * output of commands was lost with it.
  */
 async function partBehind(readPage: ReadPage, offset: number): Promise<Part> {
   const part = await partAt(readPage, offset);
   return part.page.offset < offset ? partAt(readPage, 0) : part;
 }
 
-/** The last lines and the end of the log, without reading all of it. */
+/** Returns the last lines and the end of the log, without reading all of it. */
 async function lastLines(readPage: ReadPage, tail: number): Promise<Part> {
-  // Not the end itself, which may be amid a line.
+  // Not the end itself, which may be in the middle of a line.
   if (tail === 0) return { lines: [], page: (await lastLines(readPage, 1)).page };
   const { page: end } = await partAt(readPage, Number.MAX_SAFE_INTEGER);
   for (let looked = LOOKED_BYTES; ; looked *= LOOKED_FACTOR) {
     const from = Math.max(end.offset - looked, 0);
     let { lines, page } = await partAt(readPage, from);
-    // It may begin amid a line.
+    // The part may begin in the middle of a line.
     if (from > 0 && !page.cut) lines = lines.slice(1);
     while (page.more && page.offset < end.offset) {
       const next = await partAt(readPage, page.offset);
@@ -150,14 +159,14 @@ async function follow({ clock, reply, query, readPage, read, beginning }: Follow
       ({ lines, page } = await goOn({ lines: [], page }, () => read(() => partBehind(readPage, offset))));
     }
   } catch (error) {
-    // Clients take every event for a line, whatever it is called; a comment is for people.
+    // Clients treat every event as a line, whatever its name. A comment is for people.
     await live.write(`: ${publicError(toCoreError(error)).text}\n\n`);
   }
   live.end();
   return reply;
 }
 
-/** Nothing more for now while core or the machine has too much to do, or is away for a moment. */
+/** Reads the next part. Returns an empty one while core or the machine is overloaded or briefly unavailable. */
 async function goOn({ lines, page }: Part, read: () => Promise<Part>): Promise<Part> {
   try {
     return await read();

@@ -1,4 +1,4 @@
-/** The logs of a worker and of a pod (docs/reference/api.md#log-of-a-worker-or-a-pod). */
+/** Log routes of a worker and of a pod (docs/reference/api.md#log-of-a-worker-or-a-pod). */
 import { Type } from 'typebox';
 import type { Operation } from '../operation.ts';
 import { operation } from '../operation.ts';
@@ -15,7 +15,7 @@ const LogRequest = Type.Object({
   since: Type.Optional(Type.String({ description: 'Only lines from this moment on; overrides tail.' })),
 });
 
-/** Of workers. */
+/** Log of a worker. */
 export const workerLog: Operation = operation({
   id: 'StreamWorkerLogs',
   method: 'GET',
@@ -29,7 +29,7 @@ export const workerLog: Operation = operation({
   handle: ({ request, reply }, parts) => logOfLines(parts, workerReader(parts))(request, reply),
 });
 
-/** Of pods. */
+/** Log of a pod. */
 export const podLog: Operation = operation({
   id: 'StreamPodLogs',
   method: 'GET',

@@ -1,6 +1,6 @@
 /**
- * Bodies that create and change pods (docs/reference/management.md#pods): the settings, which the table describes, and
- * what this surface has besides. What means nothing on one's own machines is taken and has no effect.
+ * Bodies that create and change pods (docs/reference/management.md#pods): the settings of the table, and further
+ * members of this surface. Members that have no meaning on one's own machines are accepted without effect.
  */
 
 import type { Static, TObject } from 'typebox';
@@ -20,7 +20,7 @@ const leastOf = (description: string) => optional(Type.Number({ minimum: 0, desc
 const leastWhole = (description: string) => optional(Type.Integer({ minimum: 0, maximum: 65_536, description }));
 const priority = (whose: string) => optional(oneOf(['availability', 'custom'], `Order of ${whose}. ${WITHOUT_EFFECT}`));
 
-/** Of both bodies. */
+/** Further members of both bodies. */
 const besides = {
   dockerArgs: optional(
     Type.String({
@@ -31,7 +31,7 @@ const besides = {
   globalNetworking: optional(Type.Boolean({ description: WITHOUT_EFFECT })),
 };
 
-/** Only of one that creates. */
+/** Further members of the body that creates. */
 const creation = {
   cloudType: optional(oneOf(['SECURE', 'COMMUNITY'], WITHOUT_EFFECT)),
   countryCodes: optional(
@@ -55,7 +55,7 @@ const creation = {
   ...sizeFields(POD_FLAVORS),
 };
 
-/** Of what has no effect. */
+/** Defaults of members without effect. */
 const DEFAULTS = {
   cloudType: 'SECURE',
   cpuFlavorPriority: 'availability',
@@ -78,7 +78,7 @@ export const PodCreateInput = Type.Object(
 );
 export type PodCreateInput = PodUpdateInput & Static<TObject<typeof creation>>;
 
-/** Body of PATCH /pods/{podId}: what is left out stays as it is. */
+/** Body of PATCH /pods/{podId}. Absent members stay unchanged. */
 export const PodUpdateInput = Type.Object(
   { ...bodyMembers(changeable(POD)), ...besides },
   { $id: 'PodUpdateInput', examples: [{ name: 'renamed' }] },

@@ -1,31 +1,31 @@
 /**
- * An event feed of the service as a browser follows it: it says when nothing comes, begins anew where a connection is
- * dead, and asks again for one that was refused for a while.
+ * Follows an event feed of the service in a browser. It reports silence, reconnects dead connections, and retries a
+ * feed that was rejected for a while.
  */
 import { DEAD_MS, LATE_MS, LATE_TEXT, SILENT_MS } from '../../../views.ts';
 import { ApiError, rejectionOf } from './api.ts';
 import { after } from './stopwatch.ts';
 
 /**
- * Pause before a feed that was refused is asked for again, in milliseconds; browsers rest as long before they connect
- * again by themselves.
+ * Pause before a rejected feed is requested again, in milliseconds. Browsers wait as long before they reconnect by
+ * themselves.
  */
 const AGAIN_MS = 3_000;
 const CONNECTING_TEXT = 'Reconnecting …';
 
-/** Who is told. */
+/** Callbacks of a feed. */
 export interface FeedListener {
-  /** Of what the page shows, as it is now; all is well with it. */
+  /** Called with the current view. The service is available. */
   onView(view: unknown): void;
-  /** Of what was before, once for each connection, ahead of its first view. */
+  /** Called with the history, once per connection, before its first view. */
   onPast(past: unknown): void;
-  /** Why nothing comes, in words; it goes on asking. Empty: the service is heard again. */
+  /** Called with the reason why no events arrive, while the feed keeps trying. Empty: events arrive again. */
   onAway(text: string): void;
-  /** Nothing comes any more, for good. */
+  /** Called when the feed has ended for good. */
   onEnded(why: ApiError): void;
 }
 
-/** Follows the feed of a page, which `query` names, until the result is called. */
+/** Follows the feed of the page that `query` names. Call the result to stop. */
 export function follow(query: string, listener: FeedListener): () => void {
   const path = `/api/live${query}`;
   const notice = new Notice(listener);
@@ -88,8 +88,8 @@ export function follow(query: string, listener: FeedListener): () => void {
 }
 
 /**
- * Why nothing comes: what the page finds by itself is over with any word of the service, what that said with its next
- * view only.
+ * Tracks why no events arrive. A reason that the page found itself ends with any event of the service. A reason that
+ * the service sent ends only with its next view.
  */
 class Notice {
   readonly #listener: FeedListener;
@@ -100,32 +100,32 @@ class Notice {
     this.#listener = listener;
   }
 
-  /** The page hears nothing. */
+  /** Records that the page receives nothing. */
   silent(text: string): void {
     this.#ownText = text;
     this.#listener.onAway(text);
   }
 
-  /** The service is heard, whatever it says. */
+  /** Records that any event arrived. */
   received(): void {
     if (this.#ownText === '') return;
     this.#ownText = '';
     this.#listener.onAway(this.#serviceText);
   }
 
-  /** The service says that a part of it is away. */
+  /** Records that the service reports a part of it as unavailable. */
   away(text: string): void {
     this.#serviceText = text;
     this.#listener.onAway(text);
   }
 
-  /** All is well. */
+  /** Clears the service's reason. */
   clear(): void {
     this.#serviceText = '';
   }
 }
 
-/** `heard`: called ahead of each word of the service, its beats included. */
+/** Subscribes to the events of a source. `onEvent` is called before each event, heartbeats included. */
 function subscribe(source: EventSource, { onView, onPast, onAway, onEnded }: FeedListener, onEvent: () => void): void {
   const on = (name: string, handle: (data: unknown) => void): void =>
     source.addEventListener(name, ({ data }: MessageEvent<string>) => {
@@ -142,7 +142,7 @@ function subscribe(source: EventSource, { onView, onPast, onAway, onEnded }: Fee
   });
 }
 
-/** What is asked is wrong, or the key may not; not that there is too much of it right now. */
+/** Returns whether a retry cannot help: the request is invalid or the key lacks the permission. 429 does not count. */
 function isForGood({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && status !== 429;
 }

@@ -1,22 +1,19 @@
 /**
- * JSON text laid out to be read. It is never made into values: numbers stay as they were written, and the text may end
- * anywhere.
+ * Formats JSON text for reading. It is never parsed into values: numbers stay as they were written, and the text may be
+ * cut off anywhere.
  */
 
-/**
- * Lists of plain values stand in rows of about so many characters, and in the line that they began in when they have
- * fewer.
- */
+/** Width of a row of plain values, in characters. A shorter list stays in the line that it began in. */
 const ROW = 96;
 
-/** How a list or an object is written. */
+/** Layout of a list or an object. */
 type Form = 'lines' | 'rows' | 'short';
 
-/** Laid out, as far as that comes to about so many characters. */
+/** Returns the formatted text, cut at about `charactersMax` characters. */
 export function formatJson(json: string, charactersMax: number): string {
   let text = '';
   let rowAt = 0;
-  /** A line is to begin before the next token, unless that closes what is empty. */
+  /** Whether the next token begins a line, unless it closes an empty list or object. */
   let isBreakDue = false;
   const open: Form[] = [];
   const startLine = (): void => {
@@ -49,7 +46,7 @@ export function formatJson(json: string, charactersMax: number): string {
   return text;
 }
 
-/** Where the next token ends: a mark, a text, or what stands between these. */
+/** Returns the end of the next token: a mark, a string, or the text between these. */
 function endOfToken(json: string, at: number): number {
   if (json[at] === '"') return endOfText(json, at) + 1;
   if (isMark(json[at]!)) return at + 1;
@@ -79,7 +76,7 @@ function formOf(json: string, at: number): Form {
   return 'rows';
 }
 
-/** Of the text that begins there, its closing quote. */
+/** Returns the position of the closing quote of the string that begins at `at`. */
 function endOfText(json: string, at: number): number {
   for (let index = at + 1; index < json.length; index += 1) {
     if (json[index] === '\\') index += 1;
@@ -88,7 +85,7 @@ function endOfText(json: string, at: number): number {
   return json.length;
 }
 
-/** A JSON text that is a string and nothing else, as it reads; it may be cut off. Undefined: it is something else. */
+/** Returns the value of a JSON text that is a single string; it may be cut off. `undefined` for any other text. */
 export function stringOf(json: string): string | undefined {
   if (!json.startsWith('"')) return undefined;
   const isWhole = endOfText(json, 0) < json.length;

@@ -1,4 +1,4 @@
-/** Who is signed in, signing in and signing out. */
+/** The current session, sign-in and sign-out. */
 
 import { useQueryClient } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
@@ -8,22 +8,22 @@ import { ask } from './api.ts';
 
 const Current = createContext<SessionView | undefined>(undefined);
 
-/** Hands the session to all pages. */
+/** Provides the session to all pages. */
 export const SessionProvider = Current.Provider;
 
-/** Who is signed in. */
+/** Returns the current session. */
 export function useSession(): SessionView {
   const session = useContext(Current);
   if (!session) throw new Error('a page stands outside of the session');
   return session;
 }
 
-/** Its key belongs to no account. */
+/** Returns whether the signed-in key belongs to no account. */
 export function useIsOperator(): boolean {
   return useSession().accountId === '';
 }
 
-/** Ends the session in this browser and forgets what was read with it. */
+/** Ends the session in this browser and clears the data that was read with it. */
 export function useSignOut(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {
@@ -33,7 +33,7 @@ export function useSignOut(): () => Promise<void> {
   };
 }
 
-/** The first page of whoever is not signed in. */
+/** Shows the sign-in form. */
 export function SignIn({ onDone, why }: { onDone: (session: SessionView) => void; why?: string | undefined }) {
   const [failure, setFailure] = useState('');
   const [isBusy, setIsBusy] = useState(false);

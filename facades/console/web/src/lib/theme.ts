@@ -1,12 +1,12 @@
-/** Dark or light: as the system has it, until somebody chooses. */
+/** Dark or light theme: that of the system until the user chooses one. */
 import { useEffect, useState } from 'react';
 
 const NAME = 'slipway-theme';
 
-/** What was chosen; empty: as the system has it. */
+/** Chosen theme. Empty: that of the system. */
 export type Theme = '' | 'dark' | 'light';
 
-/** The choice, and a way to change it. It outlives the page. */
+/** Returns the chosen theme and a function that changes it. The choice is stored in the browser. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
   const [theme, setTheme] = useState<Theme>(() => {
     const kept = localStorage.getItem(NAME);
@@ -16,7 +16,7 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
     if (theme === '') delete document.documentElement.dataset['theme'];
     else document.documentElement.dataset['theme'] = theme;
     localStorage.setItem(NAME, theme);
-    // Charts draw by themselves and must hear of it.
+    // Charts draw themselves and must be notified.
     window.dispatchEvent(new Event('slipway-theme'));
   }, [theme]);
   return [theme, setTheme];

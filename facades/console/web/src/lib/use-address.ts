@@ -1,7 +1,10 @@
-/** What of a page stands in the address behind the `?`, so that a link shows the same. */
+/** Keeps parts of a page's state in the query of the address, so that a link shows the same. */
 import { useSearchParams } from 'wouter';
 
-/** Reads it, and sets parts of it: an empty one is left out. The page before stays the one to go back to. */
+/**
+ * Returns the query and a function that sets parts of it. An empty part is removed. Changes replace the history entry,
+ * so the back button leads to the previous page.
+ */
 export function useAddress(): [query: URLSearchParams, set: (part: Readonly<Record<string, string>>) => void] {
   const [query, setQuery] = useSearchParams();
   const set = (part: Readonly<Record<string, string>>): void =>

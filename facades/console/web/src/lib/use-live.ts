@@ -1,6 +1,6 @@
 /**
- * The one event feed of this tab, of the page that is shown. A hidden tab lets it go, because a browser opens few
- * connections to a host and its other tabs need them too.
+ * The only event feed of this tab, that of the visible page. A hidden tab closes it, because a browser opens few
+ * connections to a host and other tabs need them too.
  */
 
 import { useQueryClient } from '@tanstack/react-query';
@@ -10,27 +10,27 @@ import type { ApiError } from './api.ts';
 import { follow } from './feed.ts';
 import { after } from './stopwatch.ts';
 
-/** What a feed has told. */
+/** State of a feed. */
 export interface Live<View> {
   view: View | undefined;
   past: PastView;
-  /** The view is of the part of a list that was shown before. */
+  /** Whether the view is of the part of a list that was shown before. */
   isOld: boolean;
-  /** The service is away, in words; the view is the last that was told. */
+  /** Reason why the service is unavailable. The view is then the last one that was received. Empty otherwise. */
   away: string;
-  /** It is no more, or the key may not see it. */
+  /** Error that ended the feed: the resource is gone, or the key may not see it. */
   ended: ApiError | undefined;
 }
 
-/** After this long every facade knows that a key was revoked, in milliseconds. */
+/** Time until every facade knows that a key was revoked, in milliseconds. */
 const REVOKED_MS = 6_000;
 
 const NOTHING = { view: undefined, past: {}, isOld: false, away: '', ended: undefined };
 
 /**
- * Follows a feed. `query` names the page; of those that begin with a list's search, and of the jobs of one endpoint,
- * the part before is shown until there is another. `isStill`: it stands still as it was told last, unless that is of
- * the part before.
+ * Follows a feed. `query` names the page. For pages that begin with a list's search, and for the jobs of one endpoint,
+ * the previous part is shown until the new one arrives. `isStill`: keeps the last view and stops following, unless that
+ * view is of the previous part.
  */
 export function useLive<View>(query: string, isStill = false): Live<View> {
   const [latest, setLatest] = useState<Live<View> & { query: string }>({ ...NOTHING, query });
@@ -61,7 +61,10 @@ export function useLive<View>(query: string, isStill = false): Live<View> {
       : NOTHING;
 }
 
-/** A key that is refused may see less than this page, or have been revoked: then one is asked to sign in again. */
+/**
+ * Checks the session after a 401. The key may have fewer permissions than this page needs, or be revoked; then the user
+ * must sign in again.
+ */
 function useSessionCheck(ended: ApiError | undefined): void {
   const queries = useQueryClient();
   useEffect(() => {
@@ -69,13 +72,15 @@ function useSessionCheck(ended: ApiError | undefined): void {
     const check = (): void => {
       void queries.invalidateQueries({ queryKey: ['session'] });
     };
-    // At once, and when every facade knows that a key was revoked.
+    // Checks at once, and again when every facade knows about a revoked key.
     check();
     return after(REVOKED_MS, check);
   }, [ended, queries]);
 }
 
-/** Both are of the overview, of pods, of the same part of the same endpoint, or of the same job. */
+/**
+ * Returns whether both queries are of the overview, of pods, of the same part of the same endpoint, or of the same job.
+ */
 function isSamePage(before: string, after: string): boolean {
   const isOverview = (query: string): boolean => query.startsWith('?search=');
   if (/^\?part=pods&/.test(before)) return /^\?part=pods&/.test(after);
@@ -88,7 +93,7 @@ function isSamePage(before: string, after: string): boolean {
   );
 }
 
-/** Whether anybody sees this tab. */
+/** Returns whether this tab is visible. */
 export function useIsShown(): boolean {
   const [isShown, setIsShown] = useState(document.visibilityState === 'visible');
   useEffect(() => {

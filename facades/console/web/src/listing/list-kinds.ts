@@ -1,39 +1,39 @@
-/** What each list asks for and shows. */
+/** Requests and columns of each list. */
 
 import type { Filter } from './listing-parts.tsx';
 import { YES_NO } from './listing-parts.tsx';
 
-/** A list. */
+/** A kind of list. */
 export interface Kind {
   title: string;
   path: string;
   columns: readonly string[];
-  /** By which of core's orders a column is ordered. */
+  /** Core's order by column. */
   orders: Readonly<Record<string, string>>;
-  /** How it is ordered at first; default: as core has it. */
+  /** Initial order. Default: core's. */
   first?: { order: string; descending: boolean };
-  /** All is shown: there is nothing to search. */
+  /** Whether the whole list is shown, without a search. */
   isWhole?: boolean;
-  /** Fields that it can be filtered by. */
+  /** Fields by which the list can be filtered. */
   filters?: readonly Filter[];
-  /** Columns and filters that tell the operator alone something. */
+  /** Columns and filters that only the operator sees. */
   ofOperator?: readonly string[];
-  /** What there would be. */
+  /** Text for an empty list. */
   empty: string;
-  /** How one gets it by the command line. */
+  /** Command line that creates an entry. */
   command?: string;
-  /** Where each has a page of its own, by its id. */
+  /** Path of the pages of single entries, before the id. */
   page?: string;
-  /** It comes and changes by itself, by this part of the live feed. Default: it is as it was when it was asked for. */
+  /** Part of the live feed that updates the list. Default: none; the list stays as it was when it was requested. */
   live?: 'pods';
-  /** The form that makes one; what has a form can be changed or deleted too. */
+  /** Form that creates an entry. Entries with a form can also be changed or deleted. */
   form?: 'template' | 'volume' | 'registry' | 'pod' | 'key' | 'account' | 'price';
 }
 
-/** What was just made stands first. */
+/** Order with the newest entry first. */
 const NEWEST = { order: 'created', descending: true };
 
-/** By the name in the path. */
+/** Lists by the name in the path. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   templates: {
     title: 'Templates',

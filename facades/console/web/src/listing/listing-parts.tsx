@@ -1,10 +1,10 @@
-/** What stands around a list: looking for something, its columns' heads, going to other pages. */
+/** Controls around a list: search, filters, column heads and page links. */
 import type { ReactNode } from 'react';
 import { Failed } from '../ui/parts.tsx';
 import { TimeFields } from './time-fields.tsx';
 import type { Listing } from './use-listing.ts';
 
-/** Looking for something. `isPlain`: above what it is looked for in, not in its panel. */
+/** Shows the search field. `isPlain`: above the list instead of in its panel. */
 export function Search({
   listing,
   isWhole = false,
@@ -35,28 +35,28 @@ export function Search({
   );
 }
 
-/** A field that a list can be filtered by: one of a few values, a text, or a time. */
+/** A field by which a list can be filtered: one of a few values, a text, or a time. */
 export interface Filter {
-  /** In the query; of a time the first of both names. */
+  /** Name in the query. For a time, the name of its start. */
   name: string;
   text: string;
   choices?: readonly (readonly [value: string, text: string])[];
-  /** When it was: `until` is the other name. */
+  /** For a time, the name of its end in the query. */
   until?: string;
 }
 
-/** What filters call their members of the query. */
+/** Returns the names of the filters in the query. */
 export function namesOf(filters: readonly Filter[]): string[] {
   return filters.flatMap(({ name, until }) => (until === undefined ? [name] : [name, until]));
 }
 
-/** Yes or no. */
+/** Choices of a yes-or-no filter. */
 export const YES_NO = [
   ['yes', 'yes'],
   ['no', 'no'],
 ] as const;
 
-/** Only those whose fields are as one says. */
+/** Shows the filter fields of a list. */
 export function Filters({
   listing: { filters: chosen, filter },
   filters,
@@ -115,7 +115,7 @@ function Field({
   );
 }
 
-/** A list that cannot be narrowed so, with what would change that. */
+/** Shows the error of a list that cannot be filtered this way, with the controls that change the filter. */
 export function Narrowed({ listing, filters, why }: { listing: Listing; filters: readonly Filter[]; why: Error }) {
   return (
     <section className="panel">
@@ -127,7 +127,7 @@ export function Narrowed({ listing, filters, why }: { listing: Listing; filters:
   );
 }
 
-/** The head of a column; with `order` one can order by it. */
+/** Shows the head of a column. With `by` the list can be ordered by it. */
 export function Head({
   listing: { order, descending, sort },
   text,
@@ -151,7 +151,10 @@ export function Head({
   );
 }
 
-/** Going to the next page and back, where there is more than one. `isOld`: `next` is of what was chosen before. */
+/**
+ * Links to the next and the previous page, if there is more than one. `isOld`: `next` belongs to the previous
+ * selection.
+ */
 export function Pages({
   listing: { page, goOn, goBack },
   next,
@@ -175,7 +178,7 @@ export function Pages({
   );
 }
 
-/** Leads to the next page, once it is known where that begins. */
+/** Shows the link to the next page. It works as soon as the start of that page is known. */
 export function More({
   isOld,
   hasMore,
@@ -187,7 +190,7 @@ export function More({
   onClick: () => void;
   children: ReactNode;
 }) {
-  // While it waits it is not disabled: the focus would be lost.
+  // Not disabled while it waits, because it would lose the focus.
   return (
     <button
       type="button"

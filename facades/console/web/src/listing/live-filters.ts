@@ -1,9 +1,9 @@
-/** What the lists of the overview and of machines can be filtered by. */
+/** Filters of the lists of the overview and of machines. */
 
 import type { Filter } from './listing-parts.tsx';
 import { YES_NO } from './listing-parts.tsx';
 
-/** What an account's endpoints can be filtered by. */
+/** Filters of an account's endpoints. */
 export const ENDPOINT_FILTERS: readonly Filter[] = [
   {
     name: 'filter.type',
@@ -33,7 +33,7 @@ export const ENDPOINT_FILTERS: readonly Filter[] = [
   },
 ];
 
-/** What machines can be filtered by. */
+/** Filters of machines. */
 export const MACHINE_FILTERS: readonly Filter[] = [
   {
     name: 'filter.state',

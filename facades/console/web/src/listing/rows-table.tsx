@@ -1,4 +1,4 @@
-/** A table of flat rows that the service has searched, ordered and paged. */
+/** Shows a table of flat rows that the service has searched, ordered and paged. */
 
 import { tableFeatures, useTable } from '@tanstack/react-table';
 import type { ReactNode } from 'react';
@@ -9,12 +9,12 @@ import { Badge } from '../ui/parts.tsx';
 import { Head } from './listing-parts.tsx';
 import type { Listing } from './use-listing.ts';
 
-/** A row as the service has it. */
+/** A row as the service sends it. */
 export type Row = Readonly<Record<string, unknown>>;
 
 const FEATURES = tableFeatures({});
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/;
-/** Heads that are no column's name, with units where values have one. */
+/** Column titles that differ from the column's name, with units of the values. */
 const TITLES: Readonly<Record<string, string>> = {
   imageName: 'Image',
   isServerless: 'Serverless',
@@ -46,22 +46,22 @@ const NUMBERS = [
   'gpuWeight',
   'usdPerHour',
 ];
-/** Lists of words, all of which are told. */
+/** Columns with lists of words, all of which are shown. */
 const WIDE = ['fields', 'endpoints', 'may'];
 
 interface RowsTableProps {
   rows: readonly Row[];
-  /** They are of what was chosen before. */
+  /** Whether the rows belong to the previous selection. */
   isOld: boolean;
   columns: readonly string[];
-  /** What the rows are. */
+  /** Accessible name of the table. */
   name: string;
   listing: Listing;
-  /** By which of the list's orders a column is ordered. */
+  /** The list's order by column. */
   orders: Readonly<Record<string, string>>;
-  /** Where each has a page of its own, by its id. */
+  /** Path of the pages of single rows, before the id. */
   page?: string | undefined;
-  /** What can be done with one of them. */
+  /** Actions for a row. */
   actions?: ((row: Row) => ReactNode) | undefined;
 }
 
@@ -72,7 +72,7 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
     [columns],
   );
   const data = useMemo(() => [...rows], [rows]);
-  // A dialog that is open in a row stays that of its row when others come and go.
+  // An open dialog must stay with its row when other rows are added or removed.
   const getRowId = (row: Row, index: number): string => String(row['id'] ?? index);
   const table = useTable({ features: FEATURES, columns: described, data, getRowId });
   return (
@@ -140,7 +140,7 @@ function isId(column: string): boolean {
   return /^id$|Id$|^(subject|key|account|belongsTo)$/.test(column);
 }
 
-/** `imageName` as a person reads it. */
+/** Returns the title of a column: `imageName` becomes text for people. */
 function titleOf(column: string): string {
   const words = TITLES[column] ?? column.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return words[0]!.toUpperCase() + words.slice(1);

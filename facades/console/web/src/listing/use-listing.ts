@@ -1,40 +1,40 @@
 /**
- * What is asked of a list: what is looked for, in what order, which page. The service does all of it; a change of one
- * begins at the first page.
+ * State of a list's query: search, filters, order and page. The service applies all of it. A change starts again at the
+ * first page.
  */
 import { useState } from 'react';
 import { useAddress } from '../lib/use-address.ts';
 import { useDebounced } from '../lib/use-debounced.ts';
 import { usePages } from './use-pages.ts';
 
-/** What is asked where all of a list is wanted. */
+/** Query of the whole list. */
 const ALL = 'search=';
 
-/** How a list is shown, and what changes that. */
+/** State of a list, and functions that change it. */
 export interface Listing {
   search: string;
-  /** What is asked besides, by the names of members of the query. */
+  /** Filter values by their names in the query. */
   filters: Readonly<Record<string, string>>;
-  /** Not all of the list is asked for. */
+  /** Whether a search or filter applies. */
   isNarrowed: boolean;
   order: string;
   descending: boolean;
-  /** Members of the query, without the first `&`. */
+  /** Query without a leading `&`. */
   query: string;
-  /** From 1. */
+  /** Page number, from 1. */
   page: number;
   searchFor: (search: string) => void;
-  /** `isTyped`: one may go on writing; what is chosen counts at once. */
+  /** Sets filters. `isTyped`: the user may go on typing. Other changes apply at once. */
   filter: (part: Readonly<Record<string, string>>, isTyped?: boolean) => void;
-  /** The same column again turns it round. */
+  /** Orders by a column. The same column again reverses the order. */
   sort: (order: string) => void;
   goOn: (next: string) => void;
   goBack: () => void;
 }
 
 /**
- * Begins with a list's own order, or another. `filters`: names of members of the query that it can be filtered by,
- * which stand in the address.
+ * Returns the state of a list, with its initial order. `filters`: names in the query by which it can be filtered; their
+ * values are kept in the address.
  */
 export function useListing(
   first: { order?: string; descending?: boolean } = {},
@@ -80,12 +80,15 @@ export function useListing(
   };
 }
 
-/** Its name in the address, which people read. */
+/** Returns the name of a filter in the address, which people read. */
 function parameterOf(name: string): string {
   return name.replace(/^filter\./, '');
 }
 
-/** What is asked for; while one writes, a blank may stand at the end. */
+/**
+ * Returns the values without surrounding blanks, and without empty ones. While the user types, a blank may stand at the
+ * end.
+ */
 function trimmed(chosen: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(chosen)
