@@ -1,6 +1,6 @@
 /**
- * Readers of option values. A value that cannot be meant is refused before anything is sent; what is allowed is core's
- * to say.
+ * Readers of option values. Values that cannot be valid are rejected before anything is sent. Core decides which values
+ * are allowed.
  */
 import { InvalidArgumentError } from 'commander';
 import { UsageError } from './failures.ts';
@@ -15,7 +15,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** A whole number within [min, max]. */
+/** Returns a reader of whole numbers in [min, max]. */
 export function wholeNumber(min = 0, max = INT32_MAX): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -24,7 +24,7 @@ export function wholeNumber(min = 0, max = INT32_MAX): (text: string) => number 
   };
 }
 
-/** A span with its unit, in milliseconds. */
+/** Reads a time span with its unit. Returns milliseconds. */
 export function span(text: string): number {
   const [, digits, unit] = /^(\d{1,12})(ms|s|m|min|h|d)$/.exec(text) ?? [];
   if (digits === undefined)
@@ -32,7 +32,10 @@ export function span(text: string): number {
   return Number(digits) * UNITS_MS[unit!]!;
 }
 
-/** The id of a group of errors. None, as of a variable of a shell that is not set, would be all jobs. */
+/**
+ * Reads the id of an error group. An empty one, for instance from an unset shell variable, is rejected because it would
+ * mean all jobs.
+ */
 export function errorGroup(text: string): string {
   if (/^[\da-f]{16}$/.test(text)) return text;
   throw new InvalidArgumentError(
@@ -40,7 +43,7 @@ export function errorGroup(text: string): string {
   );
 }
 
-/** Where to listen: host:port, or a port of the loopback address; which addresses there are is its reader's to say. */
+/** Reads a listen address: host:port, or a port of the loopback address. The program that listens validates it. */
 export function listenAddress(text: string): string {
   return /^\d{1,5}$/.test(text) ? `127.0.0.1:${text}` : text;
 }
@@ -74,7 +77,7 @@ export function dollars(text: string): number {
   throw new UsageError('The price must be an amount in US dollars, for instance 0.45.');
 }
 
-/** A date, taken as UTC midnight, or an ISO 8601 time. */
+/** Reads a date (midnight UTC) or an ISO 8601 time. */
 export function time(text: string): Date {
   const date = new Date(text);
   if (/^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(text) && !Number.isNaN(date.getTime())) return date;

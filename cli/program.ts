@@ -1,7 +1,7 @@
 /** All commands of the command line. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-// A well-kept parser without dependencies that makes the help texts as well: https://github.com/tj/commander.js.
+// A well-maintained parser without dependencies that also makes the help texts: https://github.com/tj/commander.js.
 import { Command } from 'commander';
 import { addAgent } from './agent/agent.ts';
 import type { Cli } from './cli.ts';
@@ -26,7 +26,7 @@ import { addAudit } from './usage/audit.ts';
 import { addUsage } from './usage/usage.ts';
 import { addVolumes } from './volumes/volumes.ts';
 
-/** In the order of the help. */
+/** Commands in the order of the help. */
 const COMMANDS = [
   addJobs,
   addManyJobs,

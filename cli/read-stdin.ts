@@ -7,7 +7,7 @@ export function readStdin(cli: Cli): Promise<Buffer> {
   return readUntil(cli, () => false);
 }
 
-/** The first line; undefined: stdin ended before there was anything. Rejects as above. */
+/** Reads the first line. `undefined` if stdin ended before any input. Rejects as above. */
 export async function readLine(cli: Cli): Promise<string | undefined> {
   const text = (await readUntil(cli, (part) => part.includes('\n'))).toString();
   return text === '' ? undefined : text.split('\n', 1)[0];

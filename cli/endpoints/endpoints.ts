@@ -18,7 +18,7 @@ import { addReleases } from './releases.ts';
 import { restartEndpoint } from './restart-endpoint.ts';
 import { showWarnings } from './show-warnings.ts';
 
-/** Options that something here looks at; the others go through the table. */
+/** Options that this file reads itself. The others go through the table. */
 interface EndpointOptions extends OptionValues {
   template?: string;
   workersMax?: number;

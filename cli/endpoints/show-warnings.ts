@@ -1,9 +1,9 @@
-/** Why endpoints have fewer workers than they should, and which of their releases are held, below a table. */
+/** Shows below a table why endpoints have fewer workers than they should, and which of their releases are held. */
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Output } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 
-/** Why an endpoint has fewer workers than it should, or can have none, and that its release is held. */
+/** Shows why an endpoint has too few workers or can have none, and whether its release is held. */
 export function showWarnings(
   output: Output,
   { name, throttledReason, cannotRunReason, rolloutState, rolloutReason }: Endpoint,

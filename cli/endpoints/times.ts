@@ -28,7 +28,7 @@ async function showTimes(cli: Cli, named: string | undefined, spanMs: number): P
   cli.output.result(jobTimesRecord(times), () => showSteps(cli, total && steps.length > 0 ? [...steps, total] : []));
 }
 
-/** The last row is the whole. */
+/** Shows the rows. The last one is the total. */
 function showSteps({ output }: Cli, rows: readonly JobTimes[]): void {
   const whole = rows.at(-1);
   const of = (title: string, times: (row: JobTimes) => Percentiles | undefined) =>
@@ -49,7 +49,7 @@ function showSteps({ output }: Cli, rows: readonly JobTimes[]): void {
   );
 }
 
-/** Empty where nothing was counted, as the waits of jobs of low priority are not. */
+/** Returns a percentile as text. Empty if nothing was counted, as for the waits of low-priority jobs. */
 function textOf(times: Percentiles | undefined, name: 'p50Ms' | 'p95Ms' | 'p99Ms'): string {
   return times && times.count > 0 ? measured(times[name])! : '';
 }

@@ -1,4 +1,4 @@
-/** `slipway decisions --what-if`: what other settings would have come to, beside what was. */
+/** `slipway decisions --what-if`: the effect of other settings on past traffic, beside what happened. */
 
 import type { FieldChanges } from '@slipway/facades/resources/mask-fields';
 import { change, noChanges } from '@slipway/facades/resources/mask-fields';
@@ -38,7 +38,7 @@ export function readSettings(text: string): FieldChanges<Endpoint> {
   return changes;
 }
 
-/** Asks and shows. */
+/** Requests the comparison and shows it. */
 export async function showWhatIf(
   cli: Cli,
   named: string | undefined,

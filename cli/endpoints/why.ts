@@ -26,7 +26,7 @@ import { ago } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { readSettings, showWhatIf } from './what-if.ts';
 
-/** As core makes them: `<uuid>-u1`, or `sync-<uuid>-u1`. */
+/** Form of job ids: `<uuid>-u1`, or `sync-<uuid>-u1`. */
 const JOB_ID = /^(sync-)?[0-9a-f]{8}-[0-9a-f-]{27}-\w+$/;
 const DECISIONS_DEFAULT = 20;
 

@@ -1,4 +1,4 @@
-/** Reads what workers wrote while they ran a job, bit by bit. */
+/** Reads piece by piece what workers wrote while they ran a job. */
 import type { JobLogLine } from '@slipway/proto/gen/slipway/v1/job_log';
 import type { Cli } from '../cli.ts';
 import type { JobCursor } from './watch-job.ts';
@@ -8,7 +8,7 @@ export class JobLogReader {
   readonly #place: JobCursor;
   #attempt = 0;
   #offset = 0;
-  /** Why the lines of an attempt cannot be read, said once. */
+  /** Reason why the lines of an attempt cannot be read. Reported once. */
   #missing = '';
 
   constructor(cli: Cli, place: JobCursor) {
@@ -16,7 +16,7 @@ export class JobLogReader {
     this.#place = place;
   }
 
-  /** The lines since the last look. `over`: the job is final and there will be no more. */
+  /** Returns the lines since the last read. `over`: the job is final and no more lines will come. */
   async next(): Promise<{ lines: JobLogLine[]; over: boolean }> {
     const lines: JobLogLine[] = [];
     for (;;) {

@@ -1,7 +1,4 @@
-/**
- * `slipway jobs logs`: what a job streamed, its progress, and what its worker wrote meanwhile, each line with its
- * source.
- */
+/** `slipway jobs logs`: a job's streamed output, its progress and its worker's lines, each with its source. */
 
 import { delay } from '@slipway/kit/time/clock';
 import type { Chunk, ChunkCursor, Job } from '@slipway/proto/gen/slipway/v1/job';
@@ -32,7 +29,7 @@ const FINAL: ReadonlySet<JobState> = new Set([
   JobState.TIMED_OUT,
 ]);
 
-/** Shows the log of a job, and with --follow goes on until the job ends. */
+/** Shows the log of a job. With --follow it continues until the job ends. */
 export async function followLogs(cli: Cli, jobId: string, options: LogOptions): Promise<void> {
   const place = { endpointId: await endpointIdOf(cli, options.endpoint), jobId };
   if (options.follow) return follow(cli, place, options.tail);
@@ -76,7 +73,7 @@ async function follow(cli: Cli, place: JobCursor, tail: number): Promise<void> {
   };
   const job = new JobLines(cli);
   const logging = followLog();
-  // Its failure comes with the last look.
+  // Its failure is reported by the last read.
   logging.catch(() => undefined);
   try {
     const onJob = (seen: Job): void => job.write(seen);

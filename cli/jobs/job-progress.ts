@@ -1,4 +1,4 @@
-/** Says on stderr how a job that is waited for stands, and why it still waits. */
+/** Shows on stderr the state of a job that the command waits for, and why it still waits. */
 
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
@@ -7,7 +7,7 @@ import type { Cli } from '../cli.ts';
 import { nameOf } from '../output/words.ts';
 import { shorten } from './present-job.ts';
 
-/** A job that waits longer than this has a reason, which is worth a call. */
+/** Wait after which the reason is worth a call, in milliseconds. */
 const UNUSUAL_MS = 2_000;
 
 /** One for each wait. */
@@ -44,7 +44,7 @@ export class JobProgress {
       const why = workers!.cannotRunReason || workers!.throttledReason;
       return `${workersText(workers!)}, ${jobs!.inQueue} in queue${why === '' ? '' : `; ${why}`}`;
     } catch {
-      // Only a hint; whatever is wrong shows at the next look at the job.
+      // Only a hint. The next read of the job reports any error.
       return '';
     }
   }

@@ -1,7 +1,4 @@
-/**
- * `slipway jobs webhooks` and `jobs redrive`: what became of the webhook calls of a job, and the newest of them once
- * more.
- */
+/** `slipway jobs webhooks` and `jobs redrive`: show the webhook calls of a job, and repeat the newest one. */
 
 import type { WebhookDelivery } from '@slipway/proto/gen/slipway/v1/job_service';
 import { WebhookDeliveryState } from '@slipway/proto/gen/slipway/v1/job_service';

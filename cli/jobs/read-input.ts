@@ -8,8 +8,8 @@ import { UsageError } from '../failures.ts';
 import { readStdin } from '../read-stdin.ts';
 
 /**
- * `JSON`, `@file` or `-`; absent: the example of `npm start`. Answers the bytes of one JSON object as they stand;
- * throws UsageError.
+ * Reads `JSON`, `@file` or `-`. If absent: the example of `npm start`. Returns the bytes of one JSON object unchanged.
+ * Throws UsageError.
  */
 export async function readInput(cli: Cli, given: string | undefined): Promise<Buffer> {
   if (given === undefined) return exampleInput(cli);

@@ -52,7 +52,7 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   });
 }
 
-/** Follows a job to its end and shows it. The exit code says whether it is COMPLETED. */
+/** Follows a job to its end and shows it. The exit code is that of a failed job unless it is COMPLETED. */
 export async function waitForJob(cli: Cli, place: JobCursor): Promise<void> {
   const { output } = cli;
   const progress = new JobProgress(cli, place.endpointId);
@@ -79,10 +79,10 @@ export async function waitForJob(cli: Cli, place: JobCursor): Promise<void> {
   }
 }
 
-/** The result is what the command was about; how it came about is a note. */
+/** Shows the output as the result, and how the job ended as a note. */
 function showEnd({ output }: Cli, job: Job, streamed: boolean): void {
   if (job.state !== JobState.COMPLETED) return showJob(output, job);
-  // The aggregate of what was streamed says nothing new.
+  // The aggregate of streamed output contains nothing new.
   if (job.output !== undefined && !streamed) output.line(printable(readable(job.output), '\n'));
   const times = `waited ${measured(job.delayMs)}, ran ${measured(job.executionMs)} on worker ${job.workerId}`;
   output.note(`${output.look('dim', `${job.id} is COMPLETED: ${times}`)}`);

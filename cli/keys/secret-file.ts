@@ -1,13 +1,13 @@
-/** A new file for a key, that only its owner can read. */
+/** Creates a file for a key that only its owner can read. */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { UsageError } from '../failures.ts';
 
-/** A file that is open and empty. */
+/** An open, empty file. */
 export interface SecretFile {
   path: string;
   /** Writes the key and closes the file. */
   write(secret: string): void;
-  /** Takes the file away again. */
+  /** Removes the file. */
   drop(): void;
 }
 

@@ -1,4 +1,4 @@
-/** A machine for people and for programs. */
+/** Presents a machine to people and to programs. */
 
 import type { Gpu, GpuLoad, Machine } from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
@@ -43,7 +43,7 @@ export function gpuText(gpus: readonly Gpu[]): string {
   return [...new Set(kinds)].map((kind) => `${kinds.filter((other) => other === kind).length} × ${kind}`).join(', ');
 }
 
-/** `87 %, 61 GiB, 54 °C, 402 W`: how busy a GPU is, as far as its driver tells it. */
+/** Returns the load of a GPU, as far as its driver reports it: `87 %, 61 GiB, 54 °C, 402 W`. */
 export function loadText(load: GpuLoad | undefined): string {
   const { utilization, memoryUsedMib, temperatureCelsius, powerWatts } = load ?? {};
   return [
@@ -56,10 +56,10 @@ export function loadText(load: GpuLoad | undefined): string {
     .join(', ');
 }
 
-/** For programs. */
+/** Returns the record for programs. */
 export function presentMachine({ machine, connected, cordoned, seenTime, gpuLoads }: MachineStatus) {
   const { containerEngine: engine, ...rest } = machine!;
-  // An engine's hand-over by its name, and null for none.
+  // The engine with the name of its hand-over, or null if there is none.
   const containerEngine = engine ? { ...engine, gpuHandover: nameOf(GpuHandover, engine.gpuHandover) } : null;
   return { ...rest, containerEngine, connected, cordoned, seenAt: seenTime?.toISOString(), gpuLoads };
 }

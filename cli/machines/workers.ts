@@ -1,4 +1,4 @@
-/** `slipway workers` and `slipway logs`: what runs, why something does not, and what it wrote. */
+/** `slipway workers` and `slipway logs`: workers, the reasons why some do not run, and their logs. */
 
 import { delay } from '@slipway/kit/time/clock';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -57,7 +57,7 @@ export function logOptions(command: Command): Command {
     .option('--tail <lines>', 'lines to start with', wholeNumber(), 100);
 }
 
-/** Writes a log, and with `follow` what is added to it until the command is interrupted. */
+/** Writes a log. With `follow` it also writes new lines until the command is interrupted. */
 export async function showLog(cli: Cli, read: ReadLog, { follow = false, tail }: LogTailOptions): Promise<void> {
   const lines = new LogLines(read, tail);
   const { output } = cli;
@@ -72,7 +72,7 @@ export async function showLog(cli: Cli, read: ReadLog, { follow = false, tail }:
   }
 }
 
-/** Writes what workers wrote for a job, and with `follow` goes on until it is final. */
+/** Writes the lines of workers for a job. With `follow` it continues until the job is final. */
 async function showJobLog(
   cli: Cli,
   endpoint: string,
@@ -194,7 +194,7 @@ function showReason({ output }: Cli, { id, state, reason, exitCode }: Worker): v
   for (const line of printableLog(reason).trimEnd().split('\n')) output.line(`  ${line}`);
 }
 
-/** A group among the workers for programs: its state is ENDED, and its id that of the latest. */
+/** Presents a group of ended workers to programs. Its state is ENDED, and its id is that of the latest worker. */
 function presentEnded({ lastEndTime, lastWorkerId: id, ...group }: EndedWorkers) {
   return { ...group, id, state: 'ENDED', lastEndedAt: lastEndTime?.toISOString() };
 }

@@ -1,9 +1,9 @@
-/** Makes text from elsewhere safe for a terminal: names and logs must not move the cursor or hide what follows. */
+/** Makes foreign text safe for a terminal: names and logs must not move the cursor or hide the text that follows. */
 import { stripVTControlCharacters } from 'node:util';
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** Control characters become visible escapes, those in `kept` stay. */
+/** Replaces control characters with visible escapes, except those in `kept`. */
 export function printable(text: string, kept = ''): string {
   return text.replace(CONTROL, (character) =>
     kept.includes(character) ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -15,7 +15,7 @@ export function printableLog(text: string): string {
   return printable(stripVTControlCharacters(text).replaceAll('\r', ''), '\n\t');
 }
 
-/** A sentence with lines of a log behind it: those on lines of their own, further in. */
+/** Formats a sentence with log lines after it: each on its own line, indented. */
 export function printableLines(text: string, indent: string): string {
   return printableLog(text).trimEnd().replaceAll('\n', `\n${indent}`);
 }

@@ -1,20 +1,20 @@
-/** Tables for people: columns as wide as what is in them, two blanks between, nothing drawn. */
+/** Formats tables for people: columns as wide as their content, separated by two blanks, without lines. */
 import { printable } from './printable.ts';
 import { textWidth } from './text-width.ts';
 
-/** A column. */
+/** A column of a table. */
 export interface Column<Row> {
   title: string;
   /** Its text; control characters are made visible. */
   text(row: Row): string;
-  /** Numbers stand at the right. Default false. */
+  /** Whether the column is right-aligned, as for numbers. Default: false. */
   right?: boolean;
 }
 
-/** A field of one thing; undefined values are left out. */
+/** A field of a record. `undefined` values are left out. */
 export type Field = readonly [name: string, value: string | number | undefined];
 
-/** The lines of a table, its head first. A column without any text is left out. */
+/** Returns the lines of a table, its head first. A column without any text is left out. */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
   const filled = columns
     .map(({ title, text, right = false }) => ({ title, right, cells: rows.map((row) => printable(text(row))) }))
@@ -35,7 +35,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   return [line(({ title }) => title), ...rows.map((_, index) => line(({ cells }) => cells[index]!))];
 }
 
-/** The fields with their names at equal width. */
+/** Returns the fields, with names padded to the same width. */
 export function renderFields(fields: readonly Field[]): { name: string; value: string }[] {
   const known = fields.filter(([, value]) => value !== undefined && value !== '');
   const widest = Math.max(0, ...known.map(([name]) => textWidth(name)));

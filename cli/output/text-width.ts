@@ -1,13 +1,13 @@
-/** How many columns of a terminal a text takes. */
+/** Computes the number of terminal columns that a text takes. */
 import { createRequire } from 'node:module';
 
-/** As wide as it is long. */
+/** Matches a text whose width equals its length. */
 const PLAIN = /^[ -~]*$/;
 const require = createRequire(import.meta.url);
 
 /**
- * Columns of a text. Which characters take two, or none, changes with Unicode: a library follows it. It is loaded for
- * such a text only, because its tables take a quarter of a command's start.
+ * Returns the columns of a text. Which characters take two columns or none changes with Unicode, so a library decides.
+ * It is loaded only for other characters, because its tables take a quarter of a command's start.
  */
 export function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;

@@ -4,7 +4,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** From this age on a date says more than a number of days. */
+/** Age from which a date is more useful than a number of days. */
 const RELATIVE_MS_MAX = 30 * DAY_MS;
 const MIB_PER_GIB = 1024;
 
@@ -22,7 +22,7 @@ export function moment(time: Date | undefined, nowMs: number): string | undefine
   return time && `${time.toISOString()} (${ago(time, nowMs)})`;
 }
 
-/** A span in one unit: `850 ms`, `12 s`, `3 min`, `5 h`, `2 d`. */
+/** Returns a time span in one unit: `850 ms`, `12 s`, `3 min`, `5 h`, `2 d`. */
 export function roughly(ms: number): string {
   if (ms < SECOND_MS) return `${Math.round(ms)} ms`;
   if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s`;
@@ -31,7 +31,7 @@ export function roughly(ms: number): string {
   return `${Math.floor(ms / DAY_MS)} d`;
 }
 
-/** A measured span: `850 ms`, `12.3 s`. Undefined stays. */
+/** Returns a measured time span: `850 ms`, `12.3 s`. `undefined` stays `undefined`. */
 export function measured(ms: number | undefined): string | undefined {
   if (ms === undefined) return undefined;
   return ms < SECOND_MS ? `${Math.round(ms)} ms` : `${(ms / SECOND_MS).toFixed(1)} s`;
@@ -53,7 +53,7 @@ export function nameOf(words: Readonly<Record<string, number>>, value: number): 
   return Object.entries(words).find(([, number]) => number === value)?.[0] ?? String(value);
 }
 
-/** Variables, one a line; undefined when there are none. */
+/** Returns variables, one per line. `undefined` if there are none. */
 export function variables(env: Readonly<Record<string, string>>): string | undefined {
   return (
     Object.entries(env)

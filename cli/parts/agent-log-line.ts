@@ -7,7 +7,7 @@ const HIDDEN = new Set(['level', 'time', 'pid', 'name', 'msg', 'err']);
 const WARN = 40;
 const ERROR = 50;
 
-/** `12:30:01 agent started  machineId=… gpus=2`; what is no log line stays as it is. */
+/** Formats a log line: `12:30:01 agent started  machineId=… gpus=2`. Other text is returned unchanged. */
 export function agentLogLine(line: string, output: Output): string {
   const fields = parse(line);
   if (fields === undefined) return printable(line);

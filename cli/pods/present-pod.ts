@@ -1,4 +1,4 @@
-/** A pod for programs, with the names of GET /v1/pods/{podId}, and for people. */
+/** Presents a pod to programs, with the names of GET /v1/pods/{podId}, and to people. */
 
 import { presentPod as presentRecord } from '@slipway/facades/resources/pods/present-pod';
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
@@ -6,7 +6,7 @@ import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Column, Field } from '../output/table.ts';
 import { ago, commandLine, moment, nameOf, variables } from '../output/words.ts';
 
-/** The record for programs: the REST API's, and what the pod does now. */
+/** Returns the record for programs: that of the REST API, and the pod's current state. */
 export function presentPod(pod: Pod) {
   const { consumerUserId: _consumerUserId, ...record } = presentRecord(pod, '');
   return { ...record, state: nameOf(PodState, pod.state) };

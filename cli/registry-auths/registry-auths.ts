@@ -66,7 +66,7 @@ export function addRegistryAuths(program: Command, cli: Cli): void {
   });
 }
 
-/** The line end of a file or of `echo` is not part of it. */
+/** Reads the password, without the line end of a file or of `echo`. */
 async function readPassword(cli: Cli): Promise<string> {
   return (await readStdin(cli)).toString('utf8').replace(/\r?\n$/, '');
 }

@@ -26,7 +26,7 @@ export async function endpointIdOf(cli: Cli, named: string | undefined): Promise
   ).id;
 }
 
-/** The only one of its name; throws RefusedError. */
+/** Returns the only match of a name. Throws RefusedError. */
 export function onlyOne<Thing extends Pick<Endpoint, 'id'>>(
   found: readonly Thing[],
   what: string,

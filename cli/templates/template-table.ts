@@ -1,4 +1,4 @@
-/** A template for people. For programs it is the record of the REST API. */
+/** Presents a template to people. Programs get the record of the REST API. */
 
 import { TEMPLATE } from '@slipway/facades/resources/templates/template-table';
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';

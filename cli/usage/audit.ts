@@ -1,4 +1,4 @@
-/** `slipway audit`: who changed what. */
+/** `slipway audit`: the trail of changes and their authors. */
 
 import type { AuditEvent } from '@slipway/proto/gen/slipway/v1/audit_service';
 import type { Command } from 'commander';

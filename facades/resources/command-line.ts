@@ -8,10 +8,10 @@ import { CoreError } from '@slipway/proto/wire/reason';
 
 /** Blanks, then the pieces of words: '…', "…", one character behind a backslash, plain text. */
 const PIECE = /(\s+)|'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\([^])|([^\s'"\\]+)/y;
-/** Inside double quotes a backslash keeps its meaning before these characters only; with a line's end it vanishes. */
+/** Inside double quotes a backslash escapes only these characters. A backslash before a line end is removed with it. */
 const ESCAPED = /\\(["\\$`\n])/g;
 const UNFINISHED = String.raw`a quote is not closed, or the text ends in a backslash; write \' or \" for a quote that belongs to a word.`;
-/** An object that names one of the two lists first. */
+/** Matches an object whose first member is one of the two lists. */
 const JSON_FORM = /^\s*\{\s*"(?:cmd|entrypoint)"\s*:/;
 /** Means the same with and without quotes, to any shell. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
@@ -31,7 +31,7 @@ export function dockerArgsOf(text: string): Command {
   return listsOf(text) ?? { startCommand: commandOf('dockerArgs', text), entrypoint: undefined };
 }
 
-/** The lists of the JSON form; undefined when the text is anything else, which then counts as words. */
+/** Returns the lists of the JSON form. `undefined` for any other text, which is then split into words. */
 function listsOf(text: string): Command | undefined {
   if (!JSON_FORM.test(text)) return undefined;
   try {

@@ -1,11 +1,11 @@
-/** Schemas of the fields that say how large something without a GPU is (cpu-sizes.ts). */
+/** Schemas of the fields for the size of a resource without a GPU (cpu-sizes.ts). */
 import { Type } from 'typebox';
 import type { Flavor } from './cpu-sizes.ts';
 import { DEFAULT_FLAVOR, DEFAULT_VCPUS } from './cpu-sizes.ts';
 import { oneOf } from './one-of.ts';
 import { optional } from './optional.ts';
 
-/** The schemas. */
+/** Returns the schemas. */
 export function sizeFields<const Known extends Flavor>(flavors: readonly Known[]) {
   const each = "Memory for each processor: c 2 GB, g 4 GB, m 8 GB; else all flavours are alike on one's own machines.";
   return {

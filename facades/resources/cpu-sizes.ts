@@ -14,7 +14,7 @@ export const POD_FLAVORS = ['cpu3c', 'cpu3g', 'cpu3m', 'cpu5c', 'cpu5g', 'cpu5m'
 export const DEFAULT_FLAVOR = 'cpu3c';
 export const DEFAULT_VCPUS = 2;
 
-/** The fields of a body that say how large something without a GPU is. */
+/** Fields of a body for the size of a resource without a GPU. */
 export interface SizeInput {
   cpuFlavorIds?: string[];
   vcpuCount?: number;
@@ -42,8 +42,7 @@ export function sizeOf(instanceId: string): { flavor: string; vcpuCount: number;
 }
 
 /**
- * GB of memory for each processor of a flavour. One that is not known, which only other surfaces can give, has the
- * least.
+ * Returns a flavour's GB of memory per processor. An unknown flavour, which only other surfaces can set, has the least.
  */
 export function gbPerVcpu(flavor: string): number {
   return Object.hasOwn(GB_PER_VCPU, flavor) ? GB_PER_VCPU[flavor as Flavor] : GB_PER_VCPU[DEFAULT_FLAVOR];

@@ -19,8 +19,8 @@ export const KNOWN_CUDA_VERSIONS = [
 const VERSION = /^\d+\.\d+$/;
 
 /**
- * This version and all newer ones. One that is newer than the list stands for itself, as does what is no version: core
- * refuses it.
+ * Returns this version and all newer ones. A version that is newer than the list is returned alone, and so is an
+ * invalid text, which core rejects.
  */
 export function versionsFrom(lowest: string): string[] {
   if (!VERSION.test(lowest)) return [lowest];
@@ -28,7 +28,7 @@ export function versionsFrom(lowest: string): string[] {
   return newerOrSame.length > 0 ? newerOrSame : [lowest];
 }
 
-/** The lowest of some versions; null for none. */
+/** Returns the lowest version, or null for an empty list. */
 export function lowestVersion(versions: readonly string[]): string | null {
   return versions.toSorted(compare)[0] ?? null;
 }

@@ -1,7 +1,7 @@
 /** Names of variables that would not reach core. */
 import { CoreError } from '@slipway/proto/wire/reason';
 
-/** The name that JavaScript objects cannot have: it would be lost on the way to core, unnoticed. */
+/** Name that a JavaScript object cannot hold as a member. It would be lost silently on the way to core. */
 const LOST_NAME = '__proto__';
 
 /** Returns the fault in the names of an environment. `undefined` if there is none that core would miss. */
@@ -9,7 +9,7 @@ export function envFault(env: Readonly<Record<string, string>> | undefined): str
   return env && Object.hasOwn(env, LOST_NAME) ? `env: "${LOST_NAME}" is not a name for a variable` : undefined;
 }
 
-/** The environment, if core would get all of it. INVALID_REQUEST: one of its names would be lost. */
+/** Returns the environment. Throws INVALID_REQUEST if one of its names would be lost on the way to core. */
 export function usableEnv<Env extends Record<string, string> | undefined>(env: Env): Env {
   const fault = envFault(env);
   if (fault !== undefined) throw new CoreError('INVALID_REQUEST', fault);

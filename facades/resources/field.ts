@@ -1,7 +1,7 @@
 /**
- * How a resource is described: one table of its settings, which says of each how the public surfaces show it. REST
- * shapes and records (rest-shapes.ts), GraphQL fields, options of the command line and the names in error texts are
- * made from it. What one surface does its own way is written there, beside what is made.
+ * Describes a resource: one table of its settings, with the form of each on the public surfaces. REST shapes and
+ * records (rest-shapes.ts), GraphQL fields, command-line options and the names in error texts are made from it. A
+ * surface's own exceptions are written beside the generated parts.
  */
 
 /** Type of a setting's value, and its form on each surface. */
@@ -11,7 +11,7 @@ export type Kind =
    * null.
    */
   | { is: 'text'; min?: number; max: number; none?: true }
-  /** A whole number; its bounds are core's. `span`: milliseconds, which the command line takes with a unit. */
+  /** A whole number, whose bounds are core's. `span`: milliseconds, which the command line reads with a unit. */
   | { is: 'whole'; span?: true }
   | { is: 'flag' }
   /**
@@ -19,33 +19,35 @@ export type Kind =
    * list.
    */
   | { is: 'texts'; asList?: true; pattern?: string }
-  /** A program with its arguments. In GraphQL one text, divided as a shell divides it. */
+  /** A program with its arguments. In GraphQL it is one text, split as a shell splits it. */
   | { is: 'command' }
-  /** An environment. */
+  /** Environment variables. */
   | { is: 'variables' }
   /**
-   * One of some words: public word to the contract's value. `prefix`: what its name in the contract has before it. The
-   * first is also what is unknown.
+   * One of several words: public word to contract value. `prefix`: prefix of its name in the contract. Unknown values
+   * are shown as the first word.
    */
   | { is: 'word'; words: Readonly<Record<string, number | string>>; prefix: string }
-  /** A word of two, the first of them off: true and false in REST and the command line, an enum in GraphQL. */
+  /**
+   * One of two words, the first of which means off: true and false in REST and the command line, an enum in GraphQL.
+   */
   | { is: 'switch'; words: Readonly<Record<string, number>>; prefix: string; graphqlType: string };
 
 /** One setting. Texts may hold {default}, {min} and {max}, which are core's, and {span}, the default with a unit. */
 export interface Field {
   kind: Kind;
-  /** Only a new one takes it. */
+  /** Whether it can only be set at creation. */
   fixed?: true;
-  /** A new one must say it. */
+  /** Whether a new resource must set it. */
   required?: true;
   /**
-   * Absent: REST does not have it. `in`: what a body says about it; absent: bodies have no member of this kind. `out`:
-   * what a record says. `bodyOnly`: records do not have it, or have it in a way of their own.
+   * Form in REST. Absent: REST does not have it. `in`: description in bodies; absent: not in bodies in this form.
+   * `out`: description in records. `bodyOnly`: not in records, or in a form of their own.
    */
   rest?: { name: string; in?: string; out?: string; min?: number; bodyOnly?: true };
   /**
-   * `must`: never null in answers. `in` absent: inputs do not have it, or have it in a way of their own. `change`: what
-   * an input that only changes says instead.
+   * Form in GraphQL. `must`: never null in responses. `in` absent: not in inputs, or in a form of their own. `change`:
+   * description in inputs that only change.
    */
   graphql?: { name: string; in?: string; change?: string; out?: string; must?: true };
   /** Options as commander writes them. `off`: about the same option with "no-". `row`: title of a row for people. */
@@ -57,9 +59,9 @@ export interface Rule {
   readonly default?: unknown;
   readonly min?: number;
   readonly max?: number;
-  /** A pod's template or an endpoint's type may give it, so that no body may fill the default in. */
+  /** Whether a pod's template or an endpoint's type may set it. No body may then fill in the default. */
   readonly conditional?: boolean;
-  /** A change of it replaces no worker and resets no pod. */
+  /** Whether a change replaces no worker and resets no pod. */
   readonly inPlace?: boolean;
 }
 
@@ -91,12 +93,12 @@ export function describe<Settings>() {
   };
 }
 
-/** The settings that a change may name. */
+/** Returns the settings that a change may include. */
 export function changeable(table: Table): Table {
   return Object.fromEntries(Object.entries(table).filter(([, { fixed }]) => !fixed));
 }
 
-/** Names that a surface has for settings, by those of the contract in snake case. */
+/** Returns a surface's names of settings, by their contract names in snake case. */
 export function publicNames(table: Table, surface: 'rest' | 'graphql'): Record<string, string> {
   const named = Object.entries(table).flatMap(([field, { [surface]: shown }]) =>
     shown ? [[snake(field), shown.name] as const] : [],
@@ -104,7 +106,7 @@ export function publicNames(table: Table, surface: 'rest' | 'graphql'): Record<s
   return Object.fromEntries(named);
 }
 
-/** The public word for a value of the contract. */
+/** Returns the public word of a contract value. */
 export function wordOf({ words }: Kind & { is: 'word' | 'switch' }, value: unknown): string {
   const known = Object.entries(words);
   return (known.find(([, inContract]) => inContract === value) ?? known[0]!)[0];

@@ -1,6 +1,6 @@
-/** Collects the fields of a partial update: what the client named, under the contract's name, and nothing else. */
+/** Collects the fields of a partial update: those that the client set, under their contract names. */
 
-/** A message under construction and the mask that says which of its fields count. */
+/** A message under construction, and the mask of its fields that count. */
 export interface FieldChanges<Message> {
   changes: Partial<Message>;
   /** Names of the contract, in snake case. */

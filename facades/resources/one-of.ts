@@ -1,9 +1,9 @@
-/** A schema for one of several words, written as OpenAPI readers expect it: a string with an enum. */
+/** A schema for one of several words, as OpenAPI readers expect it: a string with an enum. */
 
 import type { TUnsafe } from 'typebox';
 import { Type } from 'typebox';
 
-/** The schema; `missing`: the word that counts when none is given. */
+/** Returns the schema. `missing`: word that applies if none is given. */
 export function oneOf<const Word extends string>(
   words: readonly Word[],
   description?: string,

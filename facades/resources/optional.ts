@@ -1,11 +1,9 @@
-/**
- * A member of a body that need not be given. `null` counts as not given (read-json.ts), and the description says so.
- */
+/** An optional member of a body. `null` counts as absent (read-json.ts), and the description documents it. */
 
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
 
-/** The schema with the mark. */
+/** Returns the schema, marked as optional. */
 export function optional<Schema extends TSchema>(schema: Schema): ReturnType<typeof Type.Optional<Schema>> {
   const words = (schema as { enum?: unknown[] }).enum;
   // OpenAPI 3.0 wants null among the words too.

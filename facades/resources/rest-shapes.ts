@@ -17,7 +17,7 @@ const LISTED_LENGTH_MAX = 191;
 const COMMAND_PARTS_MAX = 1_000;
 const COMMAND_PART_LENGTH_MAX = 131_072;
 
-/** Members of a body. Those of a body that creates something are required where they must be, and tell the defaults. */
+/** Returns the members of a body. In a body that creates, required members are marked and defaults are documented. */
 export function bodyMembers(table: Table, { creates = false } = {}): Record<string, TSchema> {
   const shown = Object.values(table).flatMap((field) =>
     field.rest?.in === undefined ? [] : [{ ...field, rest: field.rest, about: field.rest.in }],
@@ -28,8 +28,7 @@ export function bodyMembers(table: Table, { creates = false } = {}): Record<stri
       return [rest.name, creates && required ? schema : optional(schema)];
     }),
   );
-  // An empty environment is what leaving it out means; generators of Python clients give up on a body with an object
-  // for a default.
+  // An empty environment means the same as an absent one. Generators of Python clients fail on an object as a default.
   const known = shown.filter(
     ({ kind, rule }) => rule.default !== undefined && !rule.conditional && kind.is !== 'variables',
   );
@@ -101,7 +100,7 @@ function shownMember(kind: Kind, out: string | undefined): TSchema {
   }
 }
 
-/** A default of core's. */
+/** Returns one of core's defaults in JSON. */
 function asJson(kind: Kind, value: unknown): unknown {
   return kind.is === 'switch' ? value === Object.keys(kind.words)[1] : value;
 }

@@ -1,4 +1,4 @@
-/** How much is left of something, as the public surfaces say it. */
+/** The remaining capacity in the words of the public surfaces. */
 
 /** Share that is free at least, for each word. */
 const HIGH_SHARE = 2 / 3;
@@ -8,11 +8,11 @@ const MEDIUM_SHARE = 1 / 3;
 export interface Stock {
   total: number;
   free: number;
-  /** The most that one machine has, free or not. */
+  /** Most that any single machine has, free or not. */
   countMax: number;
 }
 
-/** Returns the word for what is left when `wanted` are to be on one machine. */
+/** Returns the word for the remaining capacity if `wanted` are needed on one machine. */
 export function stockWord({ total, free, countMax }: Stock, wanted = 1): 'High' | 'Medium' | 'Low' | 'None' {
   if (free < Math.max(1, wanted) || countMax < wanted) return 'None';
   const share = free / total;

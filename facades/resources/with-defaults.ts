@@ -1,12 +1,12 @@
 /**
- * Defaults in the description of a body that creates something. Core decides them; a test compares both. Changes never
- * carry them: a client that fills defaults in would reset what its caller left out.
+ * Documents defaults in a body that creates a resource. Core decides them; a test compares both. Changes never document
+ * defaults: a client that fills them in would reset the settings that its caller left out.
  */
 
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
 
-/** The fields, those of which a default is given with it. Nothing is filled in here (facades/app.ts: useDefaults). */
+/** Returns the fields, with the given defaults documented. Nothing is filled in here (facades/app.ts: useDefaults). */
 export function withDefaults<Fields extends Record<string, TSchema>>(
   fields: Fields,
   defaults: { [Name in keyof Fields]?: unknown },

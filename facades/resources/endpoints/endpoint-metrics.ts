@@ -1,6 +1,6 @@
 /**
- * An endpoint's own metrics in the text format of Prometheus, for whoever owns it
- * (docs/reference/metrics.md#an-endpoint). Read from core at each reading.
+ * An endpoint's metrics in the text format of Prometheus, for its owner (docs/reference/metrics.md#an-endpoint). Each
+ * scrape reads them from core.
  */
 import { Metrics } from '@slipway/kit/observe/metrics';
 import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';

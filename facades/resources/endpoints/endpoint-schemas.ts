@@ -1,6 +1,6 @@
 /**
- * Shapes of endpoints on the REST surface (docs/reference/management.md#endpoints): the settings, which the table
- * describes, and what this surface has besides. They check requests, shape answers and make the OpenAPI document.
+ * Shapes of endpoints on the REST surface (docs/reference/management.md#endpoints): the settings of the table, and
+ * further members of this surface. They validate requests, serialize responses and make the OpenAPI document.
  */
 
 import type { Static } from 'typebox';
@@ -14,7 +14,7 @@ import { bodyMembers, member, recordMembers } from '../rest-shapes.ts';
 import type { RestBody, RestRecord } from '../rest-values.ts';
 import { ENDPOINT } from './endpoint-table.ts';
 
-/** Other ways to say what a setting says. */
+/** Alternative members for settings. */
 const besides = {
   minCudaVersion: optional(
     Type.String({ maxLength: 16, description: 'Oldest CUDA version, when allowedCudaVersions is not given.' }),
@@ -44,8 +44,8 @@ export const EndpointCreateInput = Type.Object(
 export type EndpointCreateInput = EndpointUpdateInput & { templateId: string };
 
 /**
- * Body of PATCH /endpoints/{endpointId}: what is left out stays as it is. A change may name the fixed ones with the
- * value that they have.
+ * Body of PATCH /endpoints/{endpointId}. Absent members stay unchanged. A change may include fixed settings with their
+ * current value.
  */
 export const EndpointUpdateInput = Type.Object(
   {
@@ -121,6 +121,6 @@ const more = Type.Object({
 
 const { id, ...others } = more.properties;
 
-/** An endpoint as it is answered. */
+/** An endpoint in responses. */
 export const EndpointRecord = Type.Object({ id, ...recordMembers(ENDPOINT), ...others }, { $id: 'Endpoint' });
 export type EndpointRecord = RestRecord<typeof ENDPOINT> & Static<typeof more>;

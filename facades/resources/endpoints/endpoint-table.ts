@@ -1,6 +1,6 @@
 /**
- * Endpoints: each setting, and how the public surfaces show it (docs/reference/management.md#endpoints,
- * docs/reference/management.md#graphql-endpoints). What a setting means, the contract says.
+ * Endpoints: each setting, and its form on the public surfaces (docs/reference/management.md#endpoints,
+ * docs/reference/management.md#graphql-endpoints). The contract documents the meaning of the settings.
  */
 
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -16,7 +16,8 @@ const SCALER =
   'type LB, which takes no other. SLO, an extension: as few workers as let 95 of 100 jobs wait at most scalerValue seconds.';
 
 /**
- * All that an owner chooses. The secret that signs webhook calls is nobody's to read, and no public surface takes it.
+ * Settings that an owner chooses. The secret that signs webhook calls cannot be read by anybody, and no public surface
+ * accepts it.
  */
 type Told = 'throttledReason' | 'cannotRunReason' | 'rolloutState' | 'rolloutReason' | 'servingVersion';
 type Settings = Omit<Endpoint, 'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | Told>;

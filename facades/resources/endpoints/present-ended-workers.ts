@@ -1,8 +1,8 @@
-/** Workers that ended without being told to: one record for all with the same exit code and the same last line. */
+/** Workers that ended by themselves: one record for all with the same exit code and the same last line. */
 import type { EndedWorkers } from '@slipway/proto/gen/slipway/v1/machine';
 import type { EndedWorkersRecord } from './endpoint-schemas.ts';
 
-/** The public record. */
+/** Returns the public record. */
 export function presentEndedWorkers({
   count,
   exitCode,

@@ -14,11 +14,11 @@ import { presentEndedWorkers } from './present-ended-workers.ts';
 /** Related records that are shown with an endpoint on request. */
 export interface EndpointRelations {
   workers?: readonly Pod[] | undefined;
-  /** With `workers`. */
+  /** Only sent with `workers`. */
   ended?: readonly EndedWorkers[] | undefined;
 }
 
-/** The public record. */
+/** Returns the public record. */
 export function presentEndpoint(
   endpoint: Endpoint | undefined,
   accountId: string,

@@ -1,7 +1,7 @@
 /** Presents error groups of failed jobs as records: GET /errors and `slipway errors --json`. */
 import type { ErrorGroup, ListErrorsResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 
-/** The groups, and of how many jobs they are. */
+/** Returns the groups, and the number of their jobs. */
 export function jobErrorsRecord({ groups, groupCount, jobs, more }: ListErrorsResponse) {
   return { jobs, groupCount, hasMore: more, groups: groups.map(groupRecord) };
 }

@@ -1,7 +1,7 @@
 /** How long jobs waited and ran, as records: GET /times and `slipway times --json`. */
 import type { GetJobTimesResponse, JobTimes } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 
-/** All of them together, and by steps of time. */
+/** Returns the times in total and by steps. */
 export function jobTimesRecord({ total, steps, stepMs }: GetJobTimesResponse) {
   return { ...(total ? timesRecord(total) : {}), stepMs, steps: steps.map(timesRecord) };
 }

@@ -1,4 +1,4 @@
-/** Explanations as records: GET /explain and `slipway why --json`. What is empty is left out. */
+/** Explanations as records: GET /explain and `slipway why --json`. Empty members are left out. */
 import type {
   AttemptExplanation,
   EndpointExplanation,
@@ -18,7 +18,7 @@ export function decisionRecord({ decideTime, actions, ...decision }: ScaleDecisi
   };
 }
 
-/** An endpoint. */
+/** Returns the record of an endpoint. */
 export function endpointExplanationRecord({ lastDecision, machines, workers, ...explanation }: EndpointExplanation) {
   return {
     ...explanation,
@@ -28,7 +28,7 @@ export function endpointExplanationRecord({ lastDecision, machines, workers, ...
   };
 }
 
-/** A job. */
+/** Returns the record of a job. */
 export function jobExplanationRecord({ state, endpoint, attempts, ...explanation }: JobExplanation) {
   const name = Object.entries(JobState).find(([, value]) => value === state)?.[0];
   return {

@@ -1,4 +1,4 @@
-/** A pod as it is answered (docs/reference/management.md#pods). */
+/** A pod in responses (docs/reference/management.md#pods). */
 
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
@@ -60,6 +60,6 @@ const more = Type.Object({
 
 const { id, ...others } = more.properties;
 
-/** The record. */
+/** Record of a pod. */
 export const PodRecord = Type.Object({ id, ...recordMembers(POD), ...others }, { $id: 'Pod' });
 export type PodRecord = RestRecord<typeof POD> & Static<typeof more>;

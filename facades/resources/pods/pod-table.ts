@@ -1,14 +1,14 @@
 /**
- * Pods: each setting, and how the public surfaces show it (docs/reference/management.md#pods). What a setting means,
- * the contract says. The inputs of GraphQL that deploy a pod stand in pod.graphql: each of the three names other
- * settings, in ways of its own.
+ * Pods: each setting, and its form on the public surfaces (docs/reference/management.md#pods). The contract documents
+ * the meaning of the settings. The GraphQL inputs that deploy a pod are in pod.graphql, because each of the three has
+ * other settings in its own form.
  */
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { POD_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
 import { PORT_PATTERN } from '../port.ts';
 
-/** All that an owner chooses. */
+/** Settings that an owner chooses. */
 type Settings = Pick<Pod, keyof typeof POD_SETTINGS>;
 
 /** In the order of documents and help. On the command line the name and the command are arguments. */

@@ -1,9 +1,9 @@
-/** The machine and the GPU of a pod, as the contract knows them, to public records. */
+/** Converts the machine and the GPU of a pod from the contract to public records. */
 import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import type { PodGpu, PodMachine } from './pod-machine.ts';
 
-/** A pod's GPUs; nothing without one. */
+/** Returns a pod's GPUs. Empty without a GPU. */
 export function presentGpu({ gpuTypeId, gpuDisplayName, gpuCount, costPerHour }: Pod): { gpu?: PodGpu } {
   if (gpuTypeId === '') return {};
   return {
@@ -11,7 +11,7 @@ export function presentGpu({ gpuTypeId, gpuDisplayName, gpuCount, costPerHour }:
   };
 }
 
-/** A pod's machine. `prices`: US dollars an hour by GPU type. */
+/** Returns a pod's machine. `prices`: US dollars per hour by GPU type. */
 export function presentMachine(
   machine: Machine,
   { costPerHour, gpuTypeId }: Pod,

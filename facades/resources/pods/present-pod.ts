@@ -24,7 +24,9 @@ export interface PodRelations {
 
 const MIB_OF_GB = 1_024;
 
-/** The public record. A worker's environment may hold what its endpoint's owner shows to nobody, so it stays here. */
+/**
+ * Returns the public record. A worker's environment is left out, because it may hold secrets of the endpoint's owner.
+ */
 export function presentPod(pod: Pod | undefined, accountId: string, relations: PodRelations = {}): PodRecord {
   if (pod === undefined) throw new CoreError('INTERNAL', 'core answered without a pod');
   const isWorker = pod.endpointId !== '';

@@ -3,7 +3,7 @@ import type { RegistryAuth } from '@slipway/proto/gen/slipway/v1/registry_auth_s
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { RegistryAuthRecord } from './registry-auth-schemas.ts';
 
-/** The public record. */
+/** Returns the public record. */
 export function presentRegistryAuth(auth: RegistryAuth | undefined): RegistryAuthRecord {
   if (auth === undefined) throw new CoreError('INTERNAL', 'core answered without registry credentials');
   return { id: auth.id, name: auth.name };

@@ -1,6 +1,6 @@
 /**
- * Shapes of registry credentials (docs/reference/management.md#registry-credentials). They check requests, shape
- * answers and make the OpenAPI document.
+ * Shapes of registry credentials (docs/reference/management.md#registry-credentials). They validate requests, serialize
+ * responses and make the OpenAPI document.
  */
 
 import type { Static } from 'typebox';

@@ -5,7 +5,7 @@ import { restRecord } from '../rest-values.ts';
 import type { TemplateRecord } from './template-schemas.ts';
 import { TEMPLATE } from './template-table.ts';
 
-/** The public record. */
+/** Returns the public record. */
 export function presentTemplate(template: Template | undefined): TemplateRecord {
   if (template === undefined) throw new CoreError('INTERNAL', 'core answered without a template');
   return { id: template.id, ...restRecord(TEMPLATE, template), earned: 0, isRunpod: false, runtimeInMin: 0 };

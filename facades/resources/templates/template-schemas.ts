@@ -1,6 +1,6 @@
 /**
- * Shapes of templates on the REST surface (docs/reference/management.md#templates). They check requests, shape answers
- * and make the OpenAPI document.
+ * Shapes of templates on the REST surface (docs/reference/management.md#templates). They validate requests, serialize
+ * responses and make the OpenAPI document.
  */
 
 import type { Static } from 'typebox';
@@ -18,7 +18,7 @@ export const TemplateCreateInput = Type.Object(bodyMembers(TEMPLATE, { creates: 
 });
 export type TemplateCreateInput = TemplateUpdateInput & { name: string; imageName: string };
 
-/** Body of PATCH /templates/{templateId}: what is left out stays as it is. */
+/** Body of PATCH /templates/{templateId}. Absent members stay unchanged. */
 export const TemplateUpdateInput = Type.Object(bodyMembers(TEMPLATE), {
   $id: 'TemplateUpdateInput',
   examples: [{ imageName: 'ocr:2' }],
@@ -35,6 +35,6 @@ const more = Type.Object({
 
 const { id, ...others } = more.properties;
 
-/** A template as it is answered. */
+/** A template in responses. */
 export const TemplateRecord = Type.Object({ id, ...recordMembers(TEMPLATE), ...others }, { $id: 'Template' });
 export type TemplateRecord = RestRecord<typeof TEMPLATE> & Static<typeof more>;

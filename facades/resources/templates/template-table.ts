@@ -1,6 +1,6 @@
 /**
- * Templates: each setting, and how the public surfaces show it (docs/reference/management.md#templates). What a setting
- * means, the contract says. Changes may name `category` and `serverless` with the value that they have.
+ * Templates: each setting, and its form on the public surfaces (docs/reference/management.md#templates). The contract
+ * documents the meaning of the settings. Changes may include `category` and `serverless` with their current value.
  */
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { TEMPLATE_SETTINGS } from '@slipway/proto/wire/settings';
@@ -10,7 +10,7 @@ import { PORT_PATTERN } from '../port.ts';
 const CATEGORY = 'Kind of machine it is made for. Default {default}. Fixed after creation.';
 const ENV = 'Environment of the workers.';
 
-/** All that an owner chooses. */
+/** Settings that an owner chooses. */
 type Settings = Omit<Template, 'id' | 'version' | 'createTime' | 'boundEndpointId'>;
 
 /** In the order of documents and help. On the command line the name and the command are arguments. */

@@ -5,7 +5,7 @@ import { restRecord } from '../rest-values.ts';
 import type { NetworkVolumeRecord } from './volume-schemas.ts';
 import { VOLUME } from './volume-table.ts';
 
-/** The public record. */
+/** Returns the public record. */
 export function presentVolume(volume: NetworkVolume | undefined): NetworkVolumeRecord {
   if (volume === undefined) throw new CoreError('INTERNAL', 'core answered without a network volume');
   return { id: volume.id, ...restRecord(VOLUME, volume) };

@@ -1,6 +1,6 @@
 /**
- * Shapes of network volumes on the REST surface (docs/reference/management.md#network-volumes). They check requests,
- * shape answers and make the OpenAPI document.
+ * Shapes of network volumes on the REST surface (docs/reference/management.md#network-volumes). They validate requests,
+ * serialize responses and make the OpenAPI document.
  */
 import { Type } from 'typebox';
 import { bodyMembers, recordMembers } from '../rest-shapes.ts';
@@ -14,14 +14,14 @@ export const NetworkVolumeCreateInput = Type.Object(bodyMembers(VOLUME, { create
 });
 export type NetworkVolumeCreateInput = Required<NetworkVolumeUpdateInput>;
 
-/** Body of PATCH /networkvolumes/{networkVolumeId}: what is left out stays as it is. */
+/** Body of PATCH /networkvolumes/{networkVolumeId}. Absent members stay unchanged. */
 export const NetworkVolumeUpdateInput = Type.Object(bodyMembers(VOLUME), {
   $id: 'NetworkVolumeUpdateInput',
   examples: [{ size: 200 }],
 });
 export type NetworkVolumeUpdateInput = RestBody<typeof VOLUME>;
 
-/** A network volume as it is answered. */
+/** A network volume in responses. */
 export const NetworkVolumeRecord = Type.Object(
   { id: Type.String(), ...recordMembers(VOLUME) },
   { $id: 'NetworkVolume' },
