@@ -1,6 +1,6 @@
 /**
- * Checks values against the schemas of REST v2 and tells each misfit by the way to its member: `$.workers.max: must be
- * >= 0`.
+ * Validates values against the schemas of REST v2 and reports each fault with the path of its member: `$.workers.max:
+ * must be >= 0`.
  */
 import AjvCompiler from '@fastify/ajv-compiler';
 import type { TSchema } from 'typebox';
@@ -30,13 +30,13 @@ const OPTIONS = {
 const compiled = new WeakMap<TSchema, Validate>();
 let compile: ((route: { schema: TSchema }) => Validate) | undefined;
 
-/** Fails with 422, naming each misfit, unless the value fits. `root`: what the way to a member begins with. */
+/** Throws 422 with all faults if the value does not match the schema. `root`: prefix of the member paths. */
 export function checkFits(schema: TSchema, value: unknown, root = '$'): void {
   const validate = compiledOf(schema);
   if (!validate(value)) throw misfit([...new Set((validate.errors ?? []).map((fault) => faultText(fault, root)))]);
 }
 
-/** Compiled once for each schema, when it is first needed: that takes most of what a surface costs at its start. */
+/** Compiles a schema on first use and caches it. Compilation takes most of the start time of a surface. */
 function compiledOf(schema: TSchema): Validate {
   const known = compiled.get(schema);
   if (known) return known;

@@ -16,7 +16,7 @@ import { workersOperation } from './serverless/workers.ts';
 import { templateOperations } from './templates/templates.ts';
 import { volumeOperations } from './volumes/volumes.ts';
 
-/** The operations. */
+/** All operations. */
 export const operations: readonly Operation[] = [
   ...endpointOperations,
   workersOperation,

@@ -1,4 +1,4 @@
-/** Pages of lists in REST v2: the newest first, by an opaque cursor that stands for one operation and its query. */
+/** Pages of lists in REST v2: newest first, with an opaque cursor that is valid for one operation and its query. */
 
 import type { ListView } from '@slipway/proto/gen/slipway/v1/list_view';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -40,21 +40,21 @@ const Pagination = Type.Object(
   { additionalProperties: false },
 );
 
-/** Where a list goes on. */
+/** Position at which a list continues. */
 export interface Pagination {
   nextCursor: string | null;
   hasNextPage: boolean;
 }
 
-/** The only page of a list that comes whole. */
+/** Pagination of a list that is returned whole. */
 export const LAST_PAGE: Pagination = { nextCursor: null, hasNextPage: false };
 
-/** Returns the shape of a list's answer. */
+/** Returns the shape of a list response. */
 export function listOf(key: string, entry: TSchema, description: string): TObject {
   return Type.Object({ [key]: Type.Array(entry, { description }), pagination: Pagination });
 }
 
-/** A page as core is asked for it. */
+/** Page request to core. */
 export interface PageOfCore {
   pageSize: number;
   pageToken: string;
@@ -64,8 +64,8 @@ export interface PageOfCore {
 const NEWEST_FIRST: ListView = { search: '', orderBy: 'created', descending: true, filters: {} };
 
 /**
- * Reads a page of core's and answers it. `operationId` and the query bind the cursor. 422: the cursor is broken, or is
- * another list's.
+ * Reads a page from core and sends it. `operationId` and the query bind the cursor. Throws 422 if the cursor is
+ * malformed or belongs to another list.
  */
 export async function answerPage<Response extends { nextPageToken: string }>(
   call: Call<{ cursor?: string; limit?: number }, unknown>,
@@ -96,7 +96,7 @@ function tokenOf(cursor: string, scope: string): string {
     const [of, token] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
     if (of === scope && typeof token === 'string' && token !== '') return token;
   } catch {
-    // Said below.
+    // Rejected below.
   }
   throw badCursor();
 }

@@ -16,7 +16,7 @@ export const BODY_BYTES_MAX = 1024 * 1024;
 /** Ids of types that a machine reports have blanks; all others have the form of an id. */
 const CATALOG_ID = /^[^\0]{1,191}$/;
 
-/** Why there is nothing of an id; NOT_FOUND of all others. */
+/** Error reasons by type of id. NOT_FOUND for all others. */
 const REASONS: Readonly<Record<string, Reason>> = {
   endpointId: 'ENDPOINT_NOT_FOUND',
   templateId: 'TEMPLATE_NOT_FOUND',
@@ -32,7 +32,7 @@ export function readPath({ params }: Pick<FastifyRequest, 'params'>, isOfCatalog
   return path;
 }
 
-/** Returns the query in the types of its schema, without what that does not name. 422: it does not fit. */
+/** Returns the query in the types of its schema, without unknown members. Throws 422 if it does not match. */
 export function readQuery(schema: TObject, { query }: Pick<FastifyRequest, 'query'>): Record<string, unknown> {
   const given = query as Record<string, string | string[] | undefined>;
   const read: Record<string, unknown> = {};
@@ -45,7 +45,8 @@ export function readQuery(schema: TObject, { query }: Pick<FastifyRequest, 'quer
 }
 
 /**
- * A list may be written with commas or by repeating its name. What cannot be turned stays a text, which does not fit.
+ * Converts a value. A list may be separated by commas or repeat its name. A value that cannot be converted stays a
+ * text, which does not match the schema.
  */
 function typed(type: string | undefined, value: string | string[]): unknown {
   if (type === 'array') return [value].flat().flatMap((text) => text.split(','));

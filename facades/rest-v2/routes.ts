@@ -1,6 +1,6 @@
 /**
- * REST v2 (docs/reference/management.md#rest-v2): its operations as routes behind the gate, the description of them,
- * and the refusal of all else under its words.
+ * REST v2 (docs/reference/management.md#rest-v2): its operations as routes behind the gate, their description, and the
+ * rejection of all other paths under its words.
  */
 
 import type { CoreError } from '@slipway/proto/wire/reason';
@@ -18,10 +18,10 @@ import { BODY_BYTES_MAX, readBody, readPath, readQuery } from './read-request.ts
 
 const ALL: readonly Operation[] = [...operations, ...docsOperations(() => ALL)];
 
-/** Methods that are answered under a word whatever its operations take. */
+/** Methods that are handled under a word, whatever its operations accept. */
 const CAUGHT: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Adds the routes. `refuse`: answers what no operation takes. */
+/** Adds the routes. `refuse`: responds to requests that match no operation. */
 export async function restV2Routes(
   app: FastifyInstance,
   parts: RestV2Parts,
@@ -60,7 +60,7 @@ function addOperation(
         accountId: known.accountId,
         path: readPath(request, tag === 'catalog'),
         query: query && !checksQuery ? readQuery(query, request) : {},
-        // A body that is too large or broken is refused also where it means nothing.
+        // A body that is too large or malformed is rejected even where it has no meaning.
         body: body ? await readBody(body, request, parts.bodies) : void bodyBytes(request.body),
       };
       const answer = await operation.handle(call as never, parts);
@@ -71,7 +71,7 @@ function addOperation(
   });
 }
 
-/** Takes what no operation does, so that nothing under a word of ours is ever an endpoint's. */
+/** Handles the rest of the paths, so that no path under a word of ours is ever taken for an endpoint's. */
 function catchAll(
   app: FastifyInstance,
   url: string,
@@ -83,7 +83,7 @@ function catchAll(
   app.route({ method: free, url, config: { catchesAll: true }, onRequest, handler });
 }
 
-/** A key that came through the gate exists: what core refuses it lacks. */
+/** A key that passed the gate exists, so a rejection by core means that it lacks the permission. */
 function lackingRight(error: CoreError, request: FastifyRequest): CoreError {
   return error.reason === 'UNAUTHORIZED' && (request.caller as unknown) !== undefined ? forbidden() : error;
 }

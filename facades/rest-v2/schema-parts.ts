@@ -16,7 +16,7 @@ export function nameOf(schema: object): string | undefined {
   return names.get(schema);
 }
 
-/** Returns the schema of an object that takes no other members. */
+/** Returns the schema of an object without other members. */
 export function closed<Members extends TProperties>(members: Members, options: object = {}): TObject<Members> {
   return Type.Object(members, { additionalProperties: false, ...options });
 }

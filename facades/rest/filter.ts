@@ -10,12 +10,12 @@ const TEXT_LENGTH_MAX = 191;
 const LIST_LENGTH_MAX = 20;
 const LISTED_LENGTH_MAX = 64;
 
-/** A parameter with one value that must be met. */
+/** Returns a parameter with one value that must match. */
 export function only(description: string): TOptional<TString> {
   return Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: `Only ${description}.` }));
 }
 
-/** A parameter that may be repeated; one of its values must be met. */
+/** Returns a parameter that may be repeated. One of its values must match. */
 export function anyOf(description: string): TOptional<TArray<TString>> {
   const listed = Type.String({ maxLength: LISTED_LENGTH_MAX });
   return Type.Optional(
@@ -23,7 +23,7 @@ export function anyOf(description: string): TOptional<TArray<TString>> {
   );
 }
 
-/** A parameter that adds something to the answer. */
+/** Returns a parameter that adds something to the response. */
 export function include(description: string): TOptional<TBoolean> {
   return Type.Optional(Type.Boolean({ description, default: false }));
 }

@@ -1,7 +1,7 @@
 /**
- * Turns of lists that come in several pages. Few of an account are written at a time, so that each that has begun gets
- * its next page: an answer that has begun can only be finished or cut. The others wait before their first byte, for a
- * bounded time.
+ * Limits lists of several pages. Few lists of an account are written at a time, so that each list that has begun gets
+ * its next page: a response that has begun can only be finished or cut off. The others wait before their first byte,
+ * for a bounded time.
  */
 
 import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
@@ -11,13 +11,13 @@ import type { FastifyReply } from 'fastify';
 import { TooManyRequests } from '../plugins/errors/public-error.ts';
 
 const AT_ONCE_MAX = 32;
-/** As many as core reads pages for at a time. */
+/** Most lists of one account at a time: as many as core reads pages for. */
 const OF_ACCOUNT_MAX = 2;
-/** Longest wait for a turn, in milliseconds: below the time that clients wait for an answer. */
+/** Longest wait for a turn, in milliseconds. Below the timeout of clients. */
 const WAIT_MS_MAX = 20_000;
 const RETRY_AFTER_SECONDS = 5;
 
-/** The turn of one list. */
+/** Turn of one list. */
 export interface ListPermit {
   /** There was no wait. */
   isNow: boolean;
@@ -33,7 +33,7 @@ export class ListQueue {
     this.#clock = clock;
   }
 
-  /** Asks for a turn of an account. */
+  /** Requests a turn of an account. */
   enter(accountId: string, { raw }: Pick<FastifyReply, 'raw'>): ListPermit {
     const begun = Promise.withResolvers<void>();
     let isNow = false;
@@ -51,7 +51,7 @@ export class ListQueue {
             ),
           );
         });
-    // The place is given back with the response also where the wait was in vain.
+    // The permit is released with the response, even if the wait was in vain.
     const end = (): void => {
       timer?.cancel();
       place.release();

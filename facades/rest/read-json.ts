@@ -8,7 +8,7 @@ import type { NameIgnored } from './name-ignored.ts';
 /** Largest body in bytes: settings, not payloads. */
 export const REST_BODY_BYTES_MAX = 1024 * 1024;
 
-/** The hook. Members that are null count as not given: generated clients send them for what was not set. */
+/** Returns the hook. Members that are null count as absent, because generated clients send them for unset values. */
 export function readJson(bodies: BodyWork, nameIgnored: NameIgnored): preHandlerAsyncHookHandler {
   return async (request, reply) => {
     const bytes = bodyBytes(request.body);
@@ -20,7 +20,7 @@ export function readJson(bodies: BodyWork, nameIgnored: NameIgnored): preHandler
   };
 }
 
-/** The hook of operations that take no body: one that is sent all the same is not looked at, but has its limit. */
+/** Hook of operations without a body. A body that is sent anyway is not read, but is limited in size. */
 export const readNothing: preHandlerHookHandler = (request, _reply, done) => {
   try {
     bodyBytes(request.body);

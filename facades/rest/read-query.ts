@@ -1,4 +1,4 @@
-/** Turns the texts of a query into what its schema asks for: a query has no types of its own. */
+/** Converts the texts of a query to the types of its schema, because a query has no types. */
 import type { preHandlerHookHandler } from 'fastify';
 import type { TObject } from 'typebox';
 
@@ -25,7 +25,7 @@ export function readQuery(schema: TObject): preHandlerHookHandler {
   };
 }
 
-/** A value that cannot be converted stays as it is: the schema rejects it. */
+/** A value that cannot be converted stays unchanged, and the schema rejects it. */
 function typed(value: unknown, type: string | undefined): unknown {
   if (type === 'array' && typeof value === 'string') return [value];
   if (type === 'boolean' && value === 'true') return true;

@@ -35,7 +35,7 @@ export interface RestParts {
     CoreClient,
     'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog' | 'pipelined'
   >;
-  /** For answers that come in pages. */
+  /** Budget of responses in several pages. */
   room: ListBudget;
   config: FacadeConfig;
   logger: Logger;
@@ -56,27 +56,27 @@ export const RestError = Type.Object(
   { $id: 'Error' },
 );
 
-/** A reference to a shape that was added to the app by its $id. */
+/** Returns a reference to a shape that was added to the app by its $id. */
 export function ref<Shape>(id: string): TUnsafe<Shape> {
   return Type.Unsafe<Shape>({ $ref: `${id}#` });
 }
 
-/** A documented answer of one shape. */
+/** Returns a documented response of one shape. */
 export function answer<Shape>(id: string): TUnsafe<Shape> {
   return Type.Unsafe<Shape>({ $ref: `${id}#`, description: 'As it is now.' });
 }
 
-/** A documented answer to a body, whose members without meaning are named. */
+/** Returns a documented response to a body. A header names the ignored members. */
 export function changed<Shape>(id: string): TUnsafe<Shape> {
   return Type.Unsafe<Shape>({ ...answer<Shape>(id), headers: ignoredHeader });
 }
 
-/** A documented answer of a bare list. */
+/** Returns a documented response that is a bare list. */
 export function answers<Shape>(id: string): TArray<TUnsafe<Shape>> {
   return Type.Array(ref<Shape>(id), { description: 'All that fit; empty when there are none.' });
 }
 
-/** Documented error answers; 404 where the path names something. */
+/** Returns documented error responses. 404 is included if the path names a resource. */
 export function errors(...statuses: number[]): Record<number, TSchema> {
   const documented = (status: number): TSchema => Type.Unsafe({ $ref: 'Error#', description: ERROR_TEXT[status] });
   return Object.fromEntries([400, 401, ...statuses, 429, 503].map((status) => [status, documented(status)]));
@@ -91,7 +91,7 @@ const THINGS = {
   'container registry auth': 'NOT_FOUND',
 } satisfies Record<string, Reason>;
 
-/** An id of a path; anything that cannot be one does not exist and never reaches core. */
+/** Returns an id of a path. An invalid id does not exist and never reaches core. */
 export function idOf(text: string, thing: keyof typeof THINGS): string {
   if (!isId(text)) throw new CoreError(THINGS[thing], `There is no such ${thing}.`);
   return text;

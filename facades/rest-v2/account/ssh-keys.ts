@@ -8,7 +8,7 @@ import { closed, named } from '../schema-parts.ts';
 const PATH = '/v2/account/ssh-keys';
 const TAG = { tag: 'account' };
 
-/** As core keeps them: one text. */
+/** Longest text of all keys, in characters. Core stores them as one text. */
 const TEXT_LENGTH_MAX = 16_384;
 const KEY_FORM = '^(ssh|ecdsa|sk)-[^\\s]+ [^\\s]+([ \\t][^\\n\\r]*)?$';
 const KEYS_MAX = 100;

@@ -7,7 +7,7 @@ import { against, misfit } from '../rejections.ts';
 import { word } from '../schema-parts.ts';
 
 const LAST_MAX = 10_000;
-/** How far back it goes unless the query says so, in milliseconds. */
+/** Default time span, in milliseconds. */
 const DEFAULT_SPAN_MS = 30 * 86_400_000;
 const SIZES = ['hour', 'day', 'week', 'month', 'year'] as const;
 /** Length of a period. */
@@ -83,7 +83,7 @@ function stepped(begin: Date, size: BucketSize, steps: number): Date {
   return moved;
 }
 
-/** The schema checks the form only: a leap second is in form and no moment that a computer knows. */
+/** Parses a time. The schema checks only its form: a leap second has a valid form but is no time of a computer. */
 function timeOf(name: string, text: string): Date {
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) throw misfit([`query.${name}: is no moment like 2026-01-31T12:00:00Z`]);

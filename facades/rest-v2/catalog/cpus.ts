@@ -1,4 +1,4 @@
-/** CPU flavours in REST v2. On one's own machines they are names for how much memory a processor comes with. */
+/** CPU flavours in REST v2. On one's own machines they are names for the amount of memory per processor. */
 
 import type { CpuRoom } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -100,7 +100,7 @@ async function readTypes(call: Call<CpuQuery, unknown>, { core }: RestV2Parts, a
   });
 }
 
-/** Returns how much room there is for a size. */
+/** Returns the available capacity for a size. */
 export function cpuLevel(room: CpuRoom | undefined, vcpus: number, memoryGb: number): Level {
   if (!room || room.freeVcpus < vcpus || room.freeMemoryGb < memoryGb) return 'NONE';
   return availabilityOf(stockWord({ total: room.slots, free: room.freeSlots, countMax: room.slots }));

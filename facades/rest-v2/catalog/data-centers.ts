@@ -13,7 +13,7 @@ import { cpuLevel } from './cpus.ts';
 import { availabilityOf, levels } from './levels.ts';
 
 const TAG = { tag: 'catalog' };
-/** Processors that availability without a GPU is told for. */
+/** Number of processors for which availability without a GPU is reported. */
 const VCPUS = 2;
 
 const resource = named(

@@ -1,4 +1,4 @@
-/** GPU types in REST v2: all that are known, with what the fleet has of them. */
+/** GPU types in REST v2: all known types, with the number of them in the fleet. */
 
 import type { DataCenter, GpuPool, GpuType } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -120,7 +120,7 @@ function stockOf(type: GpuType, centers: readonly DataCenter[], query: GpuQuery)
         ? []
         : [{ id: center.id, name: center.id, availability: level, total: gpus!.total, free: gpus!.free }];
     });
-  // Machines that carry no place count where no country is asked for.
+  // Machines without a location count if no country is requested.
   const all =
     countryCodes === undefined
       ? type

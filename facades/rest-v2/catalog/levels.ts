@@ -9,7 +9,7 @@ export type Level = (typeof LEVELS)[number];
 /** Schema of a level. */
 export const levels = named('AvailabilityLevel', word(LEVELS, 'How much of it is free.'));
 
-/** Schema of what is free in one data centre. */
+/** Schema of the availability in one data centre. */
 export const dataCenterAvailability = named(
   'DataCenterAvailability',
   Type.Object({ id: Type.String(), name: Type.String(), availability: levels }),

@@ -20,7 +20,7 @@ const { containerDiskGb, imageName } = TEMPLATE;
 const words = (description: string) =>
   Type.Array(Type.String({ maxLength: COMMAND_PART_LENGTH_MAX }), { maxItems: COMMAND_PARTS_MAX, description });
 
-/** Members of every answer. */
+/** Members of every response. */
 const ANSWERED = {
   image: Type.String({
     maxLength: imageName.kind.max,
@@ -42,7 +42,7 @@ const ANSWERED = {
   registry: textOrNull('Credentials for the registry of the image. Null: none.', { maxLength: ID_LENGTH_MAX }),
 };
 
-/** Members of answers. What other surfaces made may have what no body takes. */
+/** Members of responses. Resources that other surfaces created may have values that no body accepts. */
 export const containerAnswer = {
   ...ANSWERED,
   disk: Type.Integer({ description: 'Disk of the container in GB.' }),
@@ -53,7 +53,7 @@ export const containerAnswer = {
 export const containerBody = optionals(ANSWERED);
 type ContainerBody = Static<TObject<typeof containerBody>>;
 
-/** The fields of the contract that the part is made of. */
+/** Contract fields that the part consists of. */
 export type Container = Pick<
   Template,
   'imageName' | 'startCommand' | 'entrypoint' | 'containerDiskGb' | 'env' | 'ports' | 'registryAuthId'
@@ -89,7 +89,7 @@ function commandFields({
   return whole;
 }
 
-/** Returns the members of an answer. */
+/** Returns the members of a response. */
 export function presentContainer({
   imageName: image,
   startCommand,

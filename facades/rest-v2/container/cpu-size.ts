@@ -1,4 +1,7 @@
-/** Sizes of what has no GPU, as REST v2 says them: a flavour and processors; the memory follows from the flavour. */
+/**
+ * Sizes of resources without a GPU in REST v2: a flavour and a number of processors. The memory follows from the
+ * flavour.
+ */
 import { instanceIdsOf, POD_FLAVORS, sizeOf } from '../../resources/cpu-sizes.ts';
 import { against } from '../rejections.ts';
 
@@ -11,7 +14,7 @@ export function instanceIdOf({ id, vcpuCount }: { id: string; vcpuCount: number 
   return instanceIdsOf({ cpuFlavorIds: [id], vcpuCount })![0]!;
 }
 
-/** Returns the size of an answer. */
+/** Returns the size for a response. */
 export function presentCpu(instanceId: string): { id: string; vcpuCount: number; memory: number } {
   const { flavor, vcpuCount, memoryInGb } = sizeOf(instanceId)!;
   return { id: flavor, vcpuCount, memory: memoryInGb };

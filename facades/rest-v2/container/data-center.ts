@@ -1,7 +1,7 @@
-/** Where a machine is. */
+/** Location of a machine. */
 import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
 
-/** The operator sets countries and data centres in one list; a country code is two capitals. */
+/** Matches a country code: two capitals. The operator sets countries and data centres in one list. */
 const COUNTRY = /^[A-Z]{2}$/;
 
 /** Returns the data centre of a machine; null: it is in none, or there is no machine. */

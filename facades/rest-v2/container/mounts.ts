@@ -13,7 +13,7 @@ const ID_LENGTH_MAX = 191;
 
 const path = Type.String({ minLength: 1, maxLength: PATH_LENGTH_MAX, description: 'Where it appears.' });
 
-/** A volume of one pod. */
+/** A volume of a single pod. */
 export const persistentMount = named(
   'PersistentMount',
   closed(
@@ -49,7 +49,7 @@ export const mounts = named(
 );
 export type Mounts = Static<typeof mounts>;
 
-/** Returns the fields that mounts name. 400: both kinds are asked for. */
+/** Returns the fields that mounts set. Throws 400 if both kinds are given. */
 export function mountFields({ persistent, network = [] }: Mounts): {
   volumeGb: number;
   volumeMountPath: string | undefined;
@@ -64,7 +64,7 @@ export function mountFields({ persistent, network = [] }: Mounts): {
   };
 }
 
-/** Returns the mounts of an answer. */
+/** Returns the mounts for a response. */
 export function presentMounts({
   volumeGb,
   volumeMountPath,

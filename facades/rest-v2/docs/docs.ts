@@ -7,7 +7,7 @@ import type { Operation } from '../operation.ts';
 import { operation } from '../operation.ts';
 import { describe } from './openapi.ts';
 
-/** Where the page is. */
+/** Path of the page. */
 const DOCS_PATH = '/v2/docs';
 
 /** Returns the operations that describe all, themselves included. The page's route is added by `addDocsPage`. */

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of REST v2, made from the records that its routes are made from. */
+/** The OpenAPI 3.1 document of REST v2, made from the same records as its routes. */
 import type { TObject, TSchema } from 'typebox';
 import type { Operation } from '../operation.ts';
 import { nameOf } from '../schema-parts.ts';
@@ -94,7 +94,7 @@ function responsesOf(operation: Operation, shown: (schema: TSchema) => unknown):
   return { ...success, ...gone, ...Object.fromEntries(failures) };
 }
 
-/** Returns the statuses of errors that an operation may answer. */
+/** Returns the error statuses that an operation may respond with. */
 function statusesOf({ path, query, checksQuery, body, open, errors = [], status }: Operation): number[] {
   if (open) return [];
   if (status === 501) return [401, 403, 429, 501, 503];
@@ -136,7 +136,7 @@ function queryParameters(query: TObject | undefined, shown: (schema: TSchema) =>
   });
 }
 
-/** A schema as the document has it: what has a name stands once among the components. */
+/** Returns a schema for the document. A named schema appears once, among the components. */
 function show(schema: unknown, schemas: Json): unknown {
   if (Array.isArray(schema)) return schema.map((each) => show(each, schemas));
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { named } from '../schema-parts.ts';
 
-/** The shape. */
+/** Schema of a problem. */
 export const problem = named(
   'Problem',
   Type.Object({

@@ -1,6 +1,6 @@
 /** Groups of operations in the document of REST v2. */
 
-/** The groups. */
+/** Groups of operations. */
 export const TAGS: readonly { name: string; description: string }[] = [
   { name: 'docs', description: 'This description.' },
   { name: 'serverless', description: 'Endpoints and their workers.' },

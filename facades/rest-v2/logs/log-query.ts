@@ -1,14 +1,14 @@
-/** Which lines of a log a request asks for, as REST v2 says it. */
+/** Parses the query of a log in REST v2: which lines are requested. */
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
 import { queryTime } from '../../jobs/query-time.ts';
 import type { LinePosition } from './line-ids.ts';
 
-/** Most lines before those to come, and how many there are unless the request says so. */
+/** Most earlier lines, and their default number. */
 export const TAIL_MAX = 5_000;
 export const TAIL_DEFAULT = 100;
-/** REST v2 has the first two; its MCP server says `both` as well. */
+/** REST v2 defines the first two. Its MCP server also sends `both`. */
 export const SOURCES = ['container', 'system', 'both'] as const;
 const LAST_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 
@@ -21,7 +21,7 @@ export interface LogQuery extends LinePosition {
 }
 
 /**
- * Query: `tail` (0 to 5,000, default 100; 0: only what is to come), `since` (a time; overrides `tail`), `source`.
+ * Parses `tail` (0 to 5,000, default 100; 0: only new lines), `since` (a time; overrides `tail`) and `source`.
  * Last-Event-ID overrides both.
  */
 export function logQuery({ query, headers }: FastifyRequest, nowMs: number): LogQuery {
@@ -36,7 +36,7 @@ export function logQuery({ query, headers }: FastifyRequest, nowMs: number): Log
   return { source, lastId, since, tail: since || lastId !== '' ? undefined : lines };
 }
 
-/** In the form of the ids that we give. */
+/** Returns an id in the form of our own ids. */
 function lastIdOf(text: unknown): string {
   if (text === undefined || text === '') return '';
   const [, seconds, digits = ''] = (typeof text === 'string' && LAST_ID.exec(text.trim())) || [];

@@ -1,4 +1,4 @@
-/** Whose lines a request names, and how they are read. */
+/** Finds the worker or pod whose log a request names, and reads it. */
 
 import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -9,7 +9,7 @@ import type { LineLogParts, ReadPage } from './log-of-lines.ts';
 /** Lines of a page, the most that the contract has. */
 const LINES_MAX = 1_000;
 
-/** The worker of `endpointId` and `workerId`. */
+/** Returns the reader for the worker of `endpointId` and `workerId`. */
 export function workerReader({ core }: Pick<LineLogParts, 'core'>): (request: FastifyRequest) => ReadPage {
   return ({ params, caller: { apiKey } }) => {
     const { endpointId, workerId } = params as { endpointId: string; workerId: string };
@@ -23,7 +23,7 @@ export function workerReader({ core }: Pick<LineLogParts, 'core'>): (request: Fa
   };
 }
 
-/** The pod of `podId`, or a worker by its id alone, as REST v1 has them. */
+/** Returns the reader for the pod of `podId`, or for a worker by its id alone, as in REST v1. */
 export function podReader({ core }: Pick<LineLogParts, 'core'>): (request: FastifyRequest) => ReadPage {
   return ({ params, caller: { apiKey } }) => {
     const { podId: id } = params as { podId: string };

@@ -12,7 +12,7 @@ const ID_LENGTH_MAX = 191;
 const CUDA_VERSION = '^\\d+\\.\\d+$';
 const LIST_LENGTH_MAX = 100;
 const WITHOUT_EFFECT = "Taken and without effect on one's own machines.";
-/** Every state of a pod that is answered. */
+/** All states of a pod in responses. */
 export const STATUSES = ['PROVISIONING', 'STARTING', 'RUNNING', 'EXITED', 'ERROR', 'TERMINATED'] as const;
 /** Actions on pods. */
 export const ACTIONS = ['start', 'stop', 'restart', 'terminate'] as const;
@@ -66,7 +66,9 @@ export const CreatePod = named(
 );
 export type CreatePodBody = Static<typeof CreatePod>;
 
-/** Body that changes one: what is left out stays as it is. Anything but name and locked starts it anew. */
+/**
+ * Body that changes a pod. Absent members stay unchanged. Any change other than of name and locked restarts the pod.
+ */
 export const UpdatePod = named(
   'UpdatePodRequest',
   closed({
@@ -85,7 +87,7 @@ export const PodActionRequest = named('PodActionRequest', closed({ action: word(
 
 const share = (description: string) => Type.Object({ util: Type.Optional(Type.Integer()) }, { description });
 
-/** A pod as it is answered. */
+/** A pod in responses. */
 export const PodShape = named(
   'Pod',
   Type.Object({

@@ -63,13 +63,16 @@ const ALLOWED: Readonly<Record<Status, readonly PodAction[]>> = {
   TERMINATED: [],
 };
 
-/** Returns what can be done to a pod. One that was told to stop can be started, whether it has stopped or not. */
+/**
+ * Returns the actions that a pod allows. A pod whose desired state is EXITED can be started, even if it has not stopped
+ * yet.
+ */
 export function actionsOf(pod: Pod): readonly PodAction[] {
   const actions = ALLOWED[pod.desiredStatus === PodStatus.EXITED ? 'EXITED' : statusOf(pod)];
   return pod.locked ? actions.filter((action) => action === 'start') : actions;
 }
 
-/** Returns what a pod does. */
+/** Returns the status of a pod. */
 export function statusOf({ state, desiredStatus, statusText }: Pod): Status {
   switch (state) {
     case PodState.RUNNING:
@@ -83,7 +86,7 @@ export function statusOf({ state, desiredStatus, statusText }: Pod): Status {
   }
 }
 
-/** Returns the answer. */
+/** Returns a pod for a response. */
 export function presentPod(pod: Pod, nowMs: number): object {
   const status = statusOf(pod);
   const { id, name, machine, computeType, instanceId, lastStartTime, createTime, stateChangeTime } = pod;

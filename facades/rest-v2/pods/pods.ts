@@ -53,7 +53,7 @@ export const podOperations: readonly Operation[] = [
     handle: async (call, { core, clock }) => {
       const { mounts, templateId } = call.body;
       const pod = Pod.fromPartial(newPod(call.body));
-      // A template gives its volume where the body says nothing of mounts.
+      // A template provides its volume if the body does not set mounts.
       const volumeGb = mounts === undefined && templateId !== undefined ? undefined : pod.volumeGb;
       const { pod: made } = await core.pods
         .call((client) => client.createPod, { pod, volumeGb }, once(call))
@@ -157,7 +157,7 @@ function locked(error: unknown): never {
   throw error instanceof CoreError && error.reason === 'POD_FIXED' ? conflict(error.message) : error;
 }
 
-/** A template that is not there is not found, whichever member names it. */
+/** Throws 404 for an unknown template, whichever member names it. */
 function unknownTemplate(error: unknown): never {
   const isUnknown =
     error instanceof CoreError &&

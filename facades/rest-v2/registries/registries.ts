@@ -1,4 +1,4 @@
-/** Credentials for container registries in REST v2. There is no change: they are made anew. */
+/** Registry credentials in REST v2. They cannot be changed, only created again. */
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';

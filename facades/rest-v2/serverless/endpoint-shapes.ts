@@ -1,4 +1,4 @@
-/** Shapes of endpoints in REST v2. Bounds are those of the table of settings. */
+/** Shapes of endpoints in REST v2. The bounds are those of the settings table. */
 
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
@@ -11,7 +11,7 @@ const ID_LENGTH_MAX = 191;
 const LIST_LENGTH_MAX = 100;
 const QUEUE_DELAY_MIN = 0.5;
 const CUDA_VERSION = '^\\d+\\.\\d+$';
-/** As fields default in REST v2, which differs from the others. */
+/** Defaults of REST v2, which differ from those of the other surfaces. */
 export const WORKER_DEFAULTS = { min: 0, max: 3, idleTimeout: 10 };
 
 const bounded = (
@@ -114,7 +114,7 @@ const updateGpu = named(
 );
 export type GpuBody = Static<typeof updateGpu>;
 
-/** A size of a worker without a GPU. */
+/** Size of a worker without a GPU. */
 export const createCpu = named(
   'CreateCpuConfig',
   closed({
@@ -179,7 +179,7 @@ export const CreateEndpoint = named(
 );
 export type CreateEndpointBody = Static<typeof CreateEndpoint>;
 
-/** Body that changes one: what is left out stays as it is. */
+/** Body that changes an endpoint. Absent members stay unchanged. */
 export const UpdateEndpoint = named(
   'UpdateEndpointRequest',
   closed({
@@ -195,7 +195,7 @@ export type UpdateEndpointBody = Static<typeof UpdateEndpoint>;
 
 const urls = (...names: string[]) => closed(Object.fromEntries(names.map((each) => [each, Type.String()])));
 
-/** An endpoint as it is answered. */
+/** An endpoint in responses. */
 export const EndpointShape = named(
   'Endpoint',
   Type.Object({

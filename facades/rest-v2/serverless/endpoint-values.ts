@@ -21,7 +21,7 @@ export interface EndpointChanges extends FieldChanges<Endpoint> {
 }
 
 /**
- * Returns what creates an endpoint, with the defaults of REST v2. 400, 422: see the rules of
+ * Returns the endpoint to create, with the defaults of REST v2. Throws 400 or 422 by the rules of
  * docs/reference/management.md#rest-v2.
  */
 export function newEndpoint(body: CreateEndpointBody, pools: readonly GpuPool[]): EndpointChanges {
@@ -38,7 +38,7 @@ export function newEndpoint(body: CreateEndpointBody, pools: readonly GpuPool[])
   return { ...fields, ownTemplate: fields.ownTemplate ?? { template: undefined, updateMask: [], fromTemplateId: '' } };
 }
 
-/** Returns what changes an endpoint. `before`: as it is. 400, 422: as above. */
+/** Returns the changes of an endpoint. `before`: its current state. Throws 400 or 422 as above. */
 export function changedEndpoint(
   body: UpdateEndpointBody,
   before: Endpoint,
@@ -86,7 +86,7 @@ function ownTemplateOf(body: UpdateEndpointBody): OwnTemplate | undefined {
   return { template: Template.fromPartial(container.changes), updateMask: container.mask, fromTemplateId };
 }
 
-/** The contract counts whole seconds, and what is finer in milliseconds beside them. */
+/** The contract has whole seconds, and milliseconds in a separate field. */
 function scalingFields(scaling: UpdateEndpointBody['scaling']): Partial<Endpoint> {
   if (!scaling) return {};
   if (scaling.type === 'REQUEST_COUNT')

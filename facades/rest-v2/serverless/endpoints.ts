@@ -131,7 +131,7 @@ async function poolsOf(call: Pick<Call, 'apiKey'>, { core }: RestV2Parts): Promi
   return (await core.catalog.call((client) => client.listGpuPools, {}, repeatable(call))).gpuPools;
 }
 
-/** A template of the wrong kind is a misfit of the member that names it. */
+/** Reports a template of the wrong kind as a fault of the member that names it. */
 function forPods(error: unknown): never {
   const isKind =
     error instanceof CoreError &&

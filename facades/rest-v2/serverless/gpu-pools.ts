@@ -1,6 +1,6 @@
 /**
- * GPUs of endpoints: REST v2 chooses pools and leaves types out, the contract has a list of pools, types and types left
- * out. What other surfaces chose by types is shown as the smallest pools that hold them.
+ * GPUs of endpoints. REST v2 selects pools and excludes types; the contract has one list of pools, types and excluded
+ * types. Types that other surfaces selected are shown as the smallest pools that contain them.
  */
 import type { GpuPool } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { lowestVersion, versionsFrom } from '../../resources/cuda-versions.ts';
@@ -43,7 +43,7 @@ export function gpuFields(
   };
 }
 
-/** Returns the GPUs of an answer. */
+/** Returns the GPUs for a response. */
 export function presentGpus(
   {
     gpuIds,
@@ -74,7 +74,7 @@ function poolsOf(gpuIds: readonly string[], known: readonly GpuPool[]): { pools:
   return { pools, excludedTypes: [...new Set([...rest, ...out])] };
 }
 
-/** A version and all newer ones are told as the lowest. */
+/** Returns a version and all newer ones as the lowest. */
 function versionsOf(allowed: readonly string[]): { allowedCudaVersions: string[]; minCudaVersion: string | null } {
   const lowest = lowestVersion(allowed);
   const isFloor = lowest !== null && allowed.length > 1 && String(versionsFrom(lowest)) === String(allowed);

@@ -1,4 +1,4 @@
-/** Endpoints of the contract to answers of REST v2. */
+/** Converts endpoints of the contract to responses of REST v2. */
 
 import type { GpuPool } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -11,7 +11,7 @@ import { presentCpu } from '../container/cpu-size.ts';
 import { takesIdleTimeout } from './endpoint-values.ts';
 import { presentGpus } from './gpu-pools.ts';
 
-/** Operations of queue-based endpoints, by their names in answers. */
+/** Operations of queue-based endpoints, by their names in responses. */
 const QUEUE_PATHS = {
   run: 'run',
   runSync: 'runsync',
@@ -25,7 +25,7 @@ const QUEUE_PATHS = {
 /** Default health path of workers of load-balancing endpoints. */
 const HEALTH_PATH = 'ping';
 
-/** Returns the answer. `endpoint` comes with what it runs. */
+/** Returns an endpoint for a response. */
 export function presentEndpoint(endpoint: Endpoint | undefined, origin: string, pools: readonly GpuPool[]): object {
   if (endpoint === undefined) throw new CoreError('INTERNAL', 'core answered without an endpoint');
   const {

@@ -1,6 +1,6 @@
 /**
- * Releases of an endpoint in REST v2: what was changed of it, and how far its workers have come. Builds, of which there
- * are none.
+ * Releases of an endpoint in REST v2: its changes, and the progress of their rollouts. Also builds, of which there are
+ * none.
  */
 
 import type { Release } from '@slipway/proto/gen/slipway/v1/endpoint_service';

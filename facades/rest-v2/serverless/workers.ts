@@ -1,4 +1,4 @@
-/** Workers of an endpoint in REST v2: those that live, and those that it should have and find no place. */
+/** Workers of an endpoint in REST v2: live ones, and wanted ones that could not be placed. */
 
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
@@ -108,7 +108,7 @@ async function podsOf(
   return new Map(pods.map((pod) => [pod.id, pod]));
 }
 
-/** Workers that it should have, by its last decision, and that found no place. */
+/** Returns the workers that the last scaling decision wanted but that could not be placed. */
 async function throttledOf(
   call: Call<object, unknown>,
   { core }: RestV2Parts,

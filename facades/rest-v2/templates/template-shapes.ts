@@ -45,7 +45,7 @@ export const CreateTemplate = named(
 );
 export type CreateTemplateBody = Static<typeof CreateTemplate>;
 
-/** Body that changes one: what is left out stays as it is. */
+/** Body that changes a template. Absent members stay unchanged. */
 export const UpdateTemplate = named(
   'UpdateTemplateRequest',
   closed({
@@ -56,7 +56,7 @@ export const UpdateTemplate = named(
 );
 export type UpdateTemplateBody = Static<typeof UpdateTemplate>;
 
-/** A template as it is answered. */
+/** A template in responses. */
 export const TemplateShape = named(
   'Template',
   Type.Object({

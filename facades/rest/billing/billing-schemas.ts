@@ -1,6 +1,6 @@
 /**
- * Shapes of billing history (docs/reference/management.md#billing). They check requests, shape answers and make the
- * OpenAPI document.
+ * Shapes of billing history (docs/reference/management.md#billing). They validate requests, serialize responses and
+ * make the OpenAPI document.
  */
 
 import type { Static } from 'typebox';

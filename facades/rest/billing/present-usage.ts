@@ -3,7 +3,7 @@ import type { UsageRecord } from '@slipway/proto/gen/slipway/v1/usage_service';
 import type { BillingRecord, VolumeBillingRecord } from './billing-schemas.ts';
 import type { GROUPINGS } from './usage-request.ts';
 
-/** One record, named by what it was grouped by. */
+/** Returns one record, named by its grouping. */
 export function presentUsage(record: UsageRecord, grouping: keyof typeof GROUPINGS): BillingRecord {
   const name = { podId: record.subjectId, endpointId: record.endpointId, gpuTypeId: record.gpuTypeId }[grouping];
   return {

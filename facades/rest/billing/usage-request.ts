@@ -13,14 +13,14 @@ const BUCKETS = {
   year: UsageBucket.YEAR,
 };
 
-/** Public words for what usage is summed up by. */
+/** Public words of the groupings of usage. */
 export const GROUPINGS = {
   podId: UsageGrouping.SUBJECT,
   endpointId: UsageGrouping.ENDPOINT,
   gpuTypeId: UsageGrouping.GPU_TYPE,
 };
 
-/** The request for a kind of usage in the periods that a query names, with further fields. */
+/** Returns the request for a kind of usage in the periods of a query, with further fields. */
 export function usageRequest(
   kind: UsageKind,
   period: BillingPeriod,
@@ -35,7 +35,10 @@ export function usageRequest(
   });
 }
 
-/** The schema checks the form only: a leap second, for instance, is in form and no time that a computer knows. */
+/**
+ * Parses a time. The schema checks only its form: a leap second, for instance, has a valid form but is no time of a
+ * computer.
+ */
 function timeOf(name: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined;
   const time = new Date(text);

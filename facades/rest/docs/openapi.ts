@@ -6,7 +6,7 @@ import swagger from '@fastify/swagger';
 import { Type } from 'typebox';
 import type { RestApp } from '../rest-parts.ts';
 
-/** The resource groups of docs/reference/management.md#rest. */
+/** Resource groups of docs/reference/management.md#rest. */
 const TAGS = [
   { name: 'docs', description: 'This description.' },
   {
@@ -20,7 +20,7 @@ const TAGS = [
   { name: 'billing', description: "What was used, and what it costs by the operator's price table." },
 ];
 
-/** The page that shows it (plugins/docs-page.ts). */
+/** The page that shows the document (plugins/docs-page.ts). */
 export const DESCRIBED_PAGE = {
   operationId: 'GetDocs',
   tags: ['docs'],

@@ -39,7 +39,8 @@ export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts):
 }
 
 /**
- * A stock tool that only sends the DELETE must be told what to send first (docs/reference/management.md#operations).
+ * Explains the request that must come first. Stock tools send only the DELETE
+ * (docs/reference/management.md#operations).
  */
 function explain(error: unknown, id: string): unknown {
   if (!(error instanceof CoreError) || error.reason !== 'WORKERS_NOT_ZERO') return error;

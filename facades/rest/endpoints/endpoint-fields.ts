@@ -7,13 +7,13 @@ import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
 import { restChanges } from '../../resources/rest-values.ts';
 
-/** The fields that a body names. `before`: the endpoint as it is, where a part of it decides what the body means. */
+/** Returns the fields that a body sets. `before`: the current endpoint, where the meaning of the body depends on it. */
 export function endpointFields(
   input: EndpointUpdateInput,
   before?: Pick<Endpoint, 'computeType' | 'instanceIds'>,
 ): FieldChanges<Endpoint> {
   return restChanges<Endpoint>(ENDPOINT, input, {
-    // Its default of 1 is there for every endpoint; without GPUs it says nothing.
+    // The default of 1 is set for every endpoint. It has no meaning without GPUs.
     gpuCount: input.computeType === 'CPU' ? undefined : input.gpuCount,
     networkVolumeIds: volumes(input),
     allowedCudaVersions: cudaVersions(input),
@@ -21,7 +21,7 @@ export function endpointFields(
   });
 }
 
-/** Clients that fill in every default name processors for endpoints with GPUs too, where they say nothing. */
+/** Clients that fill in every default also send processors for endpoints with GPUs, where they have no meaning. */
 function sizes(
   input: EndpointUpdateInput,
   before: Pick<Endpoint, 'computeType' | 'instanceIds'> | undefined,

@@ -1,5 +1,5 @@
 /**
- * GET /v1/endpoints/{endpointId}/metrics: what /v2/{endpoint_id}/metrics says, of load-balancing endpoints too
+ * GET /v1/endpoints/{endpointId}/metrics: the same as /v2/{endpoint_id}/metrics, also for load-balancing endpoints
  * (docs/reference/metrics.md#an-endpoint).
  */
 import { Type } from 'typebox';

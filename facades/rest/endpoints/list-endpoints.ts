@@ -47,8 +47,7 @@ export function listEndpoints(app: RestApp, { core, room, gate }: RestParts): vo
 }
 
 /**
- * Workers of these endpoints by the endpoint's id: those that exist, and groups of those that ended without being told
- * to.
+ * Returns the workers of endpoints by the endpoint's id: existing ones, and groups of those that ended by themselves.
  */
 export async function workersOf(
   core: RestParts['core'],

@@ -1,5 +1,5 @@
 /**
- * PATCH /v1/endpoints/{endpointId} and POST …/update: what is left out stays as it is
+ * PATCH /v1/endpoints/{endpointId} and POST …/update. Absent members stay unchanged
  * (docs/reference/management.md#endpoints).
  */
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -32,7 +32,7 @@ export function updateEndpoint(app: RestApp, { core, gate, readJson }: RestParts
         const id = idOf(request.params.endpointId, 'endpoint');
         const options = { apiKey, repeatable: true };
         const { cpuFlavorIds, vcpuCount } = request.body;
-        // Processors and flavours together are one field of the contract: what is left out of them is as it was.
+        // Processors and flavours are one field of the contract. The absent one of the two keeps its value.
         const before =
           cpuFlavorIds === undefined && vcpuCount === undefined
             ? undefined

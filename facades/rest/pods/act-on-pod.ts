@@ -8,10 +8,10 @@ import type { RestApp, RestParts } from '../rest-parts.ts';
 import { answer, errors, idOf } from '../rest-parts.ts';
 import { PodPath } from './pod-query.ts';
 
-/** All four take an id and answer a pod. */
+/** All four methods take an id and return a pod. */
 type Act = (client: PodServiceClient) => UnaryMethod<StartPodRequest, StartPodResponse>;
 
-/** Starting and stopping twice is the same as once; starting anew is not. */
+/** Starting and stopping are idempotent; restarting is not. */
 const ACTS: readonly { name: string; operationId: string; summary: string; act: Act; repeatable: boolean }[] = [
   {
     name: 'start',

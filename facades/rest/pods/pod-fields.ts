@@ -1,4 +1,4 @@
-/** Public pod settings to contract fields: what the table describes, and what clients say in other ways. */
+/** Converts public pod settings to contract fields: those of the table, and the alternative forms of clients. */
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { dockerArgsOf } from '../../resources/command-line.ts';
@@ -13,11 +13,11 @@ import type { PodCreateInput, PodUpdateInput } from './pod-inputs.ts';
 /** Ports of a pod that has neither its own nor a template's (docs/reference/management.md#pods). */
 const DEFAULT_PORTS = ['8888/http', '22/tcp'];
 
-/** The fields of a new pod. */
+/** Returns the fields of a new pod. */
 export function newPodFields(input: PodCreateInput): Partial<Pod> {
   return restChanges<Pod>(POD, input, {
     ...commandOf(input),
-    // Its default of 1 is there for every pod; without GPUs it says nothing.
+    // The default of 1 is set for every pod. It has no meaning without GPUs.
     gpuCount: input.computeType === 'CPU' ? undefined : input.gpuCount,
     instanceIds: input.computeType === 'CPU' ? instanceIdsOf(input) : input.instanceIds,
     locations: places(input),
@@ -26,7 +26,7 @@ export function newPodFields(input: PodCreateInput): Partial<Pod> {
   }).changes;
 }
 
-/** The fields that a change names. */
+/** Returns the fields that a change sets. */
 export function podFields(input: PodUpdateInput): FieldChanges<Pod> {
   return restChanges<Pod>(changeable(POD), input, commandOf(input));
 }
@@ -49,7 +49,7 @@ function cudaVersions({ allowedCudaVersions, minCudaVersion }: PodCreateInput): 
   return minCudaVersion && !allowedCudaVersions?.length ? versionsFrom(minCudaVersion) : allowedCudaVersions;
 }
 
-/** The contract has one list of places of which any will do, so the more exact one counts. */
+/** Returns the locations. The contract has one list, any of which is accepted, so the more specific one counts. */
 function places({ dataCenterIds = [], countryCodes = [] }: PodCreateInput): string[] {
   return dataCenterIds.length > 0 ? dataCenterIds : countryCodes;
 }

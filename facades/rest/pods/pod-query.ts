@@ -1,4 +1,4 @@
-/** Queries of the reads of pods (docs/reference/management.md#lists): what to add and what to leave out. */
+/** Queries of pod reads (docs/reference/management.md#lists): what to include and what to leave out. */
 
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Static } from 'typebox';

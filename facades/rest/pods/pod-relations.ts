@@ -1,4 +1,4 @@
-/** Fetches what a read of pods is asked to add, once for all pods of the answer. */
+/** Fetches the related resources that a read of pods asks for, once for all pods of the response. */
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { PodRelations } from '../../resources/pods/present-pod.ts';
@@ -39,7 +39,7 @@ export async function podRelations(
   });
 }
 
-/** Reads the things of these ids, each once. One that is gone, or shared no more, is left out. */
+/** Reads the resources of these ids, each once. A resource that was deleted, or is no longer shared, is left out. */
 async function byId<Thing>(
   ids: readonly string[],
   read: (id: string) => Promise<Thing | undefined>,

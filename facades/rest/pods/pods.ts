@@ -1,5 +1,5 @@
 /**
- * Pods (docs/reference/management.md#pods): made, listed, read, deleted. Changes: update-pod.ts; what is done to them:
+ * Creates, lists, reads and deletes pods (docs/reference/management.md#pods). Changes: update-pod.ts; actions:
  * act-on-pod.ts.
  */
 

@@ -1,6 +1,6 @@
 /**
- * PATCH /v1/pods/{podId} and POST …/update: what is left out stays as it is; anything but `name` and `locked` resets
- * the pod.
+ * PATCH /v1/pods/{podId} and POST …/update. Absent members stay unchanged. Any change other than of `name` and `locked`
+ * resets the pod.
  */
 import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import type { PodRecord } from '../../resources/pods/pod-record.ts';

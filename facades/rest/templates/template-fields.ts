@@ -8,12 +8,12 @@ import { TEMPLATE } from '../../resources/templates/template-table.ts';
 /** Fields for templates of pods only (docs/reference/management.md#templates). Endpoints use neither. */
 const POD_DEFAULTS = { volumeInGb: 20, ports: ['8888/http', '22/tcp'] };
 
-/** The fields of a new template. */
+/** Returns the fields of a new template. */
 export function newTemplateFields(input: TemplateCreateInput): Partial<Template> {
   return templateFields(input.isServerless === true ? input : { ...POD_DEFAULTS, ...input }).changes;
 }
 
-/** The fields that a body names. */
+/** Returns the fields that a body sets. */
 export function templateFields(input: TemplateUpdateInput): FieldChanges<Template> {
   return restChanges<Template>(TEMPLATE, input);
 }

@@ -1,5 +1,5 @@
 /**
- * PATCH /v1/templates/{templateId} and POST …/update: what is left out stays as it is
+ * PATCH /v1/templates/{templateId} and POST …/update. Absent members stay unchanged
  * (docs/reference/management.md#templates).
  */
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';

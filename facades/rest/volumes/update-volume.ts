@@ -1,6 +1,6 @@
 /**
- * PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/reference/management.md#network-volumes): what is
- * left out stays; the size only grows.
+ * PATCH /v1/networkvolumes/{networkVolumeId} and POST …/update (docs/reference/management.md#network-volumes). Absent
+ * members stay unchanged. The size only grows.
  */
 import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { restChanges } from '../../resources/rest-values.ts';
