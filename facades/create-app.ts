@@ -17,7 +17,7 @@ import { rejectPath, rejectUnknown } from './plugins/errors/unknown-route.ts';
 import { toOriginForm } from './plugins/origin-form.ts';
 import { requestIds } from './plugins/request-id.ts';
 
-/** Added to the longest time of a body before Node closes a connection whose request never ends, in milliseconds. */
+/** Margin after the longest time of a body until Node closes a connection whose request never ends, in milliseconds. */
 const REQUEST_SLACK_MS = 30_000;
 /** Longest part of a path that the router reads, in characters. No id is nearly as long; a longer one has no route. */
 const ID_LENGTH_MAX = 1_024;

@@ -1,4 +1,4 @@
-/** The metrics of a facade, listed in docs/reference/metrics.md. */
+/** Metrics of a facade, listed in docs/reference/metrics.md. */
 
 import type { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
 import { budgetMetrics } from '@slipway/kit/observe/budget-metrics';

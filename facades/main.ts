@@ -31,7 +31,7 @@ try {
   const { url, metrics } = await facade.start();
   process.send?.({ ready: true, url, metrics });
 } catch (error) {
-  // Told to stop while it started: the stop ends the process.
+  // A signal arrived during the start. The stop ends the process.
   if (stopping) await new Promise(() => undefined);
   logger.fatal({ err: error }, 'facade did not start');
   process.exit(1);

@@ -1,4 +1,4 @@
-/** The public facades' way to core: single calls to every service, and the pipelines for what is small and hot. */
+/** The facades' client of core: unary calls to every service, and pipelines for small, frequent calls. */
 import type { Logger } from '@slipway/kit/log/logger';
 import { CoreServices } from './core-services.ts';
 import { PipelineClient } from './pipeline-client.ts';
@@ -26,7 +26,7 @@ export class CoreClient extends CoreServices {
     this.#pipeline.abandonAll();
   }
 
-  /** Does not wait for core: a facade that starts first answers 503 until core is there. */
+  /** Does not wait for core. A facade that starts first responds with 503 until core is available. */
   protected override onStart(): Promise<void> {
     return this.#pipeline.start();
   }

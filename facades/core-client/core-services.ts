@@ -1,4 +1,4 @@
-/** All services of core for single calls. Used by the facades, the command line and the launcher. */
+/** All services of core for unary calls. Used by the facades, the command line and the launcher. */
 import type { Client } from '@grpc/grpc-js';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { ClientConstructor } from '@slipway/kit/net/channel';
@@ -19,8 +19,7 @@ import type { ReplicaParts } from './replica-parts.ts';
 import { ServiceCalls } from './service-calls.ts';
 
 /**
- * Each service has channels of its own, which its first call opens, so that it works unstarted too: then `close` ends
- * it.
+ * Each service has its own channels, which its first call opens. So it works without a start; `close` then closes them.
  */
 export class CoreServices extends BaseService {
   readonly name: string = 'core services';
@@ -58,7 +57,7 @@ export class CoreServices extends BaseService {
     this.problems = this.callsOf(ProblemServiceClient);
   }
 
-  /** Returns calls by any other client, for instance one that reads the contract at run time. */
+  /** Returns calls with any other client, for instance one that reads the contract at run time. */
   callsOf<Kind extends Client>(constructor: ClientConstructor<Kind>): ServiceCalls<Kind> {
     const calls = new ServiceCalls(constructor, this.#parts);
     this.#all.push(calls);

@@ -25,7 +25,7 @@ import { stayConnected } from './stay-connected.ts';
 export interface EndpointSetListener {
   onEndpointSet(rotation: EndpointRotation): void;
   onRejected(refusal: DemandRefusal): void;
-  /** A new stream is open: all demand must be reported again. */
+  /** Called when a new stream is open. All demand must be reported again. */
   onConnected(): void;
 }
 
@@ -37,7 +37,7 @@ export interface EndpointSetLinkOptions extends ReplicaParts {
 
 /** Most demands in a message. */
 const DEMANDS_MAX = 1_000;
-/** How long after a report core is expected to answer, in milliseconds. */
+/** Time after a report in which core is expected to answer, in milliseconds. */
 const EXPECT_ANSWER_MS = 3_000;
 const REPORTER_LENGTH = 16;
 /** Longest wait for an orderly end of the stream, in milliseconds. */
@@ -69,7 +69,7 @@ export class EndpointSetLink extends BaseService {
     return this.#options.edgeKey !== '';
   }
 
-  /** A stream is open. */
+  /** Whether a stream is open. */
   get isUp(): boolean {
     return this.#sending !== undefined;
   }
@@ -127,7 +127,7 @@ export class EndpointSetLink extends BaseService {
         leave();
         sending.stop();
         resolve();
-        // A late end of one that has a successor must not silence that.
+        // A late end of a stream that has been replaced must not affect its successor.
         if (this.#stream !== stream) return;
         this.#line = undefined;
         this.#sending = undefined;

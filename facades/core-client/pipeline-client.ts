@@ -23,7 +23,7 @@ export interface PipelineClientOptions extends ReplicaParts {
   logger: Logger;
 }
 
-/** A call whose caller may go away. */
+/** A call whose caller may disconnect. */
 export interface OpenCall<Reply> {
   answer: Promise<Reply>;
   /** Ends the wait. Core then answers with the current state. */
@@ -84,7 +84,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
     return { answer: ticket.answer, abandon: () => this.#abandon(ticket) };
   }
 
-  /** Ends all waits early and begins no new ones, so that a stopping process can answer its clients. */
+  /** Ends all waits early and starts no new ones, so that a stopping process can respond to its clients. */
   abandonAll(): void {
     this.#closing = true;
     for (const link of this.#links) for (const ticket of link.tickets()) this.#abandon(ticket);

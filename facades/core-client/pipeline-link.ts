@@ -1,6 +1,6 @@
 /**
- * One long-lived JobService.Pipeline stream to one core replica. It never resets the stream for a single caller: a
- * caller that goes away becomes an AbandonCall message.
+ * One long-lived JobService.Pipeline stream to one core replica. The stream is never reset for a single caller: if a
+ * caller disconnects, an AbandonCall message is sent.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { BaseService } from '@slipway/kit/lifecycle/service';
@@ -26,11 +26,11 @@ type Stream = ClientDuplexStream<PipelineRequest, PipelineResponse>;
 
 /** Receives the events of a link. */
 export interface LinkOwner {
-  /** The link can take calls. */
+  /** Called when the link can take calls. */
   linkUp(link: PipelineLink): void;
-  /** The stream is gone; these calls have an unknown outcome. */
+  /** Called when the stream has ended. The outcome of these calls is unknown. */
   linkDown(link: PipelineLink, lost: PipelineTicket[]): void;
-  /** A call was answered. */
+  /** Called when a call was answered. */
   answered(link: PipelineLink, ticket: PipelineTicket, reply: PipelineReply): void;
 }
 
@@ -45,7 +45,10 @@ export interface LinkOptions {
   logger: Logger;
 }
 
-/** Bytes of calls that wait for a core that does not read; beyond it the link takes no more until it has caught up. */
+/**
+ * Most bytes of calls that wait for a core that does not read. Beyond it the link takes no calls until core has caught
+ * up.
+ */
 const OUTBOX_BYTES_MAX = 64 * 1024 * 1024;
 
 export class PipelineLink extends BaseService {
@@ -65,12 +68,12 @@ export class PipelineLink extends BaseService {
     this.#options = options;
   }
 
-  /** It can take calls: it has a stream, and core reads what was sent. */
+  /** Whether it can take calls: the stream is open, and core has read what was sent. */
   get isReady(): boolean {
     return this.#stream !== undefined && !this.#outbox.isFull;
   }
 
-  /** Calls without an answer. */
+  /** Number of calls without an answer. */
   get load(): number {
     return this.#inFlight.size;
   }

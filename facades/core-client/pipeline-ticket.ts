@@ -1,4 +1,4 @@
-/** One call on a pipeline, from the moment a route makes it until it is answered, given up or refused. */
+/** One call on a pipeline, from its creation by a route until it is answered, abandoned or rejected. */
 import type { PipelineCall, PipelineReply } from '@slipway/proto/gen/slipway/v1/job_service';
 import { WAIT_GRACE_MS } from '@slipway/proto/wire/limits';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -12,7 +12,7 @@ export type ReplyMessage = Exclude<NonNullable<PipelineReply['reply']>, { $case:
 export interface TicketOptions {
   apiKey: string;
   message: CallMessage;
-  /** How long core may hold the call, in milliseconds. 0: it answers at once. */
+  /** Longest time that core may hold the call, in milliseconds. 0: core answers at once. */
   waitMs: number;
   /** Idempotent: may be sent again after an unknown outcome. */
   repeatable: boolean;
@@ -32,18 +32,18 @@ export class PipelineTicket {
   readonly bytes: number;
   /** End of the caller's wait. */
   readonly waitUntilMs: number;
-  /** When even a silent core is given up. */
+  /** Time at which the call is given up, even if core is silent. */
   readonly giveUpAtMs: number;
   readonly answer: Promise<ReplyMessage>;
   /** Number on its present link; 0 while it is on none. */
   callId = 0;
   /** Times it was put on a link. */
   sends = 0;
-  /** Since when it has been without a working core. */
+  /** Time since which it has been without a working core. */
   troubleSinceMs: number | undefined;
-  /** Not to be sent before this instant. */
+  /** Earliest time of the next send. */
   notBeforeMs = 0;
-  /** The caller has gone, or its wait has ended: nobody needs more than an early answer. */
+  /** The caller has disconnected, or its wait has ended: only an early answer is needed. */
   abandoned = false;
   /** AbandonCall has been sent on its present link. */
   abandonSent = false;
@@ -66,7 +66,7 @@ export class PipelineTicket {
     });
   }
 
-  /** The endpoint that it submits a job to. */
+  /** Endpoint that it submits a job to. */
   get submitsTo(): string | undefined {
     return this.message.$case === 'submit' || this.message.$case === 'submitAndWait'
       ? this.message.value.endpointId
@@ -82,13 +82,13 @@ export class PipelineTicket {
     return this.#waits;
   }
 
-  /** The message for this send: a call that is sent again waits only for what is left of its wait. */
+  /** Returns the message for this send. A call that is sent again only waits for the rest of its wait. */
   messageAt(nowMs: number): CallMessage {
     const leftMs = this.abandoned ? 0 : Math.max(0, Math.round(this.waitUntilMs - nowMs));
     if (this.sends <= 1) return this.message;
     if (this.message.$case === 'wait') return { $case: 'wait', value: { ...this.message.value, waitMs: leftMs } };
     if (this.message.$case === 'chunks') return { $case: 'chunks', value: { ...this.message.value, waitMs: leftMs } };
-    // submitAndWait keeps its wait, which decides how long the result is kept; the client's sweep ends it in time.
+    // submitAndWait keeps its wait, which decides how long the result is stored. The client's sweep ends it in time.
     return this.message;
   }
 

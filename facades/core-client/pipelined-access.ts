@@ -1,5 +1,5 @@
 /**
- * Sends CheckAccess over the pipelines: a call of its own costs forty times as much. Falls back to a unary call if
+ * Sends CheckAccess over the pipelines, because a unary call costs forty times as much. Falls back to a unary call if
  * core is older or the pipelines are full.
  */
 import type {

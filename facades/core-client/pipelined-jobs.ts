@@ -31,7 +31,7 @@ import type { ServiceCalls } from './service-calls.ts';
 /** Time for one try of a submission of up to 20 MiB, in milliseconds. */
 const LARGE_SUBMIT_MS = 30_000;
 
-/** Every method throws CoreError. */
+/** Pipelined calls of the job service. Every method throws CoreError. */
 export class PipelinedJobs {
   readonly #pipeline: PipelineClient;
   readonly #unary: ServiceCalls<JobServiceClient>;
@@ -69,8 +69,8 @@ export class PipelinedJobs {
   }
 
   /**
-   * Reads streamed output. Without a cursor it moves the job's shared place, so an unknown outcome must not be tried
-   * again.
+   * Reads streamed output. Without a cursor it moves the job's shared cursor, so a call with an unknown outcome must
+   * not be retried.
    */
   chunks(apiKey: string, request: ReadChunksRequest): OpenCall<ReadChunksResponse> {
     const repeatable = request.cursor !== undefined;
@@ -107,7 +107,7 @@ export class PipelinedJobs {
     return this.#unary.call((client) => client.retryJobs, request, { apiKey, repeatable: true });
   }
 
-  /** Removes queued jobs. Not repeatable: the second answer would hide what the first removed. */
+  /** Removes queued jobs. Not repeatable: a second answer would not count the jobs that the first call removed. */
   async purge(apiKey: string, endpointId: string): Promise<number> {
     const response = await this.#unary.call(
       (client) => client.purgeQueue,
@@ -152,7 +152,7 @@ export class PipelinedJobs {
     let abandoned = false;
     let waiting: OpenCall<Job> | undefined;
     const startedMs = this.#clock.monotonicMs();
-    // Nothing below may hold the request: its input must not stay in memory for as long as the wait takes.
+    // The code below must not reference the request: its input must not stay in memory during the wait.
     const { endpointId, waitMs } = request;
     const stored = this.#submitAlone(apiKey, request);
     const run = async (): Promise<Job> => {

@@ -79,7 +79,7 @@ export class RejectionReporter extends LoopService {
   #tellOne(client: EdgeServiceClient, endpoints: EndpointRefusals[]): Promise<void> {
     const deadline = this.#parts.clock.nowMs() + ANSWER_MS;
     return new Promise((resolve) => {
-      // Each entry has a key of its own.
+      // Each entry carries its own key.
       client.tellRefusals({ endpoints }, callMetadata(''), { deadline }, () => resolve());
     });
   }

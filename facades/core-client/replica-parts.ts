@@ -8,12 +8,12 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 export interface ReplicaParts {
   /** One for each replica, at least one: host:port or grpcs://host:port. */
   addresses: readonly string[];
-  /** For replicas by TLS (kit/net/tls.ts). */
+  /** TLS settings, for replicas with TLS (kit/net/tls.ts). */
   tls?: TlsSource | undefined;
   transport: Transport;
   clock: Clock;
   random: Random;
 }
 
-/** How long a call looks for a working core, in milliseconds, before it fails with UNAVAILABLE. */
+/** Time in which a call tries to find a working core, in milliseconds, before it fails with UNAVAILABLE. */
 export const RETRY_BUDGET_MS = 8_000;

@@ -21,7 +21,7 @@ export type UnaryMethod<Request, Response> = (
 
 /** Options of a call. */
 export interface CallOptions {
-  /** Empty: no key. */
+  /** Empty if there is no key. */
   apiKey: string;
   /** Idempotent: may be sent again. */
   repeatable: boolean;
@@ -90,7 +90,7 @@ export class ServiceCalls<Service extends Client> {
         else resolve(response);
       });
       const giveUp = (): void => call.cancel();
-      // A call that is cancelled fails as UNAVAILABLE, and what may be repeated is.
+      // A cancelled call fails with UNAVAILABLE, and a repeatable one is retried.
       const leave = line.use({ isWaiting: () => true, onDead: giveUp });
       if (signal?.aborted) giveUp();
       else signal?.addEventListener('abort', giveUp, { once: true });

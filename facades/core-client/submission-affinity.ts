@@ -20,9 +20,9 @@ const CALLS_MANY = 256;
 
 interface Affinity {
   link: PipelineLink;
-  /** Since when, in monotonic milliseconds. */
+  /** Start time, in monotonic milliseconds. */
   sinceMs: number;
-  /** When a job last had to wait, by replica. */
+  /** Time at which a job last had to wait, by replica. */
   waitedMs: Map<PipelineLink, number>;
 }
 

@@ -1,4 +1,4 @@
-/** The list of error codes as a page of the service itself; the `Link` header of every error's answer leads there. */
+/** The list of error codes as a page of the service. The `Link` header of every error response refers to it. */
 import { ERROR_HELP } from '@slipway/kit/net/error-help';
 
 /** Returns HTML of a text: code between backticks, and links to other pages as plain words. */

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { errorsList } from './errors-list.ts';
 
 export interface FrontParts {
-  /** Core and its database answer. Must settle in a few seconds. */
+  /** Returns whether core and its database respond. Must settle within a few seconds. */
   ready(): Promise<boolean>;
 }
 
@@ -22,7 +22,7 @@ const LINKS = [
   { path: '/healthz', text: 'this process lives' },
   { path: '/readyz', text: 'the service can take requests' },
 ];
-/** Addresses that take no plain GET, and therefore get no link. */
+/** Paths that accept no plain GET, and therefore get no link. */
 const CALLS = [
   { path: '/v2/{endpoint_id}/run', text: 'submits a job (POST); see README.md for the others' },
   { path: '/v2/{endpoint_id}/openai/v1', text: 'base URL for OpenAI clients' },

@@ -30,7 +30,7 @@ export class LiveResponse {
     return this.#started;
   }
 
-  /** Calls `fn` once when the client goes away; at once when it has. Returns a way to take it back. */
+  /** Calls `fn` once when the client disconnects, or at once if it already has. Call the result to unregister. */
   whenGone(fn: () => void): () => void {
     if (this.closed) {
       fn();
@@ -56,9 +56,9 @@ export class LiveResponse {
   }
 
   /**
-   * While nothing else is written: sends the headers after `firstMs` and a comment then and every `everyMs`, because
-   * proxies close silent connections. Answers a way to stop, which must be used before the first piece: a comment
-   * inside an event would break it.
+   * While nothing else is written, sends the headers after `firstMs`, and a comment then and every `everyMs`, because
+   * proxies close silent connections. Returns a function that stops it. It must be called before the first chunk: a
+   * comment inside an event would break it.
    */
   keepAlive(clock: Clock, { firstMs, everyMs }: { firstMs: number; everyMs: number }, contentType: string): () => void {
     const beat = (): void => {

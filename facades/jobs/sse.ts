@@ -19,9 +19,9 @@ const BLANK = 0x20;
 const LINE_END = /\r\n|\n|\r/;
 
 /**
- * The text of an event. Text of several lines becomes several `data:` lines, which clients join again with \n. JSON
- * text becomes one line: its line ends only stand between values, where any blank will do, and a megabyte of them must
- * not become a million lines.
+ * Returns the text of an event. Text of several lines becomes several `data:` lines, which clients join again with \n.
+ * JSON text becomes one line: its line ends are only between values, where any blank is valid, and a megabyte of line
+ * ends must not become a million lines.
  */
 export function frameEvent({ id, event, data }: SseEvent): string {
   let text = '';

@@ -28,9 +28,9 @@ export interface OpenaiJobOptions {
   live: LiveResponse;
   /** Reads a response with budget (plugins/answer-budget.ts). */
   hold<Answer>(reading: Reading<Answer>): Promise<HeldAnswer<Answer>>;
-  /** The input is held no more. */
+  /** Called when the input is no longer held. */
   onStored(): void;
-  /** The job has an id. */
+  /** Called when the job has an id. */
   onJob(id: string): void;
 }
 
@@ -38,11 +38,11 @@ const CHUNKS_PER_READ = 1_000;
 /** Result for a client that disconnected while it waited for budget. */
 const GONE = { answer: undefined, release: (): void => undefined };
 
-/** Every method throws CoreError. */
+/** An OpenAI job. Every method throws CoreError. */
 export class OpenaiJob {
   readonly #parts: JobParts;
   readonly #options: Omit<OpenaiJobOptions, 'input'>;
-  /** Until it has been submitted. */
+  /** Input of the job until it is submitted. */
   #input: Buffer;
   #id = '';
 

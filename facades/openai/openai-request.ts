@@ -8,7 +8,7 @@ import { scanObject } from '../plugins/bodies/json-body.ts';
 export interface OpenaiRequest {
   /** `{"openai_route": …, "openai_input": …}` with the body's bytes as they came. */
   input: Buffer;
-  /** The client wants the answer as server-sent events. */
+  /** Whether the client wants the response as server-sent events. */
   streaming: boolean;
 }
 

@@ -18,7 +18,7 @@ import type { OpenaiJobOptions } from './openai-job.ts';
 import { OpenaiJob } from './openai-job.ts';
 import { readOpenaiRequest, refuseForm } from './openai-request.ts';
 
-/** Room for the wrapper around the body, so that the job's input keeps within the limit of core. */
+/** Bytes reserved for the wrapper around the body, so that the job's input stays within core's limit. */
 const WRAPPER_BYTES = 1_024;
 
 /** Adds GET and POST. */
@@ -40,7 +40,7 @@ function openai(parts: JobParts): JobHandler {
   };
 }
 
-/** Apart, so that a large body is held no longer than it takes to store it. */
+/** A separate function, so that a large body is held only until it is stored. */
 async function prepare(
   parts: JobParts,
   request: FastifyRequest,

@@ -6,7 +6,7 @@ import { frameEvent } from '../jobs/sse.ts';
 import type { OpenaiError } from './worker-error.ts';
 import { errorMembers, outputError } from './worker-error.ts';
 
-/** The last event of every OpenAI stream. */
+/** Last event of every OpenAI stream. */
 export const DONE = 'data: [DONE]\n\n';
 
 const DONE_LINE = /^data: ?\[DONE\]/m;
@@ -15,7 +15,7 @@ const DONE_LINE = /^data: ?\[DONE\]/m;
 export interface StreamPiece {
   /** Text to write. May be empty. */
   text: string;
-  /** True for the last event. */
+  /** Whether this is the last event. */
   done: boolean;
   /** Error instead of output. `undefined` if there is none. */
   error: OpenaiError | undefined;

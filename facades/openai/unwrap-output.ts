@@ -1,11 +1,14 @@
 /**
- * Finds the one answer in a job's output: workers that aggregate their stream return a list of one element
+ * Finds the single response in a job's output: workers that aggregate their stream return a list of one element
  * (docs/reference/api.md#openai).
  */
 import { scanJson } from '@slipway/kit/bytes/json-scan';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 
-/** The element of a list of one, byte for byte; anything else as it is; undefined when there is nothing in it. */
+/**
+ * Returns the element of a list of one, byte for byte. Returns any other output unchanged, and `undefined` if it is
+ * empty.
+ */
 export function* unwrapOutput(output: Buffer | undefined): Work<Buffer | undefined> {
   if (output === undefined) return undefined;
   const { fault, kind, items, firstItem } = yield* scanJson(output);

@@ -22,7 +22,7 @@ export interface GateParts {
 /** Access rule of a queue operation. */
 export interface GateRule {
   operation: LimitedOperation;
-  /** The operation writes: a read-only key is rejected. */
+  /** Whether the operation writes. A read-only key is then rejected. */
   write: boolean | ((request: FastifyRequest) => boolean);
   /** Largest body in bytes. */
   bodyBytesMax: number;
@@ -36,7 +36,7 @@ export function isId(text: string): boolean {
   return ID_FORM.test(text);
 }
 
-/** The gate of a queue operation: 401, 404 of the endpoint, 429. */
+/** Returns the access hook of a queue operation: 401, 404 of the endpoint, 429. */
 export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookHandler {
   return async (request, reply) => {
     request.bodyBytesMax = rule.bodyBytesMax;
@@ -66,8 +66,7 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
 }
 
 /**
- * Returns the access hook of a REST operation: 401, 429. Core checks what the key may do with the resource in the
- * path.
+ * Returns the access hook of a REST operation: 401, 429. Core checks the key's permission for the resource in the path.
  */
 export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
   return async (request, reply) => {
@@ -78,8 +77,8 @@ export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsync
 }
 
 /**
- * Returns the access hook of a REST v2 operation: 401, 403 for a valid key without the right, 429. Responses to valid
- * keys carry rate limit headers. Core checks what the key may do with the resource in the path.
+ * Returns the access hook of a REST v2 operation: 401, 403 for a valid key without the permission, 429. Responses to
+ * valid keys carry rate limit headers. Core checks the key's permission for the resource in the path.
  */
 export function restV2Gate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
   return async (request, reply) => {
@@ -228,7 +227,7 @@ function wrongEndpointType(): CoreError {
   );
 }
 
-/** One text for endpoints that do not exist and for those of other accounts. */
+/** Returns the same error for endpoints that do not exist and for those of other accounts. */
 function endpointNotFound(): CoreError {
   return new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
 }

@@ -28,7 +28,7 @@ export class ReadBeforeAnswer {
     });
   }
 
-  /** Returns whether the answer has to wait. A client that asks before it sends may send nothing. */
+  /** Returns whether the response has to wait. A client with `Expect` may send no body. */
   mustWait(request: IncomingMessage): boolean {
     const { [EDGE_HEADER]: edge, expect, upgrade } = request.headers;
     if (request.complete || expect !== undefined || upgrade !== undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Records a span for each request whose trace is recorded. Without tracing no hook is added. The query is left out: it
- * may hold a key.
+ * Records a span for each request whose trace is recorded. Without tracing no hook is added. The query is left out,
+ * because it may contain a key.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Trace } from '@slipway/kit/observe/trace';

@@ -28,7 +28,7 @@ export interface SealedKey {
   apiKey: string;
   /** Milliseconds since 1970. */
   untilMs: number;
-  /** The cookie was made for a browser that uses TLS: one without the prefix was set by somebody else. */
+  /** Whether the browser uses TLS. A cookie without the prefix was then set by somebody else. */
   secure: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import { presentReceipt, publicStatus } from './present-job.ts';
 
-/** The route. */
+/** Returns the handler of the route. */
 export function cancel({ jobs }: JobParts): JobHandler {
   return async (request, reply) => {
     const job = await jobs.cancel(request.caller.apiKey, endpointIdOf(request), jobIdOf(request));

@@ -8,8 +8,8 @@ import { querySpanMs } from './query-span.ts';
 const SINCE = { minMs: 60_000, maxMs: 7 * 86_400_000, text: 'from 60s to 7d, as 90s, 30m, 12h or 1d', units: 'smhd' };
 
 /**
- * The route. Query: `since`, how far back from now, default a day; `group`, the id of one of them, whose jobs are all
- * named.
+ * Returns the handler of the route. Query: `since`, a time span before now, default a day; `group`, the id of a group,
+ * whose jobs are all listed.
  */
 export function errors({ jobs }: JobParts): JobHandler {
   return async (request, reply) => {

@@ -7,13 +7,13 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 
-/** The route. */
+/** Returns the handler of the route. */
 export function health({ jobs }: JobParts): JobHandler {
   return async (request, reply) =>
     sendJson(reply, presentHealth(await jobs.health(request.caller.apiKey, endpointIdOf(request))));
 }
 
-/** The public record as JSON text. */
+/** Returns the public record as JSON text. */
 function presentHealth({ jobs, workers }: GetHealthResponse): string {
   if (jobs === undefined || workers === undefined) throw new CoreError('INTERNAL', 'core sent health without counts');
   const { completed, failed, inProgress, inQueue, retried } = jobs;

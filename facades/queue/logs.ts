@@ -1,7 +1,7 @@
 /**
- * GET /logs/{job_id}: what workers wrote while they ran a job's attempts (docs/reference/api.md#logs), as a page, or
- * live as server-sent events for `Accept: text/event-stream`. Events look like those of a worker's log; the id of each
- * is the place behind it: `<attempt>-<offset>`.
+ * GET /logs/{job_id}: lines that workers wrote while they ran a job's attempts (docs/reference/api.md#logs), as a page,
+ * or live as server-sent events for `Accept: text/event-stream`. The events look like those of a worker's log. The id
+ * of an event is the position after it: `<attempt>-<offset>`.
  */
 
 import { delay } from '@slipway/kit/time/clock';
@@ -33,7 +33,7 @@ interface Place {
 
 type Read = (place: Place) => Promise<HeldAnswer<GetJobLogResponse>>;
 
-/** The route. Query of a page: `cursor` (that of the page before), `limit` (1 to 1,000). */
+/** Returns the handler of the route. Query of a page: `cursor` (from the previous page), `limit` (1 to 1,000). */
 export function logs(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const isLive = wantsEvents(request.headers.accept);

@@ -4,7 +4,7 @@ import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf } from '../jobs/job-parts.ts';
 import { endpointMetricsText } from '../resources/endpoints/endpoint-metrics.ts';
 
-/** The route. */
+/** Returns the handler of the route. */
 export function metrics(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const endpointId = endpointIdOf(request);

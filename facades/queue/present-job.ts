@@ -1,14 +1,13 @@
 /**
- * The public job record (docs/reference/api.md#job-record), composed by hand so that `output` goes out byte for byte as
- * the handler sent it. Times are whole milliseconds and `error` is always a string, because the Go client decodes them
- * so.
+ * The public job record (docs/reference/api.md#job-record). It is assembled by hand, so that `output` is sent byte for
+ * byte as the handler sent it. Times are whole milliseconds and `error` is always a string, as the Go client expects.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { CoreError } from '@slipway/proto/wire/reason';
 
-/** The six public states (docs/reference/api.md#states). */
+/** Public states (docs/reference/api.md#states). */
 export type PublicStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
 
 /** Returns the public name of a state. */
@@ -31,13 +30,13 @@ export function publicStatus(state: JobState): PublicStatus {
   }
 }
 
-/** `{id, status}`: the answer of run, cancel, retry, and of a runsync whose wait ended first. */
+/** Returns `{id, status}`: the response of run, cancel, retry, and of a runsync whose wait ended first. */
 export function presentReceipt(id: string, status: PublicStatus): string {
   return `{"id":${JSON.stringify(id)},"status":"${status}"}`;
 }
 
 /**
- * The answer of /run. A job that a worker took within the submission is still announced as queued
+ * Returns the response of /run. A job that a worker claimed during the submission is still reported as queued
  * (docs/reference/api.md#submit).
  */
 export function presentAccepted(job: Job): string {
@@ -50,7 +49,7 @@ export function presentAccepted(job: Job): string {
  */
 const SHORT_OUTPUT_BYTES_MAX = 16 * 1024;
 
-/** The full record as JSON text. Text of valid UTF-8 comes out of a string with the bytes it went in with. */
+/** Returns the full record as JSON text. Valid UTF-8 keeps its bytes in a string. */
 export function presentJob(job: Job): string | Buffer {
   const head = recordHead(job);
   if (job.output === undefined) return `${head}}`;
@@ -59,7 +58,7 @@ export function presentJob(job: Job): string | Buffer {
   return Buffer.concat([Buffer.from(`${head},"output":`), job.output, CLOSE]);
 }
 
-/** The full record without output and with its time, as one item of a list. */
+/** Returns the full record without output and with its time, as one item of a list. */
 export function presentListedJob(job: Job): string {
   return `${recordHead(job)}${job.submitTime ? `,"submittedAt":"${job.submitTime.toISOString()}"` : ''}}`;
 }

@@ -1,9 +1,9 @@
-/** POST /purge-queue: removes all queued jobs; running ones go on (docs/reference/api.md#cancel-retry-purge). */
+/** POST /purge-queue: removes all queued jobs. Running jobs continue (docs/reference/api.md#cancel-retry-purge). */
 
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 
-/** The route. */
+/** Returns the handler of the route. */
 export function purgeQueue({ jobs }: JobParts): JobHandler {
   return async (request, reply) => {
     const removed = await jobs.purge(request.caller.apiKey, endpointIdOf(request));

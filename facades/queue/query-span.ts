@@ -7,7 +7,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_6
 export interface SpanBounds {
   minMs: number;
   maxMs: number;
-  /** The bounds and examples for people, as `from 60s to 12h, as 90s, 30m or 12h`. */
+  /** Bounds and examples for people: `from 60s to 12h, as 90s, 30m or 12h`. */
   text: string;
   /** Accepted units, of s, m, h and d. */
   units: string;

@@ -12,7 +12,10 @@ import { boundedNumber } from './query-numbers.ts';
 /** About the bytes of a record without output and error. */
 const RECORD_BYTES = 256;
 
-/** The route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), and what facades/jobs/job-selection.ts says. */
+/**
+ * Returns the handler of the route. Query: `offset` (0 …), `limit` (1 to 1,000, default 100), and the filters of
+ * facades/jobs/job-selection.ts.
+ */
 export function requests({ jobs, answers, clock }: JobParts): JobHandler {
   return async (request, reply) => {
     const offset = boundedNumber(request.query, 'offset', 0, { min: 0, max: 2 ** 31 - 1 });

@@ -4,7 +4,7 @@ import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import { presentAccepted } from './present-job.ts';
 
-/** The route. */
+/** Returns the handler of the route. */
 export function retry({ jobs }: JobParts): JobHandler {
   return async (request, reply) => {
     const job = await jobs.retry(request.caller.apiKey, endpointIdOf(request), jobIdOf(request));

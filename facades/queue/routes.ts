@@ -1,4 +1,4 @@
-/** The queue surface: every operation of docs/reference/api.md#surfaces with its method, limits and right. */
+/** The queue surface: every operation of docs/reference/api.md#surfaces with its method, limits and permission. */
 
 import { RUN_PAYLOAD_BYTES_MAX, RUNSYNC_PAYLOAD_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';

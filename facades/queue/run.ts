@@ -1,4 +1,4 @@
-/** POST /run: stores a job and answers at once (docs/reference/api.md#submit). */
+/** POST /run: stores a job and responds at once (docs/reference/api.md#submit). */
 
 import { orderedUuid } from '@slipway/kit/bytes/ordered-uuid';
 import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
@@ -8,7 +8,7 @@ import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import { presentAccepted } from './present-job.ts';
 import { readSubmission } from './submission.ts';
 
-/** The route. */
+/** Returns the handler of the route. */
 export function run({ jobs, bodies, clock, random }: JobParts): JobHandler {
   return async (request, reply) => {
     const body = bodyBytes(request.body);

@@ -18,7 +18,7 @@ import { presentJob, presentReceipt, publicStatus } from './present-job.ts';
 import { runsyncWaitMs } from './query-numbers.ts';
 import { readSubmission } from './submission.ts';
 
-/** The route. */
+/** Returns the handler of the route. */
 export function runsync(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const job = await holdJob(parts, request, reply, () => submitAndWait(parts, request, reply));
@@ -34,7 +34,7 @@ async function submitAndWait(parts: JobParts, request: FastifyRequest, reply: Fa
   return job;
 }
 
-/** Apart, so that a large input is held no longer than it takes to store it. */
+/** A separate function, so that a large input is held only until it is stored. */
 async function submit({ jobs, bodies, clock, random }: JobParts, request: FastifyRequest): Promise<OpenCall<Job>> {
   const waitMs = runsyncWaitMs(request.query);
   const body = bodyBytes(request.body);

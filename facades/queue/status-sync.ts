@@ -9,7 +9,7 @@ import { holdJob } from './hold-job.ts';
 import { presentJob } from './present-job.ts';
 import { statusSyncWaitMs } from './query-numbers.ts';
 
-/** The route. */
+/** Returns the handler of the route. */
 export function statusSync(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const waitRequest = {

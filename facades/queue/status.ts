@@ -6,7 +6,7 @@ import { holdJob } from './hold-job.ts';
 import { presentJob } from './present-job.ts';
 import { statusTtlMs } from './query-numbers.ts';
 
-/** The route. */
+/** Returns the handler of the route. */
 export function status(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const readRequest = {

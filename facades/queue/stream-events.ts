@@ -1,7 +1,7 @@
 /**
- * The live feed of a job's streamed output as server-sent events. It reads the log from a place of its own, so any
- * number of readers see everything, and a reader that comes back with Last-Event-ID goes on where it was. When an
- * attempt is lost, ids go on with the next attempt (`2-1` after `1-7`): what the lost one produced is void. Ends with
+ * The live feed of a job's streamed output as server-sent events. It reads the log from its own position, so any number
+ * of readers see everything, and a reader that reconnects with Last-Event-ID continues where it was. If an attempt is
+ * lost, ids continue with the next attempt (`2-1` after `1-7`), and the output of the lost one is void. Ends with
  * `event: end` and the job's status.
  */
 
@@ -26,7 +26,7 @@ type HeldPage = HeldAnswer<ReadChunksResponse>;
 const HEARTBEAT_MS = 15_000;
 const CHUNKS_PER_READ = 100;
 
-/** The route behind `Accept: text/event-stream`. */
+/** Returns the handler for `Accept: text/event-stream`. */
 export function streamEvents(parts: JobParts): JobHandler {
   const { jobs, answers } = parts;
   return async (request, reply) => {

@@ -33,7 +33,7 @@ export function chooseStreamShape({ format, setting, method, contentType }: Stre
   return /^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType.trim()) ? 'object' : 'array';
 }
 
-/** The client asks for server-sent events. */
+/** Returns whether the client asks for server-sent events. */
 export function wantsEvents(accept: string | undefined): boolean {
   return accept !== undefined && /(?:^|[\s,])text\/event-stream\b/i.test(accept);
 }

@@ -58,7 +58,7 @@ function setting(scan: JsonScan, name: string, reason: Reason): unknown {
 function readWebhook(scan: JsonScan): string {
   const webhook = setting(scan, 'webhook', 'INVALID_WEBHOOK');
   if (webhook !== undefined && webhook !== null) return text(webhook, '"webhook"', 'INVALID_WEBHOOK');
-  // Meaning unpublished: the same as `webhook`, and never a reason to refuse.
+  // The meaning of this member is not published. It is treated as `webhook`, and never causes a rejection.
   if ((scan.member('webhookV2')?.length ?? 0) > SETTING_BYTES_MAX) return '';
   const second = setting(scan, 'webhookV2', 'INVALID_WEBHOOK');
   return typeof second === 'string' && !CONTROL.test(second) ? second : '';

@@ -7,7 +7,7 @@ import { querySpanMs } from './query-span.ts';
 
 const SINCE = { minMs: 60_000, maxMs: 12 * 3_600_000, text: 'from 60s to 12h, as 90s, 30m or 12h', units: 'smh' };
 
-/** The route. Query: `since`, how far back from now, as 90s, 30m or 12h; default an hour. */
+/** Returns the handler of the route. Query: `since`, a time span before now, as 90s, 30m or 12h; default an hour. */
 export function times({ endpoints }: JobParts): JobHandler {
   return async (request, reply) => {
     const asked = { endpointId: endpointIdOf(request), spanMs: querySpanMs(request.query, SINCE) };

@@ -76,7 +76,9 @@ export function answers<Shape>(id: string): TArray<TUnsafe<Shape>> {
   return Type.Array(ref<Shape>(id), { description: 'All that fit; empty when there are none.' });
 }
 
-/** Returns documented error responses. 404 is included if the path names a resource. */
+/**
+ * Returns documented error responses: 400, 401, 429, 503 and `statuses`, for instance 404 if the path names a resource.
+ */
 export function errors(...statuses: number[]): Record<number, TSchema> {
   const documented = (status: number): TSchema => Type.Unsafe({ $ref: 'Error#', description: ERROR_TEXT[status] });
   return Object.fromEntries([400, 401, ...statuses, 429, 503].map((status) => [status, documented(status)]));

@@ -1,4 +1,4 @@
-/** Checks that a body is one JSON object in UTF-8, whatever its content type says, and keeps its raw text at hand. */
+/** Checks that a body is one JSON object in UTF-8, whatever its content type, and keeps its raw text. */
 
 import type { JsonScan } from '@slipway/kit/bytes/json-scan';
 import { scanJson } from '@slipway/kit/bytes/json-scan';
@@ -50,7 +50,7 @@ export function* parseSettings(bytes: Buffer): Work<Record<string, unknown>> {
   return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
 }
 
-/** An object, not an array and not null. */
+/** Returns whether a value is an object, not an array and not null. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -59,7 +59,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 export const VALUES_MAX = 10_000;
 
 /**
- * Fails with INVALID_REQUEST on text that cannot be kept: lone surrogates would be replaced on the way to core, and NUL
+ * Throws INVALID_REQUEST for text that cannot be stored: lone surrogates would be replaced on the way to core, and NUL
  * cannot be stored.
  */
 export function rejectInvalidText(values: Record<string, unknown>): void {

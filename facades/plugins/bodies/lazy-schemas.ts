@@ -1,6 +1,6 @@
 /**
- * Checks of requests and writers of answers, compiled from a route's schemas when the route is first used: all of them
- * together take most of the time in which a facade starts, and most routes of most facades are never asked.
+ * Compiles a route's request validators and response serializers when the route is first used. Compiling all of them
+ * takes most of a facade's start time, and most routes of most facades are never called.
  */
 import AjvCompiler from '@fastify/ajv-compiler';
 import SerializerSelector from '@fastify/fast-json-stringify-compiler';
@@ -9,7 +9,7 @@ import type { FastifyServerOptions } from 'fastify';
 type Factories = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>;
 type Validate = ((data: unknown) => unknown) & { errors?: unknown };
 
-/** Fastify's own compilers, each asked at the last moment. For Fastify's option `schemaController`. */
+/** Returns Fastify's own compilers, called on first use, for Fastify's option `schemaController`. */
 export function lazySchemas(): { compilersFactory: Factories } {
   const validators = AjvCompiler() as (...given: unknown[]) => (route: unknown) => Validate;
   const writers = SerializerSelector() as (...given: unknown[]) => (route: unknown) => (data: unknown) => string;

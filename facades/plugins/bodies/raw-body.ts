@@ -1,8 +1,8 @@
 /**
- * Reads request bodies as raw bytes whatever their content type says: clients label JSON as forms and send JSON content
- * types without a body (docs/reference/api.md#clients). A faulty body is handed to the route as an error instead of
- * being thrown here, because Fastify would then close the connection under a client that is still sending, which never
- * sees the answer.
+ * Reads request bodies as raw bytes whatever their content type: clients label JSON as forms and send JSON content
+ * types without a body (docs/reference/api.md#clients). A faulty body is passed to the route as an error instead of
+ * being thrown here. Fastify would otherwise close the connection of a client that is still sending, and the client
+ * would never see the response.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ import type { Caller } from '../request-state.ts';
 import type { UnpackedBody } from './unpack.ts';
 import { isPacked, unpack } from './unpack.ts';
 
-/** A body, or the error of reading it. */
+/** A body, or the error from reading it. */
 export type RawBody = Buffer | CoreError;
 
 /** Time limits of reading a body. */
@@ -30,8 +30,8 @@ export interface BodyTimeouts {
 /** Most bytes of a rejected body that are read and discarded, so that the client can read the response. */
 const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * Bodies up to this size, as most are, are not counted: each takes no more than its request does anyway, and counting
- * costs time.
+ * Largest body, in bytes, that is not counted. Most bodies are smaller: such a body takes no more memory than its
+ * request does anyway, and counting costs time.
  */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 const EMPTY = Buffer.alloc(0);
@@ -43,8 +43,8 @@ export interface BodyParts {
 }
 
 /**
- * Makes every route of an app receive `request.body` as RawBody. The limit is `request.bodyBytesMax`. A body that is
- * not small counts in the budget until its answer has gone or `dropBody` is called.
+ * Makes every route of an app receive `request.body` as RawBody. The limit is `request.bodyBytesMax`. A larger body
+ * counts against the budget until its response has been sent or `dropBody` is called.
  */
 export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
   app.removeAllContentTypeParsers();
@@ -52,7 +52,7 @@ export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
     const { headers } = request.raw;
     request.sentContentType = headers['content-type'] ?? '';
     headers['content-type'] = undefined;
-    // The reader of the body is not told of the reply.
+    // The body reader does not receive the reply.
     if (announcedBytes(request.raw) > UNCOUNTED_BYTES_MAX)
       reply.raw.once('close', () => places.get(request.raw)?.release());
     done();
@@ -126,7 +126,7 @@ class BodyReader {
   #sentBytes = 0;
   #unpacked: UnpackedBody | undefined;
   #deadlineMs = 0;
-  /** When the last piece arrived. */
+  /** Time at which the last chunk arrived. */
   #pieceMs = 0;
   #timer: Timer | undefined;
   #finished = false;
@@ -251,7 +251,7 @@ class BodyReader {
     if (this.#finished) return;
     this.#finished = true;
     this.#timer?.cancel();
-    // The request lives as long as its answer takes; the pieces need not.
+    // The request object lives until its response is sent. The chunks need not.
     this.#pieces.clear();
     const place = places.get(this.#request);
     if (body instanceof Error) place?.release();

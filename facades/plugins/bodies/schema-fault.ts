@@ -6,7 +6,7 @@ import type { FastifySchemaValidationError } from 'fastify';
 /** Returns the first fault. `part`: the part of the request that it is in. */
 export function schemaFault(errors: readonly FastifySchemaValidationError[], part: string): Error {
   const { keyword, instancePath, params, message } = errors[0]!;
-  // null stands for what is left out; a person need not be told.
+  // null means absent. The text for people leaves it out.
   const said =
     keyword === 'enum'
       ? `must be ${oneOf((params['allowedValues'] as unknown[]).filter((value) => value !== null))}`

@@ -17,8 +17,8 @@ export interface UnpackedBody {
 }
 
 /**
- * The request itself where it is not packed. `onFault` hears of bytes that are no gzip. Throws a refusal for any other
- * encoding.
+ * Returns the decompressed body, or the request itself if it is not compressed. `onFault` is called for invalid gzip.
+ * Throws a rejection for any other encoding.
  */
 export function unpack(request: IncomingMessage, onFault: (error: CoreError) => void): UnpackedBody {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();

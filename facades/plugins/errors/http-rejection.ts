@@ -8,9 +8,9 @@ export interface HttpRejectionOptions {
   status: number;
   /** Lower-case word for programs. */
   code: ErrorCode;
-  /** Headers that tell the client what to do: `allow`, `accept-encoding`, `connection`. */
+  /** Headers that guide the client: `allow`, `accept-encoding`, `connection`. */
   headers?: Readonly<Record<string, string>>;
-  /** Each fault of the request by itself, where there may be several. */
+  /** Faults of the request, if there may be several. */
   faults?: readonly string[];
 }
 

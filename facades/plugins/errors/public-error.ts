@@ -1,4 +1,7 @@
-/** Errors of our own edge, and how any error becomes one that a client may see. 5xx texts never leave the house. */
+/**
+ * Errors of the facade itself, and the conversion of any error to one that a client may see. Internal texts of 5xx
+ * errors are never sent.
+ */
 import type { ErrorCode } from '@slipway/kit/net/error-help';
 import type { Reason } from '@slipway/proto/wire/reason';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -32,7 +35,7 @@ export interface PublicError {
   text: string;
   /** Seconds for the Retry-After header. */
   retryAfterSeconds: number | undefined;
-  /** Each fault of the request by itself. */
+  /** Faults of the request. */
   faults?: readonly string[] | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Words of REST v2, which stand under /v2 where the job API has ids of endpoints. */
+/** Words of REST v2 that are at the position under /v2 where the job API has endpoint ids. */
 
 /** First segments that are never an endpoint's id, whether anything is served below them or not. */
 export const REST_V2_WORDS: readonly string[] = [

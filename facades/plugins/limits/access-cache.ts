@@ -8,10 +8,10 @@ import { delay } from '@slipway/kit/time/clock';
 import type { CheckAccessRequest, CheckAccessResponse } from '@slipway/proto/gen/slipway/v1/access_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 
-/** An access check: what a request wants, and with which key. */
+/** An access check: the key and the requested access. */
 export type AccessRequest = CheckAccessRequest & { apiKey: string };
 
-/** Asks core. Throws CoreError. */
+/** Calls core. Throws CoreError. */
 export type CheckAccess = (question: AccessRequest) => Promise<CheckAccessResponse>;
 
 type Decision = CheckAccessResponse | CoreError;
@@ -33,8 +33,8 @@ const BAD_MS = 1_000;
 const LIVE_FRESH_MS = 750;
 export const LIVE_USED_MS = 1_500;
 /**
- * How long a good decision is used while core is unreachable, and how long core may take to answer before it counts
- * as unreachable, in milliseconds.
+ * Longest use of a positive decision while core is unreachable, and longest time in which core may answer before it
+ * counts as unreachable, in milliseconds.
  */
 const LIVE_MS_MAX = 600_000;
 export const AWAY_AFTER_MS = 500;
@@ -48,7 +48,7 @@ export class AccessCache {
   readonly #clock: Clock;
   readonly #entries = boundedCache<string, Entry>(ENTRIES_MAX);
   readonly #questions = new Map<string, Promise<Decision>>();
-  /** Core does not answer: requests with a cached good decision do not wait for it. */
+  /** Whether core does not answer. Requests with a cached positive decision then do not wait for it. */
   #away = false;
 
   constructor(check: CheckAccess, clock: Clock) {
@@ -101,7 +101,7 @@ export class AccessCache {
   }
 
   async #ask(name: string, question: AccessRequest): Promise<Decision> {
-    // From before the call, so that core's own limit is kept.
+    // Taken before the call, so that core's own limit holds.
     const askedMs = this.#clock.monotonicMs();
     try {
       const decision = await this.#check(question);

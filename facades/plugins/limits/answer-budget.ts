@@ -13,7 +13,7 @@ import type { Caller } from '../request-state.ts';
 /** Parts handed to the budget. */
 export interface AnswerBudgetOptions {
   budget: MemoryBudget;
-  /** Longest time in which a client takes nothing of its answer, in milliseconds. */
+  /** Longest time in which a client reads nothing of its response, in milliseconds. */
   idleMs: number;
   clock: Clock;
 }
@@ -23,7 +23,7 @@ export interface Reading<Answer> {
   read(): Promise<Answer>;
   /** Reads the same again. Default: as at first. */
   reread?(): Promise<Answer>;
-  /** Bytes that it takes up. */
+  /** Bytes that the response takes. */
   bytesOf(answer: Answer): number;
 }
 
@@ -69,7 +69,7 @@ export class AnswerBudget {
     return { answer, release: found.release, pause: found.pause, prolong: found.prolong };
   }
 
-  /** Apart, so that nothing keeps an answer that was thrown away. */
+  /** A separate function, so that nothing references a discarded response. */
   async #read<Answer>(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -103,7 +103,7 @@ export class AnswerBudget {
 
 /** Budget of one response, or the wait for it. */
 class Hold {
-  /** Rejects when the client goes away first. */
+  /** Rejects if the client disconnects first. */
   readonly granted: Promise<void>;
   readonly #options: AnswerBudgetOptions;
   readonly #reply: FastifyReply;
@@ -122,7 +122,7 @@ class Hold {
       this.#grant = grant;
       this.#give = give;
     });
-    // Nobody waits for it where there was room at once.
+    // Nobody awaits it if there was capacity at once.
     this.granted.catch(nothing);
     this.#place = options.budget.acquire(accountId, Math.min(bytes, options.budget.ownerBytesMax), () => {
       this.#isGranted = true;
@@ -153,8 +153,8 @@ class Hold {
   /** Starts the idle timer: from now on the response waits for its client only. */
   watch(): void {
     if (this.#reply.raw.closed) return;
-    // The next request on the connection may be a long wait, so the idle time ends with this answer: before Node's own
-    // listener, which gives an idle connection a time of its own.
+    // The next request on the connection may be a long wait, so the idle time ends with this response. Runs before
+    // Node's own listener, which sets the timeout of an idle connection.
     this.#reply.raw.prependOnceListener('finish', this.#rest);
     this.prolong();
   }

@@ -16,8 +16,8 @@ export class BodyWork {
   }
 
   /**
-   * Runs work on a body of `bytes`. Small work runs at once. Throws what the work throws, and RATE_LIMITED if too
-   * much of the account waits.
+   * Runs work on a body of `bytes`. Small work runs at once. Throws the errors of the work, and RATE_LIMITED if too
+   * much work of the account waits.
    */
   run<Result>(accountId: string, bytes: number, work: Work<Result>): Result | Promise<Result> {
     const result = this.#work.run(accountId, bytes, work);

@@ -26,7 +26,7 @@ export interface FairRequest {
   accountId: string;
   /** 1: as cheap as a status. At most REQUEST_WEIGHT_MAX. */
   weight: number;
-  /** Most of the time it takes is no work. */
+  /** Whether most of its time is waiting instead of work. */
   waits: boolean;
 }
 

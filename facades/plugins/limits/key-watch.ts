@@ -10,7 +10,9 @@ import { AWAY_AFTER_MS, accessKey, LIVE_USED_MS } from './access-cache.ts';
 
 /** Time between two checks in milliseconds. */
 const RECHECK_MS = 2_000;
-/** A revoked key ends what it has opened within this many milliseconds, as docs/reference/api.md has it. */
+/**
+ * Longest time in which a revoked key ends its open requests, in milliseconds, as documented in docs/reference/api.md.
+ */
 const REVOKED_MS = 5_000;
 
 // A check may hear a decision that was good just before the revocation, and only the next one hears the new one.

@@ -144,7 +144,7 @@ export class RateLimit {
     );
   }
 
-  /** The account's own limit, whatever its endpoints are allowed. */
+  /** Checks the account's own limit, whatever the limits of its endpoints are. */
   async #withinQuota(request: LimitedRequest, quota: number): Promise<void> {
     const { consumedPoints, msBeforeNext } = await this.#window.consume(`quota ${request.accountId}`);
     if (consumedPoints <= quota) return;
@@ -199,7 +199,7 @@ const BODY_AT_ONCE_BYTES = 64 * 1024;
 /** Operations with limits of another kind (RATE_RULES). */
 const NOT_JOB_API: ReadonlySet<LimitedOperation> = new Set(['lb', 'management', 'live']);
 
-/** Operations on the wire. UNSPECIFIED for those that are not for an endpoint. */
+/** Operations on the wire. UNSPECIFIED for operations without an endpoint. */
 const ON_WIRE: Record<LimitedOperation, RequestOperation> = {
   runsync: RequestOperation.RUNSYNC,
   run: RequestOperation.RUN,
