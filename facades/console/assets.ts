@@ -1,6 +1,6 @@
 /**
- * The page and what it loads, as build.ts left them: read once, sent packed. Paths without a file of their own are
- * places inside the page.
+ * Serves the page and its files as build.ts left them: read once, sent compressed. Paths without a file are routes
+ * inside the page.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -34,7 +34,7 @@ interface Asset {
   type: string;
 }
 
-/** Adds /console and what is under it. */
+/** Adds /console and the paths under it. */
 export function assetRoutes(app: FastifyInstance): void {
   const assets = readAssets();
   app.addHook('onSend', async (_request, reply) => {
@@ -47,7 +47,7 @@ export function assetRoutes(app: FastifyInstance): void {
   app.get('/console/assets/:file', async (request, reply) => {
     const asset = assets.get((request.params as { file: string }).file);
     if (!asset) throw new CoreError('NOT_FOUND', 'There is no such file; load the page again.');
-    // Its name has a hash of what is in it.
+    // The file's name contains a hash of its content.
     return send(request, reply.header('cache-control', `public, max-age=${YEAR_SECONDS}, immutable`), asset);
   });
   const page = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -29,8 +29,8 @@ export interface ConsoleParts {
 export const BODY_BYTES_MAX = 64 * 1024;
 
 /**
- * Lets a request through with a session that holds and whose key does; counts it among the account's requests of that
- * kind.
+ * Returns the gate of console routes. It requires a session and a key that are both valid, and counts the request
+ * against the account's limit of that kind.
  */
 export function consoleGate(
   { sessions, gate }: Pick<ConsoleParts, 'sessions' | 'gate'>,

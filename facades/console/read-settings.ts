@@ -1,11 +1,11 @@
-/** The small JSON bodies of the console's own operations. */
+/** Reads the small JSON bodies of the console's own operations. */
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
 import { isPlainObject } from '../plugins/bodies/json-body.ts';
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 
-/** The members of a body, which must be an object. */
+/** Returns the members of a body, which must be an object. */
 export function settingsOf(request: FastifyRequest): Record<string, unknown> {
   let given: unknown;
   try {

@@ -1,6 +1,6 @@
 /**
- * The console at /console: a page, signing in, and what the page asks for. It decides nothing: all it shows and does is
- * core's.
+ * The console at /console: the page, sign-in, and the API of the page. It makes no decisions: core provides all data
+ * and performs all actions.
  */
 
 import type { Logger } from '@slipway/kit/log/logger';
@@ -30,14 +30,16 @@ const CANNOT_BE_TRIED =
   'This cannot be sent from here: the path begins with "/" and has at most 4,096 characters of ASCII, there are at most 50 headers, ' +
   'of which none says who asks or how the connection goes on (Authorization, Cookie, Host, Content-Length, X-Forwarded-* and their like).';
 
-/** Adds all of it. Requests to other surfaces come here only when they are refused (other-surfaces.ts). */
+/**
+ * Adds all routes of the console. Requests to other surfaces arrive here only if they are rejected (other-surfaces.ts).
+ */
 export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesParts, logger: Logger): Promise<void> {
   handleErrors(app, queueErrorShape, logger);
   app.addHook('preClose', (done) => {
     parts.feeds.close();
     done();
   });
-  // Not a place inside the page, as other paths under /console are.
+  // Not a route inside the page, unlike other paths under /console.
   app.all('/console/api/*', async () => {
     throw new CoreError('NOT_FOUND', 'The console has no such operation.');
   });

@@ -19,7 +19,7 @@ const PATH = '/console/session';
  * not count.
  */
 const FAILURES_MAX = 20;
-/** An API key as core makes them. What is not of this form may be the operator's, which an operator has chosen. */
+/** Form of API keys that core generates. A key of another form may be the operator's, which an operator has chosen. */
 const UNGUESSABLE = /^rpa_[A-Za-z0-9]{40,}$/;
 const WINDOW_SECONDS = 60;
 
@@ -28,7 +28,7 @@ export interface SessionRoutesParts extends ConsoleParts {
   peers: {
     /** Removes headers that only a trusted proxy may set. */
     clean(request: FastifyRequest['raw']): void;
-    /** The client's address, of a request that was cleaned. */
+    /** Returns the client's address. The request's forwarding headers must have been checked. */
     clientOf(request: FastifyRequest['raw']): string;
   };
 }

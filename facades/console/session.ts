@@ -1,6 +1,6 @@
 /**
- * Sessions of the console: the key of whoever signed in, sealed in a cookie that no script can read. Signing out takes
- * the cookie from the browser.
+ * Sessions of the console: the user's key, sealed in a cookie that no script can read. Signing out removes the cookie
+ * from the browser.
  */
 import type { IncomingMessage } from 'node:http';
 import { CONSOLE_COOKIE } from '@slipway/kit/net/own-cookies';

@@ -3,18 +3,18 @@
 /** Jobs whose errors differ in numbers and ids only. */
 export interface ErrorGroupView {
   id: string;
-  /** The text that they share. */
+  /** Text that the errors share. */
   text: string;
   jobs: number;
   firstMs: number;
   lastMs: number;
-  /** The newest, the newest first; all where the group was asked for. */
+  /** Newest jobs first. All jobs if the group was requested. */
   jobIds: readonly string[];
-  /** The error of the newest. */
+  /** Error of the newest job. */
   sample: string;
 }
 
-/** The groups with the most jobs. */
+/** Groups with the most jobs. */
 export interface ErrorsView {
   nowMs: number;
   groups: readonly ErrorGroupView[];

@@ -1,6 +1,6 @@
 /** GPUs as the console's server sends them to the page. */
 
-/** A GPU and who has it. */
+/** A GPU and its holder. */
 export interface GpuView {
   uuid: string;
   name: string;

@@ -27,7 +27,7 @@ export interface JobsView {
   nextCursor: string;
 }
 
-/** A webhook call of a job. Times are 0 where there is none. */
+/** A webhook call of a job. Unknown times are 0. */
 export interface WebhookView {
   id: string;
   state: string;

@@ -2,9 +2,9 @@
 
 /** Usage of one group in one period. */
 export interface UsageRecordView {
-  /** When the period begins, ISO 8601. */
+  /** Start of the period, ISO 8601. */
   time: string;
-  /** Empty for the sum of all groups that have no record of their own. */
+  /** Empty for the sum of all groups without their own record. */
   group: string;
   /** For people. */
   name: string;
@@ -20,7 +20,7 @@ export const USAGE_TOP = 5;
 export interface UsageView {
   startMs: number;
   endMs: number;
-  /** In all. */
+  /** Total amount. */
   amount: number;
   billedMs: number;
   groupCount: number;

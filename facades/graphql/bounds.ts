@@ -13,16 +13,16 @@ export const DEPTH_MAX = 15;
  */
 export const FIELDS_MAX = 1_000;
 /**
- * Most lines of a document: for the place of every error all line ends before it are counted. An introspection query
- * has about 100.
+ * Most lines of a document: all line ends before an error's location are counted. An introspection query has about 100
+ * lines.
  */
 export const LINES_MAX = 2_000;
-/** Errors that are told of one document. */
+/** Most errors that are reported for one document. */
 export const ERRORS_MAX = 10;
-/** Most root fields, which is what aliases multiply. */
+/** Most root fields. Aliases multiply them. */
 const ROOT_FIELDS_MAX = 20;
 
-/** The document has more lines than may be. */
+/** Returns whether the document has too many lines. */
 export function hasTooManyLines(text: string): boolean {
   let lines = 1;
   for (let at = 0; at < text.length && lines <= LINES_MAX; at += 1) {

@@ -1,7 +1,7 @@
 /**
- * Builds .mesh/ from .meshrc.yaml, the public schema and the contract, when any of them changed since the last time.
- * The public schema is what
- * *.graphql say, with the fields that the descriptions of resources give; it is made in .schema/.
+ * Builds .mesh/ from .meshrc.yaml, the public schema and the contract, if any of them has changed since the last build.
+ * The public schema consists of *.graphql and of the fields from the descriptions of resources. It is written to
+ * .schema/.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ const artifact = join(folder, '.mesh', 'index.mjs');
 const stamp = join(folder, '.mesh', 'built-from');
 const made = join(folder, '.schema');
 
-/** The parts of the public schema, by the names of their files. */
+/** Parts of the public schema, by file name. */
 const parts = globSync('*/*.graphql', { cwd: folder })
   .sort()
   .map((file) => [basename(file), withSettings(readFileSync(join(folder, file), 'utf8'))] as const);

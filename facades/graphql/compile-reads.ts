@@ -49,7 +49,7 @@ export function compileReads(): { onExecute(execution: Execution): void } {
 function runCompiled(compiled: CompiledQuery, execution: ExecutionArgs): unknown {
   const { rootValue, contextValue, variableValues } = execution;
   const result = compiled.query(rootValue, contextValue, variableValues ?? {});
-  // Variables that do not fit: nothing ran, and graphql-js says so as it does for documents that are not compiled.
+  // The variables do not fit, so nothing ran. graphql-js reports that as it does for documents that are not compiled.
   return 'errors' in result && !('data' in result) ? execute(execution) : result;
 }
 

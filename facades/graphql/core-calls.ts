@@ -1,6 +1,6 @@
 /**
- * Calls to core from resolvers, through the in-context client that Mesh builds. Every failure is thrown: Mesh itself
- * hands back Error objects.
+ * Calls core from resolvers, through the in-context client that Mesh builds. Every error is thrown, because Mesh itself
+ * returns Error objects.
  */
 
 import { CoreError, fromGrpcError } from '@slipway/proto/wire/reason';
@@ -20,7 +20,7 @@ export interface GraphqlContext {
   nowMs: number;
   /** Lists that this operation has read; see `once`. */
   reads: Map<string, Promise<unknown>>;
-  /** Waits until this operation may hold more than the first page of a list, and tells whether it waited. */
+  /** Waits until this operation may hold more than the first page of a list. Returns whether it waited. */
   enterLarge(): Promise<boolean>;
   Core: Record<'Query' | 'Mutation', Record<string, (options: MeshCall) => Promise<unknown>>>;
 }
@@ -56,7 +56,7 @@ export async function callCore<Response>(
   const call = context.Core[reads ? 'Query' : 'Mutation'][`slipway_v1_${service}_${method}`];
   if (!call) throw new Error(`core has no ${service}.${method}`);
   const answer = await call({ root: {}, args: { input }, context }).catch((error: unknown) => error);
-  // A later field of the same document must see what this one changed.
+  // A later field of the same document must see the change.
   if (!reads) context.reads.clear();
   const names = service === 'PodService' ? GRAPHQL_POD_NAMES : GRAPHQL_NAMES;
   if (answer instanceof Error || answer === null || answer === undefined) throw toGraphqlError(answer, names);
@@ -64,8 +64,8 @@ export async function callCore<Response>(
 }
 
 /**
- * Changes a thing, for instance ('VolumeService', 'NetworkVolume', 'networkVolume'): the fields of `mask` get what
- * `changes` says. An empty mask is no fault here: the thing is answered as it is.
+ * Changes a resource, for instance ('VolumeService', 'NetworkVolume', 'networkVolume'): sets the fields of `mask` to
+ * the values of `changes`. An empty mask is no error: the resource is returned unchanged.
  */
 export function updateCore<Response>(
   context: GraphqlContext,
@@ -84,9 +84,9 @@ export function updateCore<Response>(
 const PAGES_MAX = 32;
 
 /**
- * All entries of a list, for instance (['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {}). A list of one
- * page is read at once. Of longer ones an account reads one at a time, and what it has of the list before its turn is
- * thrown away.
+ * Returns all entries of a list, for instance (['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {}). A list
+ * of one page is read at once. An account reads one longer list at a time; pages that were read before its turn are
+ * discarded.
  */
 export async function listCore<Entry>(
   context: GraphqlContext,
@@ -127,7 +127,7 @@ export function once<Value>(context: GraphqlContext, name: string, read: () => P
   return reading;
 }
 
-/** A failed call as the client sees it (docs/reference/management.md#graphql). */
+/** Converts an error of a call to the form that clients get (docs/reference/management.md#graphql). */
 export function toGraphqlError(error: unknown, names: FieldNames = GRAPHQL_NAMES): GraphQLError {
   if (error instanceof GraphQLError && error.extensions['reason'] !== undefined) return error;
   const known = publicError(fromGrpcError(thrown(error)));
@@ -135,12 +135,12 @@ export function toGraphqlError(error: unknown, names: FieldNames = GRAPHQL_NAMES
   return new GraphQLError(withPublicNames(known.text, names), { extensions });
 }
 
-/** A refusal of an input that has no meaning here. */
+/** Returns the rejection of an input that has no meaning here. */
 export function refused(text: string): GraphQLError {
   return toGraphqlError(new CoreError('INVALID_REQUEST', text));
 }
 
-/** A thing that does not exist is null, as clients expect of a query; every other failure stays one. */
+/** Returns null if the resource does not exist, as clients expect of a query. All other errors are thrown. */
 export async function orNull<Value>(read: Promise<Value>): Promise<Value | null> {
   try {
     return await read;

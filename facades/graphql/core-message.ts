@@ -1,6 +1,6 @@
 /**
- * Messages of the contract as Mesh's transport hands them over: what is zero or empty is left out, and 64-bit numbers
- * are objects.
+ * Messages of the contract in the form of Mesh's transport: zero and empty values are absent, and 64-bit numbers are
+ * objects.
  */
 
 /** A signed 64-bit number in two halves. */
@@ -30,13 +30,13 @@ type CoreValue<Value> = Value extends Date
           ? CoreMessage<Value>
           : Value;
 
-/** A number that may have been left out because it is 0. */
+/** Returns a number, 0 if it is absent. */
 export function numberOf(value: number | CoreLong | undefined): number {
   if (typeof value !== 'object') return value ?? 0;
   return value.high * 2 ** 32 + (value.low >>> 0);
 }
 
-/** Wall clock in milliseconds; undefined when there is no such time. */
+/** Returns the wall clock in milliseconds, `undefined` if there is no time. */
 export function timeMsOf(time: CoreTime | undefined): number | undefined {
   return time && numberOf(time.seconds) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000);
 }

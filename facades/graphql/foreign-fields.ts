@@ -1,6 +1,6 @@
 /**
- * Fields of the hosted API for what does not exist here. Clients ask for them with types that are not in the schema:
- * each is refused in a sentence.
+ * Fields of the hosted API for features that do not exist here. Clients request them with types that are not in the
+ * schema. Each is rejected with an explanation.
  */
 
 import type { DocumentNode, ExecutionResult } from 'graphql';
@@ -37,7 +37,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   secretCreate: NO_SECRETS,
   secretDelete: NO_SECRETS,
 };
-/** The same of `myself`. */
+/** The same for fields of `myself`. */
 const FOREIGN_OF_ACCOUNT: Readonly<Record<string, string>> = {
   flashApps: NO_FLASH,
   secrets: NO_SECRETS,

@@ -1,6 +1,6 @@
 /**
- * Turns of operations that read long lists: GraphQL answers a document as a whole, so such a list is in memory as a
- * whole. Few are at a time, one of an account; the others wait without what they have read.
+ * Limits operations that read long lists. GraphQL returns a document as a whole, so such a list is in memory as a
+ * whole. Few operations run at a time, and one per account. The others wait without the pages that they have read.
  */
 
 import type { MemoryPermit } from '@slipway/kit/bytes/memory-budget';
@@ -10,15 +10,15 @@ import { CoreError } from '@slipway/proto/wire/reason';
 
 const AT_ONCE_MAX = 2;
 const OF_ACCOUNT_MAX = 1;
-/** Longest wait for a turn, in milliseconds: below the time that clients wait for an answer. */
+/** Longest wait for a turn, in milliseconds. Below the timeout of clients. */
 const WAIT_MS_MAX = 20_000;
 
-/** The turns of one process; counted in operations. */
+/** Returns the budget of one process, counted in operations. */
 export function largeReads(): MemoryBudget {
   return new MemoryBudget({ bytesMax: AT_ONCE_MAX, ownerBytesMax: OF_ACCOUNT_MAX });
 }
 
-/** The turn of one operation, however many long lists it reads. */
+/** Turn of one operation, however many long lists it reads. */
 export class LargeRead {
   readonly #turns: MemoryBudget;
   readonly #accountId: string;

@@ -1,7 +1,7 @@
 /**
- * Enum words in documents with and without quotes. The real service takes both, and clients that build documents as
- * text write `flashBootType: "FLASHBOOT"`; in variables there is only one way anyhow. Unknown words are refused as
- * before.
+ * Accepts enum words in documents with and without quotes. The hosted service accepts both, and clients that build
+ * documents as text write `flashBootType: "FLASHBOOT"`. In variables there is only one form. Unknown words are still
+ * rejected.
  */
 
 import type { GraphQLSchema, ValueNode } from 'graphql';

@@ -18,7 +18,7 @@ const PARTS: Record<string, object>[] = [
   volumeResolvers,
 ];
 
-/** All fields of one type. */
+/** Returns all fields of one type. */
 function fieldsOf(type: string): object {
   return Object.assign({}, ...PARTS.map((part) => part[type]));
 }

@@ -3,7 +3,7 @@
 import type { DocumentNode, FieldNode } from 'graphql';
 import { getOperationAST, Kind, OperationTypeNode } from 'graphql';
 
-/** Shown to whoever has no key, too: nothing of an account. */
+/** Fields that need no key, because they contain nothing of an account. */
 const PUBLIC: ReadonlySet<string> = new Set(['gpuTypes', 'serverlessGpuPools', 'dataCenters', 'cpuFlavors']);
 
 /**
@@ -19,7 +19,7 @@ export function rootFieldsOf(
   return fields?.length === selections?.length ? fields : undefined;
 }
 
-/** It only reads what needs no key. */
+/** Returns whether the operation only reads fields that need no key. */
 export function isPublic(document: DocumentNode, operationName: string | undefined): boolean {
   if (getOperationAST(document, operationName)?.operation !== OperationTypeNode.QUERY) return false;
   const fields = rootFieldsOf(document, operationName) ?? [];

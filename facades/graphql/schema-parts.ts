@@ -1,6 +1,6 @@
 /**
- * Fields of the public schema that are made from the descriptions of resources. `*.graphql` files say where: `#
- * settings of ENDPOINT`.
+ * Fields of the public schema that are made from the descriptions of resources. `*.graphql` files mark their position:
+ * `# settings of ENDPOINT`.
  */
 import { ENDPOINT } from '../resources/endpoints/endpoint-table.ts';
 import type { Kind, Table } from '../resources/field.ts';
@@ -9,10 +9,12 @@ import { TEMPLATE } from '../resources/templates/template-table.ts';
 import { VOLUME } from '../resources/volumes/volume-table.ts';
 
 const TABLES: Readonly<Record<string, Table>> = { ENDPOINT, POD, TEMPLATE, VOLUME };
-/** An input for both creating and changing says neither. */
+/** Matches a mark. An input for both creating and changing has neither suffix. */
 const PLACE = /^ *# settings of (\w+)(?: to (create|change))?$/;
 
-/** The text of a schema file with the fields in their places: those of an input inside of one, else those of a type. */
+/**
+ * Returns the text of a schema file with the fields inserted: those of an input inside an input, else those of a type.
+ */
 export function withSettings(schema: string): string {
   let isInput = false;
   const lines = schema.split('\n').map((line) => {

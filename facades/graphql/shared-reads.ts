@@ -1,7 +1,7 @@
 /**
  * Lets equal reads share one run. A read that arrives while an equal one is running waits for the next run, together
- * with all others that arrive until then; so every answer comes from a run that began after its request was there, and
- * is never older than the request.
+ * with all others that arrive until then. So every response comes from a run that began after its request had arrived,
+ * and is never older than the request.
  */
 
 /** The running read of one key, and the next one. */

@@ -50,14 +50,16 @@ export function readingKey({ keys }: Pick<JobParts, 'keys'>, request: FastifyReq
   return keys.access({ apiKey: request.caller.apiKey, endpointId: endpointIdOf(request), write: false, api: Api.JOBS });
 }
 
-/** Sends a JSON text as it is. Success is always 200: two clients take nothing else (docs/reference/api.md#clients). */
+/**
+ * Sends a JSON text unchanged. The status of success is always 200, because two clients accept nothing else
+ * (docs/reference/api.md#clients).
+ */
 export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(json);
 }
 
 /**
- * Waits for a call for as long as the key does; throws UNAUTHORIZED when it was revoked first, whatever the answer is
- * then.
+ * Waits for a call as long as the key is valid. Throws UNAUTHORIZED if the key is revoked first, whatever the result.
  */
 export async function whileAllowed<Reply>(watchKey: WatchKey, call: OpenCall<Reply>): Promise<Reply> {
   let isRevoked = false;
@@ -70,7 +72,7 @@ export async function whileAllowed<Reply>(watchKey: WatchKey, call: OpenCall<Rep
   return answer;
 }
 
-/** Waits for a call, and ends its wait when the client goes away or its key is revoked first. */
+/** Waits for a call. Ends its wait if the client disconnects or the key is revoked first. */
 export async function whileConnected<Reply>(
   parts: Pick<JobParts, 'keys'>,
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-/** The last minutes of endpoints: what a feed saw, and before it began what their scaler saw when it decided. */
+/** The last minutes of endpoints: the samples of a feed, and for the time before it those of the scaler's decisions. */
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
@@ -6,13 +6,16 @@ import type { EndpointRow, Sample } from '../views.ts';
 import { PAST_MS, withSample } from '../views.ts';
 import { inLanes } from './in-lanes.ts';
 
-/** The latest decisions that are looked at: those of some minutes. */
+/** Most recent decisions that are read: those of some minutes. */
 const DECISIONS_MAX = 100;
 
 export class CounterHistory {
   #samples = new Map<string, readonly Sample[]>();
 
-  /** Adds a moment; endpoints that are no more are forgotten. What went on before is asked of core, once for each. */
+  /**
+   * Adds a sample. Endpoints that no longer exist are dropped. The history before the feed is read from core once per
+   * endpoint.
+   */
   async add(rows: readonly EndpointRow[], nowMs: number, core: CoreClient, options: CallOptions): Promise<void> {
     const fresh = rows.filter(({ id }) => !this.#samples.has(id));
     const before = new Map(
@@ -26,7 +29,7 @@ export class CounterHistory {
     );
   }
 
-  /** All of it. */
+  /** Returns all samples. */
   view(): Record<string, readonly Sample[]> {
     return Object.fromEntries(this.#samples);
   }
@@ -38,8 +41,8 @@ function sampleOf({ queued, inProgress, workers }: EndpointRow, nowMs: number): 
 }
 
 /**
- * Returns the samples that decisions of the last minutes were made from, and the last one before: it says how those
- * minutes began.
+ * Returns the samples of the decisions of the last minutes, and the last one before, because it shows the state at the
+ * start.
  */
 async function decided(
   core: CoreClient,

@@ -1,4 +1,4 @@
-/** The settings of a resource as a form has them, from the one table that describes them. */
+/** Settings of a resource for a form, from the table that describes them. */
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';

@@ -1,4 +1,4 @@
-/** The load of a GPU, for the page. */
+/** Converts the load of a GPU for the page. */
 import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GpuLoadView } from '../views-of-gpus.ts';
 

@@ -1,7 +1,7 @@
 /** Calls at a time: looking on must not crowd out the account's own calls. */
 const AT_ONCE = 6;
 
-/** Asks for each, some at a time; the answers in order. */
+/** Calls a function for each item, some at a time. Returns the results in order. */
 export async function inLanes<Item, Answer>(
   items: readonly Item[],
   ask: (item: Item) => Promise<Answer>,

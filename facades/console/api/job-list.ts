@@ -1,4 +1,4 @@
-/** The jobs of an endpoint as its page lists them, live. */
+/** The live list of an endpoint's jobs on its page. */
 
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
@@ -9,13 +9,13 @@ import type { JobRow, JobsView } from '../views-of-jobs.ts';
 
 /** Rows of a page. */
 const PAGE_SIZE = 50;
-/** Characters of an error that is told in a row; the page of its job has all of it. */
+/** Most characters of an error in a row. The page of the job shows all of it. */
 const ERROR_MAX = 4_000;
 
 /** Parameters of the query that select jobs. */
 export const ASKED = ['status', 'order', 'submittedFrom', 'submittedUntil', 'cursor'] as const;
 
-/** The feed. `query`: facades/jobs/job-selection.ts; times before now go on with the time. */
+/** Returns the feed. `query`: facades/jobs/job-selection.ts; relative times move with the clock. */
 export function jobsPage(
   { core, clock }: ConsoleParts,
   apiKey: string,

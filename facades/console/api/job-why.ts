@@ -1,4 +1,4 @@
-/** A job's page: its record and why it is where it is, which change, and what is read when it is asked for. */
+/** A job's page: its record and the explanation of its state, which change, and data that is read on request. */
 
 import type { WebhookDelivery } from '@slipway/proto/gen/slipway/v1/job_service';
 import { WebhookDeliveryState } from '@slipway/proto/gen/slipway/v1/job_service';
@@ -12,7 +12,7 @@ import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { WebhookView } from '../views-of-jobs.ts';
 
-/** The feed of a job, with those of its webhook calls that are looked for. */
+/** Returns the feed of a job, with the webhook calls that match a search. */
 export function jobPage(
   { core, clock }: ConsoleParts,
   apiKey: string,
@@ -31,7 +31,7 @@ export function jobPage(
 
 const PATH = '/console/api/endpoints/:endpointId/jobs/:jobId';
 
-/** Adds the routes: the record, what was submitted, and a webhook call once more. */
+/** Adds the routes: the record, the submitted input, and the redelivery of a webhook call. */
 export function jobRoutes(
   app: FastifyInstance,
   { core, clock, answers }: ConsoleParts,
@@ -60,8 +60,8 @@ export function jobRoutes(
 }
 
 /**
- * Adds what workers wrote, live or a page; it counts with the account's other readers of these logs, and as long as it
- * is open.
+ * Adds the route of the lines of workers, live or as a page. It counts against the account's limit of log readers for
+ * as long as it is open.
  */
 export function jobLogRoute(
   app: FastifyInstance,

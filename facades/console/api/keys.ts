@@ -1,4 +1,4 @@
-/** Keys: the list, a new one, which is told once, and revoking one. */
+/** Keys: lists them, creates one, whose secret is sent once, and revokes one. */
 
 import type { KeyPermissions } from '@slipway/proto/gen/slipway/v1/access_service';
 import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';

@@ -4,12 +4,12 @@ import type { ListView as View } from '@slipway/proto/gen/slipway/v1/list_view';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
 
-/** Rows of a page that is shown, and the most that may be asked for, which is for taking a list along. */
+/** Default rows of a page, and most rows that may be requested, for downloads. */
 const PAGE_SIZE = 50;
 const PAGE_SIZE_MAX = 1_000;
 const FILTER = 'filter.';
 
-/** As every paged request of the contract takes it. */
+/** Page request, in the form of every paged request of the contract. */
 export interface PageQuery {
   pageSize: number;
   pageToken: string;
@@ -53,7 +53,7 @@ export function textOf(request: FastifyRequest, name: string): string {
   return text;
 }
 
-/** For a row. */
+/** Returns a time in ISO 8601 for a row. */
 export function iso(time: Date | undefined): string {
   return time?.toISOString() ?? '';
 }

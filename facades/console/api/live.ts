@@ -20,10 +20,10 @@ import { podLog, podPage, podsPage, workerLog } from './pods.ts';
 /** Endpoints, machines or pods of a feed. */
 const ROWS_MAX = 100;
 
-/** Letters of a machine's name that one may look for. */
+/** Longest name of a machine, in characters. */
 const NAME_LENGTH_MAX = 255;
 
-/** A page, and what reads it. Feeds with the same name show the same. */
+/** A page and its source. Feeds with the same name show the same. */
 interface Followed {
   name: readonly unknown[];
   open: () => FeedSource;

@@ -11,10 +11,10 @@ import type { MachinePageView, MachinePodView } from '../views-of-machines.ts';
 import { endedView, workerView } from './endpoint-page.ts';
 import { machineView } from './machines.ts';
 
-/** As many as a person looks at. */
+/** Most workers that are shown. */
 const WORKERS_MAX = 200;
 
-/** The feed of a machine; `named`: its id or name. */
+/** Returns the feed of a machine. `named`: its id or name. */
 export function machinePage({ core, clock }: ConsoleParts, apiKey: string, named: string): FeedSource {
   const read = async (signal: AbortSignal): Promise<MachinePageView> => {
     const options = { apiKey, repeatable: true, signal };

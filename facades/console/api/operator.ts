@@ -7,7 +7,7 @@ import { settingsOf } from '../read-settings.ts';
 import type { ListView } from '../views.ts';
 import { optionsOf } from './list-query.ts';
 
-/** The numbers of a quota. */
+/** Members of a quota. */
 const QUOTA = ['workers', 'gpus', 'queuedJobs', 'requests', 'gpuWeight'] as const;
 
 /** Adds the routes. */

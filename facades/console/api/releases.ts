@@ -9,7 +9,7 @@ import { optionsOf, textOf } from './list-query.ts';
 
 const PAGE_SIZE = 50;
 
-/** Adds the route. Query: `before`, the id of the last one that is shown. */
+/** Adds the route. Query: `before`, the id of the last release that is shown. */
 export function releaseRoutes(
   app: FastifyInstance,
   { core }: ConsoleParts,

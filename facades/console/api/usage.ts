@@ -1,4 +1,4 @@
-/** Usage and what it costs, as the usage page shows it: summed up by core, by period and group. */
+/** Usage and its cost for the usage page: sums by period and group, computed by core. */
 
 import type { UsageRecord } from '@slipway/proto/gen/slipway/v1/usage_service';
 import { UsageBucket, UsageGrouping, UsageKind } from '@slipway/proto/gen/slipway/v1/usage_service';
@@ -25,14 +25,14 @@ const HOURS_MAX = 24 * 366;
 const ONLY_LENGTH_MAX = 200;
 
 /**
- * A page is asked for with the moment up to which the one before it was summed up: what still goes on would have grown
- * since.
+ * Form of a page's token. It contains the end time of the sums of the first page, because usage that is still running
+ * would have grown since.
  */
 const PAGE = /^(?<until>\d{1,15}) (?<token>[\w-]+)$/;
 
 /**
- * Adds the routes: the sums, a list as others are (list-query.ts), and `/course`, what charts draw of them. Query:
- * `kind`, `by`, `bucket` and `hours`, how far back; `search`; only of this `endpoint`, `gpu` (its type) or `account`.
+ * Adds the routes: the sums, as a list (list-query.ts), and `/course`, the data of the charts. Query: `kind`, `by`,
+ * `bucket` and `hours` (time span before now); `search`; optional filters `endpoint`, `gpu` (a type) and `account`.
  */
 export function usageRoutes(
   app: FastifyInstance,

@@ -13,7 +13,7 @@ import type { WhatIfFiguresView, WhatIfView } from '../views.ts';
 import { fieldViews } from './fields.ts';
 
 const HOURS = 12;
-/** Comparing hours of traffic takes core a while, in milliseconds. */
+/** Timeout of a comparison, in milliseconds. Core needs a while to compare hours of traffic. */
 const TRY_MS = 30_000;
 
 /** Adds the route. */
@@ -47,7 +47,7 @@ export function whatIfRoutes(app: FastifyInstance, { core }: ConsoleParts, onReq
   });
 }
 
-/** Only what has the right type, and only words that there are, go on; whether a value is in range is core's to say. */
+/** Returns the members of a valid type and the known words. Core validates their range. */
 function checked(body: Record<string, unknown>): Record<string, unknown> {
   for (const { name, kind, words } of fieldViews(ENDPOINT)) {
     const value = body[name];

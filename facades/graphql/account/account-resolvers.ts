@@ -1,4 +1,7 @@
-/** Fields of the caller's account over AccessService. Money has no meaning on one's own machines: neutral values. */
+/**
+ * Fields of the caller's account over AccessService. Money has no meaning on one's own machines, so those fields have
+ * neutral values.
+ */
 import type { Account, GetAccountResponse } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, once } from '../core-calls.ts';

@@ -21,7 +21,7 @@ export function presentGpuType(type: CoreMessage<GpuType>) {
   };
 }
 
-/** LowestPrice of the public schema: one's own machines have one price. */
+/** Returns LowestPrice of the public schema. One's own machines have one price. */
 export function presentLowestPrice(type: ReturnType<typeof presentGpuType>, stock: Stock, wanted: number) {
   const stockStatus = stockWord(stock, wanted);
   const price = stockStatus === 'None' ? null : type.securePrice;

@@ -37,12 +37,12 @@ export default class CoreGrpcHandler {
     this.#options = options;
   }
 
-  /** By what core is called. Say it before the first operation; building needs none. */
+  /** Sets the client of core. Must be called before the first operation; a build does not need it. */
   connectTo(core: CoreServices): void {
     this.#calls = core.callsOf(Client);
   }
 
-  /** The schema with resolvers that call core. */
+  /** Returns the schema with resolvers that call core. */
   async getMeshSource(): Promise<{ schema: GraphQLSchema }> {
     const { name, config, baseDir, store, logger, pubsub } = this.#options;
     const transport = new CoreTransport(() => this.#calls!, this.#options);
@@ -56,9 +56,9 @@ export default class CoreGrpcHandler {
   }
 }
 
-/** Stands for a client in Mesh, which only passes it from `getServiceClient` to `getFieldResolver`. */
+/** Placeholder for a client in Mesh, which only passes it from `getServiceClient` to `getFieldResolver`. */
 type MeshClient = ReturnType<GrpcTransportHelper['getServiceClient']>;
-/** The part of an operation's context that a call needs. */
+/** Part of an operation's context that a call needs. */
 interface CallContext {
   apiKey: string;
 }
@@ -77,7 +77,7 @@ class CoreTransport extends GrpcTransportHelper {
     this.#calls = calls;
   }
 
-  /** The definition of the service with this full name, for instance slipway.v1.PodService. */
+  /** Returns the definition of the service with this full name, for instance slipway.v1.PodService. */
   override getServiceClient({ grpcObject, objPath }: { grpcObject: GrpcObject; objPath: string }): MeshClient {
     const found = objPath.split('.').reduce<unknown>((place, name) => (place as GrpcObject)[name], grpcObject);
     return (found as ServiceClientConstructor).service as unknown as MeshClient;
@@ -102,8 +102,8 @@ class CoreTransport extends GrpcTransportHelper {
 }
 
 /**
- * Lets every call answer its message as one value. The raw calls are not public: walking their answers field by field
- * here, to walk them once more in the public schema, would double the cost of every list.
+ * Makes every call return its message as one value. The raw calls are not public. Resolving their results field by
+ * field here, and again in the public schema, would double the cost of every list.
  */
 function answersWhole(schema: GraphQLSchema): GraphQLSchema {
   const { query, mutation, subscription: _none, types, ...rest } = schema.toConfig();

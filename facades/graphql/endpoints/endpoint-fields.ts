@@ -1,6 +1,6 @@
 /**
- * Public endpoint settings of GraphQL to contract fields: what the table describes, and what clients say in ways of
- * their own.
+ * Converts public endpoint settings of GraphQL to contract fields: those of the table, and the alternative forms of
+ * clients.
  */
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { versionsFrom } from '../../resources/cuda-versions.ts';
@@ -14,8 +14,8 @@ import { inputChanges } from '../table-fields.ts';
 import type { TemplateInput } from '../templates/template-fields.ts';
 
 /**
- * EndpointInput of the public schema, as far as it is looked at here. Null counts as not given, except where it clears
- * a field.
+ * EndpointInput of the public schema, as far as this file reads it. Null counts as absent, except where it clears a
+ * field.
  */
 export interface EndpointInput {
   id?: string | null;
@@ -39,7 +39,7 @@ export interface EndpointInput {
   [setting: string]: unknown;
 }
 
-/** An endpoint message as Mesh takes it. */
+/** An endpoint message in the form of Mesh. */
 export type EndpointMessage = MeshMessage<Endpoint>;
 
 /**
@@ -49,16 +49,16 @@ export type EndpointMessage = MeshMessage<Endpoint>;
 const FLASHBOOT_NAME = /-fb$/;
 
 /**
- * The fields that an input names. Throws GraphQLError: a word is unknown, or something is asked for that does not exist
- * here.
+ * Returns the fields that an input sets. Throws GraphQLError if a word is unknown, or the input names an unavailable
+ * feature.
  */
 export function endpointFields(input: EndpointInput): FieldChanges<EndpointMessage> {
   refuseForeign(input);
   const { id, instanceIds, gpuCount, locations, executionTimeoutMs } = input;
   const isCpu = Boolean(instanceIds?.length) || (gpuCount === 0 && !id);
   return inputChanges<EndpointMessage>(ENDPOINT, input, {
-    // Clients that fill in every default name GPUs for CPU workers too, where they say nothing. Some cannot say CPU in
-    // another way than by no GPUs.
+    // Clients that fill in every default also send GPUs for CPU workers, where they have no meaning. Some clients can
+    // only express CPU by an absence of GPUs.
     gpuCount: isCpu ? undefined : (gpuCount ?? undefined),
     computeType: isCpu ? 'CPU' : undefined,
     executionTimeoutMs: executionTimeoutMs || undefined,
@@ -88,7 +88,7 @@ function cudaVersions({ allowedCudaVersions, minCudaVersion }: EndpointInput): s
   return minCudaVersion && !allowed?.length ? versionsFrom(minCudaVersion) : allowed;
 }
 
-/** Clients name these fields with nothing in them; with something in them they ask for what does not exist here. */
+/** Rejects fields of unavailable features. Clients also send these fields empty, which is accepted. */
 function refuseForeign({ modelReferences, hubReleaseId, flashEnvironmentId }: EndpointInput): void {
   if (modelReferences?.length)
     throw refused(

@@ -1,4 +1,4 @@
-/** Fields of endpoints over EndpointService. Translation only: what is allowed is core's to decide. */
+/** Fields of endpoints over EndpointService. They only translate; core decides what is allowed. */
 
 import type { GetEndpointResponse } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { GraphQLError } from 'graphql';
@@ -56,7 +56,7 @@ async function updateEndpoint(
   return presentEndpoint(endpoint!, context.accountId);
 }
 
-/** Whoever may not delete yet is told what to send first. */
+/** Tells a client that cannot delete yet which request must come first. */
 function explain(error: unknown, id: string): unknown {
   if (!(error instanceof GraphQLError) || error.extensions['reason'] !== 'WORKERS_NOT_ZERO') return error;
   const text =

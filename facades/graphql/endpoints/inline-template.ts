@@ -1,4 +1,4 @@
-/** An endpoint that is saved together with a template of its own. */
+/** Saves an endpoint together with its own template. */
 
 import type { GraphqlContext } from '../core-calls.ts';
 import { callCore, refused } from '../core-calls.ts';
@@ -8,7 +8,7 @@ import { templateFields } from '../templates/template-fields.ts';
 import type { EndpointInput } from './endpoint-fields.ts';
 import { readEndpoint } from './read-endpoints.ts';
 
-/** Creates the template and saves the endpoint with it; the template goes again when the endpoint cannot be saved. */
+/** Creates the template and saves the endpoint with it. Deletes the template if the endpoint cannot be saved. */
 export async function withInlineTemplate<Saved>(
   template: TemplateInput,
   { id, templateId, name }: EndpointInput,

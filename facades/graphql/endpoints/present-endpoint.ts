@@ -1,6 +1,6 @@
 /**
- * Contract endpoints to the public schema's fields. What is zero or empty is left out on the wire, so each has its
- * default here.
+ * Converts contract endpoints to the public schema's fields. Zero and empty values are absent on the wire, so each
+ * field has its default here.
  */
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { EndedWorkers } from '@slipway/proto/gen/slipway/v1/machine';
@@ -15,11 +15,11 @@ export interface EndpointRecord {
   id: string;
   templateId: string;
   networkVolumeId: string | null;
-  /** It is one of a list of all: what belongs to it is read for all at once. */
+  /** Whether it is an entry of a list. Related resources are then read once for all entries. */
   listed: boolean;
 }
 
-/** Endpoint of the public schema, without what has resolvers of its own. */
+/** Returns an endpoint of the public schema, without the fields that have their own resolvers. */
 export function presentEndpoint(endpoint: CoreMessage<Endpoint>, userId: string, listed = false) {
   const volumes = endpoint.networkVolumeIds ?? [];
   return {
@@ -46,7 +46,7 @@ export function presentEndpoint(endpoint: CoreMessage<Endpoint>, userId: string,
   };
 }
 
-/** Workers that ended without being told to, in the same way. */
+/** Workers that ended by themselves in the same way. */
 export function presentEndedWorkers({
   count,
   exitCode,

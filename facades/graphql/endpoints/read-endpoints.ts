@@ -25,7 +25,7 @@ export function readEndpointTemplate(id: string, context: GraphqlContext): Promi
   });
 }
 
-/** All of the account, oldest first, read once for an operation. */
+/** Returns all endpoints of the account, oldest first. Read once per operation. */
 export function listEndpoints(context: GraphqlContext): Promise<CoreMessage<Endpoint>[]> {
   return once(context, 'endpoints', () => listCore<Endpoint>(context, [SERVICE, 'ListEndpoints', 'endpoints'], {}));
 }

@@ -16,7 +16,7 @@ async function call(context: GraphqlContext, method: string, request: object): P
   return presentPod(pod!, context.nowMs);
 }
 
-/** A call that needs nothing but the pod's id. */
+/** Returns a resolver for a call that only needs the pod's id. */
 function byId(method: string): Resolver<{ input: { podId: string } }> {
   return (_root, { input }, context) => call(context, method, { id: input.podId });
 }

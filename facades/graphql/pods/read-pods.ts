@@ -36,8 +36,8 @@ export function workersByEndpoint(context: GraphqlContext): Promise<ReadonlyMap<
 }
 
 /**
- * Groups of the workers of one endpoint that ended without being told to; `listed`: it is one of a list, so those of
- * all are read at once.
+ * Returns groups of an endpoint's workers that ended by themselves. `listed`: the endpoint is an entry of a list, so
+ * the groups of all its entries are read at once.
  */
 export async function readEnded(
   { id, listed }: { id: string; listed: boolean },

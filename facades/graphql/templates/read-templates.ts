@@ -15,12 +15,12 @@ export function readTemplate(id: string, context: GraphqlContext): Promise<CoreM
   );
 }
 
-/** All of the account, oldest first, read once for an operation. */
+/** Returns all templates of the account, oldest first. Read once per operation. */
 export function listTemplates(context: GraphqlContext): Promise<CoreMessage<Template>[]> {
   return once(context, 'templates', () => listCore<Template>(context, [SERVICE, 'ListTemplates', 'templates'], {}));
 }
 
-/** All of the account by their ids, those that one endpoint alone runs among them, read once for an operation. */
+/** Returns all templates of the account by id, including those that only one endpoint uses. Read once per operation. */
 export function templatesById(context: GraphqlContext): Promise<ReadonlyMap<string, CoreMessage<Template>>> {
   return once(context, 'templates by id', async () => {
     const all = await listCore<Template>(context, [SERVICE, 'ListTemplates', 'templates'], { includeBound: true });

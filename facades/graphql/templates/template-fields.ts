@@ -1,6 +1,6 @@
 /**
- * Public template settings of GraphQL to contract fields: what the table describes, and what clients say in ways of
- * their own.
+ * Converts public template settings of GraphQL to contract fields: those of the table, and the alternative forms of
+ * clients.
  */
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
@@ -8,7 +8,7 @@ import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { commandOf } from '../list-text.ts';
 import { inputChanges } from '../table-fields.ts';
 
-/** SaveTemplateInput of the public schema, as far as it is looked at here. Null counts as not given. */
+/** SaveTemplateInput of the public schema, as far as this file reads it. Null counts as absent. */
 export interface TemplateInput {
   id?: string | null;
   name?: string | null;
@@ -17,13 +17,13 @@ export interface TemplateInput {
   [setting: string]: unknown;
 }
 
-/** The fields that an input names. */
+/** Returns the fields that an input sets. */
 export function templateFields(input: TemplateInput): FieldChanges<Template> {
   const command = commandOf(input.dockerArgs);
   return inputChanges<Template>(TEMPLATE, input, {
     startCommand: command?.startCommand,
     entrypoint: command?.entrypoint,
-    // An empty word is core's to judge: a new template takes it for the default.
+    // Core judges an empty word: for a new template it means the default.
     category: input.category ?? undefined,
   });
 }

@@ -10,12 +10,12 @@ import { shownFields } from '../table-fields.ts';
 /** NetworkVolume of the public schema. */
 type VolumeRecord = NetworkVolumeRecord;
 
-/** A volume of the contract in its public shape. */
+/** Returns a contract volume in its public shape. */
 export function presentVolume(volume: CoreMessage<NetworkVolume>): VolumeRecord {
   return { id: volume.id ?? '', ...shownFields(VOLUME, volume) } as VolumeRecord;
 }
 
-/** All of the account, oldest first, read once for an operation. */
+/** Returns all volumes of the account, oldest first. Read once per operation. */
 export function listVolumes(context: GraphqlContext): Promise<VolumeRecord[]> {
   return once(context, 'volumes', async () =>
     (await listCore<NetworkVolume>(context, ['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {})).map(
@@ -24,7 +24,7 @@ export function listVolumes(context: GraphqlContext): Promise<VolumeRecord[]> {
   );
 }
 
-/** The same by their ids. */
+/** Returns the same volumes by id. */
 export function volumesById(context: GraphqlContext): Promise<ReadonlyMap<string, VolumeRecord>> {
   return once(
     context,

@@ -90,7 +90,7 @@ interface Bar {
   style: { left: string; width: string };
 }
 
-/** From its beginning to its end; of one whose beginning is not known, its end. */
+/** Returns the bar from the start to the end. If the start is unknown, only the end is shown. */
 function barOf(
   { startedAt, endedAt, lostAt }: AttemptView,
   state: string,

@@ -4,11 +4,11 @@
  */
 import { plainText } from './worker-text.ts';
 
-/** As much as is shown, in characters. */
+/** Most characters that are shown. */
 const MESSAGE_MAX = 2_000;
 const WHOLE_MAX = 200_000;
 
-/** The message alone, and all of it. */
+/** Returns the message alone, and the whole error. */
 export function errorText(error: string): { message: string; whole: string } {
   const { message, whole } = parts(error);
   return { message: plainText(message.slice(0, MESSAGE_MAX)), whole: plainText(whole.slice(0, WHOLE_MAX)) };

@@ -2,7 +2,7 @@
 
 const COUNT = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
-// The day has 24 hours everywhere: in columns of times nobody looks for AM and PM.
+// Times use the 24-hour clock everywhere, because AM and PM are hard to find in columns of times.
 const HOURS = { hourCycle: 'h23', hour: '2-digit', minute: '2-digit' } as const;
 const CLOCK = new Intl.DateTimeFormat(undefined, { ...HOURS, second: '2-digit' });
 const MINUTE = new Intl.DateTimeFormat(undefined, HOURS);
@@ -16,12 +16,12 @@ const MOMENT = new Intl.DateTimeFormat(undefined, {
   second: '2-digit',
 });
 
-/** A count; from 100,000 on shortened. */
+/** Formats a count. From 100,000 on it is shortened. */
 export function count(value: number): string {
   return value >= 100_000 ? SHORT.format(value) : COUNT.format(value);
 }
 
-/** A text that core wrote, in which no line ends between a number and its unit. */
+/** Returns core's text with no line break between a number and its unit. */
 export function unbroken(text: string): string {
   return text.replaceAll(/(\d) (?=(?:ms|s|min|h|d|GB|GiB|MiB|%)(?![\p{L}\d]))/gu, '$1\u00A0');
 }
@@ -31,13 +31,13 @@ export function counted(value: number, what: string): string {
   return `${count(value)} ${what}${value === 1 ? '' : 's'}`;
 }
 
-/** The state of a job, or what else is named so. */
+/** Returns the text of a job's state or of a similar word. */
 export function stateText(state: string): string {
   if (state === 'FROZEN') return 'standby';
   return state.toLowerCase().replaceAll('_', ' ');
 }
 
-/** A span in the unit that reads best. */
+/** Formats a time span in the most readable unit. */
 export function span(ms: number | undefined): string {
   return ms === undefined ? '–' : unbroken(spanOf(ms));
 }
@@ -51,7 +51,7 @@ function spanOf(ms: number): string {
   return `${Math.floor(ms / 86_400_000)} d ${Math.floor((ms % 86_400_000) / 3_600_000)} h`;
 }
 
-/** A span that is a whole number of a unit, as marks are: without what is zero of it. */
+/** Formats a time span that is a whole number of a unit, as axis marks are, without zero parts. */
 export function roundSpan(ms: number): string {
   return span(ms).replace(/\.0(?=\u00A0)|\s0\u00A0(?:s|min|h)$/gu, '');
 }
@@ -61,32 +61,32 @@ export function ago(atMs: number, nowMs: number): string {
   return nowMs - atMs < 2_000 ? 'now' : `${span(nowMs - atMs)} ago`;
 }
 
-/** A time of the day. */
+/** Formats a time of day. */
 export function clock(atMs: number): string {
   return CLOCK.format(atMs);
 }
 
-/** A time on an axis whose marks are `stepMs` apart; one that begins a day names the day. */
+/** Formats a time on an axis with marks every `stepMs`. A mark at the start of a day shows the day. */
 export function mark(atMs: number, stepMs: number): string {
   const at = new Date(atMs);
   if (at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0) return DAY.format(at);
   return (stepMs < 60_000 ? CLOCK : MINUTE).format(at);
 }
 
-/** A day and time of the last days. */
+/** Formats a day and time of the last days. */
 export function recently(atMs: number): string {
   return RECENT.format(atMs);
 }
 
-/** A day and time. */
+/** Formats a day and time. */
 export function moment(atMs: number): string {
   return MOMENT.format(atMs);
 }
 
-/** Where all times that are shown are meant. */
+/** Time zone of all times that are shown. */
 export const ZONE = CLOCK.resolvedOptions().timeZone;
 
-/** As an input for a day and time has it, in this browser's zone; empty: it is no time. */
+/** Formats a time for a date and time input, in this browser's zone. Empty for an invalid time. */
 export function localTime(atMs: number): string {
   if (Number.isNaN(atMs)) return '';
   return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
@@ -98,7 +98,7 @@ export function bytes(value: number): string {
   return value < 1_048_576 ? `${(value / 1_024).toFixed(1)}\u00A0KiB` : `${(value / 1_048_576).toFixed(1)}\u00A0MiB`;
 }
 
-/** A share, 0 to 1, of a hundred. */
+/** Formats a share, 0 to 1, as a percentage. */
 export function share(value: number): string {
   return `${Math.round(value * 100)}\u00A0%`;
 }

@@ -1,6 +1,6 @@
 /** Lets somebody keep bytes as a file. */
 
-/** Under this name, where the browser puts what it downloads. */
+/** Saves a file under this name in the browser's download folder. */
 export function saveFile(payload: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(payload);

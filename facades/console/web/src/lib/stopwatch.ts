@@ -1,6 +1,6 @@
-/** How long something takes, as the browser measures it. */
+/** Measures durations in the browser. */
 
-/** Begins now; calling the result says how many milliseconds have passed. */
+/** Starts a measurement. Call the result for the elapsed milliseconds. */
 export function stopwatch(): () => number {
   const beganMs = performance.now();
   return () => performance.now() - beganMs;

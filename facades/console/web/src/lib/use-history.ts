@@ -1,4 +1,4 @@
-/** The last minutes of endpoints: what the feed told at its beginning, and what it told since. */
+/** The last minutes of endpoints: the history from the feed's start, and the samples since. */
 import { useRef } from 'react';
 import type { EndpointRow, PastView, Sample } from '../../../views.ts';
 import { withSample } from '../../../views.ts';

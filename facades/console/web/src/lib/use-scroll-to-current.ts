@@ -1,13 +1,10 @@
-/**
- * Where one is among links that do not all fit: scrolled into sight, sideways, also when there is less room than
- * before.
- */
+/** Scrolls the current link into view, sideways, if not all links fit. Also when the space shrinks. */
 
 import type { RefObject } from 'react';
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 
-/** For the element around the links. */
+/** Returns the ref for the element around the links. */
 export function useScrollToCurrent(): RefObject<HTMLElement | null> {
   const around = useRef<HTMLElement>(null);
   const [path] = useLocation();

@@ -1,6 +1,6 @@
 /** Rows as a file for spreadsheets. */
 
-/** As RFC 4180 has it; a text that a spreadsheet would take for a formula gets a quote in front. */
+/** Returns CSV as in RFC 4180. A text that a spreadsheet would read as a formula gets a quote in front. */
 function csvOf(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): string {
   const cell = (value: unknown): string => {
     const text =
@@ -12,7 +12,7 @@ function csvOf(rows: readonly Readonly<Record<string, unknown>>[], columns: read
     .join('\r\n');
 }
 
-/** Hands them to the browser as a file. */
+/** Saves the rows as a file in the browser. */
 export function saveCsv(
   name: string,
   rows: readonly Readonly<Record<string, unknown>>[],

@@ -9,7 +9,7 @@ import type { Row } from './rows-table.tsx';
 const TAKEN_ROWS = 1_000;
 const TAKEN_PAGES_MAX = 20;
 
-/** The button. `query`: what is looked for and in what order, of a list at `path`. */
+/** Shows the button. `query`: search and order of a list at `path`. */
 export function DownloadCsv({
   title,
   path,

@@ -1,8 +1,8 @@
-/** From when until when: the last hour, day or 7 days, or two moments. */
+/** Selects a period: the last hour, day or 7 days, or two times. */
 import { useState } from 'react';
 import { localTime, ZONE } from '../lib/format.ts';
 
-/** Times before now that one chooses, and what they are called. */
+/** Selectable periods before now, with their labels. */
 export const LAST = [
   ['now-1h', 'in the last hour'],
   ['now-1d', 'in the last day'],
@@ -10,8 +10,8 @@ export const LAST = [
 ] as const;
 
 /**
- * The fields. `from` and `until` as the service takes them: ISO 8601 or before now, as `now-1h`; either may be empty.
- * `isTyped`: one may be on the way to another time.
+ * Shows the fields. `from` and `until` in the form of the service: ISO 8601, or relative as `now-1h`; either may be
+ * empty. `isTyped`: the user may still be typing.
  */
 export function TimeFields({
   label,
@@ -56,7 +56,7 @@ export function TimeFields({
   );
 }
 
-/** Not what React holds: while one types a date it is none yet, and must not be written over. */
+/** An uncontrolled input: a date that is being typed is not valid yet and must not be overwritten. */
 function Moment({ name, value, set }: { name: string; value: string; set: (iso: string) => void }) {
   return (
     <label className="field">

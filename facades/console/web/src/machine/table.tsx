@@ -104,7 +104,7 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
   );
 }
 
-/** For a machine that will not come back. */
+/** Forgets a machine that will not come back. */
 function Forget({ id, name }: { id: string; name: string }) {
   return (
     <DialogButton text="Forget" className="danger" spoken={name}>
