@@ -1,7 +1,4 @@
-/**
- * Builds the public HTTP process by hand: queue, OpenAI, REST and GraphQL surfaces on one port, over one client of
- * core.
- */
+/** Builds the public HTTP process: queue, OpenAI, REST and GraphQL surfaces on one port, with one client of core. */
 
 import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
 import type { Service } from '@slipway/kit/lifecycle/service';
@@ -76,7 +73,7 @@ export interface FacadeDependencies {
   transport?: Transport;
   /** Bounds of the queues of load-balancing endpoints. Default: as documented. */
   waits?: WaitBounds;
-  /** How often core is asked whether a tunnel may stay open, in milliseconds. Default: as documented. */
+  /** Interval at which core is asked whether a tunnel may stay open, in milliseconds. Default: as documented. */
   tunnelAuthorizeMs?: number;
 }
 

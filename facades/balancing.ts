@@ -32,7 +32,7 @@ export interface BalancingParts {
   tracing: Tracing | undefined;
   /** Bounds of the queues. Default: as documented. */
   waits: WaitBounds | undefined;
-  /** How often core is asked whether a tunnel may stay open, in milliseconds. Default: as documented. */
+  /** Interval at which core is asked whether a tunnel may stay open, in milliseconds. Default: as documented. */
   tunnelAuthorizeMs: number | undefined;
   clock: Clock;
   random: Random;

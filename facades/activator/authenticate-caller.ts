@@ -21,7 +21,7 @@ export interface AuthenticatedCaller {
   accountId: string;
   /** Input of the rate limits. */
   limited: LimitedRequest;
-  /** The access check that core answered. */
+  /** Access check that core answered. */
   question: AccessRequest;
 }
 

@@ -9,8 +9,8 @@ import { LB_DIRECT_CONCURRENCY_MIN } from '@slipway/proto/wire/limits';
 import type { SlotRequest, WorkerSlot } from './worker-slot.ts';
 
 /**
- * How long a worker gets no requests after it refused a connection or answered that it is full, in milliseconds. Its
- * agent probes it meanwhile.
+ * Time in which a worker gets no requests after it refused a connection or reported that it is full, in milliseconds.
+ * Its agent probes it meanwhile.
  */
 const SUSPECT_MS = 500;
 
@@ -25,7 +25,7 @@ interface Worker {
   address: string;
   tunnelMachineId: string;
   ready: boolean;
-  /** When it became ready, by the monotonic clock. */
+  /** Time at which it became ready, in monotonic milliseconds. */
   readyAtMs: number;
   /** Core no longer lists it. Its running requests are counted until they end. */
   gone: boolean;
@@ -40,9 +40,9 @@ interface Worker {
 
 /** Listeners for changes that no update brings. */
 export interface EndpointWorkersListeners {
-  /** A slot was released. */
+  /** Called when a slot was released. */
   onReleased(): void;
-  /** A suspected worker may get requests again. */
+  /** Called when a suspected worker may get requests again. */
   onTrusted(): void;
 }
 
@@ -63,12 +63,12 @@ export class EndpointWorkers {
     this.#listeners = listeners;
   }
 
-  /** A ready worker takes many requests at a time, so that a request need not queue. Always true for HTTP/2. */
+  /** Whether a ready worker takes many requests at a time, so that a request need not queue. Always true for HTTP/2. */
   get takesMany(): boolean {
     return this.isH2c || this.#concurrency >= LB_DIRECT_CONCURRENCY_MIN;
   }
 
-  /** A worker is ready, and an edge can reach each ready worker by its address. */
+  /** Whether a worker is ready, and an edge can reach each ready worker by its address. */
   get isReachable(): boolean {
     const ready = [...this.#workers.values()].filter((worker) => worker.ready);
     return ready.some(({ suspect }) => !suspect) && ready.every(({ tunnelMachineId }) => tunnelMachineId === '');

@@ -17,7 +17,7 @@ export interface LbTarget {
    * /times, /errors.
    */
   isShared: boolean;
-  /** The Authorization header is forwarded. */
+  /** Whether the Authorization header is forwarded. */
   keepsKey?: boolean;
 }
 

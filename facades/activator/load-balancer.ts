@@ -46,9 +46,9 @@ interface Endpoint {
   apiKey: string;
   /** Key of the latest report, which is the key that a rejection is about. */
   reportedKey: string;
-  /** When a request last arrived, waited or ran. */
+  /** Time at which a request last arrived, waited or ran. */
   usedAtMs: number;
-  /** Since when requests wait without an endpoint set. `undefined` if none does. */
+  /** Time since which requests wait without an endpoint set. `undefined` if none waits. */
   unsyncedSinceMs: number | undefined;
   reportedAtMs: number;
   reportedWaiting: number;

@@ -44,7 +44,7 @@ export interface LbParts {
 }
 
 /**
- * Returns whether a request asks for a protocol switch that is supported. Node then hands its socket over
+ * Returns whether a request asks for a supported protocol switch. Node then passes its socket on
  * (`shouldUpgradeCallback`).
  */
 export function mayUpgrade(request: IncomingMessage, forms: LbForms): boolean {

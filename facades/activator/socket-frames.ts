@@ -17,7 +17,7 @@ export class FrameEnds {
   /** Bytes of the current frame that are missing. 0 between two frames, or in a header. */
   #left = 0;
 
-  /** True between two frames. */
+  /** Whether the position is between two frames. */
   get isBetween(): boolean {
     return this.#left === 0 && this.#headerBytes === 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Decides whose X-Forwarded-* headers are trusted: those of an edge with the edge key, and of the proxies that the
- * operator has configured. They are stripped from all other requests.
+ * Decides which X-Forwarded-* headers are trusted: those of an edge with the edge key, and of the proxies that the
+ * operator has configured. They are removed from all other requests.
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';

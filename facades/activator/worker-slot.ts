@@ -9,7 +9,7 @@ export interface WorkerSlot {
   tunnelMachineId: string;
   /** Connections to this worker may be pooled and reused. */
   isPooled: boolean;
-  /** The request is sent with `Expect: 100-continue`. */
+  /** Whether the request is sent with `Expect: 100-continue`. */
   expectsContinue: boolean;
   /** Sends no `Expect: 100-continue` to this worker from now on, because it does not answer it. */
   disableContinue(): void;
@@ -21,11 +21,11 @@ export interface WorkerSlot {
 export interface SlotRequest {
   /** Preferred worker. `undefined` means any. */
   workerId: string | undefined;
-  /** Only the preferred worker will do. */
+  /** Whether only the preferred worker is acceptable. */
   strict: boolean;
   /** Longest wait in milliseconds. */
   waitMs: number;
-  /** The request had a slot at a worker that could not be reached: it goes to the front of the queue. */
+  /** Whether the request had a slot at a worker that could not be reached. It then goes to the front of the queue. */
   isRetry: boolean;
   /** Aborts when the client has disconnected or its key was revoked. */
   signal: AbortSignal;

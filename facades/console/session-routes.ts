@@ -28,7 +28,7 @@ export interface SessionRoutesParts extends ConsoleParts {
   peers: {
     /** Removes headers that only a trusted proxy may set. */
     clean(request: FastifyRequest['raw']): void;
-    /** Returns the client's address. The request's forwarding headers must have been checked. */
+    /** Returns the client's address. `clean` must have been called for the request. */
     clientOf(request: FastifyRequest['raw']): string;
   };
 }

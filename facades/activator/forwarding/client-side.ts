@@ -1,4 +1,4 @@
-/** The client's side of a request that is forwarded. */
+/** The client's side of a forwarded request. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WatchKey } from '../../plugins/limits/key-watch.ts';

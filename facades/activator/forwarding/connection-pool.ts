@@ -17,7 +17,7 @@ type WithOpened = RequestOptions & { opened?: Duplex | undefined };
 
 export class ConnectionPool extends Agent {
   readonly #clock: Clock;
-  /** Since when a connection is idle. */
+  /** Time since which a connection is idle. */
   readonly #idleSinceMs = new WeakMap<Duplex, number>();
   /** Cancels the idle timer of a connection. */
   readonly #stopTimer = new WeakMap<Duplex, () => void>();

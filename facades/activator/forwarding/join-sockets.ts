@@ -5,11 +5,11 @@ import type { Clock, Timer } from '@slipway/kit/time/clock';
 import type { WatchKey } from '../../plugins/limits/key-watch.ts';
 import { closeFrame, FrameEnds, POLICY_VIOLATION } from '../socket-frames.ts';
 
-/** How long one side may take to end after the other has ended, in milliseconds. */
+/** Longest time in which one side may end after the other has ended, in milliseconds. */
 const END_MS = 5_000;
 /**
- * How long the worker's current frame may take to end after the key was revoked, in milliseconds: a close frame cannot
- * be inside another frame.
+ * Longest time in which the worker's current frame may end after the key was revoked, in milliseconds. A close frame
+ * cannot be inside another frame.
  */
 const FRAME_MS = 1_000;
 

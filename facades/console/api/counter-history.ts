@@ -35,7 +35,7 @@ export class CounterHistory {
   }
 }
 
-/** Its place in the course of time. */
+/** Returns the sample of an endpoint at a time. */
 function sampleOf({ queued, inProgress, workers }: EndpointRow, nowMs: number): Sample {
   return [nowMs, queued, inProgress, workers.idle + workers.running + workers.initializing];
 }

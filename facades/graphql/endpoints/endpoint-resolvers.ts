@@ -93,7 +93,7 @@ export const endpointResolvers = {
   },
   Endpoint: {
     template: (async ({ id, templateId, listed }, _args, context) => {
-      // A public template of another account is in no list of this one, and what is run of it is what the endpoint was
+      // A public template of another account is in no list of this account. The endpoint runs the version that it was
       // given.
       const run =
         (listed ? (await templatesById(context)).get(templateId) : undefined) ??

@@ -108,7 +108,7 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
   );
 }
 
-/** Returns what saving will do. */
+/** Returns a text about the effect of saving. */
 function outlook(fields: readonly FieldView[], names: readonly string[]): string {
   const replacing = names.filter((name) => fields.some((field) => field.name === name && !field.inPlace));
   if (replacing.length === 0) return 'No worker is replaced. It applies from the next scaling pass and to new jobs.';

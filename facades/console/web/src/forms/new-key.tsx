@@ -124,7 +124,7 @@ function KeyFields({
   );
 }
 
-/** Chooses what a restricted key may do. */
+/** Selects the permissions of a restricted key. */
 function Permissions({ wanted, set }: { wanted: Wanted; set: (part: Partial<Wanted>) => void }) {
   return (
     <>

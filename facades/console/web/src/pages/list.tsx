@@ -92,8 +92,8 @@ function Live({ query, ...chosen }: Chosen & { query: string }) {
 }
 
 /**
- * Shows the list. `isOld` if the rows still match the previous choice; `failed` replaces the rows; `away` says why they
- * do not arrive; `children` are shown above.
+ * Shows the list. `isOld` if the rows still match the previous choice; `failed` replaces the rows; `away` is the reason
+ * why they do not arrive; `children` are shown above.
  */
 function Shown({
   kind,

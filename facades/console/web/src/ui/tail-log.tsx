@@ -1,4 +1,4 @@
-/** The end of the log of a pod or worker, live. */
+/** Shows the live end of the log of a pod or worker. */
 import { useMemo } from 'react';
 import type { LogTailView } from '../../../views-of-pods.ts';
 import { useLive } from '../lib/use-live.ts';

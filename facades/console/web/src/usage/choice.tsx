@@ -1,4 +1,4 @@
-/** The choices of the usage page (which usage, how far back, grouped by what), which stand in the address. */
+/** The choices of the usage page (kind of usage, time span, grouping), which are kept in the address. */
 
 import type { Filter } from '../listing/listing-parts.tsx';
 import type { Listing } from '../listing/use-listing.ts';
@@ -40,7 +40,7 @@ export function filtersOf(kind: string, isOperator: boolean): Filter[] {
   return [...(isOperator ? [OF_ACCOUNT] : []), ...(FILTERS[kind] ?? [])];
 }
 
-/** Returns the choices in an address, with the defaults of those that it leaves out. */
+/** Returns the choices in an address, with defaults for absent ones. */
 export function choiceOf(address: URLSearchParams, isOperator: boolean): UsageChoice & { groups: string[] } {
   const kind = address.get('kind') || 'workers';
   const hours = address.get('hours') || '720';

@@ -11,7 +11,7 @@ import { Empty, Figure, Panel } from '../ui/parts.tsx';
 
 const COLUMNS = ['time', 'group', 'name', 'amount', 'billedMs'];
 
-/** Shows the report. `query` is how the sums are asked for; `isOld` if other sums are on their way. */
+/** Shows the report. `query`: query of the sums. `isOld`: other sums are being loaded. */
 export function UsageReport({
   usage: { records, startMs, endMs, amount, billedMs, groupCount },
   sums,

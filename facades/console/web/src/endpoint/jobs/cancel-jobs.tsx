@@ -12,7 +12,7 @@ interface Cancelled {
   cancelled: number;
   /** Jobs that had ended or no longer exist. */
   ended: number;
-  /** Why cancelling stopped; empty if it did not. */
+  /** Reason why cancelling stopped. Empty if it did not. */
   failure: string;
 }
 

@@ -26,11 +26,11 @@ export interface ChangeAll {
   stop: () => void;
   /** `undefined` if none has started. */
   progress: Progress | undefined;
-  /** Why the current call is being retried. */
+  /** Reason why the current call is being retried. */
   failureReason: Error | null;
 }
 
-/** Answer of one call. */
+/** Response to one call. */
 interface Answer {
   done: number;
   left: Record<string, number>;

@@ -1,4 +1,4 @@
-/** The answer of a load-balancing endpoint as it arrives: always as text, whatever its Content-Type. */
+/** Shows the response of a load-balancing endpoint as it arrives: always as text, whatever its Content-Type. */
 import { useEffect, useState } from 'react';
 import type { EndpointView } from '../../../../views.ts';
 import { bytes, counted, span, unbroken } from '../../lib/format.ts';

@@ -1,6 +1,6 @@
 /**
- * Sends a request and receives its answer as it arrives. The answer is stored as a Blob, which browsers keep outside of
- * the page's memory. Only its first part is decoded, and only as text.
+ * Sends a request and receives its response as it arrives. The response is stored as a Blob, which browsers keep
+ * outside of the page's memory. Only its first part is decoded, and only as text.
  */
 
 import { askAnswer } from '../../lib/api.ts';
@@ -11,7 +11,7 @@ import { withMore } from '../../ui/text-blocks.tsx';
 import type { LbRequest } from './lb-request.ts';
 import { hasBody, headOf } from './lb-request.ts';
 
-/** Status and headers of the answer. */
+/** Status and headers of the response. */
 export interface AnswerHead {
   status: number;
   reason: string;
@@ -27,7 +27,7 @@ export interface Exchange {
   phase: 'waiting' | 'answering' | 'whole' | 'ended' | 'refused' | 'broken';
   why: string;
   head: AnswerHead | undefined;
-  /** Time to the start of the answer, and in total, in milliseconds. */
+  /** Time to the start of the response, and in total, in milliseconds. */
   headMs: number;
   tookMs: number;
   /** Size of the body so far. */
@@ -60,7 +60,7 @@ export const SHOWN_MAX = 1_000_000;
 /** Largest complete JSON body that is formatted, in bytes. */
 const LAID_OUT_MAX = 200_000;
 const GROWTH_MAX = 5;
-/** Largest answer, in bytes: more than any service lets through. */
+/** Largest response, in bytes: more than any service allows. */
 const KEPT_MAX = 64 * 1_048_576;
 const HEAD_BYTES_MAX = 1_048_576;
 /** Number of chunks that are merged into one, so that there are never many. */
@@ -187,7 +187,7 @@ async function readHead(reader: Reader): Promise<{ head: AnswerHead; rest: Uint8
   }
 }
 
-/** Returns a header of the answer; empty if it has none of that name. */
+/** Returns a header of the response. Empty if there is none of that name. */
 export function valueOf({ headers }: AnswerHead, name: string): string {
   return headers.find(([other]) => other.toLowerCase() === name)?.[1] ?? '';
 }

@@ -25,13 +25,13 @@ const FIRST: LbRequest = {
 };
 /** Longest body, in characters: with a longer one the page is slow at each keystroke. */
 const BODY_MAX = 1_000_000;
-/** Longest encoded path and headers: what proxies let through, less what a browser adds. */
+/** Longest encoded path and headers: the limit of proxies, less the headers that a browser adds. */
 const HEAD_MAX = 10_000;
 const HEADERS_MAX = 50;
 /** Longest body that is stored, in characters. */
 const KEPT_BODY_MAX = 100_000;
 
-/** Returns what was typed last in this tab. `isFirst` if nothing was. */
+/** Returns the request that was typed last in this tab. `isFirst` if there was none. */
 export function keptRequest(id: string): LbRequest & { isFirst: boolean } {
   try {
     const kept = JSON.parse(sessionStorage.getItem(nameOf(id)) ?? 'null') as Partial<LbRequest> | null;
@@ -53,7 +53,7 @@ export function keepRequest(id: string, { method, path, headers, kind, body }: L
   }
 }
 
-/** Returns what is wrong with the request; empty if nothing. */
+/** Returns the fault of the request. Empty if there is none. */
 export function faultOf(request: LbRequest): string {
   const { path, kind, body } = request;
   if (!path.startsWith('/')) return 'The path must begin with "/".';
