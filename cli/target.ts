@@ -42,7 +42,7 @@ export interface TargetKey {
   key: string | undefined;
   /** Source of the key, for people. */
   source: string;
-  /** Tells people what to do if there is no key. */
+  /** Instruction for people if there is no key. */
   hint: string;
 }
 

@@ -48,8 +48,8 @@ export function createApp(
     exposeHeadRoutes: false,
     return503OnClosing: false,
     keepAliveTimeout: HTTP_KEEP_ALIVE_MS,
-    // Bodies of other surfaces have their own timers. The body of a load-balanced request may stay unread until a worker
-    // is free.
+    // Bodies of other surfaces have their own timers. The body of a load-balanced request may stay unread until a
+    // worker is free.
     requestTimeout: Math.max(config.bodyTotalMs, config.lbHoldMs + config.lbProcessingMs) + REQUEST_SLACK_MS,
     http: {
       shouldUpgradeCallback: (request) => {
@@ -67,8 +67,8 @@ export function createApp(
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
     schemaController: lazySchemas(),
     schemaErrorFormatter: schemaFault,
-    // Our own schemas are typed, so they are not validated against the JSON Schema of JSON Schema: compiling that took a
-    // third of a facade's start.
+    // Our own schemas are typed, so they are not validated against the JSON Schema of JSON Schema: compiling that took
+    // a third of a facade's start.
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, validateSchema: false } },
     clientErrorHandler: rejectBrokenRequest,
     frameworkErrors: (error, request, reply) => {

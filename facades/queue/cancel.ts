@@ -1,5 +1,5 @@
 /**
- * POST /cancel/{job_id}: cancels a queued or running job; a final one is answered with the state it has
+ * POST /cancel/{job_id}: cancels a queued or running job. For a final job it returns the current state
  * (docs/reference/api.md#cancel-retry-purge).
  */
 

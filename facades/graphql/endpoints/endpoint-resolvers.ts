@@ -56,7 +56,7 @@ async function updateEndpoint(
   return presentEndpoint(endpoint!, context.accountId);
 }
 
-/** Tells a client that cannot delete yet which request must come first. */
+/** Explains to a client that cannot delete yet which request must come first. */
 function explain(error: unknown, id: string): unknown {
   if (!(error instanceof GraphQLError) || error.extensions['reason'] !== 'WORKERS_NOT_ZERO') return error;
   const text =

@@ -94,7 +94,7 @@ export const endpointOperations: readonly Operation[] = [
         repeatable(call),
       );
       const { changes, mask, ownTemplate } = changedEndpoint(call.body, before!, await poolsOf(call, parts));
-      // Nothing to change is no fault: the endpoint is answered as it is.
+      // An empty change is no error: the endpoint is returned unchanged.
       if (mask.length > 0 || ownTemplate) {
         const update = { endpoint: Endpoint.fromPartial({ ...changes, id }), updateMask: mask, ownTemplate };
         await parts.core.endpoints.call((client) => client.updateEndpoint, update, repeatable(call)).catch(forPods);

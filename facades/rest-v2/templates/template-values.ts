@@ -25,7 +25,7 @@ export function templateFields(body: CreateTemplateBody | UpdateTemplateBody): F
   return changes;
 }
 
-/** Returns a template as it is answered. */
+/** Returns a template for a response. */
 export function presentTemplate(template: Template | undefined): object {
   if (template === undefined) throw new CoreError('INTERNAL', 'core answered without a template');
   const { id, name, serverless, category } = template;

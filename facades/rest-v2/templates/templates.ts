@@ -74,7 +74,7 @@ export const templateOperations: readonly Operation[] = [
       const id = call.path['templateId']!;
       const { changes, mask } = templateFields(call.body);
       const update = { template: Template.fromPartial({ ...changes, id }), updateMask: mask };
-      // Nothing to change is no fault: the template is answered as it is.
+      // An empty change is no error: the template is returned unchanged.
       const { template } =
         mask.length === 0
           ? await core.templates.call((client) => client.getTemplate, { id }, repeatable(call))

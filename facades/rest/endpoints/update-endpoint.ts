@@ -38,7 +38,7 @@ export function updateEndpoint(app: RestApp, { core, gate, readJson }: RestParts
             ? undefined
             : (await core.endpoints.call((client) => client.getEndpoint, { id }, options)).endpoint;
         const { changes, mask } = endpointFields(request.body, before);
-        // Nothing to change is not a fault here: the endpoint is answered as it is.
+        // An empty change is no error: the endpoint is returned unchanged.
         const update = { endpoint: Endpoint.fromPartial({ ...changes, id }), updateMask: mask };
         const { endpoint } =
           mask.length === 0

@@ -32,7 +32,7 @@ export function updatePod(app: RestApp, { core, gate, readJson }: RestParts): vo
         const { apiKey, accountId } = request.caller;
         const id = idOf(request.params.podId, 'pod');
         const { changes, mask } = podFields(request.body);
-        // Nothing to change is not a fault here: the pod is answered as it is. A change is not repeated: it resets the
+        // An empty change is no error: the pod is returned unchanged. A change is not repeated, because it resets the
         // pod.
         const { pod } =
           mask.length === 0

@@ -31,7 +31,7 @@ export function updateTemplate(app: RestApp, { core, gate, readJson }: RestParts
         const id = idOf(request.params.templateId, 'template');
         const { changes, mask } = templateFields(request.body);
         const options = { apiKey: request.caller.apiKey, repeatable: true };
-        // Nothing to change is not a fault here: the template is answered as it is.
+        // An empty change is no error: the template is returned unchanged.
         const update = { template: Template.fromPartial({ ...changes, id }), updateMask: mask };
         const { template } =
           mask.length === 0

@@ -32,7 +32,7 @@ export function updateVolume(app: RestApp, { core, gate, readJson }: RestParts):
         const id = idOf(request.params.networkVolumeId, 'network volume');
         const { changes, mask } = restChanges<NetworkVolume>(VOLUME, request.body);
         const options = { apiKey: request.caller.apiKey, repeatable: true };
-        // Nothing to change is not a fault here: the volume is answered as it is.
+        // An empty change is no error: the volume is returned unchanged.
         const update = { networkVolume: NetworkVolume.fromPartial({ ...changes, id }), updateMask: mask };
         const { networkVolume } =
           mask.length === 0
