@@ -1,6 +1,6 @@
 /**
- * Builds dispatch and scaling of a replica: slots, sessions, claims on their way to workers, and the workers there
- * should be.
+ * Builds dispatch and scaling of a replica: slots, sessions, the delivery of claims to workers, and the number of
+ * workers.
  */
 
 import type { BatchMeter } from '@slipway/kit/bytes/batcher';
@@ -39,25 +39,25 @@ export interface DispatchOptions {
   podReports: Stores['podReports'];
   images: Stores['images'];
   events: CoreEvents;
-  /** The singleton task of the resync of scaling. */
+  /** Singleton task that resyncs scaling. */
   task: SingletonTask;
   openCredentials: OpenCredentials;
   /** Counts batches of leases. */
   batches: BatchMeter;
   /** Metrics of reconciles. */
   scaleMeter: ScaleMeter;
-  /** Workers became ready. Default: nobody counts. */
+  /** Called when workers became ready. Default: not called. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
-  /** For how many milliseconds facades and edges could tell what they have. */
+  /** Returns for how many milliseconds facades and edges have been able to report their demand. */
   linksStableMs(): number;
-  /** Where other replicas reach this one. */
+  /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
   clock: Clock;
   random: Random;
   logger: Logger;
 }
 
-/** What a pool of slots needs before its engine exists. */
+/** Callbacks of a slot pool, which is built before its engine. */
 export interface SlotWiring {
   pool: SlotPool;
   /** Set once the engine and the loop exist. */
@@ -66,7 +66,8 @@ export interface SlotWiring {
 }
 
 /**
- * The engine needs the slots and dispatch needs the engine: the slots come first and learn of the others afterwards.
+ * Builds the slot pool. The engine needs the slots and dispatch needs the engine, so the slots come first and get their
+ * callbacks later.
  */
 export function buildSlots(): SlotWiring {
   const wiring: SlotWiring = {
@@ -80,7 +81,7 @@ export function buildSlots(): SlotWiring {
   return wiring;
 }
 
-/** Dispatch and scaling. Nothing runs before the services are started. */
+/** Builds dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
   const { machines, workers, running, scales, podReports, images, events, openCredentials, linksStableMs } = options;
   const { clock, random, logger } = options;

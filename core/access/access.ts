@@ -1,7 +1,7 @@
 /**
- * Who may do what. Returns come from two bounded caches that are at most 5 s old, so that a revoked key and a deleted
- * endpoint stop working everywhere within that time, and at once where the notice arrives. A hit is synchronous: the
- * hot path of submissions never waits here.
+ * Decides whether a key may make a call. Results come from two bounded caches that are at most 5 s old, so a revoked
+ * key or a deleted endpoint stops working on every replica within that time, and at once where the notice arrives. A
+ * hit is synchronous: the hot path of submissions never waits here.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { Batcher } from '@slipway/kit/bytes/batcher';
@@ -40,13 +40,13 @@ type EndpointGrant = Grant & { endpoint: OwnedEndpoint };
 
 export interface AccessOptions extends Pick<Stores, 'keys' | 'endpoints'> {
   events: CoreEvents;
-  /** The operator's key; empty: there is none. */
+  /** The operator's key. Empty: there is none. */
   rootKey: string;
   clock: Clock;
 }
 
 export class Access {
-  /** The digits of the hash of the operator's key; undefined without one. */
+  /** Bytes of the hash of the operator's key. `undefined` without one. */
   readonly #rootHash: Buffer | undefined;
   readonly #clock: Clock;
   readonly #callers: LookupCache<Caller>;
@@ -96,7 +96,7 @@ export class Access {
     return known ? decide(request, caller, endpoint) : this.#load(hash, request);
   }
 
-  /** The holder of a key, whatever it may do. UNAUTHORIZED: no such key. */
+  /** Returns the holder of a key, regardless of its permissions. Rejects with UNAUTHORIZED if there is no such key. */
   async caller(apiKey: string): Promise<Caller> {
     if (apiKey === '' || apiKey.length > KEY_LENGTH_MAX) throw unauthorized();
     const hash = hashKey(apiKey);

@@ -15,20 +15,21 @@ const ID_LENGTH = 20;
 export interface KeyRequest {
   name: string;
   scope: Exclude<Scope, 'ROOT'>;
-  /** Endpoints that the key may use; empty: all of the account. */
+  /** Endpoints that the key may use. Empty: all endpoints of the account. */
   endpointIds: string[];
   /** Permissions of a RESTRICTED key, `undefined` for other scopes. */
   permissions: Caller['permissions'] | undefined;
-  /** Account that owns the key; empty: the caller's. Always empty for AGENT: agent keys belong to the installation. */
+  /** Account that owns the key. Empty: the caller's. Always empty for AGENT: agent keys belong to the installation. */
   accountId: string;
 }
 
 export type KeyContext = Pick<Stores, 'keys' | 'accounts' | 'endpoints'> & { random: Random };
 
 /**
- * Answers the key and its text, which is stored nowhere. Only the operator names another account or makes keys for
- * machines, and only a key that may do everything in its account makes others: UNAUTHORIZED. INVALID_REQUEST: a key for
- * machines with an account or endpoints. NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: not in that account.
+ * Creates a key. Returns it with its text, which is stored nowhere. Throws UNAUTHORIZED if a caller other than the
+ * operator names another account or creates an agent key, or if the caller may not do everything in its account.
+ * INVALID_REQUEST: an agent key with an account or endpoints. NOT_FOUND: no such account. ENDPOINT_NOT_FOUND: an
+ * endpoint is not in that account.
  */
 export async function createKey(
   context: KeyContext,
@@ -57,7 +58,7 @@ export async function createKey(
   return { key, secret };
 }
 
-/** Returns the account that will own the key; empty: the installation. */
+/** Returns the account that will own the key. Empty: the installation. */
 async function ownerOf({ accounts, endpoints }: KeyContext, caller: Caller, request: KeyRequest): Promise<string> {
   if (request.scope === 'AGENT') {
     if (request.accountId === '' && request.endpointIds.length === 0) return '';

@@ -1,4 +1,4 @@
-/** What the public documents say of settings: defaults and bounds. */
+/** Defaults and bounds of settings for the public documents. */
 
 import { POD_SETTINGS } from './pods/pod.ts';
 import { ENDPOINT_SETTINGS } from './resources/endpoint.ts';
@@ -6,7 +6,7 @@ import { TEMPLATE_SETTINGS } from './resources/template.ts';
 import { VOLUME_SETTINGS } from './resources/volume.ts';
 import type { SettingRule } from './settings/fields.ts';
 
-/** By resource, then by field. */
+/** Rules by resource, then by field. */
 export const PUBLISHED: Record<string, Readonly<Record<string, SettingRule<unknown>>>> = {
   endpoint: ENDPOINT_SETTINGS,
   pod: POD_SETTINGS,

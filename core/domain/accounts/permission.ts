@@ -1,54 +1,54 @@
-/** What a key may do. Pure: who holds the key, what was asked, yes or no with the reason. */
+/** Permissions of API keys: decides whether a caller may make a request, and why not. Pure. */
 import { DomainError } from '../settings/errors.ts';
 
-/** What a key may do at all. ROOT is the operator's key from the configuration and is never stored. */
+/** Scope of a key. ROOT is the operator's key from the configuration and is never stored. */
 export type Scope = 'ALL' | 'READ_ONLY' | 'RESTRICTED' | 'AGENT' | 'ROOT';
 
 /** A part of the API that a key can be restricted to. */
 export type Api = 'MANAGEMENT' | 'JOBS';
 
-/** What a restricted key may do with one of them. */
+/** Permission of a RESTRICTED key for one part of the API. */
 export type Permission = 'NONE' | 'READ' | 'READ_WRITE';
 
 /** The holder of a key. */
 export interface Caller {
-  /** Owner; empty for ROOT and for AGENT, which belong to the installation. */
+  /** Account that owns the key. Empty for ROOT and AGENT, which belong to the installation. */
   accountId: string;
-  /** The key; `root` for ROOT. */
+  /** Id of the key; `root` for ROOT. */
   keyId: string;
   scope: Scope;
-  /** Only these endpoints; empty = all of the account. */
+  /** Endpoints that the key is limited to. Empty: all endpoints of the account. */
   endpointIds: readonly string[];
-  /** Looked at for RESTRICTED only. */
+  /** Checked for RESTRICTED keys only. */
   permissions: Readonly<Record<Api, Permission>>;
-  /** Of AGENT: the machine that it speaks for. `undefined` if it was not used yet. */
+  /** For AGENT: the machine that uses the key. `undefined` if it was not used yet. */
   machineId?: string | undefined;
-  /** Most requests of its account to the job API in 10 s, which facades count; absent: no limit. */
+  /** Most requests of the account to the job API in 10 s, which facades count. Absent: no limit. */
   requestQuota?: number;
 }
 
-/** Who changes something, as the audit trail names him: a permitted call's grant is one. */
+/** Author of a change, as the audit trail names it. The grant of a permitted call is one. */
 export interface Actor {
-  /** Owner of what is changed. */
+  /** Account that owns the changed resource. */
   accountId: string;
   /** The key that was used; `root` for the operator's. */
   keyId: string;
 }
 
-/** Stands for the key in an event that another account caused: whose it was is not told. */
+/** Replaces the key id in an event that another account caused: the other account's key is not shown. */
 export const OTHER_ACCOUNT = 'another-account';
 
-/** What a call wants to do. */
+/** A request to authorize. */
 export interface AccessRequest {
-  /** The part of the API it belongs to. */
+  /** Part of the API that the call belongs to. */
   api: Api;
-  /** The endpoint it names. */
+  /** The named endpoint. Absent if the call names none. */
   endpointId?: string;
-  /** It changes something. */
+  /** True if the call changes something. Default: false. */
   write?: boolean;
 }
 
-/** What keys of other scopes carry. */
+/** Permissions of keys that are not RESTRICTED. */
 export const NO_PERMISSIONS: Caller['permissions'] = { MANAGEMENT: 'NONE', JOBS: 'NONE' };
 
 /** The operator. */
@@ -60,14 +60,14 @@ export const ROOT_CALLER: Caller = {
   permissions: NO_PERMISSIONS,
 };
 
-/** One text for every refusal of a key, so that nobody learns which keys exist. */
+/** One text for every rejection of a key, so that nobody learns which keys exist. */
 const UNAUTHORIZED_TEXT =
   'The API key is missing, unknown, revoked or not permitted to do this. ' +
   'Send it as `Authorization: Bearer <key>`.';
 
 /**
- * Fails with UNAUTHORIZED unless the key may do this in its own account. Whether the endpoint exists there is for the
- * caller to check.
+ * Throws UNAUTHORIZED unless the key may make this request in its own account. The caller must check that the endpoint
+ * exists there.
  */
 export function permit(caller: Caller, request: AccessRequest): void {
   const permission = permissionOf(caller, request.api);
@@ -75,7 +75,10 @@ export function permit(caller: Caller, request: AccessRequest): void {
   if (tooLittle || isElsewhere(caller, request)) throw unauthorized();
 }
 
-/** May do everything in its account: only such keys make keys and read the audit trail. The operator may too. */
+/**
+ * Returns true if the key may do everything in its account. Only such keys, and the operator's, may create keys and
+ * read the audit trail.
+ */
 export function isUnlimited({ scope, endpointIds }: Caller): boolean {
   return scope === 'ROOT' || (scope === 'ALL' && endpointIds.length === 0);
 }
@@ -94,18 +97,24 @@ function permissionOf({ scope, permissions }: Caller, api: Api): Permission {
   }
 }
 
-/** A key for some endpoints may read what is about the whole account, but change nothing outside of its endpoints. */
+/**
+ * Returns true if the request is outside the endpoints of the key. A key for some endpoints may read data of the whole
+ * account, but change nothing outside its endpoints.
+ */
 function isElsewhere({ endpointIds }: Caller, { endpointId, write }: AccessRequest): boolean {
   if (endpointIds.length === 0) return false;
   return endpointId === undefined ? write === true : !endpointIds.includes(endpointId);
 }
 
-/** The refusal of a key. */
+/** Returns the error for a key that is unknown or not permitted. */
 export function unauthorized(): DomainError {
   return new DomainError('UNAUTHORIZED', UNAUTHORIZED_TEXT);
 }
 
-/** The refusal of an endpoint that is not in the caller's account, whether it exists elsewhere or not. */
+/**
+ * Returns the error for an endpoint that is not in the caller's account. The same whether or not it exists in another
+ * account.
+ */
 export function endpointNotFound(endpointId: string): DomainError {
   return new DomainError(
     'ENDPOINT_NOT_FOUND',

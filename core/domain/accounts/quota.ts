@@ -1,29 +1,29 @@
-/** What an account may use at most. The operator sets it; null = no limit. */
+/** Quotas of an account. The operator sets them; null means no limit. */
 import { invalid } from '../settings/fields.ts';
 
-/** The contract (access_service.proto, Quota) says what each number means. */
+/** Limits of an account. For the meaning of each field see access_service.proto, Quota. */
 export interface Quota {
   workers: number | null;
   gpus: number | null;
   queuedJobs: number | null;
   requests: number | null;
-  /** Its share of GPUs when they are short; null = 1. */
+  /** The account's share of GPUs when they are short. Null: 1. */
   gpuWeight: number | null;
 }
 
-/** What an account's workers and pods have. */
+/** Workers and GPUs that an account uses. */
 export interface QuotaUse {
   workers: number;
   gpus: number;
 }
 
-/** Both with what of it counts at a placement. */
+/** Quota and use that a placement is checked against. */
 export interface QuotaState {
   quota: Pick<Quota, 'workers' | 'gpus'>;
   use: QuotaUse;
 }
 
-/** Of an account without one; what it has matters to nobody. */
+/** State of an account without a quota. Its use is not counted. */
 export const NO_QUOTA: QuotaState = { quota: { workers: null, gpus: null }, use: { workers: 0, gpus: 0 } };
 
 const HIGHEST: Record<keyof Quota, number> = {
@@ -41,7 +41,7 @@ const NAMES: Record<keyof Quota, string> = {
   gpuWeight: 'gpu_weight',
 };
 
-/** Fails with INVALID_REQUEST at the first number that is out of range. */
+/** Throws INVALID_REQUEST at the first number that is out of range. */
 export function checkQuota(quota: Quota): void {
   for (const [field, highest] of Object.entries(HIGHEST) as [keyof Quota, number][]) {
     const value = quota[field];
@@ -54,7 +54,7 @@ export function checkQuota(quota: Quota): void {
   }
 }
 
-/** Why a worker with so many GPUs is more than the account may have; undefined when it is not. */
+/** Returns why a worker with this many GPUs would exceed the quota. `undefined` if it would not. */
 export function workerOverQuota(state: QuotaState, gpus: number): string | undefined {
   const { workers } = state.quota;
   if (workers !== null && state.use.workers >= workers)
@@ -62,7 +62,7 @@ export function workerOverQuota(state: QuotaState, gpus: number): string | undef
   return gpusOverQuota(state, gpus);
 }
 
-/** Why so many more GPUs are more than the account may have; undefined when they are not. */
+/** Returns why this many more GPUs would exceed the quota. `undefined` if they would not. */
 export function gpusOverQuota({ quota, use }: QuotaState, gpus: number): string | undefined {
   if (quota.gpus === null || gpus === 0 || use.gpus + gpus <= quota.gpus) return undefined;
   const total = `the account's quota of ${quota.gpus} ${quota.gpus === 1 ? 'GPU' : 'GPUs'}`;
@@ -72,7 +72,7 @@ export function gpusOverQuota({ quota, use }: QuotaState, gpus: number): string 
     : `of ${total} ${left} ${left === 1 ? 'is' : 'are'} left, and ${gpus} are needed`;
 }
 
-/** The state after something was placed. */
+/** Returns the state after a placement. */
 export function quotaAfter({ quota, use }: QuotaState, placed: QuotaUse): QuotaState {
   return { quota, use: { workers: use.workers + placed.workers, gpus: use.gpus + placed.gpus } };
 }

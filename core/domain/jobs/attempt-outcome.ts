@@ -21,7 +21,7 @@ export type OutcomeKind =
 export interface RetryRules {
   /** Times a job may be put back into the queue, 0 to 10. */
   retryLimit: number;
-  /** Whether errors that the handler reported are retried. */
+  /** True if errors that the handler reported are retried. */
   retryHandlerErrors: boolean;
 }
 

@@ -41,7 +41,7 @@ export interface PrefetchFacts {
   timesMs: readonly number[];
   /** Jobs that the worker requested and receives. */
   slots: number;
-  /** Whether another worker of the endpoint has a free slot. */
+  /** True if another worker of the endpoint has a free slot. */
   othersIdle: boolean;
   /** Largest input among the jobs before them, in bytes. Default 0. */
   inputBytes?: number;

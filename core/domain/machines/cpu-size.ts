@@ -1,13 +1,13 @@
 /**
- * Sizes of workers and pods without a GPU, by the public API's instance ids: flavour, processors, GB
+ * Sizes of workers and pods without a GPU, named by the instance ids of the public API: flavor, vCPUs, GB
  * (docs/reference/management.md#cpu-sizes).
  */
 import { invalid } from '../settings/fields.ts';
 
-/** What a size takes of a machine. */
+/** Resources that a size takes of a machine. */
 export interface CpuSize {
   instanceId: string;
-  /** For instance `cpu3c`. On one's own machines a name and nothing else. */
+  /** For instance `cpu3c`. On self-hosted machines it is only a name. */
   flavor: string;
   vcpus: number;
   memoryGb: number;
@@ -19,14 +19,14 @@ const SIZES_MAX = 100;
 const BYTES_PER_MIB = 1_048_576;
 const BYTES_PER_GB = 1_000_000_000;
 
-/** Reads an id; `undefined` if it is none. */
+/** Parses an instance id. Returns `undefined` if it is not valid. */
 export function cpuSize(instanceId: string): CpuSize | undefined {
   const [, flavor, vcpus, memoryGb] = INSTANCE_ID.exec(instanceId) ?? [];
   if (flavor === undefined || Number(vcpus) > VCPUS_MAX) return undefined;
   return { instanceId, flavor, vcpus: Number(vcpus), memoryGb: Number(memoryGb) };
 }
 
-/** Fails with INVALID_REQUEST when one is no size, or when they are given for something with GPUs. */
+/** Throws INVALID_REQUEST if an id is not a size, or if sizes are given for a workload with GPUs. */
 export function checkInstanceIds(instanceIds: readonly string[], computeType: string): void {
   if (instanceIds.length === 0) return;
   if (computeType !== 'CPU') throw invalid('instance_ids are sizes of CPU workers: they need compute_type CPU');
@@ -40,7 +40,7 @@ export function checkInstanceIds(instanceIds: readonly string[], computeType: st
   }
 }
 
-/** Memory of a machine in GB of a thousand million bytes: a little of what is built in always belongs to the system. */
+/** Returns the memory of a machine in GB of 10^9 bytes, rounded down, as the system always takes a part of it. */
 export function memoryGb(memoryMib: number): number {
   return Math.floor((memoryMib * BYTES_PER_MIB) / BYTES_PER_GB);
 }

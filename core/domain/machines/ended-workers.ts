@@ -1,28 +1,31 @@
-/** Workers that ended unexpectedly, for people: grouped, because what ended them ends their followers too. */
+/**
+ * Groups workers that ended unexpectedly, for people: the cause that ended one worker also ends the workers that
+ * replace it.
+ */
 
-/** One that ended. */
+/** A worker that ended. */
 export interface EndedWorker {
   id: string;
   endpointId: string;
   endpointName: string;
   exitCode: number | null;
-  /** How it ended, then the last lines it wrote. */
+  /** Why it ended, followed by its last log lines. */
   reason: string;
   endedAt: Date;
 }
 
-/** Those of one endpoint that ended in the same way. What each wrote last may differ. */
+/** Workers of one endpoint that ended for the same reason. Their last log lines may differ. */
 export interface EndedGroup {
   count: number;
-  /** How they ended, in a sentence. */
+  /** The reason as a sentence. */
   sentence: string;
-  /** The last line that the latest wrote; the sentence, if it wrote none. */
+  /** Last log line of the latest worker; the sentence if it logged nothing. */
   lastLine: string;
-  /** The latest of them. */
+  /** The latest worker of the group. */
   last: EndedWorker;
 }
 
-/** Groups workers, the latest first within each list and in the answer. */
+/** Groups workers by endpoint and reason. Groups, and the workers within a group, are sorted latest first. */
 export function groupEnded(workers: readonly EndedWorker[]): EndedGroup[] {
   const groups = new Map<string, EndedGroup>();
   for (const worker of workers.toSorted((a, b) => b.endedAt.getTime() - a.endedAt.getTime())) {
@@ -35,7 +38,7 @@ export function groupEnded(workers: readonly EndedWorker[]): EndedGroup[] {
   return [...groups.values()];
 }
 
-/** What the agent said itself, without the lines that it quotes. */
+/** Returns the agent's own words, without the log lines that it quotes. */
 function sentenceOf(reason: string): string {
   return reason
     .split('\n', 1)[0]!

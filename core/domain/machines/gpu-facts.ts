@@ -1,10 +1,10 @@
 /**
- * What is known about GPU types besides their names (docs/reference/management.md#gpu-types): memory, maker, a short
+ * Facts about GPU types besides their names (docs/reference/management.md#gpu-types): memory, manufacturer and a short
  * name.
  */
 import { GPU_TYPES, sameCard } from './gpu-pools.ts';
 
-/** Memory in GB by type name. What is not listed is not known. */
+/** Memory in GB by type name. For a type that is not listed it is unknown. */
 const MEMORY_GB: Readonly<Record<number, readonly string[]>> = {
   6: ['NVIDIA RTX A2000'],
   8: ['NVIDIA GeForce RTX 3070'],
@@ -56,7 +56,7 @@ const memoryOf = new Map(
   Object.entries(MEMORY_GB).flatMap(([gb, types]) => types.map((type) => [type, Number(gb)] as const)),
 );
 
-/** Cards whose short name does not follow from their long one. */
+/** Cards whose short name cannot be derived from the long one. */
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   'NVIDIA A100 80GB PCIe': 'A100 PCIe',
   'NVIDIA A100-SXM4-80GB': 'A100 SXM',
@@ -67,23 +67,24 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   'AMD Instinct MI300X OAM': 'MI300X',
 };
 
-/**
- * A kind of GPU that machines have or that can be asked for. A MIG slice is a type of its own: `NVIDIA A30 MIG 1g.6gb`.
- */
+/** Returns the GPU type of a card. A MIG slice is a type of its own: `NVIDIA A30 MIG 1g.6gb`. */
 export function gpuTypeOf(gpu: { name: string; migProfile: string }): string {
   const card = sameCard(gpu.name);
   return gpu.migProfile === '' ? card : `${card} MIG ${gpu.migProfile}`;
 }
 
-/** Every known type once: of two spellings of one card the one without doubled blanks. */
+/** All known types, each once. Of two spellings of one card, the one without double spaces. */
 export const KNOWN_GPU_TYPES: ReadonlySet<string> = new Set([...GPU_TYPES].map(sameCard));
 
-/** A card reports less than what it is sold with, for error correction and its own use: never so much less. */
+/**
+ * Smallest share of its nominal memory that a whole card reports. It keeps a little for error correction and for
+ * itself.
+ */
 const REPORTED_SHARE_MIN = 0.85;
 
 /**
- * Memory in GB of a whole card that reports much less than its type has, as a part of one does. `undefined` if it has what
- * it should, or that is not known.
+ * Returns the memory in GB of a whole card that reports much less than its type has, as a partitioned card does.
+ * `undefined` if it reports what it should, or if the type's memory is unknown.
  */
 export function shortMemoryGb({
   name,
@@ -98,17 +99,17 @@ export function shortMemoryGb({
   return migProfile === '' && memoryMib > 0 && gb < gpuMemoryGb(name) * REPORTED_SHARE_MIN ? Math.round(gb) : undefined;
 }
 
-/** Memory in GB; 0: not known. */
+/** Returns the memory of a GPU type in GB. 0 if unknown. */
 export function gpuMemoryGb(type: string): number {
   return memoryOf.get(sameCard(type)) ?? 0;
 }
 
-/** NVIDIA or AMD. */
+/** Returns the manufacturer of a GPU type. */
 export function gpuManufacturer(type: string): 'NVIDIA' | 'AMD' {
   return /^(AMD|Radeon)\b/i.test(type) ? 'AMD' : 'NVIDIA';
 }
 
-/** Short, for people: `RTX 4090`. */
+/** Returns a short name for people: `RTX 4090`. */
 export function gpuDisplayName(type: string): string {
   const card = sameCard(type);
   return (

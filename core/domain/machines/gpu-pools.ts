@@ -1,6 +1,4 @@
-/**
- * GPU pools and type names of the public API (docs/reference/management.md#gpu-types), and what a list of them accepts.
- */
+/** GPU pools and type names of the public API (docs/reference/management.md#gpu-types), and the rules of a GPU list. */
 import { DomainError } from '../settings/errors.ts';
 import { checkTexts } from '../settings/fields.ts';
 
@@ -28,9 +26,7 @@ export const GPU_POOLS: Readonly<Record<string, readonly string[]>> = {
   BLACKWELL_180: ['NVIDIA B200'],
 };
 
-/**
- * Type names that the public API knows and that belong to no pool. Two carry a double blank there, and so do they here.
- */
+/** Type names that the public API knows and that belong to no pool. Two have a double space there, and so also here. */
 const TYPES_WITHOUT_POOL: readonly string[] = [
   'NVIDIA GeForce RTX 3080 Ti',
   'NVIDIA GeForce RTX 3080',
@@ -61,10 +57,10 @@ const TYPES_WITHOUT_POOL: readonly string[] = [
   'NVIDIA RTX PRO 4500 Blackwell',
 ];
 
-/** All type names that are accepted. */
+/** All accepted type names. */
 export const GPU_TYPES: ReadonlySet<string> = new Set([...Object.values(GPU_POOLS).flat(), ...TYPES_WITHOUT_POOL]);
 
-/** What a list of GPU ids accepts. */
+/** GPU types that a list of GPU ids accepts. */
 export interface GpuPreference {
   /** Type names in order of preference. Empty: any type. */
   order: readonly string[];
@@ -72,7 +68,7 @@ export interface GpuPreference {
   excluded: ReadonlySet<string>;
 }
 
-/** Reads a list of pool ids, type names and excluded types. A list that only excludes accepts any other type. */
+/** Parses a list of pool ids, type names and excluded types. A list with only exclusions accepts any other type. */
 export function gpuPreference(gpuIds: readonly string[]): GpuPreference {
   const excluded = new Set(gpuIds.filter((id) => id.startsWith('-')).map((id) => sameCard(id.slice(1))));
   const wanted = gpuIds
@@ -81,14 +77,16 @@ export function gpuPreference(gpuIds: readonly string[]): GpuPreference {
   return { order: [...new Set(wanted.map(sameCard))].filter((type) => !excluded.has(type)), excluded };
 }
 
-/** The name without the doubled blanks that the public list carries in two places: it is the same card. */
+/**
+ * Returns the name without the double spaces that two names of the public list have: both spellings are the same card.
+ */
 export function sameCard(type: string): string {
   return type.replace(/ {2,}/g, ' ').trim();
 }
 
 /**
- * Type names in a list of GPU ids, excluded ones too, that the public API does not know: some machine may have such a
- * card all the same.
+ * Returns the type names in a list of GPU ids, excluded ones too, that the public API does not know. A machine may
+ * still have such a card.
  */
 export function unlistedTypes(gpuIds: readonly string[]): string[] {
   return gpuIds
@@ -98,9 +96,9 @@ export function unlistedTypes(gpuIds: readonly string[]): string[] {
 }
 
 /**
- * Checks a list of pool ids, type names and excluded types (`-NVIDIA L4`); `reported` are the types that the public API
- * does not know and machines have. Fails with INVALID_REQUEST, listing what is allowed, when one is unknown or when
- * nothing is left to choose from.
+ * Checks a list of pool ids, type names and excluded types (`-NVIDIA L4`). `reported`: types that machines have and the
+ * public API does not know. Throws INVALID_REQUEST with the allowed names if one is unknown, or if no type is left to
+ * choose from.
  */
 export function checkGpuIds(gpuIds: readonly string[], reported: ReadonlySet<string>): void {
   checkTexts('gpu_ids', gpuIds);

@@ -1,5 +1,5 @@
 /**
- * Where a worker of a load-balancing endpoint serves HTTP, and where it tells its health
+ * Finds where a worker of a load-balancing endpoint serves HTTP, and where it reports its health
  * (docs/reference/api.md#load-balancing).
  */
 import { invalid } from '../settings/fields.ts';
@@ -9,7 +9,7 @@ export interface HttpServerSettings {
   port: number;
   healthPort: number;
   healthPath: string;
-  /** It speaks HTTP/2 without TLS. */
+  /** True if the server speaks HTTP/2 without TLS. */
   h2c: boolean;
 }
 
@@ -18,8 +18,8 @@ const PATH_DEFAULT = '/ping';
 const PATH_LENGTH_MAX = 1_024;
 
 /**
- * What the variables PORT, PORT_HEALTH and HEALTH_CHECK_PATH say; else the template's first grpc port, which says
- * HTTP/2, or http port, else 80 and /ping.
+ * Returns the settings from the variables PORT, PORT_HEALTH and HEALTH_CHECK_PATH. Without them the port is the
+ * template's first grpc port, which implies HTTP/2, else its http port, else 80; the health path is /ping.
  */
 export function httpServerOf({
   env,
@@ -35,8 +35,8 @@ export function httpServerOf({
 }
 
 /**
- * Fails with INVALID_REQUEST where these variables say something that no server could mean: it would listen elsewhere
- * than it is asked. Empty: not set.
+ * Throws INVALID_REQUEST if one of these variables has a value that no server can use: the worker would listen at
+ * another place than it is called at. Empty: not set.
  */
 export function checkHttpServer(env: Readonly<Record<string, string>>): void {
   for (const name of ['PORT', 'PORT_HEALTH'] as const) {
@@ -61,7 +61,7 @@ function portOf(text: string | undefined): number | undefined {
 
 function pathOf(text: string | undefined): string {
   const path = withSlash(text ?? '');
-  // What was stored before it was checked.
+  // Values that were stored before this check existed may be invalid.
   return text && isPath(path) ? path : PATH_DEFAULT;
 }
 
@@ -69,7 +69,7 @@ function withSlash(path: string): string {
   return path.startsWith('/') ? path : `/${path}`;
 }
 
-/** What no request line can hold would be asked for ever without an answer. */
+/** Returns true if a request line can hold the path. A health check of any other path would fail forever. */
 function isPath(path: string): boolean {
   return /^[\x21-\x7e]+$/.test(path) && path.length <= PATH_LENGTH_MAX;
 }

@@ -1,17 +1,17 @@
-/** Places that machines carry: country codes and data-centre ids, in one list as the operator wrote it. */
+/** Locations of machines: country codes and data center ids, in one list as the operator wrote it. */
 
-/** A machine that carries it takes what asks for any place of the hosted service. */
+/** A machine with this location accepts requests for any location of the hosted service. */
 export const ANY_HOSTED = '*';
 
-/** As the hosted service names its data centres: `US-CA-2`, `EUR-IS-1`. */
+/** Form of the data center ids of the hosted service: `US-CA-2`, `EUR-IS-1`. */
 const HOSTED_DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,2}$/;
 
-/** Two capital letters are a country; everything else is a data centre. */
+/** Returns true for a country: two capital letters. Every other location is a data center. */
 export function isCountryCode(place: string): boolean {
   return /^[A-Z]{2}$/.test(place);
 }
 
-/** Whether a machine at these places is at the one asked for. */
+/** Returns true if a machine with these locations is at the requested one. */
 export function isAt(locations: readonly string[], place: string): boolean {
   return (
     locations.includes(place) ||

@@ -1,17 +1,15 @@
-/** A worker: what core wants of it, what its agent observed, and how long a crashed one waits. */
+/** A worker: its desired state, the state that its agent observed, and the restart back-off after a crash. */
 import type { GpuLoad } from './gpu-load.ts';
 
-/** What core wants: run it, keep it frozen (FlashBoot), let it finish, or be rid of it. */
+/** Desired state, set by core: run, stand by (FlashBoot), drain, or be absent. */
 type WorkerDesired = 'RUN' | 'FREEZE' | 'DRAIN' | 'GONE';
-/** What its agent observed. */
+/** State that the agent observed. */
 export type WorkerState = 'INITIALIZING' | 'READY' | 'FROZEN' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED';
 
-/**
- * What the health path of a worker of a load-balancing endpoint answers; empty: it has none, or nobody has asked yet.
- */
+/** Result of the health check of a load-balancing worker. Empty: it has no health path, or it was not checked yet. */
 export type WorkerHealth = '' | 'INITIALIZING' | 'READY' | 'UNHEALTHY';
 
-/** Why a worker ended that nobody told to and that did not crash. */
+/** Reason of a worker that ended without a request to stop and without a crash. */
 export const MACHINE_LOST_REASON = 'its machine was lost';
 export const UNLISTED_REASON = 'its agent came back without it';
 
@@ -24,38 +22,38 @@ export interface Worker {
   machineId: string;
   desired: WorkerDesired;
   state: WorkerState;
-  /** Attempts it can hold at once. */
+  /** Number of attempts that it can hold at once. */
   capacity: number;
-  /** Attempts it holds. */
+  /** Number of attempts that it holds. */
   held: number;
-  /** Endpoint version it was started from. */
+  /** Endpoint version that it was started from. */
   version: number;
-  /** The endpoint has a newer version, and it is to go. */
+  /** True if the endpoint has a newer version and this worker is to stop. */
   outdated: boolean;
   gpuUuids: string[];
-  /** Of these, those whose driver tells something; none while it is frozen, and once it has crashed or ended. */
+  /** Load of those of its GPUs whose driver reports it. Empty on standby, and after a crash or its end. */
   gpuLoads: readonly GpuLoad[];
   reason: string;
   exitCode: number | null;
   sdkVersion: string;
   createdAt: Date;
-  /** When it could take its first job. */
+  /** Time at which it could take its first job. */
   readyAt: Date | undefined;
   endedAt: Date | undefined;
-  /** In which it held attempts; the latest. */
+  /** Latest periods in which it held attempts. */
   busy: WorkerPeriod[];
-  /** In which it stood frozen; the latest. */
+  /** Latest periods in which it was on standby. */
   frozen: WorkerPeriod[];
 }
 
-/** A stretch of time of a worker. */
+/** A period in the life of a worker. */
 export interface WorkerPeriod {
   begin: Date;
-  /** `undefined` if it goes on. */
+  /** `undefined` if the period has not ended. */
   end: Date | undefined;
 }
 
-/** Stretches from their begins and ends in turn; `endMs` is the end of one that has none. */
+/** Returns periods from a list of alternating begins and ends. `endMs`: end of a last period that has none. */
 export function stretchesOf(timesMs: readonly number[], endMs: number | undefined): WorkerPeriod[] {
   const begins = timesMs.filter((_ms, place) => place % 2 === 0);
   return begins.map((beginMs, place) => {
@@ -64,21 +62,21 @@ export function stretchesOf(timesMs: readonly number[], endMs: number | undefine
   });
 }
 
-/** How long a worker is kept frozen, in seconds: an hour. */
+/** Longest time that a worker is kept on standby, in seconds. */
 export const STANDBY_SECONDS_MAX = 3_600;
-/** Longest pause before a crashed worker is replaced, in seconds. */
+/** Longest restart back-off after a crash, in seconds. */
 export const CRASH_PAUSE_SECONDS_MAX = 300;
-/** Ended workers of an endpoint that are kept, so that their reason and log can be read. */
+/** Number of ended workers of an endpoint that are kept, so that their reason and log can be read. */
 export const ENDED_WORKERS_KEPT = 20;
-/** Of them as many are told of a machine. */
+/** Most ended workers that are returned for a machine. */
 export const ENDED_WORKERS_SHOWN_MAX = 50;
-/** How long ended workers are kept, in hours. */
+/** Time for which ended workers are kept, in hours. */
 export const ENDED_WORKERS_KEPT_HOURS = 24;
 
 /**
- * Seconds until a crashed worker may be replaced. `failures` counts crashes of its place in a row without a finished
- * job in between, this one included. The first crash of a worker that had been ready is replaced at once; then 1, 2, 4
- * … 300 s.
+ * Returns the seconds until a crashed worker may be replaced. `failures`: consecutive crashes of its slot without a
+ * finished job in between, this one included. The first crash of a worker that had been ready is replaced at once; then
+ * after 1, 2, 4 … 300 s.
  */
 export function crashPauseSeconds(failures: number, hadBeenReady: boolean): number {
   if (failures <= 1 && hadBeenReady) return 0;

@@ -1,4 +1,4 @@
-/** A pod: its fields, their defaults and bounds, and what a change of them means for one that runs. */
+/** A pod: its fields, their defaults and bounds, and the effect of changes on a running pod. */
 
 import type { QuotaState } from '../accounts/quota.ts';
 import { gpusOverQuota } from '../accounts/quota.ts';
@@ -15,7 +15,7 @@ import { DomainError } from '../settings/errors.ts';
 import type { SettingRule } from '../settings/fields.ts';
 import { checkBounds, checkCudaVersions, checkName, checkText, checkTexts, invalid } from '../settings/fields.ts';
 
-/** What its owner chooses. The contract says what each field means. */
+/** Settings that the owner chooses. For the meaning of each field see the contract. */
 export interface PodSettings extends Program {
   name: string;
   templateId: string;
@@ -31,21 +31,21 @@ export interface PodSettings extends Program {
   interruptible: boolean;
 }
 
-/** What it shall do. */
+/** Desired state. */
 export type PodDesired = 'RUNNING' | 'EXITED';
-/** What its agent observed. */
+/** State that the agent observed. */
 export type PodState = 'STARTING' | 'RUNNING' | 'EXITED' | 'FAILED';
 
 /** A stored pod. */
 export interface Pod extends PodSettings {
   id: string;
   accountId: string;
-  /** For its whole life: its files are there. */
+  /** Never changes: the pod's files are on this machine. */
   machineId: string;
-  /** None while it is EXITED. */
+  /** Empty while the pod is EXITED. */
   gpuUuids: string[];
   gpuTypeId: string;
-  /** The size it has; empty for none. */
+  /** Size of the pod. Empty: none. */
   instanceId: string;
   desired: PodDesired;
   run: number;
@@ -58,7 +58,7 @@ export interface Pod extends PodSettings {
   stateChangedAt: Date;
 }
 
-/** What a creation asks for; empty values take the template's or the default. */
+/** Fields of a creation. Empty values are taken from the template or the defaults. */
 export type PodRequest = Omit<PodSettings, 'computeType' | 'volumeGb'> & {
   computeType: string;
   volumeGb: number | undefined;
@@ -67,8 +67,8 @@ export type PodRequest = Omit<PodSettings, 'computeType' | 'volumeGb'> & {
 const POD_DEFAULTS = { name: 'my pod', containerDiskGb: 50, volumeGb: 20, volumeMountPath: '/workspace' } as const;
 
 /**
- * The settings with their rules (docs/reference/management.md#pods). Without a default what neither the request nor a
- * template gives is 0 or empty.
+ * The settings with their rules (docs/reference/management.md#pods). A setting without a default is 0 or empty if
+ * neither the request nor the template gives it.
  */
 export const POD_SETTINGS: { readonly [Field in keyof PodSettings]: SettingRule<PodSettings[Field]> } = {
   name: { default: POD_DEFAULTS.name },
@@ -85,7 +85,7 @@ export const POD_SETTINGS: { readonly [Field in keyof PodSettings]: SettingRule<
   registryAuthId: {},
   networkVolumeId: {},
   gpuIds: { default: [] },
-  // None with computeType CPU.
+  // 0 for computeType CPU.
   gpuCount: { default: 1, min: 0, max: 64 },
   instanceIds: {},
   computeType: { default: 'GPU' },
@@ -95,12 +95,12 @@ export const POD_SETTINGS: { readonly [Field in keyof PodSettings]: SettingRule<
   interruptible: { default: false },
 };
 
-/** Public API clients look for this sentence (docs/reference/management.md#graphql-operations). */
+/** Clients of the public API search for this sentence (docs/reference/management.md#graphql-operations). */
 const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
 /**
- * The settings of a new pod: what was asked for over the template over the defaults. INVALID_REQUEST: out of range.
- * `reported`: see checkEndpoint.
+ * Returns the settings of a new pod: the request overrides the template, which overrides the defaults. Throws
+ * INVALID_REQUEST if one is out of range. `reported`: see checkEndpoint.
  */
 export function podSettings(
   request: PodRequest,
@@ -112,7 +112,7 @@ export function podSettings(
   if (computeType !== 'GPU' && computeType !== 'CPU') {
     throw invalid(`compute_type is ${JSON.stringify(computeType.slice(0, 64))}, but must be GPU or CPU`);
   }
-  // Nobody may use another account's credentials, not even by way of a public template.
+  // Nobody may use the credentials of another account, not even through a public template.
   const templateAuthId = template?.accountId === accountId ? template.registryAuthId : null;
   const pick = (own: string[], templates: string[] | undefined): string[] => (own.length > 0 ? own : (templates ?? []));
   const settings: PodSettings = {
@@ -135,12 +135,15 @@ export function podSettings(
   return settings;
 }
 
-/** What another account's public template adds to a pod's environment: it reaches the pod and is shown to nobody. */
+/**
+ * Returns the variables that a public template of another account adds to a pod's environment. The pod gets them, but
+ * they are never shown.
+ */
 export function unshownEnv(template: Template | undefined, accountId: string): Record<string, string> {
   return template === undefined || template.accountId === accountId ? {} : template.env;
 }
 
-/** Fails with INVALID_REQUEST, naming the field, at the first fault. `reported`: see checkEndpoint. */
+/** Throws INVALID_REQUEST with the field at the first invalid one. `reported`: see checkEndpoint. */
 export function checkPod(pod: PodSettings, reported: ReadonlySet<string> = new Set()): void {
   checkName('name', pod.name);
   if (pod.imageName === '' && pod.startCommand.length === 0) {
@@ -160,8 +163,8 @@ export function checkPod(pod: PodSettings, reported: ReadonlySet<string> = new S
 }
 
 /**
- * Where it goes: the machine and what it gets of it. NO_CAPACITY: no machine has capacity; the text says why and names
- * none.
+ * Chooses a machine for a pod and the resources that it gets there. Throws NO_CAPACITY if no machine has capacity; the
+ * text says why and names no machine.
  */
 export function placePod(
   pod: PodSettings,
@@ -175,8 +178,8 @@ export function placePod(
 }
 
 /**
- * A pod stays where its files are: what its machine cannot run it cannot become. NO_CAPACITY; machines that are not
- * known are left alone.
+ * Checks that the pod's machine can run the changed pod: a pod stays where its files are. Throws NO_CAPACITY if it
+ * cannot. Does nothing if the machine is unknown.
  */
 export function checkRunsThere(pod: Pod, machines: readonly PlacementMachine[]): void {
   const own = machines.find((machine) => machine.id === pod.machineId);
@@ -188,7 +191,10 @@ export function checkRunsThere(pod: Pod, machines: readonly PlacementMachine[]):
     );
 }
 
-/** GPUs for a pod that runs again where its files are. NO_CAPACITY: they are taken, or its machine is not there. */
+/**
+ * Chooses GPUs for a stopped pod that starts again on its machine. Throws NO_CAPACITY if they are taken or the machine
+ * is not connected.
+ */
 export function replacePod(pod: Pod, machines: readonly PlacementMachine[], quota: QuotaState): PlacementSlot {
   const own = machines.filter((machine) => machine.id === pod.machineId);
   if (own.length === 0) {
@@ -205,29 +211,32 @@ function withinQuota(placement: PlacementSlot, quota: QuotaState): PlacementSlot
   return placement;
 }
 
-/** The refusal of a pod that finds no place. */
+/** Returns the error for a pod without a machine that can run it. */
 function noCapacity(why: string): DomainError {
   return new DomainError('NO_CAPACITY', `${NO_CAPACITY_TEXT} ${why.charAt(0).toUpperCase()}${why.slice(1)}`);
 }
 
-/** Whether a change of settings needs a fresh start with an empty disk. */
+/** Returns true if a change of settings restarts the pod with an empty disk. */
 export function resetsPod(before: PodSettings, change: Partial<PodSettings>): boolean {
   const { name: _name, locked: _locked, ...rest } = change;
   const fields = Object.keys(rest) as (keyof typeof rest)[];
   return fields.some((field) => JSON.stringify(sorted(before[field])) !== JSON.stringify(sorted(rest[field])));
 }
 
-/** Fails with POD_FIXED while the pod is locked. */
+/** Throws POD_FIXED while the pod is locked. */
 export function checkUnlocked(pod: Pod): void {
   if (pod.locked) throw new DomainError('POD_FIXED', `The pod ${pod.id} is locked; set locked to false first.`);
 }
 
-/** The refusal of a pod that is not in the caller's account, whether it exists elsewhere or not. */
+/**
+ * Returns the error for a pod that is not in the caller's account. The same whether or not it exists in another
+ * account.
+ */
 export function podNotFound(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no pod ${JSON.stringify(id.slice(0, 64))} in this account.`);
 }
 
-/** The refusal to change a worker by way of pods. */
+/** Returns the error for a change of a worker through the pod API. */
 export function podIsWorker(id: string, endpointId: string): DomainError {
   return new DomainError(
     'POD_FIXED',

@@ -1,7 +1,7 @@
-/** What became of a job's attempts, with no more than whoever asks may see. Pure. */
+/** Explains the attempts of a job, limited to what the caller may see. Pure. */
 import type { AttemptExplanation, ExplainedJob, LostAttempt } from './explanation.ts';
 
-/** A worker as far as it is kept. */
+/** A worker, as far as it is still stored. */
 interface KeptWorker {
   id: string;
   alive: boolean;
@@ -9,7 +9,9 @@ interface KeptWorker {
   reason: string;
 }
 
-/** The latest first: what is remembered of lost ones, and the last one, with as much of its worker as is kept. */
+/**
+ * Returns the attempts, latest first: the recorded lost ones and the last one, with its worker as far as it is stored.
+ */
 export function explainAttempts(
   job: ExplainedJob,
   lost: readonly LostAttempt[],
@@ -26,7 +28,7 @@ export function explainAttempts(
     endedAt: lostAt,
     machine: sight.operator ? machine : '',
     workerAlive: exitCode === null && reason === '' && (kept.get(workerId)?.alive ?? false),
-    // Last lines stand in `reason`, for those who may read them.
+    // The last log lines are in `reason`, for callers who may read them.
     cause: sight.workers && !reason.startsWith(cause) ? cause : firstLine(cause),
     reason: sight.workers ? reason : '',
   }));

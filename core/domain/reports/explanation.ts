@@ -59,7 +59,7 @@ export interface LostAttempt {
   lostAt: Date;
 }
 
-/** Course of an attempt. */
+/** An attempt of a job. */
 export interface AttemptExplanation {
   attempt: number;
   workerId: string;
@@ -68,7 +68,7 @@ export interface AttemptExplanation {
   reason: string;
   /** Why it was lost. Empty if it was not. */
   cause: string;
-  /** For the operator only. */
+  /** Shown to the operator only. */
   machine: string;
   lostAt: Date | undefined;
   /** `undefined` if unknown. */
@@ -81,9 +81,9 @@ export interface AttemptExplanation {
 export interface QueueLength {
   workersMax: number;
   queued: number;
-  /** Those with low priority. */
+  /** Number of waiting jobs with low priority. */
   low: number;
-  /** At all endpoints of the account, 0 without a quota of queued jobs. */
+  /** Number of waiting jobs at all endpoints of the account. 0 without a quota of queued jobs. */
   ofAccount: number;
   /** Null without a limit. */
   quota: number | null;

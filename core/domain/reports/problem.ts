@@ -1,4 +1,4 @@
-/** What is wrong now, in words and by how bad it is. Pure. */
+/** Lists current problems as text, sorted by severity. Pure. */
 
 import type { PlacementRefusal } from '../scaling/placement-refusal.ts';
 import { NO_WORKERS_REFUSAL } from '../scaling/placement-refusal.ts';
@@ -8,17 +8,17 @@ import { queueLimits, STARVED_CHANGE, starvedText } from './explanation.ts';
 import { describeRollout, HELD_CHANGE } from './rollout-text.ts';
 import { withChange } from './what-would-change.ts';
 
-/** Something that is wrong. */
+/** A problem. */
 export interface Problem {
   kind: string;
-  /** It will not end by itself, or something was lost; otherwise things wait. */
+  /** True if it will not end by itself, or if something was lost. Otherwise jobs or requests only wait. */
   broken: boolean;
   about: 'ENDPOINT' | 'POD' | 'MACHINE' | 'ACCOUNT';
   id: string;
   name: string;
-  /** Empty: a machine. */
+  /** Empty for a machine. */
   accountId: string;
-  /** A job that shows it; empty: none. */
+  /** An affected job. Empty: none. */
   jobId: string;
   text: string;
 }
@@ -30,20 +30,20 @@ export interface NamedEndpoint {
   accountId: string;
 }
 
-/** A queue in which something waits. */
+/** A queue with waiting jobs. */
 export interface WaitingQueue {
   id: string;
   accountId: string;
   workersMax: number;
   queued: number;
-  /** Of queued jobs of the account; null: none. */
+  /** Quota of queued jobs of the account. Null: none. */
   quota: number | null;
   oldestWaitMs: number;
-  /** Of the last decision. */
+  /** Limits of the last decision. */
   limits: readonly ScaleLimit[];
 }
 
-/** An endpoint whose released version does not start, while the good one goes on. */
+/** An endpoint whose released version does not start, while the previous good version serves. */
 export interface HeldRelease {
   id: string;
   version: number;
@@ -51,7 +51,7 @@ export interface HeldRelease {
   reason: string;
 }
 
-/** Webhook calls of an endpoint that were given up, with the job of the latest. */
+/** Webhook calls of an endpoint that were given up, with the latest job. */
 export interface GivenUpWebhooks {
   id: string;
   count: number;
@@ -59,7 +59,7 @@ export interface GivenUpWebhooks {
   lastError: string;
 }
 
-/** A pod that shall run and does not. */
+/** A pod that should run and does not. */
 export interface FailedPod {
   id: string;
   name: string;
@@ -68,7 +68,7 @@ export interface FailedPod {
   exitCode: number | null;
 }
 
-/** A machine as far as something may be wrong with it. */
+/** State of a machine that may have a problem. */
 export interface MachineState {
   id: string;
   name: string;
@@ -77,7 +77,7 @@ export interface MachineState {
   ill: readonly { name: string; unhealthy: string }[];
 }
 
-/** All signs that were found. */
+/** All signs of problems that were found. */
 export interface Signs {
   endpoints: readonly NamedEndpoint[];
   cannotRun: ReadonlyMap<string, PlacementRefusal>;
@@ -85,24 +85,24 @@ export interface Signs {
   crashed: readonly { id: string; count: number }[];
   held: readonly HeldRelease[];
   queues: readonly WaitingQueue[];
-  /** Requests wait though a ready worker has none. */
+  /** Endpoints whose requests wait although a ready worker has none. */
   starved: readonly { id: string; waiting: number }[];
   givenUp: readonly GivenUpWebhooks[];
   pods: readonly FailedPod[];
-  /** The operator's alone. */
+  /** Filled for the operator only. */
   machines: readonly MachineState[];
-  /** What rate limits refused lately, at an endpoint and at all of an account. */
+  /** Recent rejections by rate limits, of an endpoint and of the whole account. */
   refusedAt(endpointId: string): readonly ScaleLimit[];
   refusedOf(accountId: string): readonly ScaleLimit[];
 }
 
-/** A job that has waited so long waits too long, in milliseconds; deploy/prometheus says the same. */
+/** Wait after which a queue is a problem, in milliseconds. The alert in deploy/prometheus uses the same value. */
 const OLD_QUEUE_MS = 600_000;
-/** Limits of a decision that others set: what an endpoint sets itself, and what places say, is told otherwise. */
+/** Limits of a decision that others set. An endpoint's own limits, and missing capacity, are reported in other ways. */
 const SET_BY_OTHERS: readonly ScaleLimitName[] = ['QUOTA', 'FAIR_SHARE', 'KEPT_GPUS'];
 const ACCOUNT_TEXT = 'the whole account';
 
-/** All that is wrong, the worst first. `operator`: machines are named. */
+/** Returns all problems, the worst first. `operator`: machines are named. */
 export function problemsOf(signs: Signs, operator: boolean): Problem[] {
   const byId = new Map(signs.endpoints.map((endpoint) => [endpoint.id, endpoint]));
   const found = [...endpointProblems(signs, operator), ...accountProblems(signs)].flatMap((problem) => {
@@ -110,13 +110,13 @@ export function problemsOf(signs: Signs, operator: boolean): Problem[] {
     return problem.about === 'ACCOUNT' ? [problem] : of ? [{ ...problem, name: of.name, accountId: of.accountId }] : [];
   });
   const all = [...found, ...signs.pods.map(podProblem), ...signs.machines.flatMap(machineProblems)];
-  // Stable: of what is as bad the kinds stay together, as they are made.
+  // The sort is stable: problems of equal severity stay grouped by kind.
   return all.sort((one, other) => Number(other.broken) - Number(one.broken));
 }
 
 function endpointProblems(signs: Signs, operator: boolean): Problem[] {
   const textOf = ({ refusal, refusalByMachine }: PlacementRefusal): string =>
-    // That begins with the name of a machine, which stays as it is.
+    // This text begins with the name of a machine, whose case must not change.
     operator && refusalByMachine !== refusal ? closed(refusalByMachine) : sentence(refusal);
   const throttled = new Map<string, PlacementRefusal>(signs.throttled.map((one) => [one.id, one]));
   for (const { id, workersMax, queued } of signs.queues)
@@ -155,7 +155,7 @@ function endpointProblems(signs: Signs, operator: boolean): Problem[] {
   ];
 }
 
-/** What holds for all endpoints of an account. */
+/** Returns the problems that affect all endpoints of an account. */
 function accountProblems({ endpoints, queues, refusedOf }: Signs): Problem[] {
   const accounts = new Set(endpoints.map(({ accountId }) => accountId));
   return [...accounts].flatMap((accountId) => {
@@ -246,7 +246,7 @@ function limitText(limit: ScaleLimit): string {
   return `${sentence(text)} To change that: ${change}.`;
 }
 
-/** A reason that stands alone. */
+/** Makes a sentence of a reason. */
 function sentence(reason: string): string {
   return closed(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}`);
 }

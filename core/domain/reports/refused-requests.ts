@@ -1,25 +1,25 @@
-/** What rate limits refused, in words. Pure. */
+/** Describes requests that rate limits rejected. Pure. */
 import type { ScaleLimit } from '../scaling/scale-target.ts';
 
-/** A limit that refuses requests; the last two are of the whole account. */
+/** A limit that rejects requests. The last two apply to the whole account. */
 export type RequestLimit = 'RATE' | 'AT_ONCE' | 'ACCOUNT_SHARE' | 'QUOTA';
 
-/** Requests of one operation that one limit refused. */
+/** Requests of one operation that one limit rejected. */
 export interface RefusedRequests {
   limit: RequestLimit;
-  /** As `purge-queue`; `lb` for what goes to workers of load-balancing endpoints. */
+  /** For example `purge-queue`; `lb` for requests to workers of load-balancing endpoints. */
   operation: string;
-  /** What the limit lets through; 0 of ACCOUNT_SHARE. */
+  /** Requests that the limit allows. 0 for ACCOUNT_SHARE. */
   most: number;
   count: number;
 }
 
-/** It refuses requests to all endpoints of the account. */
+/** Returns true if the limit applies to all endpoints of the account. */
 export function isOfAccount(limit: RequestLimit): boolean {
   return limit === 'ACCOUNT_SHARE' || limit === 'QUOTA';
 }
 
-/** For whoever asks why. `windowSeconds`: in which requests count for a rate. */
+/** Returns the limit as an explanation. `windowSeconds`: window in which a rate limit counts requests. */
 export function refusedLimit({ limit, operation, most, count }: RefusedRequests, windowSeconds: number): ScaleLimit {
   const what = operation === 'lb' ? 'requests to the endpoint' : `requests to ${operation}`;
   const refused = `${count} ${count === 1 ? 'was' : 'were'} refused (429) within the last minute`;

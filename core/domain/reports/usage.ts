@@ -1,16 +1,19 @@
-/** Usage and prices: what may be asked for, and what a price may be. */
+/** Usage and prices: rules for queries and for prices. */
 
 import { sameCard } from '../machines/gpu-pools.ts';
 import { checkName, invalid } from '../settings/fields.ts';
 
-/** What was used, as the rows call it. */
+/** Kind of the metered resource, as stored. */
 export type UsageKind = 'WORKER' | 'POD' | 'VOLUME';
-/** Length of a period, as PostgreSQL calls it. */
+/** Length of a period, as PostgreSQL names it. */
 export type UsageBucket = 'hour' | 'day' | 'week' | 'month' | 'year';
-/** By what usage is summed up within a period. */
+/** Key by which usage is grouped within a period. */
 export type UsageGrouping = 'SUBJECT' | 'ENDPOINT' | 'GPU_TYPE' | 'ACCOUNT';
 
-/** What to sum up. The contract says what each field means; empty texts and lists mean all. */
+/**
+ * Filter and grouping of a usage query. For the meaning of each field see the contract. Empty texts and lists match
+ * all.
+ */
 export interface UsageQuery {
   kind: UsageKind;
   bucket: UsageBucket;
@@ -19,55 +22,55 @@ export interface UsageQuery {
   endMs: number;
   subjectId: string;
   endpointId: string;
-  /** Of workers only those of these endpoints, which are all that the caller may see; empty: of all. */
+  /** Limits workers to these endpoints, the only ones that the caller may see. Empty: all. */
   visibleEndpointIds: readonly string[];
   gpuTypeIds: string[];
   dataCenterIds: string[];
   templateId: string;
   imageName: string;
-  /** Only so many groups by themselves, the others as one. `undefined` if each by itself. */
+  /** Number of groups that are returned by themselves; the others are merged into one. `undefined`: no merging. */
   top: number | undefined;
 }
 
 /** Usage of one period and one group. */
 export interface UsageRecord {
-  /** When the period begins, in milliseconds since 1970. */
+  /** Begin of the period, in milliseconds since 1970. */
   startMs: number;
-  /** The group; empty for what has none. */
+  /** Key of the group. Empty if the usage has none. */
   group: string;
-  /** Name of the endpoint or account that is the group; empty for one that is gone, and for other groups. */
+  /** Name of the endpoint or account that is the group. Empty if it was deleted, and for other groupings. */
   groupName: string;
   amountUsd: number;
   billedMs: number;
   diskGb: number;
-  /** All groups that are not among the top ones, together. */
+  /** True if this record merges all groups that are not among the top ones. */
   others: boolean;
 }
 
-/** Sums of all records that were found, on whatever page they are. */
+/** Sums over all matching records, on all pages. */
 export interface UsageTotals {
   amountUsd: number;
   billedMs: number;
   groupCount: number;
 }
 
-/** Most periods of one answer (usage_service.proto). */
+/** Most periods in one response (usage_service.proto). */
 export const PERIODS_MAX = 10_000;
-/** Most records of one answer, which must stay far from the largest message. */
+/** Most records in one response, which must stay far below the message size limit. */
 export const USAGE_RECORDS_MAX = 50_000;
-/** Most groups that stand by themselves beside the others (usage_service.proto). */
+/** Most groups that are not merged (usage_service.proto). */
 const TOP_MAX = 100;
-/** Most pieces of spans that are summed up, which takes a second or two. */
+/** Most pieces of spans that one query sums up, which takes a second or two. */
 const PIECES_MAX = 500_000;
-/** How far back usage is summed up when nothing is said, in milliseconds. */
+/** Default length of the queried time, in milliseconds. */
 export const USAGE_SPAN_MS = 30 * 86_400_000;
-/** Most prices of one call (usage_service.proto). */
+/** Most prices in one call (usage_service.proto). */
 const PRICES_MAX = 1_000;
 const PRICE_USD_MAX = 1_000_000;
 
 /**
- * Shortest length of a period in milliseconds: the number of periods is at most the span over it, and the two at the
- * ends.
+ * Shortest length of each period in milliseconds. The number of periods is at most the queried time divided by it, plus
+ * the two at the ends.
  */
 const SHORTEST_MS: Record<UsageBucket, number> = {
   hour: 3_600_000,
@@ -79,7 +82,7 @@ const SHORTEST_MS: Record<UsageBucket, number> = {
 /** Start of the year 10000. */
 const TIME_MS_MAX = 253_402_300_800_000;
 
-/** Fails with INVALID_REQUEST at the first fault. */
+/** Throws INVALID_REQUEST at the first invalid field. */
 export function checkUsageQuery(query: UsageQuery): void {
   for (const [field, ms] of [
     ['start_time', query.startMs],
@@ -101,8 +104,8 @@ export function checkUsageQuery(query: UsageQuery): void {
 }
 
 /**
- * Fails with INVALID_REQUEST when a sum has too many parts: pieces of spans that lie in one period each, or records of
- * its answer.
+ * Throws INVALID_REQUEST if a query is too large: too many pieces of spans, each within one period, or too many records
+ * in the response.
  */
 export function checkUsageCost(pieces: number, records: number): void {
   if (pieces <= PIECES_MAX && records <= USAGE_RECORDS_MAX) return;
@@ -112,8 +115,8 @@ export function checkUsageCost(pieces: number, records: number): void {
 }
 
 /**
- * Checks prices and answers them with the names that machines report. INVALID_REQUEST: a fault, or an item is named
- * twice.
+ * Checks prices. Returns them with the names that machines report. Throws INVALID_REQUEST if a price is invalid or an
+ * item is named twice.
  */
 export function checkPrices(
   prices: readonly { item: string; usdPerHour: number }[],

@@ -19,14 +19,14 @@ import {
   invalid,
 } from '../settings/fields.ts';
 
-/** How requests reach the workers. */
+/** How requests reach workers: by a queue (QB) or directly (LB). */
 export type EndpointType = 'QB' | 'LB';
-/** What the scaler looks at. */
+/** Input of the scaler. */
 export type ScalerType = 'QUEUE_DELAY' | 'REQUEST_COUNT' | 'SLO';
-/** Whether scaled-down workers are kept frozen. */
+/** FLASHBOOT: scaled-down workers are kept on standby. */
 export type FlashBootType = 'OFF' | 'FLASHBOOT';
 
-/** What its owner chooses. The contract says what each field means. */
+/** Settings that the owner chooses. For the meaning of each field see the contract. */
 export interface EndpointSettings {
   name: string;
   templateId: string;
@@ -64,7 +64,7 @@ export interface Endpoint extends EndpointSettings {
 
 /**
  * The settings with their rules (docs/reference/management.md#endpoints). The public documents get defaults and bounds
- * from here, see core/publish-settings.ts.
+ * from here; see core/publish-settings.ts.
  */
 export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: SettingRule<EndpointSettings[Field]> } = {
   name: { inPlace: true },
@@ -72,7 +72,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   type: { default: 'QB', inPlace: true },
   computeType: { default: 'GPU', inPlace: true },
   gpuIds: { default: [] },
-  // None on CPU endpoints.
+  // 0 for CPU endpoints.
   gpuCount: { default: 1, min: 0, max: 64 },
   instanceIds: { default: [] },
   workersMin: { default: 0, min: 0, max: 10_000, inPlace: true },
@@ -92,7 +92,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   env: { default: {} },
   retryLimit: { default: 2, min: 0, max: 10, inPlace: true },
   retryHandlerErrors: { default: false, inPlace: true },
-  // Of a queue-based endpoint at most 100; of a load-balancing one 100 by default (checkByType, LB_DEFAULTS).
+  // Queue-based endpoints: at most 100. Load-balancing endpoints: 100 by default (checkByType, LB_DEFAULTS).
   workerConcurrency: { default: 1, conditional: true, min: 1, max: 1_000 },
   allowedCudaVersions: { default: [] },
   queueDelayMs: { default: 0, min: 0, max: 1_000_000_000, inPlace: true },
@@ -104,7 +104,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
 const JOBS_AT_ONCE_MAX = 100;
 
 /**
- * Defaults of load-balancing endpoints that differ: nothing waits in a queue, and HTTP servers take many requests at
+ * Defaults that differ for load-balancing endpoints: nothing waits in a queue, and HTTP servers take many requests at
  * once.
  */
 export const LB_DEFAULTS = {
@@ -113,8 +113,8 @@ export const LB_DEFAULTS = {
 } as const satisfies Partial<EndpointSettings>;
 
 /**
- * Fails with INVALID_REQUEST, naming the field, its bounds and the value, at the first fault. `reported`: GPU types
- * that may be named besides those of the public API.
+ * Throws INVALID_REQUEST with the field, its bounds and the value at the first invalid one. `reported`: GPU types that
+ * may be named besides those of the public API.
  */
 export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<string> = new Set()): void {
   checkName('name', settings.name);
@@ -143,7 +143,7 @@ export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<
   checkProgramBytes('env', settings.env);
 }
 
-/** What holds for one type of endpoint only. */
+/** Checks the rules that apply to one type of endpoint only. */
 function checkByType({ type, scalerType, workerConcurrency }: EndpointSettings): void {
   if (type === 'LB' && scalerType !== 'REQUEST_COUNT') {
     throw invalid(
@@ -157,7 +157,7 @@ function checkByType({ type, scalerType, workerConcurrency }: EndpointSettings):
   }
 }
 
-/** Shortest wait that QUEUE_DELAY can be set to, in milliseconds. */
+/** Shortest delay that QUEUE_DELAY accepts, in milliseconds. */
 const QUEUE_DELAY_MS_MIN = 500;
 
 function checkQueueDelay({ queueDelayMs }: EndpointSettings): void {
@@ -167,7 +167,7 @@ function checkQueueDelay({ queueDelayMs }: EndpointSettings): void {
   );
 }
 
-/** Fails with INVALID_REQUEST when a template is not for endpoints. */
+/** Throws INVALID_REQUEST if a template is not for endpoints. */
 export function checkServerless({ id, serverless }: { id: string; serverless: boolean }): void {
   if (serverless) return;
   throw invalid(
@@ -176,7 +176,7 @@ export function checkServerless({ id, serverless }: { id: string; serverless: bo
   );
 }
 
-/** Whether going from one set of settings to another needs new workers. */
+/** Returns true if a change of settings replaces the workers. */
 export function replacesWorkers(before: EndpointSettings, after: EndpointSettings): boolean {
   const fields = Object.keys(before) as (keyof EndpointSettings)[];
   return fields.some(
@@ -185,7 +185,7 @@ export function replacesWorkers(before: EndpointSettings, after: EndpointSetting
   );
 }
 
-/** Fails with WORKERS_NOT_ZERO unless both worker counts are 0 (docs/reference/management.md#endpoints). */
+/** Throws WORKERS_NOT_ZERO unless both worker counts are 0 (docs/reference/management.md#endpoints). */
 export function checkDeletable(endpoint: Pick<Endpoint, 'id' | 'workersMin' | 'workersMax'>): void {
   if (endpoint.workersMin === 0 && endpoint.workersMax === 0) return;
   throw new DomainError(

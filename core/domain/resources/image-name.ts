@@ -1,7 +1,7 @@
-/** Names of container images, as engines and registries take them: `[host[:port]/]path[:tag][@digest]`. */
+/** Names of container images, as engines and registries accept them: `[host[:port]/]path[:tag][@digest]`. */
 import { invalid } from '../settings/fields.ts';
 
-/** Longest name in characters; agents report no longer one either. */
+/** Longest name in characters. Agents report no longer names. */
 const LENGTH_MAX = 512;
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?';
 const HOST = `${LABEL}(?:\\.${LABEL})*(?::[0-9]+)?`;
@@ -11,8 +11,8 @@ const DIGEST = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9A-Fa-f]{
 const NAME = new RegExp(`^(?:${HOST}/)?${STEP}(?:/${STEP})*(?::${TAG})?(?:@${DIGEST})?$`);
 
 /**
- * Empty, or a name that an engine can pull: with any other the workers would fail one after the other. INVALID_REQUEST,
- * naming the field.
+ * Throws INVALID_REQUEST with the field unless the name is empty or one that an engine can pull. With any other name
+ * the workers would fail one after another.
  */
 export function checkImageName(field: string, name: string): void {
   if (name.length > LENGTH_MAX) throw invalid(`${field} has ${name.length} characters, but may have ${LENGTH_MAX}`);
@@ -25,16 +25,16 @@ export function checkImageName(field: string, name: string): void {
   }
 }
 
-/** Whether images may be of a registry, `host` or `host:port`, by its name alone. */
+/** Returns true if images of a registry (`host` or `host:port`) are allowed, judged by its name alone. */
 export type MayAsk = (registry: string) => boolean;
 
 /**
- * INVALID_REQUEST: the image is of a registry that has a private address by its name. What a name resolves to is the
- * agent's to judge.
+ * Throws INVALID_REQUEST if the image's registry has a private address by its name. The agent checks the addresses that
+ * a name resolves to.
  */
 export function checkRegistry(field: string, name: string, mayAsk: MayAsk): void {
   const registry = name.includes('/') ? name.split('/')[0]! : '';
-  // Without a port or a dot that is no host, or what was built on a machine.
+  // Without a port or a dot the first part is not a host, or the image was built on a machine.
   if (!/[.:]/.test(registry) || mayAsk(registry)) return;
   throw invalid(
     `${field} is of a registry at a private address (${registry}); the operator can allow it with SLIPWAY_PRIVATE_REGISTRIES`,

@@ -1,10 +1,10 @@
-/** A template that one endpoint alone runs: what it is made of, and who may use it. */
+/** Own templates: a template that only one endpoint runs. Its fields, and the checks of its use. */
 import { DomainError } from '../settings/errors.ts';
 import { invalid, NAME_LENGTH_MAX } from '../settings/fields.ts';
 import type { Template, TemplateSettings } from './template.ts';
 import { checkTemplate, TEMPLATE_SETTINGS } from './template.ts';
 
-/** What may be said of it; the rest follows from the endpoint. */
+/** Fields that may be set. The others follow from the endpoint. */
 const NAMED = [
   'imageName',
   'startCommand',
@@ -18,32 +18,30 @@ const NAMED = [
 ] as const;
 export type OwnTemplateSettings = Pick<TemplateSettings, (typeof NAMED)[number]>;
 
-/** A change of what an endpoint alone runs. */
+/** A change of an endpoint's own template. */
 export interface OwnTemplateChange {
-  /** The fields that are named. */
+  /** The fields to set. */
   settings: Partial<OwnTemplateSettings>;
-  /**
-   * The template that gives what is not named, once. Empty: what the endpoint runs does; the defaults do of a new one.
-   */
+  /** Template from which the other fields are copied once. Empty: they stay; a new endpoint gets the defaults. */
   fromTemplateId: string;
 }
 
-/** Returns the named fields. INVALID_REQUEST: one cannot be named. */
+/** Returns the named fields. Throws INVALID_REQUEST if one cannot be set. */
 export function ownTemplateSettings(named: Partial<TemplateSettings>): Partial<OwnTemplateSettings> {
   const other = Object.keys(named).find((field) => !NAMED.some((known) => known === field));
   if (other !== undefined) throw invalid(`own_template: ${other} follows from the endpoint and cannot be set`);
   return named;
 }
 
-/** Returns its name, which no other template of the account has. */
+/** Returns the template's name, which is unique in the account. */
 export function ownTemplateName(endpointName: string, endpointId: string): string {
   const room = NAME_LENGTH_MAX - endpointId.length - 1;
   return `${[...endpointName].slice(0, room).join('')} ${endpointId}`;
 }
 
 /**
- * Returns the whole template. `base`: gives what is not named, with its variables. INVALID_REQUEST: a field is out of
- * range.
+ * Returns the whole template. `base`: template that gives the fields that are not set, with its variables. Throws
+ * INVALID_REQUEST if a field is out of range.
  */
 export function ownTemplateOf(
   name: string,
@@ -74,8 +72,8 @@ export function ownTemplateOf(
 }
 
 /**
- * Fails with INVALID_REQUEST when a template is another endpoint's own. `endpointId`: whose it may be; undefined:
- * nobody's.
+ * Throws INVALID_REQUEST if a template is another endpoint's own. `endpointId`: the endpoint whose own template is
+ * allowed. `undefined`: none.
  */
 export function checkNotBound({ id, boundEndpointId }: Template, endpointId?: string): void {
   if (boundEndpointId === null || boundEndpointId === endpointId) return;
@@ -84,7 +82,7 @@ export function checkNotBound({ id, boundEndpointId }: Template, endpointId?: st
   );
 }
 
-/** The refusal of a template to take apart. */
+/** Returns the error for a source template that does not exist. */
 export function noSuchSource(id: string): DomainError {
   return new DomainError(
     'TEMPLATE_NOT_FOUND',
@@ -93,8 +91,8 @@ export function noSuchSource(id: string): DomainError {
 }
 
 /**
- * The refusal of a change to what another account shares: a copy of it would show its variables to whoever may only use
- * them.
+ * Returns the error for a change of a template that another account shares: a copy would show its variables to an
+ * account that may only use them.
  */
 export function foreignTemplate(): DomainError {
   return invalid(

@@ -1,4 +1,4 @@
-/** A template: what workers run. Its fields, defaults and bounds. */
+/** A template: the program of workers. Its fields, defaults and bounds. */
 import type { DomainError } from '../settings/errors.ts';
 import type { SettingRule } from '../settings/fields.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../settings/fields.ts';
 import { checkImageName } from './image-name.ts';
 
-/** What its owner chooses. The contract says what each field means. */
+/** Settings that the owner chooses. For the meaning of each field see the contract. */
 export interface TemplateSettings {
   name: string;
   imageName: string;
@@ -36,19 +36,19 @@ export interface TemplateSettings {
 export interface Template extends TemplateSettings {
   id: string;
   accountId: string;
-  /** Raised by every change of what is run of it, from 1. */
+  /** Version, from 1. Raised by every change of what workers run. */
   version: number;
-  /** The endpoint that alone runs it; null: it is for all. */
+  /** The only endpoint that runs it. Null: any endpoint may use it. */
   boundEndpointId: string | null;
   createdAt: Date;
 }
 
-/** Sizes of disks in GB, which templates and pods have. */
+/** Bounds of disk sizes of templates and pods, in GB. */
 export const DISK_RULE = { min: 0, max: 65_536 };
 
 /**
- * The settings with their rules (docs/reference/management.md#templates). Without a default what is not given is 0 or
- * empty.
+ * The settings with their rules (docs/reference/management.md#templates). A setting without a default is 0 or empty if
+ * not given.
  */
 export const TEMPLATE_SETTINGS: { readonly [Field in keyof TemplateSettings]: SettingRule<TemplateSettings[Field]> } = {
   name: { inPlace: true },
@@ -58,7 +58,7 @@ export const TEMPLATE_SETTINGS: { readonly [Field in keyof TemplateSettings]: Se
   env: { default: {} },
   workingDirectory: {},
   containerDiskGb: { default: 50, ...DISK_RULE },
-  // REST promises something else for these two, for templates of pods.
+  // For these two, REST has other rules for pod templates.
   volumeGb: { ...DISK_RULE, inPlace: true },
   ports: {},
   volumeMountPath: { default: '/workspace', inPlace: true },
@@ -72,7 +72,7 @@ export const TEMPLATE_SETTINGS: { readonly [Field in keyof TemplateSettings]: Se
 const COMMAND_PARTS_MAX = 1_000;
 const README_LENGTH_MAX = 1_000_000;
 
-/** What to run, as templates and pods have it. */
+/** Settings of the program to run, shared by templates and pods. */
 export type Program = Pick<
   TemplateSettings,
   | 'imageName'
@@ -86,7 +86,7 @@ export type Program = Pick<
   | 'ports'
 >;
 
-/** Fails with INVALID_REQUEST, naming the field, at the first fault. */
+/** Throws INVALID_REQUEST with the field at the first invalid one. */
 export function checkTemplate(template: TemplateSettings): void {
   checkName('name', template.name);
   if (template.imageName === '' && template.startCommand.length === 0) {
@@ -101,7 +101,7 @@ export function checkTemplate(template: TemplateSettings): void {
   checkText('readme', template.readme);
 }
 
-/** Fails with INVALID_REQUEST, naming the field, at the first fault. */
+/** Throws INVALID_REQUEST with the field at the first invalid one. */
 export function checkProgram(program: Program): void {
   checkImageName('image_name', program.imageName);
   for (const [field, parts] of [
@@ -130,7 +130,7 @@ export function checkProgram(program: Program): void {
   }
 }
 
-/** Whether going from one set of settings to another needs new workers (docs/reference/management.md#templates). */
+/** Returns true if a change of settings replaces the workers (docs/reference/management.md#templates). */
 export function templateReplacesWorkers(before: TemplateSettings, after: TemplateSettings): boolean {
   const fields = (Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[]).filter(
     (field) => !TEMPLATE_SETTINGS[field].inPlace,
@@ -142,7 +142,7 @@ function sorted(value: unknown): unknown {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value).sort() : value;
 }
 
-/** The refusal of a template that the account may not use, where something else names it. */
+/** Returns the error for another resource that names a template which the account may not use. */
 export function unknownTemplate(id: string): DomainError {
   return invalid(`template_id: there is no template ${JSON.stringify(id.slice(0, 64))} in this account`);
 }

@@ -1,14 +1,14 @@
-/** A network volume: its fields and bounds, and which ones an endpoint may have together. */
+/** A network volume: its fields and bounds, and which volumes an endpoint may have together. */
 
 import { DomainError } from '../settings/errors.ts';
 import type { SettingRule } from '../settings/fields.ts';
 import { checkBounds, checkName, checkText, invalid } from '../settings/fields.ts';
 
-/** What its owner chooses. */
+/** Settings that the owner chooses. */
 export interface VolumeSettings {
   name: string;
   sizeGb: number;
-  /** As machines carry it in their locations. Fixed after creation. */
+  /** Matches a location of machines. Cannot change after creation. */
   dataCenterId: string;
 }
 
@@ -27,7 +27,7 @@ export const VOLUME_SETTINGS: { readonly [Field in keyof VolumeSettings]: Settin
 };
 const DATA_CENTER_ID_LENGTH_MAX = 64;
 
-/** Fails with INVALID_REQUEST, naming the field, at the first fault. */
+/** Throws INVALID_REQUEST with the field at the first invalid one. */
 export function checkVolume(settings: VolumeSettings): void {
   const { name, dataCenterId } = settings;
   checkName('name', name);
@@ -40,7 +40,7 @@ export function checkVolume(settings: VolumeSettings): void {
   checkText('data_center_id', dataCenterId);
 }
 
-/** Fails with INVALID_REQUEST when the size would shrink: files that are there would have no room. */
+/** Throws INVALID_REQUEST if the size would shrink: the existing files might not fit. */
 export function checkVolumeGrowth(before: VolumeSettings, after: VolumeSettings): void {
   if (after.sizeGb < before.sizeGb) {
     throw invalid(`size_gb is ${after.sizeGb}, but the volume has ${before.sizeGb} already and only ever grows`);
@@ -48,8 +48,7 @@ export function checkVolumeGrowth(before: VolumeSettings, after: VolumeSettings)
 }
 
 /**
- * Fails with INVALID_REQUEST unless all `ids` are among `found`, which are volumes of the account, and no two are in
- * one data centre.
+ * Throws INVALID_REQUEST unless all `ids` are among `found`, volumes of the account, and no two are in one data center.
  */
 export function checkVolumesOfEndpoint(
   ids: readonly string[],
@@ -72,7 +71,10 @@ export function checkVolumesOfEndpoint(
   }
 }
 
-/** The refusal of a volume that is not in the caller's account, whether it exists elsewhere or not. */
+/**
+ * Returns the error for a volume that is not in the caller's account. The same whether or not it exists in another
+ * account.
+ */
 export function volumeNotFound(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no network volume ${JSON.stringify(id.slice(0, 64))} in this account.`);
 }

@@ -21,13 +21,13 @@ const HELD_MS_MAX = HELD_DAYS_MAX * 86_400_000;
 
 /** Workers that should run, by their role in a rollout. */
 export interface RolloutWorkers {
-  /** Of the scaled version: more may be added, and idle ones stop. */
+  /** Workers of the scaled version: more may be added, and idle ones stop. */
   serving: WorkerSample[];
-  /** Ready, and replaced by serving ones. */
+  /** Ready workers that serving ones replace. */
   earlier: WorkerSample[];
-  /** Of the released version, beside the serving ones. */
+  /** Workers of the released version, beside the serving ones. */
   beside: WorkerSample[];
-  /** To stop now: nothing depends on them. */
+  /** Workers to stop now: nothing depends on them. */
   stale: WorkerSample[];
 }
 

@@ -41,7 +41,7 @@ export interface WorkerSample {
   readyMs?: number;
 }
 
-/** What a scaler knows of an endpoint. Jobs with lowPriority are not counted. */
+/** A scaler's input about an endpoint. Jobs with lowPriority are not counted. */
 export interface ScaleSample {
   /** Number of waiting jobs, counted no further than a scaler needs. */
   queued: number;

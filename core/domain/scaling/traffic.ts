@@ -23,7 +23,7 @@ export const TRAFFIC_KEPT_HOURS = 12;
 /** Number of bins of a histogram: up to about 12 days. */
 export const BINS_MAX = 62;
 
-/** What a scaler knows of traffic. Logged with decisions: member names are persisted. */
+/** A scaler's input about traffic. Logged with decisions: member names are persisted. */
 export interface TrafficSample {
   /** Arrivals per second over the last 20 s, minute, ten minutes and hour, as far as the sample reaches. */
   arrivalsPerSecondNow: number;

@@ -1,5 +1,5 @@
 /**
- * Answers what-if questions: past hours of an endpoint as measured, the same hours in the model with the settings of
+ * Computes what-if questions: past hours of an endpoint as measured, the same hours in the model with the settings of
  * that time, and in the model with other settings. The difference between the first two shows how far the model can be
  * trusted. Pure.
  */
@@ -76,7 +76,7 @@ export interface WhatIf {
   /** Number of replayed decisions, and of those with another target. */
   replayed: number;
   changed: number;
-  /** What is measured, modelled and left out. */
+  /** Notes on what is measured, what is modelled and what is left out. */
   notes: string[];
 }
 
@@ -87,7 +87,7 @@ const RESUME_MS = 500;
 /** Golden ratio: multiples of it, modulo 1, are evenly distributed. */
 const GOLDEN = 0.618_033_988_749_895;
 
-/** Returns a question, in steps. */
+/** Computes the result of a question, in steps. */
 export function* answerWhatIf(
   recorded: Recorded,
   before: ScaleSettings,
