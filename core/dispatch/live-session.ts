@@ -17,9 +17,9 @@ export interface LiveSession {
   readonly machineId: string;
   /** The agent's instance id; empty if it sends none. */
   readonly instance: string;
-  /** Whether its agent prefetches images. */
+  /** True if its agent prefetches images. */
   readonly prefetches: boolean;
-  /** Whether its hello was accepted and it has not ended. */
+  /** True after its hello was accepted, until it ends. */
   readonly isOpen: boolean;
   /** When its last message arrived, in monotonic milliseconds. */
   readonly lastSeenAtMs: number;

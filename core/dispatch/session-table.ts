@@ -46,7 +46,7 @@ export class SessionTable extends LoopService {
     while (this.#endings.size > 0) await Promise.all(this.#endings);
   }
 
-  /** Whether new sessions are rejected. */
+  /** True if new sessions are rejected. */
   get closed(): boolean {
     return this.ending.aborted;
   }

@@ -18,19 +18,19 @@ export interface WorkerSlots {
   readonly slot: Slot;
   sink: AssignmentSink | undefined;
   capacity: number;
-  /** Whether it may get new attempts. */
+  /** True if it may get new attempts. */
   open: boolean;
-  /** Whether the worker shall run: neither on standby nor stopping. */
+  /** True if the worker should run: neither on standby nor stopping. */
   shouldRun: boolean;
-  /** Whether its open take accepts more jobs than it asked for. */
+  /** True if its open take accepts more jobs than it asked for. */
   acceptsPrefetch: boolean;
-  /** Whether its agent holds more jobs than its capacity. */
+  /** True if its agent holds more jobs than its capacity. */
   agentPrefetches: boolean;
   /** Prefetched jobs at the last refill; below half of it the worker is refilled. */
   prefetchedAtRefill: number;
   /** The job assigned last. */
   last: AssignedJob | undefined;
-  /** Whether its worker has ended: it is removed with its last attempt. */
+  /** True if its worker has ended. It is then removed with its last attempt. */
   retired: boolean;
   readonly held: Map<string, HeldAttempt>;
   /** Slots reserved by claims in flight. They outlive a session, so that its successor does not count them as free. */

@@ -57,7 +57,7 @@ export class WorkerLogs {
     this.#clock = clock;
   }
 
-  /** Whether this replica holds the machine's session. */
+  /** Returns true if this replica holds the machine's session. */
   reaches(machineId: string): boolean {
     return this.#table.get(machineId)?.isOpen ?? false;
   }

@@ -41,7 +41,7 @@ export interface WorkerReportsOptions {
 interface Waiting {
   session: MachineSession;
   facts: Map<string, WorkerFacts>;
-  /** Whether the change matters to scaling and edges. */
+  /** True if the change matters to scaling and edges. */
   isNews: boolean;
 }
 

@@ -41,9 +41,9 @@ export interface SessionWorkersOptions {
 interface SessionWorker {
   facts: WorkerFacts;
   refresh: boolean;
-  /** Whether its open take accepts more jobs than it asked for. */
+  /** True if its open take accepts more jobs than it asked for. */
   acceptsPrefetch: boolean;
-  /** Whether its agent holds more jobs than its capacity. */
+  /** True if its agent holds more jobs than its capacity. */
   agentPrefetches: boolean;
   healthy: boolean;
   /** Set once the worker has ended. Its attempts are lost when the timer fires. */

@@ -42,7 +42,7 @@ export class Session implements AssignmentSink, LiveSession {
   #machineId = '';
   #instance = '';
   #prefetches = false;
-  /** Whether its agent supports revoking prefetched jobs. */
+  /** True if its agent supports revoking prefetched jobs. */
   #canRevoke = false;
   #lastSeenAtMs: number;
   /** Attempts recorded as lost at the hello: a claim in flight at that moment must not be sent. */
@@ -91,12 +91,12 @@ export class Session implements AssignmentSink, LiveSession {
     return this.#instance;
   }
 
-  /** Whether its agent prefetches images. */
+  /** True if its agent prefetches images. */
   get prefetches(): boolean {
     return this.#prefetches;
   }
 
-  /** Whether its hello was accepted and it has not ended. */
+  /** True after its hello was accepted, until it ends. */
   get isOpen(): boolean {
     return this.#state === 'open';
   }

@@ -1,25 +1,22 @@
-/**
- * Fields that the settings of several resources have: what is checked of each, the refusal of one, and their names in
- * the contract.
- */
+/** Checks and names of fields that several resources have. */
 import { DomainError } from './errors.ts';
 
 /** Longest name in characters (docs/reference/management.md#endpoints). */
 export const NAME_LENGTH_MAX = 191;
-/** Most variables of an environment, and the longest name and value in characters. */
+/** Most variables of an environment, and the longest value in characters. */
 const ENV_SIZE_MAX = 1_000;
 const ENV_VALUE_LENGTH_MAX = 131_072;
 /**
- * Most bytes of what a worker or pod runs, its environment included. An agent gets all of its machine in one message,
- * which must stay far from the largest there may be: one account must not cut a machine off. Linux starts no process
- * with much more anyway.
+ * Largest program of a worker or pod in bytes, its environment included. An agent gets the programs of its whole
+ * machine in one message, which must stay far below the message size limit: no account may cut a machine off. Linux
+ * starts no process with much more anyway.
  */
 const PROGRAM_BYTES_MAX = 262_144;
 const LIST_LENGTH_MAX = 100;
 
-/** 1 to 191 characters, no NUL. */
+/** Throws INVALID_REQUEST unless the name has 1 to 191 characters and no NUL. */
 export function checkName(field: string, name: string): void {
-  // As JSON schemas count: a character outside the basic plane is one.
+  // Counted as JSON schemas do: a character outside the basic plane is one character.
   const length = [...name].length;
   if (length === 0 || length > NAME_LENGTH_MAX) {
     throw invalid(`${field} has ${length} characters, but must have 1 to ${NAME_LENGTH_MAX}`);
@@ -27,14 +24,14 @@ export function checkName(field: string, name: string): void {
   checkText(field, name);
 }
 
-/** Fails with INVALID_REQUEST when it takes more than 256 KiB. */
+/** Throws INVALID_REQUEST if the program is larger than 256 KiB. */
 export function checkProgramBytes(what: string, program: unknown): void {
   const bytes = Buffer.byteLength(JSON.stringify(program));
   if (bytes > PROGRAM_BYTES_MAX)
     throw invalid(`${what} takes ${bytes} bytes, but may take ${PROGRAM_BYTES_MAX}; put what is large into a file`);
 }
 
-/** Names of variables as POSIX has them, no NUL anywhere. */
+/** Throws INVALID_REQUEST unless the names of the variables are POSIX names and nothing contains a NUL. */
 export function checkEnv(env: Record<string, string>): void {
   const entries = Object.entries(env);
   if (entries.length > ENV_SIZE_MAX) throw invalid(`env has ${entries.length} variables, but may have ${ENV_SIZE_MAX}`);
@@ -48,14 +45,14 @@ export function checkEnv(env: Record<string, string>): void {
   }
 }
 
-/** At most 100 texts of 1 to 191 characters. */
+/** Throws INVALID_REQUEST unless there are at most 100 texts of 1 to 191 characters. */
 export function checkTexts(field: string, texts: readonly string[]): void {
   if (texts.length > LIST_LENGTH_MAX)
     throw invalid(`${field} has ${texts.length} entries, but may have ${LIST_LENGTH_MAX}`);
   for (const text of texts) checkName(field, text);
 }
 
-/** Versions like 12.8. */
+/** Throws INVALID_REQUEST unless all versions are like 12.8. */
 export function checkCudaVersions(versions: readonly string[]): void {
   checkTexts('allowed_cuda_versions', versions);
   for (const version of versions) {
@@ -64,12 +61,14 @@ export function checkCudaVersions(versions: readonly string[]): void {
   }
 }
 
-/** PostgreSQL stores no NUL, and a lone surrogate is no text. */
+/** Throws INVALID_REQUEST if the text contains a NUL, which PostgreSQL cannot store, or a lone surrogate. */
 export function checkText(field: string, text: string): void {
   if (text.includes('\0') || !text.isWellFormed()) throw invalid(`${field} contains a character that cannot be stored`);
 }
 
-/** Empty, or from the root without steps back: no container engine starts with another. */
+/**
+ * Throws INVALID_REQUEST unless the path is empty, or absolute without `..`. Container engines accept no other path.
+ */
 export function checkPath(field: string, path: string): void {
   checkText(field, path);
   if (path !== '' && (!path.startsWith('/') || path.split('/').includes('..'))) {
@@ -79,17 +78,17 @@ export function checkPath(field: string, path: string): void {
   }
 }
 
-/** A refusal of a field. */
+/** Returns an INVALID_REQUEST error. */
 export function invalid(message: string): DomainError {
   return new DomainError('INVALID_REQUEST', message);
 }
 
-/** The field's name in the contract. */
+/** Returns the field's name in the contract. */
 export function snake(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Names, as the contract has them, of the fields that hold something: what a creation has set. */
+/** Returns the names of the fields that are not empty, as in the contract: the fields that a creation has set. */
 export function filledFields(settings: object): string[] {
   const isEmpty = (value: unknown): boolean => !value || (typeof value === 'object' && Object.keys(value).length === 0);
   return Object.entries(settings)
@@ -97,31 +96,30 @@ export function filledFields(settings: object): string[] {
     .map(([field]) => snake(field));
 }
 
-/** What holds for one setting of a resource. */
+/** Rule of one setting of a resource. */
 export interface SettingRule<Value> {
   /**
-   * Its value when it was not given. Absent: it must be given, or comes from elsewhere as an endpoint's name from its
-   * template.
+   * Default value. Absent: the setting is required, or comes from elsewhere, like an endpoint's name from its template.
    */
   default?: Value;
-  /** Bounds of a number, both allowed. */
+  /** Bounds of a number, both inclusive. */
   min?: number;
   max?: number;
   /**
-   * A pod's template or an endpoint's type may give it: the default counts only where none does, so that no client may
-   * fill it in.
+   * True if a pod's template or an endpoint's type may give another default. The default applies only where none does,
+   * so clients must not fill it in.
    */
   conditional?: true;
   /**
-   * It can change without replacing workers (docs/reference/management.md#endpoints); a change of any other raises the
-   * version.
+   * True if the setting can change without replacing workers (docs/reference/management.md#endpoints). A change of any
+   * other setting raises the version.
    */
   inPlace?: true;
 }
 
 /**
- * The numbers of some settings that have bounds. Fails with INVALID_REQUEST, naming the field, its bounds and the
- * value, at the first fault.
+ * Checks the numbers that have bounds. Throws INVALID_REQUEST with the field, its bounds and the value at the first
+ * invalid one.
  */
 export function checkBounds<Settings extends object>(
   settings: Settings,

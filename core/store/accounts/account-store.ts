@@ -1,4 +1,4 @@
-/** Accounts. */
+/** Stores accounts. */
 import { asc, eq, inArray, sql } from '@slipway/drizzle/orm';
 import { account } from '@slipway/drizzle/schema/account';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
@@ -21,8 +21,8 @@ export class AccountStore {
   }
 
   /**
-   * Creates an account and answers its id; of an account with this name the id it has. `keyId` is the key that was
-   * used.
+   * Creates an account and returns its id; if the name exists, the id of the existing account. `keyId`: the key that
+   * was used.
    */
   async create(id: string, keyId: string, name: string): Promise<string> {
     const made = await this.#database.db.transaction(async (tx) => {
@@ -40,18 +40,18 @@ export class AccountStore {
     return found!.id;
   }
 
-  /** Reads an account. `undefined` if there is none. */
+  /** Returns an account. `undefined` if there is none. */
   async get(id: string): Promise<Account | undefined> {
     const [row] = await this.#database.db.select().from(account).where(eq(account.id, id));
     return row;
   }
 
-  /** All accounts by name. */
+  /** Returns all accounts, sorted by name. */
   async list(): Promise<Account[]> {
     return this.#database.db.select().from(account).orderBy(asc(account.name));
   }
 
-  /** A page of the accounts. */
+  /** Returns a page of the accounts. */
   async page(page: PageRequest): Promise<Page<Account>> {
     const { db } = this.#database;
     const bytes = sql`1000 + octet_length(${account.publicKey})`;
@@ -65,7 +65,7 @@ export class AccountStore {
     return readPage(this.#database, listed, page, (ids) => db.select().from(account).where(inArray(account.id, ids)));
   }
 
-  /** Sets the quota. `undefined` if there is no such account. */
+  /** Sets the quota. Returns `undefined` if there is no such account. */
   async setQuota({ accountId: id, keyId }: Actor, quota: Quota): Promise<Account | undefined> {
     const { workers: workerQuota, gpus: gpuQuota, queuedJobs: queuedJobQuota, requests: requestQuota } = quota;
     const gpuWeight = quota.gpuWeight ?? 1;
@@ -80,7 +80,7 @@ export class AccountStore {
     });
   }
 
-  /** Sets the SSH key. `undefined` if there is no such account. */
+  /** Sets the SSH key. Returns `undefined` if there is no such account. */
   async setPublicKey(actor: Actor, publicKey: string): Promise<Account | undefined> {
     const id = actor.accountId;
     return this.#database.db.transaction(async (tx) => {
@@ -90,7 +90,7 @@ export class AccountStore {
     });
   }
 
-  /** Whether there is such an account. */
+  /** Returns true if the account exists. */
   async exists(id: string): Promise<boolean> {
     const rows = await this.#database.db.select({ id: account.id }).from(account).where(eq(account.id, id));
     return rows.length > 0;

@@ -1,4 +1,4 @@
-/** API keys. Their text is never here, only its hash. */
+/** Stores API keys: only the hash of a key's text, never the text. */
 import { alias, and, arrayContained, eq, getTableColumns, inArray, isNull, notExists, sql } from '@slipway/drizzle/orm';
 import { account } from '@slipway/drizzle/schema/account';
 import { apiKey } from '@slipway/drizzle/schema/api-key';
@@ -13,13 +13,13 @@ import { recordChange } from './audit-rows.ts';
 /** A key as its owner sees it. */
 export interface ApiKey {
   id: string;
-  /** Empty for keys of machines. */
+  /** Empty for agent keys. */
   accountId: string;
   name: string;
   scope: Exclude<Scope, 'ROOT'>;
   endpointIds: string[];
   permissions: Caller['permissions'];
-  /** Of a key for machines: the one that uses it. Null: none yet. */
+  /** For an agent key: the machine that uses it. Null: not used yet. */
   machineId: string | null;
   createdAt: Date;
   revokedAt: Date | null;
@@ -32,7 +32,7 @@ export class ApiKeyStore {
     this.#database = database;
   }
 
-  /** Stores a key under the hash of its text. `madeBy` is the key that was used. */
+  /** Stores a key under the hash of its text. `madeBy`: the key that was used. */
   async create(
     key: Omit<ApiKey, 'machineId' | 'createdAt' | 'revokedAt'>,
     secretHash: Buffer,
@@ -56,7 +56,9 @@ export class ApiKeyStore {
     });
   }
 
-  /** Holders of keys by the hashes of their texts, hex; hashes of no key and of revoked keys are left out. */
+  /**
+   * Returns the holders of keys by the hashes of the texts, in hex. Hashes of unknown and revoked keys are left out.
+   */
   async callers(hashes: readonly Buffer[]): Promise<Map<string, Caller>> {
     const rows = await this.#database.urgent.db
       .select({ ...getTableColumns(apiKey), requestQuota: account.requestQuota })
@@ -80,8 +82,8 @@ export class ApiKeyStore {
   }
 
   /**
-   * Makes a key that was not used yet the one of a machine, unless the machine has another that works. Returns the
-   * machine that the key belongs to afterwards; `undefined` if to none, or it was revoked.
+   * Binds an unused agent key to a machine, unless the machine has another valid key. Returns the machine that the key
+   * belongs to afterwards. `undefined` if the key belongs to none, or was revoked.
    */
   async bind(id: string, machineId: string): Promise<string | undefined> {
     const { db } = this.#database;
@@ -96,7 +98,7 @@ export class ApiKeyStore {
         .set({ machineId })
         .where(and(eq(apiKey.id, id), isNull(apiKey.machineId), isNull(apiKey.revokedAt), notExists(taken)));
     } catch (error) {
-      // Two new keys were used for one machine at once.
+      // Two new keys were used for one machine at the same time.
       if (!isDuplicate(error)) throw error;
     }
     const [row] = await db
@@ -107,8 +109,8 @@ export class ApiKeyStore {
   }
 
   /**
-   * A page of the keys of an account, of machines when it is empty, or of everybody when it is undefined; revoked ones
-   * included, oldest first. `only`: those that are for some of these endpoints; empty = all.
+   * Returns a page of the keys of an account, oldest first, revoked ones included. Empty account: agent keys.
+   * `undefined`: all keys. `only`: keys for some of these endpoints; empty: all.
    */
   async list(accountId: string | undefined, only: readonly string[], page: PageRequest): Promise<Page<ApiKey>> {
     const whose =
@@ -140,8 +142,8 @@ export class ApiKeyStore {
   }
 
   /**
-   * Revokes a key of the actor's account, or of any account when he has none. False: there is no such key. A second
-   * time changes nothing.
+   * Revokes a key of the actor's account, or of any account if the actor has none. Returns false if there is no such
+   * key. Idempotent.
    */
   async revoke(id: string, { accountId, keyId }: Actor): Promise<boolean> {
     const own = accountId === '' ? eq(apiKey.id, id) : and(eq(apiKey.id, id), eq(apiKey.accountId, accountId));

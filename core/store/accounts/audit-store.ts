@@ -1,22 +1,22 @@
-/** Who changed what, for people. Rows are written by audit-rows.ts. */
+/** Reads the audit trail, for people. Its rows are written by audit-rows.ts. */
 import { and, asc, desc, eq, gt, gte, lt, sql } from '@slipway/drizzle/orm';
 import { auditEvent } from '@slipway/drizzle/schema/audit-event';
 import type { Database } from '../sql/database.ts';
 
-/** A change that was made. */
+/** A recorded change. */
 export type AuditEvent = typeof auditEvent.$inferSelect;
 
-/** Which changes. */
+/** Filter and order of changes. */
 export interface AuditSelection {
   limit: number;
-  /** Those after this one, in the order asked for. */
+  /** Only changes after this one, in the requested order. */
   beyondId?: number;
   subjectId?: string;
-  /** Text in the action, the subject, the key or a field; empty: all. */
+  /** Text in the action, the subject, the key or a field. Empty: all. */
   search: string;
   action?: string | undefined;
   since?: Date | undefined;
-  /** Those before this moment. */
+  /** Only changes before this time. */
   until?: Date | undefined;
   oldestFirst: boolean;
 }
@@ -28,7 +28,7 @@ export class AuditStore {
     this.#database = database;
   }
 
-  /** Changes of an account, all when it is empty. */
+  /** Returns changes of an account. Empty account: all changes. */
   async list(accountId: string, page: AuditSelection): Promise<AuditEvent[]> {
     const { id, action, subjectId, keyId, fields } = auditEvent;
     const beyond = page.oldestFirst ? gt : lt;

@@ -1,4 +1,4 @@
-/** Seals what a release before sealing left in the clear. SQL cannot seal, so no migration could. */
+/** Encrypts the plaintext rows of releases that did not encrypt. SQL cannot encrypt, so no migration could do it. */
 
 import type { Sealer } from '@slipway/kit/host/seal';
 import {
@@ -11,7 +11,7 @@ import type { Database, Sql } from '../sql/database.ts';
 import { inTransaction } from '../sql/database.ts';
 import { sealEnv } from '../sql/env-seals.ts';
 
-/** Rows of one transaction. */
+/** Rows per transaction. */
 const BATCH = 200;
 
 const ENVS = [
@@ -30,9 +30,9 @@ export class EncryptionBackfillStore {
   }
 
   /**
-   * Seals everything once in the life of a database; answers the number of rows. May run on several replicas at once,
-   * and again after it was cut off. Calls that were already ordered keep their address in the clear: they are made and
-   * forgotten within minutes.
+   * Encrypts all plaintext rows, once in the life of a database. Returns the number of rows. May run on several
+   * replicas at once, and again after an interruption. Webhook calls that were already ordered keep their address in
+   * plaintext: they are made and deleted within minutes.
    */
   async seal(signal: AbortSignal): Promise<number> {
     const [done] = await this.#sql`SELECT FROM installation WHERE plain_sealed_at IS NOT NULL`;
@@ -61,7 +61,10 @@ async function sealEnvs(sql: Sql, sealer: Sealer, table: string, identityOf: (id
   });
 }
 
-/** What endpoints were given of templates is sealed for the template, as it is there. */
+/**
+ * Encrypts the environments of pinned template versions, under the identity of the template, as the template's own row
+ * does.
+ */
 async function sealGivenEnvs(sql: Sql, sealer: Sealer): Promise<number> {
   return await inTransaction(sql, async (tx) => {
     const rows = await tx<{ id: string; template_id: string; env: Record<string, string> }[]>`
@@ -75,7 +78,7 @@ async function sealGivenEnvs(sql: Sql, sealer: Sealer): Promise<number> {
   });
 }
 
-/** Goes through the primary key once: the table may be large, and few of its rows have a webhook. */
+/** Encrypts webhooks. Walks the primary key once, because the table may be large and few of its rows have a webhook. */
 async function sealWebhooks(sql: Sql, sealer: Sealer, signal: AbortSignal): Promise<number> {
   let sealed = 0;
   let after = { endpoint_id: '', job_id: '' };

@@ -1,4 +1,4 @@
-/** What accounts may use at most, and what they use of it. */
+/** Reads quotas of accounts and their use. */
 
 import type { QuotaState } from '../../domain/accounts/quota.ts';
 import { NO_QUOTA } from '../../domain/accounts/quota.ts';
@@ -12,9 +12,9 @@ interface QuotaRow {
 }
 
 /**
- * What an account may have of workers and GPUs and what it has; frozen workers do not count, and those that crashed
- * have no GPUs. Exact until the transaction of `statement` ends when that holds the placement lock: nothing else adds
- * workers, and no pod gets GPUs without it. Counts nothing for an account without quotas.
+ * Returns an account's quota of workers and GPUs, and its use. Standby workers do not count; crashed ones use no GPUs.
+ * Exact until the transaction of `statement` ends if that holds the placement lock: without it nobody adds workers, and
+ * no pod gets GPUs. Does not count for an account without quotas.
  */
 export async function readQuotaState(statement: Statement, accountId: string): Promise<QuotaState> {
   const [row] = await statement<QuotaRow[]>`
@@ -32,7 +32,7 @@ export async function readQuotaState(statement: Statement, accountId: string): P
   return { quota: { workers: row.worker_quota, gpus: row.gpu_quota }, use: { workers: row.workers, gpus: row.gpus } };
 }
 
-/** Those of these accounts that have a quota of workers or GPUs. */
+/** Returns those of these accounts that have a quota of workers or GPUs. */
 export async function accountsWithQuota(statement: Statement, accountIds: readonly string[]): Promise<Set<string>> {
   const rows = await statement<{ id: string }[]>`
     SELECT id FROM account WHERE id = ANY(string_to_array(${accountIds.join()}, ',')) AND num_nonnulls(worker_quota, gpu_quota) > 0`;

@@ -33,7 +33,7 @@ export interface JobListPage {
   jobs: Job[];
   /** Number of matching jobs, counted up to 10,000 or to the end of this page. */
   total: number;
-  /** Whether more than `total` match. */
+  /** True if more than `total` match. */
   totalCapped: boolean;
   /** Cursor of the next page, `undefined` if there is none. */
   next: number | undefined;

@@ -1,4 +1,4 @@
-/** Reads jobs, and moves them on behalf of their owners: cancel, retry, remaining life. */
+/** Reads jobs, and changes them for their owners: cancel, retry, remaining life. */
 
 import type { Job, JobKey } from '../../domain/jobs/job.ts';
 import { statesBefore } from '../../domain/jobs/job-state.ts';
@@ -19,7 +19,7 @@ export interface FoundJob {
   /** Index of the key. */
   index: number;
   job: Job;
-  /** Whether the output is larger than requested; `readWhole` returns it. */
+  /** True if the output is larger than requested; `readWhole` returns it. */
   outputLeftOut: boolean;
 }
 
@@ -46,8 +46,8 @@ export class JobStore {
   }
 
   /**
-   * Reads many jobs; those that are not there or have expired are missing in the answer. Outputs up to
-   * `outputBytesMax[i]` bytes come with them.
+   * Reads many jobs. Jobs that do not exist or have expired are left out. Includes outputs of up to `outputBytesMax[i]`
+   * bytes.
    */
   async read(keys: readonly JobKey[], outputBytesMax: readonly number[]): Promise<FoundJob[]> {
     const rows = await this.#hot<(JobRow & { index: number; left_out: boolean })[]>`
@@ -61,7 +61,7 @@ export class JobStore {
     return rows.map((row) => ({ index: row.index, job: jobFromRow(row), outputLeftOut: row.left_out }));
   }
 
-  /** Reads a job with its output, whatever its size. */
+  /** Returns a job with its output, whatever its size. */
   async readWhole(key: JobKey): Promise<Job | undefined> {
     const [row] = await this.#hot<JobRow[]>`
       SELECT ${jobColumns(this.#hot)}, o.error, o.output FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
@@ -78,8 +78,8 @@ export class JobStore {
   }
 
   /**
-   * Sets the remaining life of a job; of a finished one also the end of its result, which it cannot put off. False: no
-   * such job.
+   * Sets the remaining life of a job. For a finished job it may also shorten the retention of the result, never extend
+   * it. Returns false if there is no such job.
    */
   async setRemainingLife(key: JobKey, ttlMs: number): Promise<boolean> {
     const result = await this.#hot`
@@ -95,7 +95,7 @@ export class JobStore {
     return row && cancelledFromRow(row);
   }
 
-  /** Cancels those of these jobs that still match; see job-walk.ts. */
+  /** Cancels those of these jobs that still match. See job-walk.ts. */
   async cancelMatching(walk: JobWalk, matches: readonly Match[]): Promise<CancelledJob[]> {
     const rows = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, matching(this.#hot, walk, matches))}`;
     return rows.map(cancelledFromRow);
@@ -109,7 +109,7 @@ export class JobStore {
     return row && { job: jobFromRow(row), position: row.position };
   }
 
-  /** Requeues the jobs that still match, each at its assigned position; see job-walk.ts. */
+  /** Requeues the jobs that still match, each at its assigned position. See job-walk.ts. */
   async retryMatching(walk: JobWalk, matches: readonly Match[]): Promise<RequeuedJob[]> {
     const rows = await this.#hot<
       RequeuedRow[]
@@ -117,12 +117,12 @@ export class JobStore {
     return rows.map((row) => ({ job: jobFromRow(row), position: row.position }));
   }
 
-  /** Begins a walk over the jobs that are there now; see job-walk.ts. */
+  /** Begins a walk over the current jobs. See job-walk.ts. */
   beginWalk(wanted: WalkedJobs): Promise<JobWalk> {
     return beginWalk(this.#hot, wanted);
   }
 
-  /** The next jobs of a walk, at most `limit`. */
+  /** Returns the next jobs of a walk, at most `limit`. */
   nextMatches(walk: JobWalk, limit: number): Promise<ScannedJob[]> {
     return nextMatches(this.#hot, walk, limit);
   }

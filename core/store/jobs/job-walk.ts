@@ -1,9 +1,9 @@
 /**
- * A walk over all jobs of an endpoint that a filter finds, to move each of them: a few at a time, on whichever replica,
- * as far as its caller goes on. It keeps nothing but where it is. Which jobs are meant is fixed when it begins: those
- * with positions given by then and, where an end is undone, that ended by then. Jobs change while it goes on, and one
- * that was put back into the queue would be behind it: so it goes round until a whole round moved none; by a group of
- * errors it goes round once.
+ * Walks all jobs of an endpoint that match a filter, to cancel or requeue each: a few per call, on any replica, as long
+ * as the caller continues. The walk stores nothing but its position. The set of jobs is fixed when it begins: jobs with
+ * positions assigned by then and, for a requeue, jobs that had ended by then. Jobs change while it runs, and a job that
+ * was put back into the queue would be behind it. So it walks in rounds until a whole round changed nothing. With a
+ * filter by error group there is one round only.
  */
 
 import { byJob } from '../../domain/jobs/job.ts';
@@ -19,14 +19,14 @@ import { positionsOf, submittedWithin } from './job-range.ts';
 export interface WalkedJobs {
   endpointId: string;
   move: 'cancel' | 'retry';
-  /** At least one; all such that the move may leave. */
+  /** At least one. The transition must be allowed from each. */
   states: readonly JobState[];
   submitted: SubmittedRange | undefined;
-  /** Only jobs that ended so. Absent: no restriction. */
+  /** Only jobs that ended like this. Absent: no restriction. */
   ended?: EndedJobs | undefined;
 }
 
-/** Jobs by how they ended. */
+/** Filter of jobs by how they ended. */
 export interface EndedJobs {
   /** Only jobs that ended at this time or later, `undefined` for no limit. */
   fromMs: number | undefined;
@@ -36,15 +36,15 @@ export interface EndedJobs {
 
 /** Position of a walk. */
 export interface JobWalk extends WalkedJobs {
-  /** Positions of all that are meant. */
+  /** Positions of all jobs of the walk. */
   range: JobRange;
   /** Begin of the walk, in microseconds since 1970 by the database's clock. */
   begunUs: number;
-  /** Index of the current part (see `partsOf`), … */
+  /** Index of the current part (see `partsOf`). */
   part: number;
-  /** … and the positions that are left of it. */
+  /** Positions that remain in the current part. */
   left: JobRange;
-  /** Whether this round has moved a job. */
+  /** True if this round has changed a job. */
   hasMoved: boolean;
 }
 
@@ -59,18 +59,18 @@ export interface Match {
 /** A scanned job. */
 export interface ScannedJob extends Match {
   state: JobState;
-  /** Whether it ended late enough to count. */
+  /** True if it ended late enough to match. */
   counts: boolean;
 }
 
-/** The parts of a walk, each with an index of its own: of the queue two, the second of low priority. */
+/** Returns the parts of a walk, each with its own index. A queue has two; the second is that of low priority. */
 export function partsOf(states: readonly JobState[]): { state: JobState; index: number }[] {
   return JOB_STATES.filter((state) => states.includes(state)).flatMap((state) =>
     (state === 'IN_QUEUE' ? [0, 1] : [0]).map((index) => ({ state, index })),
   );
 }
 
-/** Fixes which jobs are meant. */
+/** Begins a walk: fixes its set of jobs. */
 export async function beginWalk(sql: Sql, wanted: WalkedJobs): Promise<JobWalk> {
   const { endpointId, states, submitted } = wanted;
   const [now] = await sql<[{ high: number; begunUs: number }]>`
@@ -83,9 +83,9 @@ export async function beginWalk(sql: Sql, wanted: WalkedJobs): Promise<JobWalk> 
 }
 
 /**
- * The next jobs that match but for how they ended, at most `limit`. Cancelling begins at the end of a queue, so that
- * claims, which begin at its head, meet none that is being cancelled; queueing again begins with the oldest, so that
- * they come in the order in which they were.
+ * Returns the next jobs, at most `limit`, that match except for how they ended. Cancelling begins at the end of a
+ * queue: claims begin at its head and so do not meet jobs that are being cancelled. Requeueing begins with the oldest
+ * job, so that the order is kept.
  */
 export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promise<ScannedJob[]> {
   const { endpointId, move, states, submitted, ended: { fromMs } = {}, left, begunUs, part } = walk;
@@ -95,7 +95,7 @@ export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promi
     ? sql`AND finished_at <= timestamptz 'epoch' + ${begunUs}::bigint * interval '1 microsecond'`
     : sql``;
   const order = state === 'IN_PROGRESS' ? sql`started_at` : isRetry ? sql`position` : sql`position DESC`;
-  // Returned rather than filtered out: filtered by position, a statement would read any number of rows to find some.
+  // Returned rather than filtered out: to find a few matches, a filter would make a statement read any number of rows.
   const counts =
     fromMs === undefined ? sql`true` : sql`finished_at >= timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'`;
   return await sql<ScannedJob[]>`
@@ -141,7 +141,7 @@ export function advanceWalk(
     return { ...walk, left, hasMoved };
   }
   if (part + 1 < parts.length) return { ...walk, part: part + 1, left: range, hasMoved };
-  // Jobs of other groups would all be read again, to find one that had not committed at the first call.
+  // Another round would read all jobs of other groups again, to find one that had not committed at the first call.
   const isOver = !hasMoved || walk.ended?.errorGroup !== undefined;
   return isOver ? undefined : { ...walk, part: 0, left: range, hasMoved: false };
 }

@@ -22,11 +22,11 @@ export interface OutcomeEntry {
   output: Buffer | undefined;
   /** `undefined` for a completed job. */
   error: string | undefined;
-  /** Whether the attempt is kept in the job's history: always, or if the job is retried. */
+  /** Keeps the attempt in the job's history: always, or only if the job is retried. Absent: never. */
   remembered?: 'ALWAYS' | 'IF_TRIED_AGAIN';
   /** Execution time in milliseconds; `undefined` counts from the claim. */
   executionMs?: number;
-  /** Whether its worker ran out of memory. */
+  /** True if its worker ran out of memory. */
   outOfMemory?: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface RecordedOutcome {
   job: Job;
   /** Queue position, for a job that was queued again. */
   position: number;
-  /** Whether the job has a webhook. */
+  /** True if the job has a webhook. */
   hasWebhook: boolean;
   lowPriority: boolean;
 }

@@ -1,27 +1,24 @@
-/**
- * What the edge reads and writes of load-balancing endpoints: which of their workers take requests, and what there is
- * to do for them.
- */
+/** Reads the backends of load-balancing endpoints for the edge, and stores the demand for them. */
 import type { Database, Fragment, Sql } from '../sql/database.ts';
 import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
 
-/** Address of what is reached through its machine's tunnel (agent_service.proto). */
+/** Address of a backend that is reached through the tunnel of its machine (agent_service.proto). */
 const TUNNEL_ADDRESS = 'tunnel';
-/** Rows of those that have gone are deleted after this many seconds. */
+/** Age in seconds after which rows of ended reporters are deleted. */
 const DEMAND_KEPT_SECONDS = 300;
 
 /** One worker of a load-balancing endpoint. */
 export interface BackendWorker {
   id: string;
-  /** host:port; empty: not known yet, or `tunnelMachineId` says how it is reached. */
+  /** Format: host:port. Empty: unknown, or the backend is reached through `tunnelMachineId`. */
   address: string;
-  /** The machine through whose tunnel alone it is reached; empty: it is reached by its address. */
+  /** Machine through whose tunnel alone it is reached. Empty: it is reached at its address. */
   tunnelMachineId: string;
-  /** It takes requests. Otherwise it starts, is unhealthy or is to go. */
+  /** True if it takes requests. Otherwise it is starting, unhealthy or stopping. */
   ready: boolean;
-  /** It is to go: it finishes what it has and gets nothing new. */
+  /** True if it is stopping: it finishes its requests and gets no new ones. */
   draining: boolean;
-  /** Fewer workers are enough for the present requests, and this is none of these. */
+  /** True if the present requests need fewer workers, and not this one. */
   surplus: boolean;
 }
 
@@ -29,34 +26,34 @@ export interface BackendWorker {
 export interface EndpointBackends {
   endpointId: string;
   accountId: string;
-  /** Requests that a worker gets at once. */
+  /** Most concurrent requests of a worker. */
   workerConcurrency: number;
   workersMax: number;
   /** Requests for which the scaler wants one worker. */
   scalerValue: number;
-  /** Its workers speak HTTP/2 without TLS. */
+  /** True if its workers speak HTTP/2 without TLS. */
   h2c: boolean;
-  /** Each connection to one of its workers is for one request: such workers were seen. */
+  /** True if each connection to its workers is for one request, because such workers were seen. */
   singleUse: boolean;
-  /** By id. */
+  /** Workers, sorted by id. */
   workers: BackendWorker[];
 }
 
 /** A port of a pod as facades see it. */
 export interface PodLocation {
   accountId: string;
-  /** All that it names, of whatever protocol. */
+  /** All ports that the pod names, of every protocol. */
   ports: string[];
-  /** host:port; empty: it does not run now, or `tunnelMachineId` says how it is reached. */
+  /** Format: host:port. Empty: it does not run now, or it is reached through `tunnelMachineId`. */
   address: string;
-  /** The machine through whose tunnel alone it is reached. */
+  /** Machine through whose tunnel alone it is reached. Empty: it is reached at its address. */
   tunnelMachineId: string;
 }
 
-/** What one facade or proxy has to do for one endpoint. */
+/** Demand of one facade or proxy for one endpoint. */
 export interface Demand {
   endpointId: string;
-  /** Who says so: at most one row for each and endpoint. */
+  /** Source of the demand. There is at most one row for each source and endpoint. */
   reporter: string;
   waiting: number;
   inFlight: ReadonlyMap<string, number>;
@@ -86,8 +83,8 @@ export class EdgeStore {
   }
 
   /**
-   * Load-balancing endpoints with their workers, by id; without `endpointIds` all there are. Others, and those of
-   * another type, are left out.
+   * Returns load-balancing endpoints with their workers, by id. Without `endpointIds`: all. Endpoints that do not exist
+   * or are of another type are left out.
    */
   async backends(endpointIds?: readonly string[]): Promise<EndpointBackends[]> {
     const all = endpointIds === undefined;
@@ -120,7 +117,7 @@ export class EdgeStore {
     return [...found.values()];
   }
 
-  /** A port of a pod; `undefined` if there is no such pod. */
+  /** Returns the location of a pod's port. `undefined` if there is no such pod. */
   async pod(podId: string, port: number): Promise<PodLocation | undefined> {
     const [row] = await this.#sql<{ accountId: string; ports: string[]; machineId: string; address: string | null }[]>`
       SELECT account_id AS "accountId", ports, machine_id AS "machineId",
@@ -130,8 +127,8 @@ export class EdgeStore {
   }
 
   /**
-   * Writes what was said, one statement for all; each takes the place of what its reporter said before. Endpoints that
-   * have gone are left out.
+   * Stores demands in one statement. Each replaces the previous demand of its reporter for the endpoint. Endpoints that
+   * do not exist are left out.
    */
   async saveDemands(demands: readonly Demand[]): Promise<void> {
     if (demands.length === 0) return;
@@ -152,13 +149,13 @@ export class EdgeStore {
         = (excluded.waiting, CASE WHEN excluded.waiting > 0 THEN coalesce(d.waiting_since, now()) END, excluded.worker_ids, excluded.in_flight, now())`;
   }
 
-  /** Drops what a reporter said, but for these endpoints. */
+  /** Deletes the demands of a reporter, except those for these endpoints. */
   async dropDemands(reporter: string, keptIds: readonly string[]): Promise<void> {
     await this
       .#sql`DELETE FROM endpoint_demand WHERE reporter = ${reporter} AND endpoint_id <> ALL(${[...keptIds]}::text[])`;
   }
 
-  /** Deletes what nobody says any more. */
+  /** Deletes demands that are no longer reported. */
   async pruneDemands(): Promise<void> {
     await this
       .#sql`DELETE FROM endpoint_demand WHERE reported_at < now() - ${DEMAND_KEPT_SECONDS}::int * interval '1 s'`;
@@ -166,8 +163,8 @@ export class EdgeStore {
 }
 
 /**
- * Whether worker `w` of endpoint `e` is one too many for the requests that there are: those that are ready longest
- * stay. Only where the number of requests says how many workers are wanted.
+ * Returns the condition that worker `w` of endpoint `e` is surplus: more than the present requests need. The workers
+ * that have been ready longest stay. Applies only where the number of requests determines the number of workers.
  */
 function surplus(sql: Sql): Fragment {
   return sql`(e.scaler_type = 'REQUEST_COUNT' AND w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND (

@@ -1,6 +1,6 @@
 /**
- * Images: which bytes a name means for a version of an endpoint or a run of a pod, which machines have which, and what
- * endpoints name.
+ * Stores images: the digest of an image for a version of an endpoint or a run of a pod, the images of machines, and the
+ * images that endpoints name.
  */
 
 import type { EngineRow } from '@slipway/drizzle/schema/machine';
@@ -13,37 +13,37 @@ import type { MachineSession } from './machine-store.ts';
 /** An image that a machine has. */
 export interface MachineImageFacts {
   name: string;
-  /** Empty: it came from no registry. */
+  /** Empty: it was not pulled from a registry. */
   digest: string;
   sizeBytes: number;
 }
 
-/** What a machine has for containers. */
+/** Container engine and images of a machine. */
 export interface ContainerFacts {
-  /** Null: nothing runs images. */
+  /** Null: there is no container engine. */
   engine: EngineRow | null;
   noEngineReason: string;
   images: readonly MachineImageFacts[];
 }
 
-/** What a machine says that an image means. */
+/** Digest of an image name, as a machine reported it. */
 export interface ImageClaim {
   machineId: string;
   imageName: string;
   digest: string;
 }
 
-/** An endpoint that runs an image, and what it asks of machines. */
+/** An image that an endpoint runs, with the endpoint's requirements on machines. */
 export interface NamedImage extends PlacementRequest {
   id: string;
-  /** Empty: not settled yet. */
+  /** Empty: not resolved yet. */
   digest: string;
-  /** For its registry; null: none. */
+  /** Credentials for its registry. Null: none. */
   registryAuthId: string | null;
   credentialsSealed: Buffer | null;
 }
 
-/** Most endpoints whose images are looked at: the latest ones. */
+/** Most endpoints whose images are read: the latest ones. */
 const ENDPOINTS_MAX = 10_000;
 
 export class ImageStore {
@@ -54,8 +54,8 @@ export class ImageStore {
   }
 
   /**
-   * What the image means for a version of an endpoint: what was said first. `undefined` if the machine has no worker of
-   * that version.
+   * Resolves the digest of an image for a version of an endpoint. The first report wins. Returns `undefined` if the
+   * machine has no worker of that version.
    */
   async settleVersion(
     { machineId, imageName, digest }: ImageClaim,
@@ -68,7 +68,7 @@ export class ImageStore {
       SELECT ${endpointId}, ${version}::int, ${imageName}, ${digest} WHERE EXISTS (SELECT FROM worker w
         WHERE w.endpoint_id = ${endpointId} AND w.machine_id = ${machineId} AND w.version = ${version} AND w.ended_at IS NULL AND w.endpoint_id <> '')
       ON CONFLICT (endpoint_id, version, image_name) DO UPDATE SET digest = i.digest RETURNING digest`;
-    // Earlier versions that nothing runs any more: nobody asks for them again.
+    // Delete earlier versions that nothing runs any more: their digest is not needed again.
     if (row?.digest === digest) {
       await sql`DELETE FROM endpoint_image WHERE endpoint_id = ${endpointId}
         AND version < (SELECT min(version) FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL AND endpoint_id <> '')
@@ -77,7 +77,10 @@ export class ImageStore {
     return row?.digest;
   }
 
-  /** The same for a run of a pod. */
+  /**
+   * Resolves the digest of an image for a run of a pod. The first report wins. Returns `undefined` if this is not the
+   * pod's current run on the machine.
+   */
   async settleRun({ machineId, digest }: ImageClaim, podId: string, run: number): Promise<string | undefined> {
     const [row] = await this.#database.sql<{ digest: string }[]>`
       UPDATE pod SET image_digest = CASE WHEN image_digest_run = run THEN image_digest ELSE ${digest} END, image_digest_run = run
@@ -85,7 +88,7 @@ export class ImageStore {
     return row?.digest;
   }
 
-  /** Writes what a machine has for containers, unless a later session speaks for it. */
+  /** Stores what a machine reported about containers, unless a later session owns the machine. */
   async report(
     { machineId, sessionId }: MachineSession,
     { engine, noEngineReason, images }: ContainerFacts,
@@ -106,8 +109,8 @@ export class ImageStore {
   }
 
   /**
-   * Endpoints that run images and may have workers, the latest first; one whose release is not complete comes a second
-   * time, with its good version's.
+   * Returns endpoints that run images and may have workers, the latest first. One whose release is not complete is
+   * returned a second time, with the image of its good version.
    */
   async named(): Promise<NamedImage[]> {
     const { sql } = this.#database;
@@ -128,7 +131,7 @@ export class ImageStore {
       WHERE "imageName" <> '' ORDER BY created_at DESC, id LIMIT ${ENDPOINTS_MAX}`;
   }
 
-  /** Images of the pods of these machines. */
+  /** Returns the images of the pods of these machines. */
   async ofPods(machineIds: readonly string[]): Promise<{ machineId: string; imageName: string; digest: string }[]> {
     return this.#database.sql<{ machineId: string; imageName: string; digest: string }[]>`
       SELECT machine_id AS "machineId", image_name AS "imageName", CASE WHEN image_digest_run = run THEN image_digest ELSE '' END AS digest

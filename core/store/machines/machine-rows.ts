@@ -1,10 +1,10 @@
-/** Facts of machines, as their rows hold them. */
+/** Facts about machines, as stored in their rows. */
 
 import type { EngineRow, GpuRow } from '@slipway/drizzle/schema/machine';
 import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
 import type { MachineRow } from '../scaling/placement-view.ts';
 
-/** What an agent says about its machine. */
+/** Facts that an agent reports about its machine. */
 export interface MachineFacts {
   id: string;
   name: string;
@@ -17,23 +17,23 @@ export interface MachineFacts {
   memoryMib: number;
   cpuModel: string;
   cpuThreadsPerCore: number;
-  /** Frozen workers that it keeps at most. */
+  /** Most standby workers that it keeps. */
   standbyMax: number;
   runsCommands: boolean;
-  /** Null: nothing runs images there. */
+  /** Null: there is no container engine. */
   engine: EngineRow | null;
   noEngineReason: string;
 }
 
-/** A machine and whether it is here. */
+/** A machine and its connection. */
 export interface MachineStatus extends MachineFacts {
   connected: boolean;
-  /** Its operator wants nothing new there. */
+  /** True if its operator wants no new workers or pods there. */
   cordoned: boolean;
   seenAtMs: number;
-  /** GPUs that pods hold, by uuid. */
+  /** UUIDs of the GPUs that pods hold. */
   podGpuUuids: string[];
-  /** None while it is away. */
+  /** Empty while it is away. */
   gpuLoads: GpuLoad[];
 }
 

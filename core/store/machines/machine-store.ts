@@ -1,7 +1,4 @@
-/**
- * Machines: who they are, which session speaks for them and until when their attempts are their own, by the database
- * clock.
- */
+/** Stores machines: their facts, the session that owns each, and the lease on their attempts, by the database clock. */
 
 import type { PendingQuery, Row } from 'postgres';
 import { gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
@@ -21,30 +18,30 @@ import { MACHINE_LIST } from './machine-list.ts';
 import type { MachineFacts, MachineStatus } from './machine-rows.ts';
 import { factsOf } from './machine-rows.ts';
 
-/** More machines than one installation has. */
+/** Upper bound of a list: more machines than one installation has. */
 const MACHINES_MAX = 100_000;
-/** Machines of one name that are told apart. */
+/** Most machines of one name that `find` returns. */
 const NAMESAKES_TOLD = 10;
-/** A session that wants to own its machine. */
+/** A session that requests to own its machine. */
 export interface NewSession {
   sessionId: string;
   replicaAddress: string;
-  /** Names the run of the agent; empty = it does not say. */
+  /** Id of the agent's run. Empty: the agent does not report it. */
   instance: string;
-  /** The run that it succeeds. */
+  /** Id of the run that it replaces. */
   replaces: string;
-  /** This replica holds an open session of the machine. */
+  /** True if this replica holds an open session of the machine. */
   heldHere: boolean;
 }
 
-/** The run of an agent that a machine's lease belongs to. */
+/** The agent run that holds the lease of a machine. */
 export interface LeaseHolder {
-  /** Name of its machine. */
+  /** Name of the machine. */
   name: string;
   since: Date;
 }
 
-/** A machine's session, as a replica names it. */
+/** The session of a machine, as a replica identifies it. */
 export interface MachineSession {
   machineId: string;
   sessionId: string;
@@ -52,17 +49,17 @@ export interface MachineSession {
 
 /** A heartbeat of a session. */
 export interface MachineHeartbeat extends MachineSession {
-  /** What is new of its GPUs. `undefined` if nothing is. */
+  /** Changes of the load of its GPUs. `undefined` if there are none. */
   gpuLoads?: readonly GpuLoad[] | undefined;
 }
 
-/** What went with a machine that is forgotten. */
+/** Results of the deletion of a machine. */
 export interface ForgottenMachine {
   lostWorkers: number;
   deletedPods: number;
-  /** Whose workers were lost. */
+  /** Endpoints whose workers were lost. */
   endpointIds: string[];
-  /** Keys that are revoked. */
+  /** Keys that were revoked. */
   keyIds: string[];
 }
 
@@ -74,9 +71,9 @@ export class MachineStore {
   }
 
   /**
-   * Makes a session the one that owns its machine and starts a lease. Every earlier session is fenced by this.
-   * Not while another run of an agent holds the lease, unless this is its successor and the other's session has ended,
-   * or is not heard any more: then answers the holder.
+   * Makes a session the owner of its machine and starts a lease. This fences every earlier session. Fails while another
+   * run of an agent holds the lease, unless this run replaces it and the other's session has ended or is no longer
+   * seen; then returns the holder. Returns `undefined` if the session joined.
    */
   async join(facts: MachineFacts, session: NewSession): Promise<LeaseHolder | undefined> {
     const { sql } = this.#database;
@@ -108,7 +105,7 @@ export class MachineStore {
   }
 
   /**
-   * Records that a session ended in order. Its machine's lease runs on: the agent may come back and still hold its
+   * Records that a session ended normally. Its machine's lease continues: the agent may come back and still hold its
    * attempts.
    */
   async leave({ machineId, sessionId }: MachineSession): Promise<void> {
@@ -117,11 +114,11 @@ export class MachineStore {
   }
 
   /**
-   * Extends the leases of many machines in one statement, which also notes how busy their GPUs are. Returns the
-   * sessions that still own theirs.
+   * Extends the leases of many machines in one statement, which also stores the load of their GPUs. Returns the
+   * sessions that still own their machine.
    */
   async extend(beats: readonly MachineHeartbeat[]): Promise<Set<string>> {
-    // In the order of their ids, so that two replicas never lock the same rows crosswise.
+    // Sorted by id, so that two replicas never lock the same rows in opposite order.
     const ordered = beats.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
     const rows = await this.#database.urgent.sql<{ id: string }[]>`
       UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', seen_at = clock_timestamp(),
@@ -133,8 +130,8 @@ export class MachineStore {
   }
 
   /**
-   * GPU types that machines have, of all that ever joined. Read only where `gpuIds` names one that the public API does
-   * not know.
+   * Returns the GPU types of all machines that ever joined. Reads them only if `gpuIds` names a type that the public
+   * API does not know.
    */
   async reportedTypes(gpuIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (unlistedTypes(gpuIds).length === 0) return new Set();
@@ -142,19 +139,19 @@ export class MachineStore {
     return new Set(rows.flatMap(({ gpus }) => gpus).map(gpuTypeOf));
   }
 
-  /** All machines that ever joined, by name. */
+  /** Returns all machines that ever joined, sorted by name. */
   async list(): Promise<MachineStatus[]> {
     return this.#read(this.#database.sql`ORDER BY name, id LIMIT ${MACHINES_MAX}`);
   }
 
-  /** A page of the machines that ever joined. */
+  /** Returns a page of the machines that ever joined. */
   async page(page: PageRequest): Promise<Page<MachineStatus>> {
     return readPage(this.#database, MACHINE_LIST, page, (ids) =>
       this.#read(this.#database.sql`WHERE id = ANY(${ids})`),
     );
   }
 
-  /** The one with this id; else those with this name, as many as tell that it is not the only one. */
+  /** Returns the machine with this id, else the machines with this name: more than one if the name is ambiguous. */
   async find(named: string): Promise<MachineStatus[]> {
     const { sql } = this.#database;
     const found = await this.#read(sql`WHERE id = ${named}`);
@@ -179,9 +176,9 @@ export class MachineStore {
   }
 
   /**
-   * Deletes a machine with its workers and pods, and revokes its key, unless its lease runs. The audit trail of each
-   * account that had a pod there tells of it. Attempts that it held have a machine no more: the lease rescuer takes
-   * them back.
+   * Deletes a machine with its workers and pods and revokes its key, unless its lease is valid. Records it in the audit
+   * trail of each account that had a pod there. The machine's attempts then have no machine: the lease rescuer requeues
+   * them.
    */
   async forget(id: string, keyId: string): Promise<'unknown' | 'leased' | ForgottenMachine> {
     return this.#database.db.transaction(async (tx) => {
@@ -220,7 +217,10 @@ export class MachineStore {
     });
   }
 
-  /** Lets nothing new onto a machine, or again. False: there is no such machine. */
+  /**
+   * Cordons or uncordons a machine: a cordoned one gets no new workers or pods. Returns false if there is no such
+   * machine.
+   */
   async cordon(id: string, cordoned: boolean, keyId: string): Promise<boolean> {
     return this.#database.db.transaction(async (tx) => {
       const rows = await statementOf(tx)<{ changed: boolean }[]>`
@@ -232,14 +232,14 @@ export class MachineStore {
     });
   }
 
-  /** Where the replica that holds a machine's session is reached. `undefined` if nobody holds one. */
+  /** Returns the address of the replica that holds a machine's session. `undefined` if no replica holds one. */
   async replicaOf(machineId: string): Promise<string | undefined> {
     const [row] = await this.#database.sql<{ replica_address: string }[]>`
       SELECT replica_address FROM machine WHERE id = ${machineId} AND session_id IS NOT NULL AND lease_expires_at > now()`;
     return row?.replica_address;
   }
 
-  /** All machines with what workers and pods use of them, as of now. For people: nothing may be placed by it. */
+  /** Returns all machines with their current use by workers and pods. For people: must not be used for placement. */
   async view(): Promise<PlacementMachine[]> {
     return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
   }

@@ -1,4 +1,4 @@
-/** Lists of workers, for people: those that are there, and those that ended. */
+/** Lists living and ended workers, for people. */
 import { and, eq, inArray, isNull, sql } from '@slipway/drizzle/orm';
 import { worker } from '@slipway/drizzle/schema/worker';
 import type { EndedWorker } from '../../domain/machines/ended-workers.ts';
@@ -15,7 +15,7 @@ import type { Database, Fragment, Sql } from '../sql/database.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { readPage } from '../sql/page.ts';
 
-/** Whose workers; empty fields mean all. */
+/** Filter of workers. Empty fields match all. */
 export interface WorkerSelection {
   endpointId: string;
   accountId: string;
@@ -31,7 +31,7 @@ type WorkerRow = Omit<Worker, 'createdAt' | 'held' | 'readyAt' | 'endedAt' | 'bu
   frozenTimesMs: number[];
 };
 
-/** A page of the workers that have not ended, oldest first. */
+/** Returns a page of the workers that have not ended, oldest first. */
 export async function listWorkers(
   database: Database,
   selection: WorkerSelection,
@@ -46,14 +46,14 @@ export async function listWorkers(
       : sql`EXISTS (SELECT FROM endpoint e WHERE e.id = ${worker.endpointId} AND e.account_id = ${accountId})`,
     machineIds.length === 0 ? undefined : inArray(worker.machineId, [...machineIds]),
   );
-  // Stretches count: up to 96 instants of about 20 bytes each.
+  // Periods add to the size: up to 96 instants of about 20 bytes each.
   const bytes = sql`3000 + octet_length(${worker.reason})`;
   return readPage(database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, page, (ids) =>
     readWorkers(database, ids),
   );
 }
 
-/** Workers of an endpoint, or of a machine, that have ended and are still kept, the latest first. */
+/** Returns the stored ended workers of an endpoint or of a machine, latest first. */
 export async function recentWorkers(
   database: Database,
   of: { endpointId: string } | { machineId: string },
@@ -75,8 +75,7 @@ export async function recentWorkers(
 }
 
 /**
- * Workers that ended unexpectedly and are still kept, of some endpoints or of all when none is named, the
- * latest first.
+ * Returns the stored workers that ended unexpectedly, latest first. `endpointIds`: only of these endpoints; empty: all.
  */
 export async function endedWorkers(
   database: Database,
@@ -119,14 +118,14 @@ async function readWorkers(database: Database, ids: string[]): Promise<Worker[]>
       createdAt: new Date(createdAtMs),
       readyAt: dateOf(readyAtMs),
       endedAt: dateOf(endedAtMs),
-      // One that goes on without an attempt was left open by a replica that ended.
+      // A period that continues without an attempt was left open by a replica that ended.
       busy: stretchesOf(busyTimesMs, endedAtMs ?? (holds > 0 ? undefined : busyAtMs)),
       frozen: stretchesOf(frozenTimesMs, endedAtMs ?? undefined),
     };
   });
 }
 
-/** Of the GPUs that are worker w's alone, on machine m. */
+/** Returns the loads of the GPUs that worker w alone has, on machine m. */
 function loads(sql: Sql): Fragment {
   return sql`
     CASE WHEN w.ended_at IS NULL AND w.desired <> 'FREEZE' AND w.state NOT IN ('FROZEN', 'UNHEALTHY')

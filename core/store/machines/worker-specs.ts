@@ -1,4 +1,4 @@
-/** Reads how to start workers: the version that they run, their environment, GPUs and network volume. */
+/** Reads the start specs of workers: the version that they run, their environment, GPUs and network volume. */
 
 import type { GpuRow } from '@slipway/drizzle/schema/machine';
 import type { Sealer } from '@slipway/kit/host/seal';
@@ -6,42 +6,42 @@ import { endpointEnvIdentity, templateEnvIdentity } from '../../domain/settings/
 import type { Fragment, Sql } from '../sql/database.ts';
 import { openEnv } from '../sql/env-seals.ts';
 
-/** How to start a worker, as endpoint and template say now. */
+/** Start spec of a worker, from the current endpoint and template or the stored version. */
 export interface WorkerSpecRow {
   id: string;
   startCommand: string[];
   workingDirectory: string;
   imageName: string;
-  /** The bytes that it means; empty: not settled yet. */
+  /** Resolved digest of the image. Empty: not resolved yet. */
   imageDigest: string;
   entrypoint: string[];
   containerDiskGb: number;
   ports: string[];
-  /** Of the endpoint. */
+  /** Type of the endpoint. */
   type: 'QB' | 'LB';
-  /** The template's environment with the endpoint's over it. */
+  /** The template's environment, overridden by the endpoint's. */
   env: Record<string, string>;
   gpuUuids: string[];
-  /** Its size; empty for none. */
+  /** Size of the worker. Empty: none. */
   instanceId: string;
   concurrency: number;
   version: number;
-  /** Of the endpoint's account. */
+  /** Number of the endpoint's account. */
   accountNumber: number;
   /** GPUs of its machine. */
   gpus: GpuRow[];
-  /** The endpoint's network volume in the data centre of its machine. */
+  /** The endpoint's network volume in the data center of the machine. */
   networkVolumeId: string | null;
-  /** Its size; null without one. */
+  /** Size of the network volume. Null without one. */
   networkVolumeGb: number | null;
-  /** The template's registry credentials; null: none, or those of another account, whose public template it is. */
+  /** The template's registry credentials. Null: none, or the template is a public one of another account. */
   registryAuthId: string | null;
   credentialsSealed: Buffer | null;
-  /** What their owner calls them. */
+  /** Name of the credentials. */
   registryAuthName: string | null;
 }
 
-/** Where the environment of a worker lies. */
+/** References by which the environment of a worker is decrypted. */
 interface WorkerEnvRow {
   templateId: string;
   endpointId: string;
@@ -52,8 +52,8 @@ interface WorkerEnvRow {
 }
 
 /**
- * What a worker of an endpoint `e` runs (`run`) and is given (`own`): as the version `k` that was kept says, else as
- * endpoint and template say now.
+ * Returns the SQL of what a worker of an endpoint `e` runs (`run`) and the variables that are its own (`own`): from the
+ * stored version `k` if there is one, else from the current endpoint and template.
  */
 function workerProgram(sql: Sql): Fragment {
   return sql`CROSS JOIN LATERAL (
@@ -70,7 +70,7 @@ function workerProgram(sql: Sql): Fragment {
     ) own`;
 }
 
-/** Returns how to start these workers. */
+/** Returns the start specs of these workers. */
 export async function readWorkerSpecs(
   sql: Sql,
   sealer: Sealer,

@@ -1,6 +1,6 @@
 /**
- * Workers as their agents observe them, and what people and agents ask about them. What is desired of them is written
- * in scale-store.
+ * Stores the state of workers as their agents report it, and answers queries of people and agents. Their desired state
+ * is written in scale-store.
  */
 
 import type { Sealer } from '@slipway/kit/host/seal';
@@ -22,7 +22,7 @@ import { readWorkerSpecs } from './worker-specs.ts';
 import type { StartRow, WorkerStart } from './worker-starts.ts';
 import { startColumns, startsOf } from './worker-starts.ts';
 
-/** One worker as its agent sees it. */
+/** State of a worker, as its agent reports it. */
 export interface WorkerFacts {
   workerId: string;
   state: WorkerState;
@@ -30,14 +30,12 @@ export interface WorkerFacts {
   reason: string;
   exitCode: number | null;
   sdkVersion: string;
-  /**
-   * Of a worker of a load-balancing endpoint, once they are known: where it listens, and what its health path answers.
-   */
+  /** For a worker of a load-balancing endpoint, once known: its address and the result of its health check. */
   address: string;
   health: WorkerHealth;
-  /** Each connection to its HTTP server is for one request (agent_service.proto). */
+  /** True if each connection to its HTTP server is for one request (agent_service.proto). */
   singleUse: boolean;
-  /** It gets no jobs until one that was stopped has ended (agent_service.proto). Absent: no. */
+  /** True if it gets no jobs until a stopped one has ended (agent_service.proto). Default: false. */
   blocked?: boolean;
 }
 
@@ -47,7 +45,7 @@ export interface DesiredWorkerRow {
   endpointId: string;
   machineId: string;
   desired: 'RUN' | 'FREEZE' | 'DRAIN';
-  /** It drains, is of a load-balancing endpoint, and nobody says that it has a request. */
+  /** True if it drains, belongs to a load-balancing endpoint, and nobody reports a request for it. */
   idle: boolean;
 }
 
@@ -61,8 +59,8 @@ export class WorkerStore {
   }
 
   /**
-   * Writes what the agent of a machine observed. Workers of other machines are left alone, and so are all when a later
-   * session owns the machine: it has told how things are now. Returns the endpoints whose workers changed.
+   * Stores the report of a machine's agent. Workers of other machines do not change. Nothing changes if a later session
+   * owns the machine: it has reported the newer state. Returns the endpoints whose workers changed.
    */
   async report(
     session: MachineSession,
@@ -101,8 +99,8 @@ export class WorkerStore {
   }
 
   /**
-   * A crash counts once; its reason stays until the worker is replaced. All workers of the report are locked with those
-   * that crashed.
+   * Records crashes. A crash counts once; its reason stays until the worker is replaced. Locks all workers of the
+   * report, not only the crashed ones.
    */
   async #crash(sql: Sql, session: MachineSession, facts: readonly WorkerFacts[]): Promise<string[]> {
     const crashed = new Map(facts.filter((fact) => fact.state === 'UNHEALTHY').map((fact) => [fact.workerId, fact]));
@@ -117,7 +115,7 @@ export class WorkerStore {
       const fact = crashed.get(row.id)!;
       const failures = row.failures + 1;
       const pauseSeconds = crashPauseSeconds(failures, row.state !== 'INITIALIZING');
-      // A worker that was to go anyway needs no replacement: it has simply ended.
+      // A worker that was to stop anyway needs no replacement: it has simply ended.
       await sql`
         UPDATE worker SET state = 'UNHEALTHY', capacity = 0, reason = ${fact.reason}, exit_code = ${fact.exitCode},
           sdk_version = ${fact.sdkVersion}, failures = ${failures}, retry_at = now() + ${pauseSeconds}::int * interval '1 s',
@@ -128,8 +126,8 @@ export class WorkerStore {
   }
 
   /**
-   * Ends the workers of a machine that its agent has had and does not list in its hello. Returns their endpoints.
-   * Fenced like reports.
+   * Ends the workers that the agent of a machine had and does not list in its hello. Returns their endpoints. Fenced
+   * like reports.
    */
   async endUnlisted(session: MachineSession, listedIds: readonly string[]): Promise<string[]> {
     const { sql } = this.#database;
@@ -145,8 +143,8 @@ export class WorkerStore {
   }
 
   /**
-   * Records that workers had attempts just now; those in `provenIds` finished one, which ends their row of crashes; those
-   * in `idleIds` hold none any more.
+   * Records that workers had attempts just now. Workers in `provenIds` finished one, which resets their count of
+   * crashes; workers in `idleIds` hold none any more.
    */
   async touch(usedIds: readonly string[], provenIds: readonly string[], idleIds: readonly string[]): Promise<void> {
     const { sql } = this.#database;
@@ -156,7 +154,7 @@ export class WorkerStore {
       FROM ${lockedInOrder(sql, sql`id = ANY(${[...usedIds]})`)} AS l WHERE w.id = l.id`;
   }
 
-  /** Workers that these machines should have. Crashed ones are not among them: their process is gone. */
+  /** Returns the workers that these machines should have. Crashed ones are left out: their process is gone. */
   async desiredOf(machineIds: readonly string[]): Promise<DesiredWorkerRow[]> {
     return this.#database.sql<DesiredWorkerRow[]>`
       SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired, (w.desired = 'DRAIN' AND w.address <> '' AND NOT EXISTS (
@@ -167,14 +165,14 @@ export class WorkerStore {
       ORDER BY w.created_at, w.id`;
   }
 
-  /** Returns how to start these workers. */
+  /** Returns the start specs of these workers. */
   async specsOf(workerIds: readonly string[]): Promise<WorkerSpecRow[]> {
     return readWorkerSpecs(this.#database.sql, this.#sealer, workerIds);
   }
 
-  /** Which of these workers are the machine's, with their endpoints. */
+  /** Returns those of these workers that are on the machine, with their endpoints. */
   async endpointsOf(machineId: string, workerIds: readonly string[]): Promise<Map<string, string>> {
-    // PostgreSQL would refuse an id with a NUL, and with it the whole hello.
+    // PostgreSQL would reject an id with a NUL, and with it the whole hello.
     const ids = workerIds.filter((id) => !id.includes('\0'));
     if (ids.length === 0) return new Map();
     const rows = await this.#database.sql<{ id: string; endpointId: string }[]>`
@@ -182,34 +180,34 @@ export class WorkerStore {
     return new Map(rows.map((row) => [row.id, row.endpointId]));
   }
 
-  /** Where a worker runs. `undefined` if there is no such worker. */
+  /** Returns the endpoint and the machine of a worker. `undefined` if there is no such worker. */
   async find(workerId: string): Promise<{ endpointId: string; machineId: string } | undefined> {
     const [row] = await this.#database.sql<{ endpointId: string; machineId: string }[]>`
       SELECT endpoint_id AS "endpointId", machine_id AS "machineId" FROM worker WHERE id = ${workerId}`;
     return row;
   }
 
-  /** A page of the workers that have not ended, oldest first. */
+  /** Returns a page of the workers that have not ended, oldest first. */
   async list(selection: WorkerSelection, page: PageRequest): Promise<Page<Worker>> {
     return listWorkers(this.#database, selection, page);
   }
 
-  /** Workers of an endpoint, or of a machine, that have ended and are still kept, the latest first. */
+  /** Returns the stored ended workers of an endpoint or of a machine, latest first. */
   async recent(of: { endpointId: string } | { machineId: string }): Promise<Worker[]> {
     return recentWorkers(this.#database, of);
   }
 
   /**
-   * Workers that ended unexpectedly and are still kept, of some endpoints or of all when none is named, the
-   * latest first.
+   * Returns the stored workers that ended unexpectedly, latest first. `endpointIds`: only of these endpoints; empty:
+   * all.
    */
   async ended(selection: WorkerSelection, endpointIds: readonly string[] = []): Promise<EndedWorker[]> {
     return endedWorkers(this.#database, selection, endpointIds);
   }
 
   /**
-   * Workers of endpoints that have asked for work and go on, busy or not, in order; the dynamic rate limit of
-   * docs/reference/api.md#rate-limits grows with them.
+   * Returns for each endpoint the number of its living workers that have asked for work, busy or not, in the given
+   * order. The dynamic rate limit of docs/reference/api.md#rate-limits grows with them.
    */
   async countStarted(endpointIds: readonly string[]): Promise<number[]> {
     const rows = await this.#database.sql<{ endpoint_id: string; started: number }[]>`
@@ -220,7 +218,10 @@ export class WorkerStore {
   }
 }
 
-/** No later session owns the machine. What one that ended in order said last still counts. */
+/**
+ * Returns the condition that no later session owns the machine. The last report of a session that ended normally still
+ * counts.
+ */
 function speaks(sql: Sql, { machineId, sessionId }: MachineSession) {
   return sql`EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
 }

@@ -1,4 +1,4 @@
-/** What agents are told about their pods, and what they observe of them. */
+/** Reads desired pods for agents, and stores the state that agents report. */
 
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { PodDesired, PodState } from '../../domain/pods/pod.ts';
@@ -8,19 +8,19 @@ import type { Database } from '../sql/database.ts';
 import type { EnvColumns } from '../sql/env-seals.ts';
 import { openEnv } from '../sql/env-seals.ts';
 
-/** One pod as its agent sees it. */
+/** State of a pod, as its agent reports it. */
 export interface PodFacts {
   podId: string;
-  /** The run it is about. */
+  /** The run that the report is about. */
   run: number;
   state: PodState;
   reason: string;
   exitCode: number | null;
-  /** host:port or `tunnel` by http port. */
+  /** host:port or `tunnel`, by HTTP port. */
   httpAddresses: Readonly<Record<string, string>>;
 }
 
-/** A pod that a machine has. */
+/** A pod that a machine should have. */
 export interface DesiredPodRow {
   id: string;
   machineId: string;
@@ -29,33 +29,33 @@ export interface DesiredPodRow {
   disk: number;
 }
 
-/** How to start a pod, as its row says now. */
+/** Start spec of a pod, from its current row. */
 export interface PodSpecRow extends DesiredPodRow {
   startCommand: string[];
   workingDirectory: string;
   imageName: string;
-  /** The bytes that it means for this run; empty: not settled yet. */
+  /** Digest of the image for this run. Empty: not resolved yet. */
   imageDigest: string;
   entrypoint: string[];
   env: Record<string, string>;
-  /** SSH key of the account; empty: none. */
+  /** SSH key of the account. Empty: none. */
   publicKey: string;
   accountNumber: number;
   gpuUuids: string[];
   gpuTypeId: string;
-  /** Its size; empty for none. */
+  /** Size of the pod. Empty: none. */
   instanceId: string;
   networkVolumeId: string | null;
-  /** Its size; null without one. */
+  /** Size of the network volume. Null without one. */
   networkVolumeGb: number | null;
   containerDiskGb: number;
   volumeGb: number;
   volumeMountPath: string;
   ports: string[];
   registryAuthId: string | null;
-  /** Sealed; null: none. */
+  /** Sealed credentials. Null: none. */
   credentialsSealed: Buffer | null;
-  /** What their owner calls them. */
+  /** Name of the credentials. */
   registryAuthName: string | null;
 }
 
@@ -69,8 +69,8 @@ export class PodReportStore {
   }
 
   /**
-   * Writes what the agent of a machine observed. Pods of other machines and reports of earlier runs are left alone, and
-   * so is everything when a later session owns the machine: it has told how things are now.
+   * Stores the report of a machine's agent. Pods of other machines and reports of earlier runs are ignored. Nothing
+   * changes if a later session owns the machine: it has reported the newer state.
    */
   async report({ machineId, sessionId }: MachineSession, facts: readonly PodFacts[]): Promise<void> {
     await this.#database.sql`
@@ -85,7 +85,7 @@ export class PodReportStore {
   }
 
   /**
-   * Records that an agent came back without some of its machine's pods: their processes are gone; those that shall run
+   * Records that an agent came back without some pods of its machine. Their processes are gone; those that should run
    * are started again.
    */
   async missing(machineId: string, listedIds: readonly string[]): Promise<void> {
@@ -95,13 +95,13 @@ export class PodReportStore {
       WHERE p.machine_id = ${machineId} AND p.id <> ALL(${[...listedIds]}) AND s.desired = p.desired AND p.state <> s.state`;
   }
 
-  /** All pods of these machines. */
+  /** Returns all pods of these machines. */
   async desiredOf(machineIds: readonly string[]): Promise<DesiredPodRow[]> {
     return this.#database.sql<DesiredPodRow[]>`
       SELECT id, machine_id AS "machineId", desired, run, disk FROM pod WHERE machine_id = ANY(${[...machineIds]}) ORDER BY created_at, id`;
   }
 
-  /** How to start these pods. */
+  /** Returns the start specs of these pods. */
   async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
     const rows = await this.#database.sql<(PodSpecRow & EnvColumns & { templateEnvSealed: Buffer | null })[]>`
       SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand",

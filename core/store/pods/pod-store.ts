@@ -1,4 +1,4 @@
-/** Pods: what their owners want of them. What agents observe is written in pod-report-store. */
+/** Stores pods as their owners want them. The state that agents report is written in pod-report-store. */
 import { and, eq, sql } from '@slipway/drizzle/orm';
 import { pod } from '@slipway/drizzle/schema/pod';
 import type { Sealer } from '@slipway/kit/host/seal';
@@ -23,23 +23,23 @@ import { sealEnv } from '../sql/env-seals.ts';
 import { isGpuTaken, retryOnDeadlock } from '../sql/transient.ts';
 import { podFromRow } from './pod-rows.ts';
 
-/** What to do with a pod. */
+/** A change of a pod. */
 export interface PodChange {
-  /** Name of the rpc, for the audit trail. */
+  /** Name of the RPC, for the audit trail. */
   action: string;
   /** Names of the fields that the caller set. */
   fields: readonly string[];
   settings?: Partial<PodSettings>;
-  /** Let it run anew, or let it stand still. Absent: neither. */
+  /** Starts a new run, or stops the pod. Absent: neither. */
   run?: 'anew' | 'not';
-  /** Give it an empty disk. */
+  /** True if the pod gets an empty disk. */
   emptyDisk?: boolean;
 }
 
-/** What a new pod needs besides its settings. */
+/** Fields of a new pod besides its settings. */
 export interface NewPod {
   id: string;
-  /** Environment under its own that is shown to nobody. */
+  /** Variables that its own environment overrides. Never shown. */
   templateEnv: Readonly<Record<string, string>>;
 }
 
@@ -53,8 +53,9 @@ export class PodStore {
   }
 
   /**
-   * Creates a pod where `choose` says; it gets the machines under the placement lock, and the data centre of the pod's
-   * network volume if it has one. INVALID_REQUEST: registry credentials or volume are not in the account.
+   * Creates a pod at the slot that `choose` returns. `choose` gets the machines under the placement lock, and the data
+   * center of the pod's network volume, if any. Throws INVALID_REQUEST if the registry credentials or the volume are
+   * not in the account.
    */
   async create(
     { id, templateEnv }: NewPod,
@@ -86,8 +87,9 @@ export class PodStore {
   }
 
   /**
-   * Changes a pod under its lock: `decide` sees it as it stands; `undefined` if nothing is to be done. One that stands
-   * still and shall run gets the GPUs that `choose` says. `undefined` if there is no such pod in this account.
+   * Changes a pod under its lock. `decide` gets the current pod and returns the change, `undefined` for none. A stopped
+   * pod that should run gets the GPUs that `choose` returns. Returns `undefined` if there is no such pod in this
+   * account.
    */
   async change(
     id: string,
@@ -107,7 +109,7 @@ export class PodStore {
       if (run === 'anew' && current.desired === 'EXITED') {
         const machines = await placementView(statementOf(tx), viewFor({ ...current, ...settings }));
         const quota = await readQuotaState(statementOf(tx), actor.accountId);
-        // Usage is metered by a trigger that fires when `desired` is set: it is set only where it changes.
+        // A trigger that fires when `desired` is set meters usage, so it is set only where it changes.
         const place = choose(current, machines, quota);
         await evictStandbys(statementOf(tx), place.evicted);
         Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, place));
@@ -118,7 +120,7 @@ export class PodStore {
     });
   }
 
-  /** Deletes a pod. Returns its machine; `undefined` if there is no such pod in this account. */
+  /** Deletes a pod. Returns its machine. `undefined` if there is no such pod in this account. */
   async remove(id: string, actor: Actor): Promise<string | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const [row] = await tx
@@ -131,8 +133,8 @@ export class PodStore {
   }
 
   /**
-   * One transaction, again when somebody was given one of its GPUs first: only what was not placed under the placement
-   * lock can be.
+   * Runs a transaction, and retries it if one of its GPUs was taken first. That can happen only for GPUs that were
+   * taken without the placement lock.
    */
   #placing<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return retryOnDeadlock(() => this.#database.db.transaction(work), isGpuTaken);
@@ -152,12 +154,12 @@ export class PodStore {
   }
 }
 
-/** A pod asks for its image by name: which bytes that means is settled when it starts. */
+/** Returns the placement query of a pod. It names its image only: the digest is resolved when it starts. */
 function viewFor({ imageName }: Pick<PodSettings, 'imageName'>): PlacementQuery {
   return { endpointId: '', imageName, imageDigest: '' };
 }
 
-/** A new run, as nobody has observed it yet. */
+/** Returns the columns of a new run, with a state that nobody has observed yet. */
 function freshRun(current: Pod) {
   return {
     run: current.run + 1,
@@ -169,7 +171,7 @@ function freshRun(current: Pod) {
   };
 }
 
-/** Where it is, with the name of its GPUs. */
+/** Returns the columns of a slot, with the name of its GPUs. */
 function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids, instanceId }: PlacementSlot) {
   const gpu = machines
     .find((machine) => machine.id === machineId)
@@ -178,7 +180,8 @@ function placeOf(machines: readonly PlacementMachine[], { machineId, gpuUuids, i
 }
 
 /**
- * Locks the pod's network volume against deletion and answers where it is. INVALID_REQUEST: it is not in this account.
+ * Locks the pod's network volume against deletion and returns its data center. Throws INVALID_REQUEST if it is not in
+ * this account.
  */
 async function placesOfVolume(tx: Transaction, accountId: string, id: string | null): Promise<string[]> {
   if (id === null) return [];

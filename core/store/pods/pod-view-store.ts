@@ -1,4 +1,4 @@
-/** Pods and workers as their owners see them: with their machine and what they cost. */
+/** Reads pods and workers for their owners: with their machine and cost. */
 
 import { and, eq, inArray, isNull, or, sql } from '@slipway/drizzle/orm';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
@@ -22,12 +22,12 @@ import type { Page, PageRequest } from '../sql/page.ts';
 import { byNumber, byText, byTime, candidates, cut, inOrder } from '../sql/page.ts';
 import { podFromRow } from './pod-rows.ts';
 
-/** A pod, or a worker shown as one. */
+/** A pod, or a worker shown as a pod. */
 export interface PodView extends Pod {
   machine: MachineFacts;
-  /** US dollars: what is metered while it runs, else what it would cost now. */
+  /** US dollars per hour: the metered price while it runs, else the present price. */
   costPerHour: number;
-  /** Endpoint whose worker it is; empty for pods. */
+  /** Endpoint of a worker. Empty for pods. */
   endpointId: string;
   /** Endpoint version of a worker. */
   version: number;
@@ -43,21 +43,21 @@ const SHOWN_AS: Record<WorkerState, PodState> = {
 };
 const AWAY_TEXT = 'Its machine is not connected at the moment.';
 
-/** The machine's agent has a session and extends its lease. */
+/** SQL of whether the machine's agent has a session and extends its lease. */
 const connected = sql<boolean>`(${machine.sessionId} IS NOT NULL AND ${machine.leaseExpiresAt} > now())`;
 
-/** What a list of pods has. */
+/** Kinds of entries of a list of pods. */
 export interface PodListSelection {
   pods: boolean;
   workers: boolean;
-  /** Workers of these endpoints only; empty = all. */
+  /** Only workers of these endpoints. Empty: all. */
   workersOf: readonly string[];
 }
 
-/** Sizes of a pod and of a worker as one: what it runs, and its machine. */
+/** Sizes in bytes of a pod, and of a worker shown as one: its program and its machine. */
 const POD_BYTES = sql`4000 + ${envBytes(pod)} + octet_length(${pod.startCommand}::text) + octet_length(${pod.entrypoint}::text)`;
 const WORKER_BYTES = sql`4000 + octet_length(${template.startCommand}::text) + octet_length(${template.entrypoint}::text)`;
-/** What a list of pods can be searched for and ordered by. */
+/** Searched fields, filters and orders of a list of pods. */
 const PODS_VIEWED = {
   searched: [pod.name, pod.imageName, pod.machineId, pod.state],
   filters: { state: whereValue(pod.state, ['STARTING', 'RUNNING', 'EXITED', 'FAILED']) },
@@ -80,17 +80,17 @@ export class PodViewStore {
     this.#sealer = sealer;
   }
 
-  /** A pod of an account. */
+  /** Returns a pod of an account. */
   async pod(accountId: string, id: string): Promise<PodView | undefined> {
     return (await this.#pods(and(eq(pod.accountId, accountId), eq(pod.id, id))))[0];
   }
 
-  /** A worker of an account as a pod; `only`: of these endpoints; empty = all. */
+  /** Returns a worker of an account as a pod. `only`: workers of these endpoints; empty: all. */
   async worker(accountId: string, only: readonly string[], id: string): Promise<PodView | undefined> {
     return (await this.#workers(shownWorkers(accountId, only, id)))[0];
   }
 
-  /** A page of pods, workers, or both, oldest first. */
+  /** Returns a page of pods, workers, or both, oldest first. */
   async list(accountId: string, selection: PodListSelection, page: PageRequest): Promise<Page<PodView>> {
     const { pods, workers, workersOf } = selection;
     const podsListed = {
@@ -110,7 +110,7 @@ export class PodViewStore {
       where,
       searched: [endpoint.name],
     };
-    // Merging two lists takes an order that both have.
+    // Two lists can be merged only in an order that both have.
     if (pods && workers && page.view && page.view.orderBy !== '')
       throw invalid('a list of pods and workers has no order_by: leave out one of the two');
     const [first, second] = await Promise.all([
@@ -151,11 +151,11 @@ export class PodViewStore {
     }));
   }
 
-  /** Their environment, which may hold secrets of the template, is left out. */
+  /** Returns workers without their environment, which may hold secrets of the template. */
   async #workers(where: SQL | undefined): Promise<PodView[]> {
     const cost = sql<number>`coalesce((SELECT u.usd_per_hour FROM usage_span u
       WHERE u.kind = 'WORKER' AND u.subject_id = ${worker.id} AND u.ended_at IS NULL), 0)`;
-    // Of the endpoint's volumes the one in the data centre of its machine.
+    // The one of the endpoint's volumes that is in the data center of its machine.
     const networkVolumeId = sql<string | null>`(SELECT v.id FROM network_volume v
       WHERE v.id = ANY(${endpoint.networkVolumeIds}) AND v.data_center_id = ANY(${machine.locations}) LIMIT 1)`;
     const rows = await this.#database.db
@@ -171,8 +171,8 @@ export class PodViewStore {
 }
 
 /**
- * Workers of an account, or of some of its endpoints, without those that have ended; one that is named by its id is
- * shown also when it crashed.
+ * Returns the condition for workers of an account, or of some of its endpoints, that have not ended. A worker that is
+ * named by its id is also shown after it crashed.
  */
 function shownWorkers(accountId: string, endpointIds: readonly string[], id?: string): SQL | undefined {
   const some = endpointIds.length === 0 ? undefined : inArray(worker.endpointId, [...endpointIds]);
@@ -183,7 +183,7 @@ function shownWorkers(accountId: string, endpointIds: readonly string[], id?: st
   return and(eq(endpoint.accountId, accountId), shown, some);
 }
 
-/** How a worker looks as a pod. */
+/** Converts a worker to a pod. */
 function workerAsPod(row: {
   worker: typeof worker.$inferSelect;
   endpoint: typeof endpoint.$inferSelect;
@@ -195,7 +195,7 @@ function workerAsPod(row: {
   const { name, gpuIds, locations, allowedCudaVersions, instanceIds, accountId } = row.endpoint;
   const { imageName, startCommand, entrypoint, workingDirectory, containerDiskGb, volumeGb, volumeMountPath, ports } =
     asPinned(row.template, row.given);
-  // Which credentials a public template needs is its owner's business.
+  // The owner of a public template does not show which credentials it needs.
   const registryAuthId = row.template.accountId === accountId ? row.template.registryAuthId : null;
   const { id, machineId, gpuUuids, instanceId, reason, exitCode, version, createdAt, endedAt } = row.worker;
   const gpu = row.machine.gpus.find((candidate) => candidate.uuid === gpuUuids[0]);

@@ -21,7 +21,7 @@ export interface DecisionFilter {
   search?: string;
   /** A limit. Default: all. */
   cutBy?: string | undefined;
-  /** Whether they have actions. Default: all. */
+  /** Only decisions with actions (true) or without (false). Default: all. */
   acts?: boolean | undefined;
 }
 

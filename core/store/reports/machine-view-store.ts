@@ -1,9 +1,9 @@
-/** What is on a machine, for its operator: of what accounts gave their workers and pods nothing is read. */
+/** Reads what is on a machine, for its operator. Never reads what accounts gave to their workers and pods. */
 import type { PodDesired, PodState } from '../../domain/pods/pod.ts';
 import type { MachineImageFacts } from '../machines/image-store.ts';
 import type { Database } from '../sql/database.ts';
 
-/** A pod, without what its account gave it. */
+/** A pod, without the data of its account. */
 export interface MachinePod {
   id: string;
   name: string;
@@ -15,7 +15,7 @@ export interface MachinePod {
   stateChangedAtMs: number;
 }
 
-/** Where an HTTP server listens; `port` is empty for a worker. */
+/** Address of an HTTP server. `port` is empty for a worker. */
 export interface MachineAddress {
   id: string;
   port: string;
@@ -27,20 +27,20 @@ export interface MachineConnection {
   /** Empty: it is not connected. */
   replicaAddress: string;
   agentSinceMs: number;
-  /** Empty: it is not known. */
+  /** Empty: unknown. */
   keyId: string;
-  /** Null: it was not revoked. */
+  /** Null: the key was not revoked. */
   keyRevokedAtMs: number | null;
 }
 
-/** Images of a machine: the largest, and how many there are with how many bytes. */
+/** Images of a machine: the largest, and the number and total bytes of all. */
 export interface MachineImages {
   images: MachineImageFacts[];
   count: number;
   bytes: number;
 }
 
-/** An endpoint whose workers found no place. */
+/** An endpoint whose workers found no slot. */
 export interface WaitingEndpoint {
   id: string;
   name: string;
@@ -59,7 +59,7 @@ export class MachineViewStore {
     this.#database = database;
   }
 
-  /** `undefined` if there is no such machine. */
+  /** Returns the connection of a machine. `undefined` if there is no such machine. */
   async standing(id: string): Promise<MachineConnection | undefined> {
     const [row] = await this.#database.sql<MachineConnection[]>`
       SELECT CASE WHEN m.session_id IS NOT NULL AND m.lease_expires_at > now() THEN m.replica_address ELSE '' END AS "replicaAddress",
@@ -71,7 +71,7 @@ export class MachineViewStore {
     return row;
   }
 
-  /** The oldest first. */
+  /** Returns the pods of a machine, oldest first. */
   async pods(id: string): Promise<MachinePod[]> {
     return this.#database.sql<MachinePod[]>`
       SELECT id, name, account_id AS "accountId", state, desired, image_name AS "imageName", gpu_uuids AS "gpuUuids",
@@ -90,7 +90,7 @@ export class MachineViewStore {
     return { images, count: sum!.count, bytes: sum!.bytes };
   }
 
-  /** Of workers and pods that run. */
+  /** Returns the addresses of running workers and pods. */
   async addresses(id: string): Promise<MachineAddress[]> {
     return this.#database.sql<MachineAddress[]>`
       SELECT * FROM (
@@ -100,7 +100,7 @@ export class MachineViewStore {
       ORDER BY id, port LIMIT ${ADDRESSES_MAX}`;
   }
 
-  /** Of all accounts, those first that had no place for the longest time. */
+  /** Returns waiting endpoints of all accounts, the longest waiting first. */
   async waiting(): Promise<WaitingEndpoint[]> {
     return this.#database.sql<WaitingEndpoint[]>`
       SELECT e.id, e.name, e.account_id AS "accountId" FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id

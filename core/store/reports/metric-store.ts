@@ -1,5 +1,5 @@
 /**
- * What metrics say of everything that there is, in two statements however much that is: as of now, the same at every
+ * Reads the metrics of the whole installation, in two statements whatever its size: as of now, and the same at every
  * replica.
  */
 
@@ -9,7 +9,7 @@ import type { Database, Sql } from '../sql/database.ts';
 import { onPoolWait } from '../sql/database.ts';
 import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
 
-/** What there is. */
+/** Counts of the whole installation. */
 export interface FleetCounts {
   endpoints: EndpointLoad[];
   machines: MachineCounts;
@@ -18,19 +18,19 @@ export interface FleetCounts {
 /** Jobs and workers of one endpoint. */
 export interface EndpointLoad {
   id: string;
-  /** Jobs of the queue; waiting requests of a load-balancing endpoint. */
+  /** Jobs in the queue; for a load-balancing endpoint, waiting requests. */
   queued: number;
-  /** How long the first job of the queue has waited, in milliseconds. 0: none waits. */
+  /** Wait of the first job of the queue, in milliseconds. 0: none waits. */
   oldestWaitMs: number;
   /** Attempts that were given to workers. */
   inProgress: number;
-  /** Workers that have not ended, by state. */
+  /** Living workers by state. */
   workers: Partial<Record<'INITIALIZING' | 'READY' | 'FROZEN' | 'DRAINING' | 'UNHEALTHY' | 'STOPPED', number>>;
-  /** Its released version does not start, and an earlier one serves (core/domain/scaling/rollout.ts). */
+  /** True if its released version does not start and an earlier one serves (core/domain/scaling/rollout.ts). */
   releaseHeld: boolean;
 }
 
-/** Machines that were seen in the last day, and the GPUs of those that are connected. */
+/** Machines that were seen in the last day, and the GPUs of connected ones. */
 export interface MachineCounts {
   connected: number;
   away: number;
@@ -51,12 +51,12 @@ export class MetricStore {
     this.#running = running;
   }
 
-  /** Hears of each statement how long it waited for its turn on a connection of its pool. */
+  /** Reports for each statement how long it waited for a connection of its pool. */
   onPoolWait(heard: (pool: string) => (waitedMs: number) => void): void {
     for (const [pool, sql] of Object.entries(this.#pools)) onPoolWait(sql, heard(pool));
   }
 
-  /** Says nothing to the database over each pool of connections, at once; `answered` hears of each answer. */
+  /** Pings the database over each connection pool, at once. Calls `answered` for each response. */
   async touchPools(answered: (pool: string) => void): Promise<void> {
     await Promise.all(
       Object.entries(this.#pools).map(async ([pool, sql]) => {

@@ -1,9 +1,9 @@
-/** The operator's prices. */
+/** Stores the operator's prices. */
 import { sql } from '@slipway/drizzle/orm';
 import { price } from '@slipway/drizzle/schema/price';
 import type { Database } from '../sql/database.ts';
 
-/** What one unit costs. */
+/** Price of one unit. */
 export type Price = typeof price.$inferSelect;
 
 export class PriceStore {
@@ -13,14 +13,14 @@ export class PriceStore {
     this.#database = database;
   }
 
-  /** All prices by item. */
+  /** Returns all prices, sorted by item. */
   async list(): Promise<Price[]> {
     return this.#database.db.select().from(price).orderBy(price.item);
   }
 
   /**
-   * Sets prices, all or none; each item at most once. What runs already keeps the price it began with: its usage row
-   * carries it.
+   * Sets prices, all or none. Each item at most once. Running workers and pods keep the price that they started with,
+   * which their usage row holds.
    */
   async set(prices: readonly Price[]): Promise<void> {
     if (prices.length === 0) return;

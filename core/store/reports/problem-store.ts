@@ -1,6 +1,6 @@
 /**
- * Signs that something is wrong, of all endpoints, pods and machines at once: each kind in one statement that finds by
- * indexes what has the sign.
+ * Reads signs of problems of all endpoints, pods and machines: one statement for each kind, which finds its rows by
+ * indexes.
  */
 
 import type {
@@ -16,11 +16,11 @@ import { oldestWaitMs } from '../jobs/queue-age.ts';
 import type { Database, Fragment, Sql } from '../sql/database.ts';
 import { DEMAND_VALID_MS, starvedEndpoints } from '../sql/demand-rows.ts';
 
-/** Webhook calls of an endpoint are counted no further, and pods are read no further than this. */
+/** Most counted webhook calls of an endpoint, and most pods that are read. */
 const GIVEN_UP_MAX = 1_000;
 const PODS_MAX = 1_000;
 
-/** Of an account; empty: of all. */
+/** Reads signs of problems of an account. Empty account: of all. */
 export class ProblemStore {
   readonly #sql: Sql;
   readonly #hot: Sql;
@@ -30,21 +30,21 @@ export class ProblemStore {
     this.#hot = hot;
   }
 
-  /** All endpoints. */
+  /** Returns all endpoints. */
   async endpoints(accountId: string): Promise<NamedEndpoint[]> {
     return this.#sql<
       NamedEndpoint[]
     >`SELECT e.id, e.name, e.account_id AS "accountId" FROM endpoint e WHERE ${owned(this.#sql, accountId)}`;
   }
 
-  /** Endpoints whose workers found no place at the last decision. */
+  /** Returns endpoints whose workers found no slot at the last decision. */
   async throttled(accountId: string): Promise<(PlacementRefusal & { id: string })[]> {
     return this.#sql<(PlacementRefusal & { id: string })[]>`
       SELECT e.id, d.refusal, d.refusal_by_machine AS "refusalByMachine" FROM endpoint e JOIN scale_decision d ON d.endpoint_id = e.id
       WHERE ${owned(this.#sql, accountId)} AND d.throttled > 0`;
   }
 
-  /** Workers that crashed or could not start and are still there. */
+  /** Returns the number of workers that crashed or could not start and were not replaced yet, by endpoint. */
   async crashed(accountId: string): Promise<{ id: string; count: number }[]> {
     return this.#sql<{ id: string; count: number }[]>`
       SELECT e.id, count(*) AS count FROM endpoint e
@@ -52,7 +52,7 @@ export class ProblemStore {
       WHERE ${owned(this.#sql, accountId)} GROUP BY e.id`;
   }
 
-  /** Endpoints whose released version does not start. */
+  /** Returns endpoints whose released version does not start. */
   async held(accountId: string): Promise<HeldRelease[]> {
     return this.#sql<HeldRelease[]>`
       SELECT e.id, r.version, r.good_version AS "goodVersion", r.reason FROM endpoint e JOIN endpoint_rollout r ON r.endpoint_id = e.id
@@ -60,8 +60,8 @@ export class ProblemStore {
   }
 
   /**
-   * Queues in which a job waits, and load-balancing endpoints for which requests do, with the limits of their last
-   * decision.
+   * Returns queues in which a job waits, and load-balancing endpoints with waiting requests, with the limits of their
+   * last decision.
    */
   async queues(accountId: string): Promise<WaitingQueue[]> {
     return this.#hot<WaitingQueue[]>`
@@ -74,12 +74,14 @@ export class ProblemStore {
         AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'))`;
   }
 
-  /** Load-balancing endpoints with requests that wait though a ready worker has none. */
+  /** Returns load-balancing endpoints whose requests wait although a ready worker has none. */
   async starved(accountId: string): Promise<{ id: string; waiting: number }[]> {
     return this.#sql<{ id: string; waiting: number }[]>`${starvedEndpoints(this.#sql, owned(this.#sql, accountId))}`;
   }
 
-  /** Webhook calls that were given up within the last hour and not asked for anew, with the latest of each endpoint. */
+  /**
+   * Returns webhook calls that were given up within the last hour and not redriven, with the latest of each endpoint.
+   */
   async givenUp(accountId: string): Promise<GivenUpWebhooks[]> {
     return this.#hot<GivenUpWebhooks[]>`
       SELECT e.id, r.count, r.jobs[1] AS "jobId", r.errors[1] AS "lastError" FROM endpoint e CROSS JOIN LATERAL (
@@ -89,14 +91,14 @@ export class ProblemStore {
       WHERE ${owned(this.#hot, accountId)} AND r.count > 0`;
   }
 
-  /** Pods that shall run and have failed, the latest first. */
+  /** Returns pods that should run and have failed, latest first. */
   async failedPods(accountId: string): Promise<FailedPod[]> {
     return this.#sql<FailedPod[]>`
       SELECT e.id, e.name, e.account_id AS "accountId", e.status_text AS "statusText", e.exit_code AS "exitCode" FROM pod e
       WHERE ${owned(this.#sql, accountId)} AND e.state = 'FAILED' AND e.desired = 'RUNNING' ORDER BY e.state_changed_at DESC LIMIT ${PODS_MAX}`;
   }
 
-  /** Machines that are away, cordoned, or have a GPU that is not well. */
+  /** Returns machines that are away, cordoned, or have an unhealthy GPU. */
   async machines(): Promise<MachineState[]> {
     return this.#sql<MachineState[]>`
       SELECT * FROM (
@@ -107,7 +109,7 @@ export class ProblemStore {
   }
 }
 
-/** Rows of `e` that are an account's. */
+/** Returns the condition that row `e` belongs to an account. */
 function owned(sql: Sql, accountId: string): Fragment {
   return accountId === '' ? sql`true` : sql`e.account_id = ${accountId}`;
 }

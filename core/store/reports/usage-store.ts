@@ -1,6 +1,6 @@
 /**
- * Reads metered time. Triggers write it (migration 0001), in the transaction of whatever makes, ends or deletes the
- * thing.
+ * Reads metered time. Triggers write it (migration 0001), in the transaction that creates, ends or deletes the metered
+ * resource.
  */
 import { sameCard } from '../../domain/machines/gpu-pools.ts';
 import type { UsageBucket, UsageGrouping, UsageQuery, UsageRecord, UsageTotals } from '../../domain/reports/usage.ts';
@@ -16,7 +16,7 @@ const GROUP_COLUMNS: Record<UsageGrouping, string> = {
   GPU_TYPE: 'gpu_type_id',
   ACCOUNT: 'account_id',
 };
-/** Where the names of groups are. */
+/** Tables that hold the names of groups. */
 const NAME_TABLES: Partial<Record<UsageGrouping, string>> = { ENDPOINT: 'endpoint', ACCOUNT: 'account' };
 const STEPS: Record<UsageBucket, string> = {
   hour: '1 hour',
@@ -35,7 +35,7 @@ const STEP_SECONDS: Record<UsageBucket, number> = {
 };
 
 /**
- * What sums can be ordered by. Money is compared by millionths of a dollar: its last digits may differ from one sum to
+ * Orders of sums. Money is compared in millionths of a dollar, as the last digits of a sum may differ from one query to
  * the next.
  */
 const ORDERS: Readonly<Record<string, { of: string; as: 'bigint' | 'text' }>> = {
@@ -45,19 +45,19 @@ const ORDERS: Readonly<Record<string, { of: string; as: 'bigint' | 'text' }>> = 
   amount: { of: 'round("amountUsd"::numeric * 1000000)::bigint', as: 'bigint' },
 };
 
-/** A request of an account. */
+/** A query of an account. */
 interface Asked extends UsageQuery {
   accountId: string;
 }
 
-/** Sums, all or a page of them; `totals` are those of all. */
+/** Sums: all, or a page of them. `totals` covers all. */
 export interface UsageSums {
   records: UsageRecord[];
   next: PageKey | undefined;
   totals: UsageTotals;
 }
 
-/** A sum with its place in the order; of totals without any sum all of it is null. */
+/** A sum with its cursor. A row with totals and no sum has null in all columns of the sum. */
 type Row = UsageRecord & { value: string | null; totalUsd: number; totalMs: number; groupCount: number };
 
 export class UsageStore {
@@ -68,11 +68,11 @@ export class UsageStore {
   }
 
   /**
-   * Sums an account's usage up, that of all when it is empty, by period and group, in this order unless `page` has
-   * another. Each span is cut into the periods it touches: their number is what the spans cover, not what was asked
-   * for. Periods are counted in UTC without a zone, so that no setting of the server can shift them. `page`: default
-   * all. INVALID_REQUEST: too many periods or, without a page, records; nothing that sums can be ordered or filtered
-   * by.
+   * Sums the usage of an account (empty: of all accounts) by period and group, in this order unless `page` has another.
+   * Each span is cut into the periods that it touches, so their number follows from the spans and not from the queried
+   * time. Periods are computed in UTC without a zone, so that no setting of the server can shift them. Default of
+   * `page`: all. Throws INVALID_REQUEST if there are too many periods or, without a page, too many records, or if sums
+   * cannot be ordered or filtered as requested.
    */
   async list(accountId: string, query: UsageQuery, page?: PageRequest): Promise<UsageSums> {
     const { sql } = this.#database;
@@ -102,7 +102,7 @@ export class UsageStore {
     };
   }
 
-  /** INVALID_REQUEST: too many periods. */
+  /** Throws INVALID_REQUEST if there are too many periods. */
   async #checkCost(asked: Asked): Promise<void> {
     const { sql } = this.#database;
     const [cost] = await sql<{ pieces: number }[]>`
@@ -111,7 +111,7 @@ export class UsageStore {
     checkUsageCost(cost!.pieces, 0);
   }
 
-  /** What sums are ordered by, and which come after the page before. */
+  /** Returns the order of the sums, and the condition for sums after the previous page. */
   #order(page: PageRequest | undefined) {
     const { sql } = this.#database;
     const order = orderOf(page?.view?.orderBy || 'time', ORDERS);
@@ -131,7 +131,7 @@ export class UsageStore {
     };
   }
 
-  /** Sums of spans by period and group, with the names of groups, of those that are looked for: parts of a WITH. */
+  /** Returns parts of a WITH: sums of spans by period and group, with the names of groups, limited to the search. */
   #named({ bucket, grouping }: Asked, search: string) {
     const { sql } = this.#database;
     const step = STEPS[bucket];
@@ -152,7 +152,7 @@ export class UsageStore {
       )`;
   }
 
-  /** The sums as they are told: of each group, or of the top ones and of all others as one. */
+  /** Returns parts of a WITH: the sums to return. Each group, or the top groups and one sum of all others. */
   #told(top: number | undefined) {
     const { sql } = this.#database;
     if (top === undefined) return sql`told AS (SELECT *, false AS others FROM named)`;
@@ -167,7 +167,7 @@ export class UsageStore {
       )`;
   }
 
-  /** The spans that are meant, cut to the time that was asked for: the first parts of a WITH. */
+  /** Returns the first parts of a WITH: the matching spans, cut to the queried time. */
   #spans({ accountId, startMs, endMs, ...query }: Asked) {
     const visible = [...query.visibleEndpointIds];
     return this.#database.sql`

@@ -1,4 +1,4 @@
-/** What the catalogue shows that no other store reads. */
+/** Reads data of the catalog that no other store reads. */
 import { eq } from '@slipway/drizzle/orm';
 import { networkVolume } from '@slipway/drizzle/schema/network-volume';
 import type { Database } from '../sql/database.ts';
@@ -10,7 +10,10 @@ export class CatalogStore {
     this.#database = database;
   }
 
-  /** Places of an account's network volumes, each once. The operator, who is no account, sees those of all. */
+  /**
+   * Returns the data centers of an account's network volumes, each once. The operator, who has no account, gets those
+   * of all.
+   */
   async volumePlaces(accountId: string): Promise<string[]> {
     const rows = await this.#database.db
       .selectDistinct({ id: networkVolume.dataCenterId })

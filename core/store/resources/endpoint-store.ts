@@ -1,4 +1,4 @@
-/** Endpoints. */
+/** Stores endpoints. */
 import { and, eq, inArray, sql } from '@slipway/drizzle/orm';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
 import { template } from '@slipway/drizzle/schema/template';
@@ -30,31 +30,31 @@ import { recordReleases } from './release-rows.ts';
 import { holdTemplate, TEMPLATE_BYTES } from './template-rows.ts';
 import { holdVolumes } from './volume-rows.ts';
 
-/** What a new endpoint needs besides its settings. */
+/** Fields of a new endpoint besides its settings. */
 export interface NewEndpoint {
   id: string;
   /** Makes a repeated creation return the first endpoint. Null: none. */
   requestId: string | null;
-  /** Sealed; null: webhook calls are not signed. */
+  /** Sealed secret. Null: webhook calls are not signed. */
   webhookSecretSealed: Buffer | null;
-  /** The template that it alone runs, which is made with it. */
+  /** Own template, which is created with the endpoint. */
   own?: NewOwnTemplate | undefined;
 }
 
-/** What a change comes to. */
+/** Result of a change. */
 export interface EndpointUpdate {
   settings: EndpointSettings;
   replacesWorkers: boolean;
-  /** `undefined` if it stays as it is. */
+  /** `undefined` if it does not change. */
   webhookSecretSealed?: Buffer | null | undefined;
-  /** What it alone runs from now on. `undefined` if what it runs stays, or is named in the settings. */
+  /** New own template. `undefined` if the template does not change, or is named in the settings. */
   own?: NewOwnTemplate | undefined;
 }
 
-/** What it ran changed between two looks. */
+/** Result of a try in which the endpoint's template changed between two reads. */
 const AGAIN = 'again';
 
-/** An endpoint as far as access to it goes. */
+/** Fields of an endpoint that decide about access to it. */
 export type OwnedEndpoint = Pick<Endpoint, 'id' | 'accountId' | 'type'>;
 
 export class EndpointStore {
@@ -67,8 +67,8 @@ export class EndpointStore {
   }
 
   /**
-   * Creates an endpoint. `undefined` if the request id was used before. INVALID_REQUEST: its template cannot be used any
-   * more, its network volumes are not all in the account, or two are in one data centre.
+   * Creates an endpoint. Returns `undefined` if the request id was used before. Throws INVALID_REQUEST if its template
+   * can no longer be used, its network volumes are not all in the account, or two are in one data center.
    */
   async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint | undefined> {
     const { accountId } = actor;
@@ -95,7 +95,7 @@ export class EndpointStore {
     });
   }
 
-  /** The endpoint that an earlier creation with this request id made. */
+  /** Returns the endpoint that an earlier creation with this request id made. */
   async byRequest(accountId: string, requestId: string): Promise<Endpoint | undefined> {
     const [row] = await this.#database.db
       .select()
@@ -104,7 +104,7 @@ export class EndpointStore {
     return row && endpointFromRow(this.#sealer, row);
   }
 
-  /** Endpoints by id, of whatever account. */
+  /** Returns endpoints by id, of any account. */
   async byIds(ids: readonly string[]): Promise<Endpoint[]> {
     const rows = await this.#database.urgent.db
       .select()
@@ -114,8 +114,8 @@ export class EndpointStore {
   }
 
   /**
-   * Whose endpoints these are: what is asked for each request to one that was not used in the last moments, so without
-   * its settings.
+   * Returns the accounts of endpoints. It is read for each request to an endpoint that was not used lately, so without
+   * settings.
    */
   async owned(ids: readonly string[]): Promise<OwnedEndpoint[]> {
     return this.#database.urgent.sql<OwnedEndpoint[]>`
@@ -123,8 +123,8 @@ export class EndpointStore {
   }
 
   /**
-   * A page of the endpoints of an account, oldest first. `only`: of these; empty = all. `withTemplates`: it leaves room
-   * for what they run.
+   * Returns a page of the endpoints of an account, oldest first. `only`: these endpoints; empty: all. `withTemplates`:
+   * counts the bytes of their templates as part of the page.
    */
   async list(
     accountId: string,
@@ -162,12 +162,12 @@ export class EndpointStore {
   }
 
   /**
-   * Changes an endpoint under its lock: `change` gets it as it stands and answers the new settings, whether they
-   * replace workers and, when it is to change, the sealed webhook secret. `fields` are those that the caller named,
-   * `templateId` the template if it is one of them. `changesRun`: `change` gets what the endpoint runs, too, and may
-   * answer what it alone runs from now on. `undefined` if there is no such endpoint in this account. INVALID_REQUEST: its
-   * new template cannot be used any more, its new network volumes are not all in the account, or two are in one data
-   * centre.
+   * Changes an endpoint under its lock. `change` gets the current endpoint and returns the new settings, whether they
+   * replace workers and, if it changes, the sealed webhook secret. `fields`: names of the fields that the caller set.
+   * `templateId`: the template, if it is one of them. `changesRun`: `change` also gets the endpoint's template and may
+   * return a new own template. Returns `undefined` if there is no such endpoint in this account. Throws INVALID_REQUEST
+   * if its new template can no longer be used, its new network volumes are not all in the account, or two are in one
+   * data center.
    */
   async update(
     id: string,
@@ -184,7 +184,7 @@ export class EndpointStore {
         this.#database.db.transaction(async (tx) => {
           if (templateId !== undefined) await holdTemplate(tx, actor.accountId, templateId);
           const owner = { accountId: actor.accountId, endpointId: id };
-          // Templates are locked before what runs them.
+          // Templates are locked before the endpoints that run them.
           const run = changesRun ? await lockRunTemplate(tx, this.#sealer, owner) : undefined;
           const current = await this.#locked(tx, id, actor.accountId);
           if (!current) return undefined;
@@ -226,8 +226,8 @@ export class EndpointStore {
   }
 
   /**
-   * Raises the version and changes nothing else. `atOnce`: workers of earlier ones do not wait for others. Undefined:
-   * there is no such endpoint in this account.
+   * Raises the version and changes nothing else. `atOnce`: workers of earlier versions stop without waiting for new
+   * ones. Returns `undefined` if there is no such endpoint in this account.
    */
   async raiseVersion(id: string, actor: Actor, atOnce: boolean): Promise<Endpoint | undefined> {
     return retryOnDeadlock(() =>
@@ -248,9 +248,9 @@ export class EndpointStore {
   }
 
   /**
-   * Deletes an endpoint under its lock, after `check` has seen it, with its counters, workers and own template. Answers
-   * the machines that ran them; `undefined` if there is no such endpoint in this account. Its jobs are the caller's to
-   * delete afterwards.
+   * Deletes an endpoint under its lock, with its counters, workers and own template. `check` gets the endpoint first
+   * and may throw. Returns the machines of its workers. `undefined` if there is no such endpoint in this account. The
+   * caller must delete its jobs afterwards.
    */
   async remove(id: string, actor: Actor, check?: (current: Endpoint) => void): Promise<string[] | undefined> {
     return retryOnDeadlock(() =>
@@ -261,7 +261,7 @@ export class EndpointStore {
         const machines = await tx.execute<{ machine_id: string }>(
           sql`SELECT DISTINCT machine_id FROM worker WHERE endpoint_id = ${id}`,
         );
-        // The secret goes with the endpoint; a call that its receiver can check must not come to him unsigned.
+        // The secret is deleted with the endpoint. A call that its receiver can verify must not be sent unsigned.
         await tx.execute(sql`DELETE FROM webhook_delivery w USING endpoint e
         WHERE e.id = ${id} AND e.webhook_secret_sealed IS NOT NULL AND w.endpoint_id = e.id`);
         await tx.delete(endpoint).where(eq(endpoint.id, id));

@@ -1,4 +1,4 @@
-/** Templates that one endpoint alone runs: made, changed, renamed and deleted in the transaction of the endpoint. */
+/** Creates, changes, renames and deletes own templates of endpoints, in the transaction of the endpoint. */
 import { and, eq, ne, sql } from '@slipway/drizzle/orm';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
 import { givenTemplate } from '@slipway/drizzle/schema/given-template';
@@ -13,19 +13,19 @@ import { openEnv, sealEnv } from '../sql/env-seals.ts';
 import { asPinned } from './pinned-template-rows.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
 
-/** One that is made with its endpoint, or for it. */
+/** An own template to create with its endpoint, or for it. */
 export interface NewOwnTemplate {
   id: string;
   settings: TemplateSettings;
 }
 
-/** Whose it is. */
+/** The account and endpoint that own a template. */
 interface Owner {
   accountId: string;
   endpointId: string;
 }
 
-/** Makes one. INVALID_REQUEST: its registry credentials are not in the account. */
+/** Creates an own template. Throws INVALID_REQUEST if its registry credentials are not in the account. */
 export async function insertOwnTemplate(
   tx: Transaction,
   sealer: Sealer,
@@ -42,7 +42,7 @@ export async function insertOwnTemplate(
   });
 }
 
-/** What an endpoint runs, locked. `undefined` if there is no such endpoint in this account. */
+/** Returns the template that an endpoint runs, locked. `undefined` if there is no such endpoint in this account. */
 export async function lockRunTemplate(
   tx: Transaction,
   sealer: Sealer,
@@ -61,9 +61,9 @@ export async function lockRunTemplate(
 }
 
 /**
- * Gives an endpoint a template of its own with these settings: its own is changed, one that others may run stays as it
- * is. `run`: what it runs, locked. Returns the id of what it runs now, and whether its workers must be replaced.
- * INVALID_REQUEST: the registry credentials are not in the account.
+ * Gives an endpoint an own template with these settings. An existing own template is changed; a template that others
+ * may run stays as it is. `run`: the endpoint's current template, locked. Returns the id of the new template, and
+ * whether the workers must be replaced. Throws INVALID_REQUEST if the registry credentials are not in the account.
  */
 export async function saveOwnTemplate(
   tx: Transaction,
@@ -97,8 +97,8 @@ export async function renameOwnTemplate(tx: Transaction, endpointId: string, end
 }
 
 /**
- * Deletes an endpoint's own template once the endpoint does not run it any more. `runs`: what it runs; `undefined` if it is
- * gone.
+ * Deletes an endpoint's own template once the endpoint no longer runs it. `runs`: the template that it runs;
+ * `undefined` if the endpoint is deleted.
  */
 export async function dropOwnTemplate(tx: Transaction, endpointId: string, runs?: string): Promise<void> {
   const own = eq(template.boundEndpointId, endpointId);

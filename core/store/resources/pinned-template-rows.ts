@@ -1,6 +1,6 @@
 /**
- * What endpoints run of public templates of other accounts: a copy, taken when the endpoint's owner names the template.
- * Whoever changes his template changes what his own endpoints run, and nobody else's.
+ * Pinned template versions: copies of other accounts' public templates, made when an endpoint's owner names the
+ * template. A change of a template affects the endpoints of its own account only.
  */
 import { eq, sql } from '@slipway/drizzle/orm';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
@@ -17,9 +17,9 @@ type TemplateRow = typeof template.$inferSelect;
 type GivenRow = typeof givenTemplate.$inferSelect;
 
 /**
- * Gives an endpoint a template as it stands: a copy of another account's, which hears of it; of its own none, because
- * it follows that. Call it in the transaction that names the template, which is held. True: what the endpoint runs
- * changes.
+ * Pins the current version of a template for an endpoint: a copy if it belongs to another account, which gets an audit
+ * event; nothing if it belongs to the same account, because the endpoint follows it. Must run in the transaction that
+ * names the template and holds it. Returns true if the endpoint's program changes.
  */
 export async function pinTemplate(
   tx: Transaction,
@@ -54,8 +54,7 @@ export async function pinTemplate(
 }
 
 /**
- * Tells the other accounts that use a template that there is a new version of it. `fields` are those that its owner
- * named.
+ * Notifies the other accounts that use a template of a new version. `fields`: names of the fields that its owner set.
  */
 export async function tellUsers(
   tx: Transaction,
@@ -68,7 +67,7 @@ export async function tellUsers(
     FROM endpoint e WHERE e.template_id = ${id} AND e.account_id <> ${accountId}`);
 }
 
-/** A template as an endpoint runs it. What its owner writes about one that is private by now is his. */
+/** Returns a template as the endpoint runs it. The readme of a template that is no longer public is left out. */
 export function asPinned<Row extends TemplateRow | Template>(row: Row, given: GivenRow | null): Row {
   return given ? { ...row, ...programOf(given), version: given.version, readme: row.public ? row.readme : '' } : row;
 }

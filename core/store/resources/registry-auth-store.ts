@@ -1,4 +1,4 @@
-/** Credentials for container registries. Their secrets come and go sealed. */
+/** Stores credentials for container registries. Their secrets are sealed before they get here and stay sealed. */
 import { and, eq, inArray, sql } from '@slipway/drizzle/orm';
 import { pod } from '@slipway/drizzle/schema/pod';
 import { registryAuth } from '@slipway/drizzle/schema/registry-auth';
@@ -12,16 +12,16 @@ import { byText, readPage } from '../sql/page.ts';
 import { retryOnDeadlock } from '../sql/transient.ts';
 import { dropRegistryAuth } from './template-rows.ts';
 
-/** Who uses credentials: ids, at most ten of each. */
+/** Users of credentials: ids, at most ten of each kind. */
 export interface RegistryAuthUsers {
   templateIds: string[];
   podIds: string[];
 }
 
-/** What became of a deletion: endpoints whose templates lost the credentials, or who uses them. */
+/** Result of a deletion: the endpoints whose templates lost the credentials, or the users that prevent it. */
 type RegistryAuthRemoval = { removed: true; endpointIds: string[] } | { removed: false; usedBy: RegistryAuthUsers };
 
-/** Replaced secrets, and who has waited for others. */
+/** Result of replaced secrets, with the workloads that had failed with the previous ones. */
 export interface RegistryAuthUpdate {
   auth: RegistryAuth;
   /** Endpoints whose crashed workers may be replaced at once. */
@@ -31,7 +31,7 @@ export interface RegistryAuthUpdate {
 }
 
 const USERS_NAMED_MAX = 10;
-/** Everything but the secrets. */
+/** All columns except the secrets. */
 const SHOWN = {
   id: registryAuth.id,
   accountId: registryAuth.accountId,
@@ -46,7 +46,7 @@ export class RegistryAuthStore {
     this.#database = database;
   }
 
-  /** Stores credentials. `undefined` if the name is taken in this account. */
+  /** Stores credentials. Returns `undefined` if the name is taken in this account. */
   async create(id: string, actor: Actor, name: string, credentialsSealed: Buffer): Promise<RegistryAuth | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
@@ -66,13 +66,13 @@ export class RegistryAuthStore {
     });
   }
 
-  /** Reads one without its secrets. `undefined` if there is none in this account. */
+  /** Returns credentials without the secrets. `undefined` if there are none in this account. */
   async get(id: string, accountId: string): Promise<RegistryAuth | undefined> {
     const [row] = await this.#database.db.select(SHOWN).from(registryAuth).where(own(id, accountId));
     return row;
   }
 
-  /** A page of the credentials of an account without their secrets, oldest first. */
+  /** Returns a page of the credentials of an account without their secrets, oldest first. */
   async list(accountId: string, page: PageRequest): Promise<Page<RegistryAuth>> {
     const where = eq(registryAuth.accountId, accountId);
     const viewed = { searched: [registryAuth.name], sorts: { name: byText(registryAuth.name) } };
@@ -90,8 +90,8 @@ export class RegistryAuthStore {
   }
 
   /**
-   * Replaces the secrets, and ends the pauses of what could not start with those before. `undefined` if there are none in
-   * this account.
+   * Replaces the secrets, and ends the back-off of workloads that could not start with the previous ones. Returns
+   * `undefined` if there are no such credentials in this account.
    */
   async update(id: string, actor: Actor, credentialsSealed: Buffer): Promise<RegistryAuthUpdate | undefined> {
     return this.#database.db.transaction(async (tx) => {
@@ -112,8 +112,8 @@ export class RegistryAuthStore {
   }
 
   /**
-   * Deletes credentials unless templates or pods use them; with `clearTemplates` unless pods do. `undefined` if there are
-   * none in this account.
+   * Deletes credentials unless templates or pods use them; with `clearTemplates` unless pods use them. Returns
+   * `undefined` if there are no such credentials in this account.
    */
   async remove(id: string, actor: Actor, clearTemplates: boolean): Promise<RegistryAuthRemoval | undefined> {
     return retryOnDeadlock(() =>
@@ -152,8 +152,8 @@ export class RegistryAuthStore {
 }
 
 /**
- * Crashed workers of endpoints that name the credentials may be replaced now, as a first try; failed pods begin anew,
- * with a spec that is read anew.
+ * Ends back-offs. Crashed workers of endpoints that name the credentials may be replaced now, as a first try. Failed
+ * pods begin a new run, for which their spec is read again.
  */
 async function endPauses(tx: Transaction, id: string): Promise<Pick<RegistryAuthUpdate, 'endpointIds' | 'machineIds'>> {
   const workers = await tx.execute<{ endpoint_id: string }>(sql`

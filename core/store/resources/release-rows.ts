@@ -1,23 +1,25 @@
-/** What was changed of endpoints: the rows, each written in the transaction of its change. */
+/** Writes the changes of endpoints, each in the transaction of its change. */
 import { sql } from '@slipway/drizzle/orm';
 import type { Transaction } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
 
-/** Changes that are kept of an endpoint; the oldest go first. */
+/** Most changes that are stored for an endpoint. The oldest are deleted first. */
 const KEPT_MAX = 1_000;
 
-/** What was done to endpoints at once. */
+/** A change of one or more endpoints. */
 export interface NewRelease {
   keyId: string;
-  /** Name of the rpc. */
+  /** Name of the RPC. */
   action: string;
   fields: readonly string[];
   isNew: boolean;
-  /** Workers of earlier versions go at once, whether others come up or not. Default: no. */
+  /** True if workers of earlier versions stop at once, without waiting for new ones. Default: false. */
   atOnce?: boolean;
 }
 
-/** Records a change of endpoints, and begins the rollout of a new version; `tx` is the transaction that makes it. */
+/**
+ * Records a change of endpoints, and begins the rollout of a new version. `tx`: the transaction that makes the change.
+ */
 export async function recordReleases(
   tx: Transaction,
   release: NewRelease,
@@ -25,7 +27,7 @@ export async function recordReleases(
 ): Promise<void> {
   if (endpoints.length === 0) return;
   const { keyId, action, fields, isNew, atOnce = false } = release;
-  // Many endpoints may use one template: neither parameters nor statements grow with them.
+  // Many endpoints may use one template: the number of parameters and statements does not grow with them.
   const ids = sql`${textArray(endpoints.map(({ id }) => id))}::text[]`;
   const versions = sql`${numberArray(endpoints.map(({ version }) => version))}::int[]`;
   await tx.execute(sql`

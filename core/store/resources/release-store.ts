@@ -1,6 +1,5 @@
 /**
- * What was changed of endpoints, how their rollouts stand, and the way back. Rows of changes are written by
- * release-rows.ts.
+ * Reads the changes of endpoints and their rollouts, and rolls back. Rows of changes are written by release-rows.ts.
  */
 import { and, desc, eq, lt, sql } from '@slipway/drizzle/orm';
 import { endpointRelease } from '@slipway/drizzle/schema/endpoint-release';
@@ -11,9 +10,9 @@ import type { Database } from '../sql/database.ts';
 import { retryOnDeadlock } from '../sql/transient.ts';
 import { recordReleases } from './release-rows.ts';
 
-/** A change, and the version that the endpoint has after it. */
+/** A change, and the endpoint version after it. */
 export type Release = typeof endpointRelease.$inferSelect & {
-  /** The bytes that the image of the version means. Empty: not settled, no longer kept, or no image. */
+  /** Digest of the version's image. Empty: not resolved, no longer stored, or no image. */
   imageDigest: string;
 };
 
@@ -24,7 +23,7 @@ export class ReleaseStore {
     this.#database = database;
   }
 
-  /** The latest changes of an endpoint, at most `limit`, before the one with the id `beforeId`, or 0. */
+  /** Returns the latest changes of an endpoint, at most `limit`. `beforeId`: only changes before this id; 0: all. */
   async list(endpointId: string, beforeId: number, limit: number): Promise<Release[]> {
     const earlier = beforeId === 0 ? undefined : lt(endpointRelease.id, beforeId);
     const digest = sql<string>`coalesce((SELECT i.digest FROM endpoint_image i
@@ -38,7 +37,7 @@ export class ReleaseStore {
     return rows.map(({ release, digest: imageDigest }) => ({ ...release, imageDigest }));
   }
 
-  /** Rollouts of these endpoints that are not complete. */
+  /** Returns the rollouts of these endpoints that are not complete. */
   async rollouts(endpointIds: readonly string[]): Promise<Map<string, Rollout>> {
     const rows = await this.#database.sql<(Rollout & { endpointId: string })[]>`
       SELECT endpoint_id AS "endpointId", version, state, good_version AS "goodVersion", room_made AS "roomMade", checked, reason,
@@ -48,8 +47,8 @@ export class ReleaseStore {
   }
 
   /**
-   * Returns an endpoint to a good version under its lock; `choose` sees its version, how far it is rolled out and which
-   * versions are kept. False: there is no such endpoint in this account.
+   * Rolls an endpoint back to a good version under its lock. `choose` gets its version, its rollout and the stored
+   * versions. Returns false if there is no such endpoint in this account.
    */
   async rollBack(
     id: string,

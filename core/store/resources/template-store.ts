@@ -1,4 +1,4 @@
-/** Templates. */
+/** Stores templates. */
 import { and, eq, inArray, isNull, ne, or, sql } from '@slipway/drizzle/orm';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
 import { givenTemplate } from '@slipway/drizzle/schema/given-template';
@@ -21,17 +21,17 @@ import { recordReleases } from './release-rows.ts';
 import { TEMPLATE_BYTES, usableBy } from './template-rows.ts';
 
 /**
- * What became of a deletion: `usedBy` are endpoints of the account, at most ten; `usedElsewhere`: those of others use
- * it too.
+ * Result of a deletion. `usedBy`: endpoints of the account, at most ten. `usedElsewhere`: endpoints of other accounts
+ * use it too.
  */
 export type TemplateRemoval = { removed: true } | { removed: false; usedBy: string[]; usedElsewhere: boolean };
 
 const USERS_NAMED_MAX = 10;
-/** What each other account may add to a list of public templates: so many templates and, as text, so many bytes. */
+/** Most public templates, and most bytes of them as text, that each other account may add to a list. */
 const SHARED_MAX = 100;
 const SHARED_BYTES_MAX = 1_048_576;
 const KIND = sql`CASE WHEN ${template.serverless} THEN 'worker' ELSE 'pod' END`;
-/** What a list of them can be searched for, ordered and filtered by. */
+/** Searched fields, orders and filters of a list of templates. */
 const VIEWED = {
   searched: [template.name, template.imageName],
   sorts: { name: byText(template.name), image: byText(template.imageName), kind: byText(KIND) },
@@ -48,8 +48,8 @@ export class TemplateStore {
   }
 
   /**
-   * Creates a template. `undefined` if the name is taken in this account. INVALID_REQUEST: its registry credentials are not
-   * in the account.
+   * Creates a template. Returns `undefined` if the name is taken in this account. Throws INVALID_REQUEST if its
+   * registry credentials are not in the account.
    */
   async create(id: string, actor: Actor, settings: TemplateSettings): Promise<Template | undefined> {
     const { accountId } = actor;
@@ -67,7 +67,7 @@ export class TemplateStore {
     });
   }
 
-  /** One of these endpoints of the account uses a template. */
+  /** Returns true if one of these endpoints of the account uses the template. */
   async isUsedBy(id: string, accountId: string, endpointIds: readonly string[]): Promise<boolean> {
     const users = await this.#database.db
       .select({ id: endpoint.id })
@@ -79,16 +79,16 @@ export class TemplateStore {
     return users.length > 0;
   }
 
-  /** A template that the account may use: its own, or a public one. */
+  /** Returns a template that the account may use: its own, or a public one. */
   async usable(id: string, accountId: string): Promise<Template | undefined> {
     const [row] = await this.#database.db.select().from(template).where(usableBy(id, accountId));
     return row && this.#fromRow(row);
   }
 
   /**
-   * A page of the templates of an account, with the public ones of others if wanted, oldest first. Of those each
-   * account has a share, which its oldest ones get: nobody may make the list as long as he likes. `only`: those that
-   * these endpoints use; empty = all.
+   * Returns a page of the templates of an account, with the public ones of others if requested, oldest first. Each
+   * other account has a share, which its oldest templates get, so that nobody can make the list arbitrarily long.
+   * `only`: templates that these endpoints use; empty: all.
    */
   async list(
     accountId: string,
@@ -129,7 +129,7 @@ export class TemplateStore {
     );
   }
 
-  /** What these endpoints run, by the endpoint's id. */
+  /** Returns the templates that these endpoints run, by endpoint id. */
   async ofEndpoints(endpointIds: readonly string[]): Promise<Map<string, Template>> {
     const rows = await this.#database.db
       .select({ endpointId: endpoint.id, template, given: givenTemplate })
@@ -141,10 +141,10 @@ export class TemplateStore {
   }
 
   /**
-   * Changes a template under its lock; when `change` says that it replaces workers, its version rises in the same
-   * transaction, and those of its account's endpoints. `fields` are those that the caller named. Returns the template
-   * and those endpoints; `undefined` if there is no such template in this account. `taken`: the name is. INVALID_REQUEST:
-   * its new registry credentials are not in the account.
+   * Changes a template under its lock. If `change` says that it replaces workers, its version and those of the
+   * account's endpoints rise in the same transaction. `fields`: names of the fields that the caller set. Returns the
+   * template and those endpoints. `undefined` if there is no such template in this account; `taken` if the name is
+   * taken. Throws INVALID_REQUEST if its new registry credentials are not in the account.
    */
   async update(
     id: string,
@@ -175,7 +175,7 @@ export class TemplateStore {
           .set({ ...settings, ...this.#sealed(id, settings), version })
           .where(eq(template.id, id))
           .returning();
-        // Endpoints of other accounts go on with what they were given.
+        // Endpoints of other accounts keep their pinned version.
         const raised = !replacesWorkers
           ? []
           : await tx
@@ -189,13 +189,13 @@ export class TemplateStore {
         return { template: this.#fromRow(row!), endpointIds: raised.map((found) => found.id) };
       }),
     ).catch((error: unknown) => {
-      // Only the constraint sees two renames at the same moment.
+      // Only the constraint detects two renames at the same moment.
       if (isDuplicate(error)) return 'taken';
       throw error;
     });
   }
 
-  /** Deletes a template unless endpoints use it. `undefined` if there is no such template in this account. */
+  /** Deletes a template unless endpoints use it. Returns `undefined` if there is no such template in this account. */
   async remove(id: string, actor: Actor): Promise<TemplateRemoval | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const [current] = await tx

@@ -1,12 +1,12 @@
-/** Network volumes that somebody else's transaction names. */
+/** Locks network volumes for transactions that store a reference to them. */
 import { and, asc, eq, inArray } from '@slipway/drizzle/orm';
 import { networkVolume } from '@slipway/drizzle/schema/network-volume';
 import type { NetworkVolume } from '../../domain/resources/volume.ts';
 import type { Transaction } from '../sql/database.ts';
 
 /**
- * Those of these volumes that the account has, locked against deletion until the transaction ends: who stores a
- * reference to a volume reads it through this in the same transaction.
+ * Returns those of these volumes that are in the account, locked against deletion until the transaction ends. A
+ * transaction that stores a reference to a volume must read it through this function.
  */
 export async function holdVolumes(
   tx: Transaction,

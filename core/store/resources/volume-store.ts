@@ -1,4 +1,4 @@
-/** Network volumes. */
+/** Stores network volumes. */
 import { and, eq, inArray, sql } from '@slipway/drizzle/orm';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
 import { networkVolume } from '@slipway/drizzle/schema/network-volume';
@@ -12,7 +12,7 @@ import { whereValue } from '../sql/list-filter.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { byNumber, byText, readPage } from '../sql/page.ts';
 
-/** What a list of them can be searched for, ordered and filtered by. */
+/** Searched fields, orders and filters of a list of volumes. */
 const VIEWED = {
   searched: [networkVolume.name, networkVolume.dataCenterId],
   sorts: {
@@ -23,13 +23,13 @@ const VIEWED = {
   filters: { data_center: whereValue(networkVolume.dataCenterId) },
 };
 
-/** Who uses a volume: ids, at most ten of each. */
+/** Users of a volume: ids, at most ten of each kind. */
 export interface VolumeUsers {
   endpointIds: string[];
   podIds: string[];
 }
 
-/** What became of a deletion. */
+/** Result of a deletion. */
 type VolumeRemoval = { removed: true } | { removed: false; usedBy: VolumeUsers };
 
 const USERS_NAMED_MAX = 10;
@@ -56,7 +56,8 @@ export class VolumeStore {
   }
 
   /**
-   * Reads a volume. `only`: one of these endpoints must have it; empty = all. `undefined` if there is none in this account.
+   * Returns a volume. `only`: one of these endpoints must have it; empty: any. `undefined` if there is no such volume
+   * in this account.
    */
   async get(id: string, accountId: string, only: readonly string[]): Promise<NetworkVolume | undefined> {
     const [row] = await this.#database.db
@@ -66,7 +67,7 @@ export class VolumeStore {
     return row;
   }
 
-  /** A page of the volumes of an account, oldest first. `only`: those of these endpoints; empty = all. */
+  /** Returns a page of the volumes of an account, oldest first. `only`: volumes of these endpoints; empty: all. */
   async list(accountId: string, only: readonly string[], page: PageRequest): Promise<Page<NetworkVolume>> {
     const where = and(eq(networkVolume.accountId, accountId), this.#attached(accountId, only));
     const listed = {
@@ -82,7 +83,7 @@ export class VolumeStore {
     );
   }
 
-  /** Volumes that one of these endpoints has; no endpoints: all. */
+  /** Returns the condition for volumes that one of these endpoints has. No endpoints: all volumes. */
   #attached(accountId: string, only: readonly string[]) {
     if (only.length === 0) return undefined;
     const users = this.#database.db
@@ -93,8 +94,8 @@ export class VolumeStore {
   }
 
   /**
-   * Changes a volume under its lock. `fields` are those that the caller named. `undefined` if there is none in this
-   * account.
+   * Changes a volume under its lock. `fields`: names of the fields that the caller set. Returns `undefined` if there is
+   * no such volume in this account.
    */
   async update(
     id: string,
@@ -106,7 +107,7 @@ export class VolumeStore {
       const current = await locked(tx, id, actor.accountId);
       if (!current) return undefined;
       const settings = change(current);
-      // Usage is metered by a trigger that fires when the size is set: a size that stays is not set.
+      // A trigger that fires when the size is set meters usage, so an unchanged size is not set.
       const named = FIELDS.filter((field) => field !== 'sizeGb' || settings.sizeGb !== current.sizeGb);
       const set = Object.fromEntries(named.map((field) => [field, settings[field]]));
       const [row] = await tx.update(networkVolume).set(set).where(eq(networkVolume.id, id)).returning();
@@ -115,7 +116,9 @@ export class VolumeStore {
     });
   }
 
-  /** Deletes a volume unless endpoints or pods use it. `undefined` if there is none in this account. */
+  /**
+   * Deletes a volume unless endpoints or pods use it. Returns `undefined` if there is no such volume in this account.
+   */
   async remove(id: string, actor: Actor): Promise<VolumeRemoval | undefined> {
     return this.#database.db.transaction(async (tx) => {
       if (!(await locked(tx, id, actor.accountId))) return undefined;

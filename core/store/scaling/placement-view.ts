@@ -42,7 +42,7 @@ export interface MachineRow {
   connected: boolean;
 }
 
-/** Whether the machine is removed, and its use by workers and pods. */
+/** Use of a machine by workers and pods, and whether it is removed. */
 interface Uses {
   gone: boolean;
   /** This and the following texts are lists, separated by commas. */

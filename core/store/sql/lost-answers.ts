@@ -11,7 +11,7 @@ import { numberArray } from './pack.ts';
 interface Silence {
   bytesRead: number;
   /**
-   * Whether the database did not work on the waiting statement. Its response may have been in flight: it is lost only
+   * True if the database did not work on the waiting statement. Its response may have been in flight: it is lost only
    * if it has not arrived by the next check.
    */
   answered: boolean;

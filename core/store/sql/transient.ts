@@ -69,8 +69,8 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Whether nothing can be written to the database, for instance because it is a standby: somebody must promote it, or
- * core's way to it lead elsewhere.
+ * Returns true if the database cannot be written to, for instance because it is a standby. The operator must promote
+ * it, or route core to another one.
  */
 export function isReadOnly(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
