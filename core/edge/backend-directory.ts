@@ -1,6 +1,6 @@
 /**
- * Directory of all load-balancing endpoints with their backends, for proxies. Read only while somebody listens: after
- * each hint, and periodically in full.
+ * Directory of all load-balancing endpoints with their backends, for proxies. Reads the database only while there are
+ * listeners: after each hint, and periodically in full.
  */
 import type { EndpointBackends } from '../store/machines/edge-store.ts';
 import type { BackendWatchOptions } from './backend-watch.ts';
@@ -9,7 +9,7 @@ import { BackendWatch } from './backend-watch.ts';
 const PERIOD_MS = 2_000;
 
 /**
- * Receives endpoints that were made, changed or deleted since the last call. Listeners must be quick and must not
+ * Receives endpoints that were created, changed or deleted since the last call. Listeners must be quick and must not
  * throw.
  */
 type BackendDirectoryListener = (endpointIds: readonly string[]) => void;
@@ -25,12 +25,12 @@ export class BackendDirectory extends BackendWatch {
     super(options, { name: 'backend directory', periodMs: PERIOD_MS });
   }
 
-  /** Whether everything was read once; before that no endpoint may be reported as missing. */
+  /** Returns true once everything was read. Before that no endpoint may be reported as missing. */
   get loaded(): boolean {
     return this.#loaded;
   }
 
-  /** By id. */
+  /** Endpoints by id. */
   get endpoints(): ReadonlyMap<string, EndpointBackends> {
     return this.#endpoints;
   }

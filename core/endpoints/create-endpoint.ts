@@ -26,17 +26,18 @@ const WEBHOOK_SECRET_LENGTH_MAX = 1_024;
 export interface EndpointRequest {
   /** Settings of the endpoint; an empty name becomes the template's. */
   settings: EndpointSettings;
-  /** Signs webhook calls; empty: they are not signed. */
+  /** Secret that signs webhook calls. Empty: they are not signed. */
   webhookSecret: string;
-  /** Makes the call safe to repeat; empty: it is not. */
+  /** Makes the call idempotent. Empty: it is not. */
   requestId: string;
   /** Own template of the endpoint, instead of a named one. */
   ownTemplate?: OwnTemplateChange | undefined;
 }
 
 /**
- * Answers the endpoint, the earlier one when the request id was used before. INVALID_REQUEST: a field is out of range,
- * the template is unknown or made for pods, or a network volume is unknown.
+ * Creates an endpoint and returns it. If the request id was used before, returns the endpoint of the earlier call.
+ * Throws INVALID_REQUEST if a field is out of range, the template is unknown or for pods, or a network volume is
+ * unknown.
  */
 export async function createEndpoint(
   context: EndpointContext,
@@ -88,7 +89,7 @@ async function chooseTemplate(
   return { given: { ...settings, templateId: id, env: {} }, template, own: { id, settings: template } };
 }
 
-/** The secret as it is stored; null for none. INVALID_REQUEST: it is too long. */
+/** Returns the sealed secret. Null: none. Throws INVALID_REQUEST if it is too long. */
 export function sealWebhookSecret(
   context: Pick<EndpointContext, 'sealer'>,
   endpointId: string,

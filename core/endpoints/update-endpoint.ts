@@ -1,4 +1,4 @@
-/** Changes some fields of an endpoint and nothing else. */
+/** Changes the given fields of an endpoint. */
 
 import type { Actor } from '../domain/accounts/permission.ts';
 import { endpointNotFound } from '../domain/accounts/permission.ts';
@@ -22,18 +22,18 @@ import type { OwnTemplateSource } from './own-template-source.ts';
 import { sourceOf } from './own-template-source.ts';
 import { TEMPLATE_ID_LENGTH } from './templates.ts';
 
-/** Fields to change; absent ones stay. */
+/** Fields to change. Absent fields do not change. */
 export interface EndpointChange {
   settings: Partial<EndpointSettings>;
-  /** Empty: calls are no longer signed. Absent: as before. */
+  /** Empty: calls are no longer signed. Absent: unchanged. */
   webhookSecret: string | undefined;
   /** New own template. Absent: the template stays, or the settings name one. */
   ownTemplate?: OwnTemplateChange | undefined;
 }
 
 /**
- * Answers the endpoint after the change, which raises its version when it replaces workers. INVALID_REQUEST: out of
- * range, or fixed.
+ * Changes an endpoint and returns it. Its version rises if the change replaces workers. Throws INVALID_REQUEST if a
+ * field is out of range or fixed.
  */
 export async function updateEndpoint(
   context: EndpointContext,
@@ -64,7 +64,7 @@ export async function updateEndpoint(
       checkFixed<EndpointSettings>(current, named, ['type', 'computeType']);
       const own = source && run ? ownOf(current, named, source, run) : undefined;
       const settings = merge(current, { ...named, ...own?.settings });
-      // Present values stay allowed even if no machine with such a GPU is left.
+      // Current values stay allowed even if no machine with such a GPU is left.
       checkEndpoint(settings, new Set([...reported, ...unlistedTypes(current.gpuIds)]));
       // Invalid values that were stored before this check existed must not block other changes.
       const runs = own?.template ?? template;

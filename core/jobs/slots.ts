@@ -13,7 +13,7 @@ export interface Slot {
 
 /** A job whose claim is committed. */
 export interface ClaimedJob extends ClaimedRow {
-  /** Whether the job goes beyond what its worker asked for. */
+  /** True if the job exceeds what its worker asked for. Default: false. */
   prefetched?: boolean;
 }
 

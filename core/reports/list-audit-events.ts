@@ -1,4 +1,4 @@
-/** Lists who changed what in an account, newest first, page by page. */
+/** Lists the audit events of an account, newest first, page by page. */
 
 import type { Caller } from '../domain/accounts/permission.ts';
 import { isUnlimited, unauthorized } from '../domain/accounts/permission.ts';
@@ -9,36 +9,37 @@ import type { Stores } from '../store/storage.ts';
 const PAGE_SIZE_DEFAULT = 100;
 const PAGE_SIZE_MAX = 1_000;
 
-/** Which page. */
+/** Filter, order and page of a list. */
 export interface AuditRequest {
-  /** Most events; 0: the default of 100. */
+  /** Most events of the page. 0: the default of 100. */
   pageSize: number;
-  /** Of the page before; empty: the newest. */
+  /** Token that the previous page returned. Empty: the first page. */
   pageToken: string;
-  /** Only changes of this thing; empty: all. */
+  /** Only changes of this resource. Empty: all. */
   subjectId: string;
-  /** Only changes with this text in their action, subject, key or fields; empty: all. */
+  /** Only changes with this text in their action, subject, key or fields. Empty: all. */
   search: string;
-  /** `undefined` if all. */
+  /** Only this action. `undefined`: all. */
   action: string | undefined;
-  /** Only changes since then; `undefined` if all. */
+  /** Only changes at or after this time. `undefined`: all. */
   since: Date | undefined;
-  /** Only changes before then; `undefined` if all. */
+  /** Only changes before this time. `undefined`: all. */
   until: Date | undefined;
-  /** The oldest first; then so are its pages. */
+  /** True: oldest first, also from page to page. */
   oldestFirst: boolean;
 }
 
-/** A page. */
+/** A page of audit events. */
 export interface AuditPage {
   events: AuditEvent[];
-  /** Names the next page; empty: there is none. */
+  /** Token of the next page. Empty: there is none. */
   nextPageToken: string;
 }
 
 /**
- * Of all accounts when `accountId` is empty. UNAUTHORIZED: the key may not do everything. INVALID_REQUEST: a bad size,
- * a token of no page, or times that end before they begin.
+ * Returns a page of audit events. Empty `accountId`: of all accounts. Throws UNAUTHORIZED if the key may not do
+ * everything in the account. INVALID_REQUEST: an invalid page size or token, or a time range that ends before it
+ * begins.
  */
 export async function listAuditEvents(
   audit: Stores['audit'],
@@ -52,7 +53,7 @@ export async function listAuditEvents(
   checkText('subject_id', subjectId);
   if (asked.since && asked.until && asked.until <= asked.since) throw invalid('until_time must be after since_time');
   const size = pageSize || PAGE_SIZE_DEFAULT;
-  // One more than the page holds says whether there is another.
+  // One more event than the page holds shows whether there is a next page.
   const found = await audit.list(accountId, {
     ...asked,
     limit: size + 1,

@@ -1,6 +1,6 @@
 /**
- * Tells what is wrong with all of an account, or with all that there is; read at most once a second of each, however
- * often it is asked.
+ * Lists the current problems of an account, or of the whole installation. Reads each at most once a second, however
+ * often it is called.
  */
 
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
@@ -11,7 +11,7 @@ import type { PlacementRefusal } from '../domain/scaling/placement-refusal.ts';
 import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** A result is reused for this many milliseconds, or ten times as long as finding it took, up to the other. */
+/** A result is reused for this many milliseconds, or for ten times as long as it took to read, up to the maximum. */
 const FRESH_MS = 1_000;
 const FRESH_MS_MAX = 10_000;
 const ACCOUNTS_MAX = 1_000;
@@ -19,7 +19,7 @@ const ACCOUNTS_MAX = 1_000;
 export interface ProblemsOptions {
   stores: Pick<Stores, 'problems'>;
   cannotRun: { of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, PlacementRefusal>> };
-  /** Requests that rate limits refused lately. */
+  /** Recent rejections by rate limits. */
   rejections: { ofEndpoint(endpointId: string): ScaleLimit[]; ofAccount(accountId: string): ScaleLimit[] };
   clock: Clock;
 }
@@ -37,7 +37,9 @@ export class Problems {
     this.#options = options;
   }
 
-  /** The worst first. `accountId`: empty for the operator, who is told of all accounts and of machines, by name. */
+  /**
+   * Returns the problems, the worst first. Empty `accountId`: the operator, who sees all accounts and machines by name.
+   */
   list(accountId: string): Promise<Problem[]> {
     const { clock } = this.#options;
     const known = this.#entries.get(accountId);
@@ -64,7 +66,7 @@ export class Problems {
       rejections,
     } = this.#options;
     const operator = accountId === '';
-    // One after the other: nobody waits for this, and others want the connections.
+    // One after another: nobody waits for this, and others need the connections.
     const endpoints = await problems.endpoints(accountId);
     return problemsOf(
       {

@@ -1,4 +1,4 @@
-/** What an account used, and what it costs. */
+/** Lists the usage of an account, and sets the operator's prices. */
 
 import type { Clock } from '@slipway/kit/time/clock';
 import type { Caller } from '../domain/accounts/permission.ts';
@@ -17,16 +17,16 @@ export interface UsageContext extends Pick<Stores, 'prices'> {
   clock: Clock;
 }
 
-/** A query whose times may be left open: the last 30 days. */
+/** A query. Default of its times: the last 30 days. */
 export type UsageRequest = Omit<UsageQuery, 'startMs' | 'endMs' | 'visibleEndpointIds'> & {
   startMs: number | undefined;
   endMs: number | undefined;
 };
 
 /**
- * Sums up what an account used. By period, then by group, unless `page` says otherwise; default: all. `only`: the
- * endpoints whose workers a restricted key may see; empty = all. INVALID_REQUEST: the times are out of order or there
- * are too many periods. RATE_LIMITED: the account asks too often at once.
+ * Sums up the usage of an account, by period and then by group unless `page` has another order. Default of `page`: all.
+ * `only`: endpoints whose workers a restricted key may see; empty: all. Throws INVALID_REQUEST if the times are out of
+ * order or there are too many periods. RATE_LIMITED: the account has too many queries at once.
  */
 export async function listUsage(
   { usage, clock }: Omit<UsageContext, 'prices'>,
@@ -49,8 +49,8 @@ export async function listUsage(
 }
 
 /**
- * Replaces prices. All or none. UNAUTHORIZED: not the operator. INVALID_REQUEST: a price is out of range or an item is
- * named twice.
+ * Replaces prices, all or none. Throws UNAUTHORIZED if the caller is not the operator. INVALID_REQUEST: a price is out
+ * of range or an item is named twice.
  */
 export async function setPrices(
   { prices }: Pick<UsageContext, 'prices'>,

@@ -19,17 +19,17 @@ export interface WebhookCall {
   body: Buffer;
   /** Id of the call, the same for all its tries. */
   id: string;
-  /** `whsec_` and base64, or undefined for no signature. */
+  /** `whsec_` and base64. `undefined`: no signature. */
   secret: string | undefined;
   /** Now, in milliseconds since 1970, for the signature. */
   nowMs: number;
-  /** Whether it may go to a private address. */
+  /** True if it may go to a private address. */
   allowPrivate: boolean;
   /** Account that the signing is charged to. */
   owner: string;
 }
 
-/** Authorities in PEM, read anew when their file changes. */
+/** Certificate authorities in PEM, read again when their file changes. */
 export interface WebhookAuthorities {
   current(): { pem: string };
 }
@@ -55,10 +55,10 @@ export class WebhookCaller {
   readonly #signing: SlicedWork;
 
   readonly #authorities: WebhookAuthorities | undefined;
-  /** Authorities that the present connections trust, in PEM. */
+  /** Authorities that the current connections trust, in PEM. */
   #trusted: string | undefined;
 
-  /** `authorities`: count besides those that the machine trusts. Default: none. */
+  /** `authorities`: trusted in addition to those of the machine. Default: none. */
   constructor(clock: Clock, authorities?: WebhookAuthorities) {
     this.#clock = clock;
     this.#authorities = authorities;
@@ -136,7 +136,7 @@ export class WebhookCaller {
   }
 }
 
-/** User and password of an address, as every client of HTTP sends them. */
+/** Returns the basic authentication header of a URL's user and password. Empty without them. */
 function basicAuth(username: string, password: string): Record<string, string> {
   if (username === '' && password === '') return {};
   return { authorization: `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}` };

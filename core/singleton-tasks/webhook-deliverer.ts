@@ -28,7 +28,7 @@ export interface WebhookDelivererOptions {
   sealer: Sealer;
   /** Accounts whose calls may go to private addresses. */
   allowPrivate: PrivateWebhooks;
-  /** Authorities that count besides those that the machine trusts. Default: none. */
+  /** Authorities that are trusted in addition to those of the machine. Default: none. */
   authorities?: WebhookAuthorities | undefined;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
@@ -58,7 +58,7 @@ export class WebhookDeliverer extends LoopService {
   readonly #caller: WebhookCaller;
   readonly #tasks = new TaskGroup('webhook calls');
   readonly #capacity = new WebhookCapacity();
-  /** Whether calls may be due here. */
+  /** True if calls may be due here. */
   #wanted = true;
   #alarm: Timer | undefined;
 
@@ -260,7 +260,7 @@ function webhookOf({ endpointId, jobId, id }: Delivery) {
   return { endpointId, jobId, webhookId: `${jobId}.${id}` };
 }
 
-/** The record with its webhook, which is not stored in it. */
+/** Returns the job record with its webhook, which is not stored in it. */
 function withWebhook(body: Buffer, url: string): Buffer {
   return Buffer.concat([body.subarray(0, -1), Buffer.from(`,"webhook":${JSON.stringify(url)}}`)]);
 }

@@ -192,8 +192,8 @@ export function checkRunsThere(pod: Pod, machines: readonly PlacementMachine[]):
 }
 
 /**
- * Chooses GPUs for a stopped pod that starts again on its machine. Throws NO_CAPACITY if they are taken or the machine
- * is not connected.
+ * Chooses GPUs for a stopped pod that starts again on its machine, where its files are. Throws NO_CAPACITY if the GPUs
+ * are taken, or if the machine has not been seen for a day.
  */
 export function replacePod(pod: Pod, machines: readonly PlacementMachine[], quota: QuotaState): PlacementSlot {
   const own = machines.filter((machine) => machine.id === pod.machineId);

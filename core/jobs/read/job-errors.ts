@@ -12,7 +12,7 @@ export interface FoundErrors {
   groups: ErrorGroup[];
   groupCount: number;
   jobs: number;
-  /** Whether older failed jobs were not examined. */
+  /** True if older failed jobs were not examined. */
   more: boolean;
 }
 

@@ -37,7 +37,7 @@ export interface Waiter {
   readonly name: string;
   readonly ended: Promise<WaitEnd>;
   readonly sinceMs: number;
-  /** Whether the job is stored; from then on its absence means that it was deleted. */
+  /** True once the job is stored. From then on its absence means that it was deleted. */
   stored: boolean;
   /** Ends the wait. Idempotent. */
   end(how: WaitEnd): void;

@@ -8,7 +8,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 export interface ClaimPlan {
   afterNormal: number;
   afterLow: number;
-  /** Whether the scan starts at the beginning of the queue. */
+  /** True if the scan starts at the beginning of the queue. */
   full: boolean;
   /** Version of the estimate when the plan was made. */
   version: number;

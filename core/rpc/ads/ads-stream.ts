@@ -1,7 +1,7 @@
 /**
- * One Envoy's stream of delta xDS. It holds what the Envoy has, by name and version, and sends what differs; so nothing
- * waits in a queue however fast the world changes, and a stream that breaks is made up for by the next one. Clusters go
- * before the assignments that need them.
+ * One Envoy's stream of delta xDS. It records the name and version of each resource that the Envoy has, and sends the
+ * difference. So nothing waits in a queue, however fast resources change, and the next stream makes up for one that
+ * breaks. Clusters are sent before the assignments that need them.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -21,32 +21,32 @@ export interface AdsParts {
   directory: BackendDirectory;
   edgeKey: string;
   logger: Logger;
-  /** An Envoy refused what it was sent. */
+  /** Called when an Envoy rejected an update. */
   onRefused(typeUrl: string): void;
 }
 
-/** In the order in which they are sent: what is named must be there. */
+/** Types in the order in which they are sent: a resource must be sent after those that it names. */
 const TYPES = [CLUSTER_TYPE, ASSIGNMENT_TYPE];
-/** Resources of one message. */
+/** Most resources in one message. */
 const RESOURCES_MAX = 1_000;
-/** Activators that an Envoy may name. */
+/** Most activators that an Envoy may name. */
 const ACTIVATORS_MAX = 64;
 
-/** What the Envoy wants of one type, and what it has. */
+/** Resources of one type that the Envoy subscribes to, and those that it has. */
 interface Subscription {
-  /** It wants all there are. */
+  /** True if it subscribes to all resources. */
   all: boolean;
   names: Set<string>;
-  /** Version by name; a refused one counts as had, for to send it again would not help. */
+  /** Versions by name. A rejected one is included, as sending it again would not help. */
   known: Map<string, string>;
-  /** Nothing was answered yet: the first answer is owed, also an empty one. */
+  /** True until the first response was sent: it is required even if it is empty. */
   owed: boolean;
 }
 
 interface Pushed {
   snapshot: Snapshot;
   asked: readonly string[];
-  /** Nothing else can have changed. */
+  /** Names of the resources that can have changed. `undefined`: all. */
   only: readonly string[] | undefined;
 }
 
@@ -60,7 +60,7 @@ export class AdsStream {
   #node = '';
   #nonce = 0;
   #blocked = false;
-  /** The Envoy has all there was; what changes is all that it needs. */
+  /** True if the Envoy has all resources, so that only changes must be sent. */
   #isWhole = false;
 
   constructor(call: AdsCall, parts: AdsParts, onEnd: () => void) {
@@ -74,12 +74,12 @@ export class AdsStream {
       this.#blocked = false;
       this.#push();
     });
-    // An Envoy that leaves ends its side, or the connection breaks.
+    // An Envoy that disconnects ends its side, or the connection breaks.
     call.on('end', () => call.end());
     for (const event of ['cancelled', 'error', 'close']) call.on(event, () => this.#end());
   }
 
-  /** Ends it; the Envoy asks another replica then, and goes on with what it has until that answers. */
+  /** Ends the stream. The Envoy then connects to another replica and uses its present resources until that responds. */
   close(): void {
     this.#off();
     this.#call.end();
@@ -99,7 +99,7 @@ export class AdsStream {
     const subscription = this.#subscriptionOf(request);
     for (const name of request.resourceNamesSubscribe) {
       subscription.names.add(name);
-      // Asked for again: it wants to be told, whatever it was told before.
+      // A repeated subscription: the Envoy wants the resource again, whatever it was sent before.
       if (!(name in request.initialResourceVersions)) subscription.known.delete(name);
     }
     for (const name of request.resourceNamesUnsubscribe) {
@@ -107,7 +107,7 @@ export class AdsStream {
       subscription.known.delete(name);
     }
     const { resourceNamesSubscribe: asked, resourceNamesUnsubscribe: left } = request;
-    // Most only say that they have what was sent.
+    // Most requests only acknowledge what was sent.
     if (isNew || asked.length > 0 || left.length > 0) this.#push({ asked });
   }
 
@@ -146,8 +146,8 @@ export class AdsStream {
   }
 
   /**
-   * `changed`: endpoints that did, when that is known; `asked`: names that are owed an answer even when there is no
-   * such thing.
+   * Sends the changes. `changed`: endpoints that changed, if known. `asked`: names that require a response even if
+   * there is no such resource.
    */
   #push({ changed, asked = [] }: { changed?: readonly string[]; asked?: readonly string[] } = {}): void {
     const { directory } = this.#parts;
@@ -155,7 +155,7 @@ export class AdsStream {
       this.#isWhole = false;
       return;
     }
-    // One of thousands must reach Envoy in milliseconds.
+    // A change of one endpoint of thousands must reach the Envoy in milliseconds.
     const some = this.#isWhole ? changed : undefined;
     const endpoints = some ? some.flatMap((id) => directory.endpoints.get(id) ?? []) : directory.endpoints.values();
     const snapshot = snapshotOf(endpoints, this.#settings);
@@ -182,7 +182,7 @@ export class AdsStream {
     }
     for (const { name, version } of changed) known.set(name, version);
     for (const name of removed) known.delete(name);
-    // An Envoy that gets a cluster anew forgets where its requests go and does not ask: it is told again.
+    // An Envoy that gets a changed cluster forgets its assignment and does not ask for it: send it again.
     if (typeUrl === CLUSTER_TYPE)
       for (const { name } of changed) this.#subscriptions.get(ASSIGNMENT_TYPE)?.known.delete(name);
   }

@@ -1,6 +1,6 @@
 /**
- * One Envoy's load reports: how many requests each worker has right now, once a second. That is what load-balancing
- * endpoints are scaled by.
+ * One Envoy's load reports: the number of current requests of each worker, once a second. Load-balancing endpoints are
+ * scaled by them.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { endpointOfCluster } from '@slipway/kit/net/edge-authorizer';
@@ -17,23 +17,23 @@ type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
 export interface LoadParts {
   directory: BackendDirectory;
   demands: DemandWriter;
-  /** Tells this stream from others, of Envoys that do not say who they are. */
+  /** Identifies this stream if the Envoy does not identify itself. */
   streamId: string;
 }
 
-/** Form of what an Envoy of `slipway edge` calls itself (edge/envoy-config/bootstrap.ts). */
+/** Form of the id of an Envoy of `slipway edge` (edge/envoy-config/bootstrap.ts). */
 const INSTANCE = /^[\w-]{16,64}$/;
-/** Workers' priority; what activators have they report themselves. */
+/** Priority of workers. Activators report their own requests. */
 const WORKERS = 0;
 
 export class LoadStream {
   readonly #call: LoadCall;
   readonly #parts: LoadParts;
-  /** Endpoints whose last report was not zero: the end of the last request is told too. */
+  /** Endpoints whose last report was not zero: the end of their last request must be reported too. */
   #busy = new Set<string>();
   #reporter: string;
   #asked = false;
-  /** The first report says all that the Envoy has, whatever it said on other streams. */
+  /** True until the first report, which replaces everything that the Envoy reported on other streams. */
   #isFirst = true;
   readonly #end: () => void;
 
@@ -42,8 +42,8 @@ export class LoadStream {
     this.#parts = parts;
     this.#reporter = `edge ${parts.streamId}`;
     const off = parts.directory.listen(() => undefined);
-    // What it said counts on until it is back or its time is over: that the stream has ended does not say that requests
-    // have.
+    // Its last report stays valid until it reconnects or the report expires: the end of the stream does not mean that
+    // its requests have ended.
     this.#end = () => {
       off();
       onEnd();
@@ -53,7 +53,7 @@ export class LoadStream {
     for (const event of ['cancelled', 'error', 'close']) call.on(event, () => this.#end());
   }
 
-  /** Ends it; the Envoy reports to another replica then. */
+  /** Ends the stream. The Envoy then reports to another replica. */
   close(): void {
     this.#call.end();
   }
@@ -67,7 +67,7 @@ export class LoadStream {
       this.#call.write({ clusters: [], sendAllClusters: true, reportEndpointGranularity: true, loadReportingInterval });
       return;
     }
-    // Addresses cannot be told apart yet; the next report comes soon.
+    // Addresses cannot be mapped to workers yet; the next report comes soon.
     if (!this.#parts.directory.loaded) return;
     const demands = this.#demandsOf(clusterStats);
     const busy = new Set(demands.map(({ endpointId }) => endpointId));
@@ -79,7 +79,7 @@ export class LoadStream {
     this.#busy = busy;
   }
 
-  /** Of endpoints with requests. */
+  /** Returns the demands of the endpoints with requests. */
   #demandsOf(clusterStats: readonly ClusterStats[]): Demand[] {
     const { endpoints } = this.#parts.directory;
     return clusterStats.flatMap((stats) => {
@@ -96,7 +96,7 @@ export class LoadStream {
   }
 }
 
-/** By worker; those of addresses that no worker has any more are left out. */
+/** Returns the requests by worker. Addresses that no worker has any more are left out. */
 function inFlightOf(
   { upstreamLocalityStats }: ClusterStats,
   workers: ReadonlyMap<string, string>,

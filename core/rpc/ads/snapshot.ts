@@ -1,13 +1,13 @@
 /**
- * What an Envoy has to know of load-balancing endpoints, as a pure function of these: the same endpoints make the same
- * bytes and versions, on every replica and after every restart, so that an Envoy that comes back is sent nothing that
- * it has.
+ * Computes the xDS resources of load-balancing endpoints for an Envoy. A pure function: the same endpoints give the
+ * same bytes and versions on every replica and after every restart, so an Envoy that reconnects is sent nothing that it
+ * already has.
  *
- * A cluster says nothing of workers and changes only with its endpoint's settings. Its assignment has the workers first
- * and the activators second: those get everything as soon as, and as long as, no worker is ready. Workers that are not
- * ready, or are to go, get nothing new; they stand there because Envoy reports what they still have for as long as they
- * do. An Envoy cannot enter tunnels: as long as a worker that takes requests is behind one, activators get everything,
- * for they alone can share it out among all.
+ * A cluster does not depend on workers and changes only with its endpoint's settings. Its assignment has the workers at
+ * the first priority and the activators at the second: the activators get all requests while no worker is ready.
+ * Workers that are not ready or are stopping get no new requests. They stay in the assignment because Envoy reports
+ * their remaining requests only while they are in it. An Envoy cannot use tunnels: while a worker that takes requests
+ * is behind one, the activators get all requests, because only they can distribute them over all workers.
  */
 import { createHash } from 'node:crypto';
 import { ACTIVATION_METADATA, activationText } from '@slipway/kit/net/activation';
@@ -27,14 +27,14 @@ import {
 import type { BackendWorker, EndpointBackends } from '../../store/machines/edge-store.ts';
 
 /**
- * Kinds of resources that core serves. Listeners and routes are the same for all endpoints and stand in the edge's own
- * configuration.
+ * Types of the resources that core serves. Listeners and routes are the same for all endpoints and are in the edge's
+ * own configuration.
  */
 export const CLUSTER_TYPE = 'type.googleapis.com/envoy.config.cluster.v3.Cluster';
 export const ASSIGNMENT_TYPE = 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment';
 const PROTOCOL_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
 
-/** One resource, packed. */
+/** A packed resource. */
 export interface PackedResource {
   name: string;
   typeUrl: string;
@@ -48,9 +48,9 @@ export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, PackedResource>>;
 
 const CONNECT_SECONDS = 1;
 /**
- * Connections to workers of HTTP/2, sizes in bytes. What a client does not read waits in its stream's window, which
- * counts against that of the connection too: this one has room for all streams, so that slow readers fill no memory and
- * hold nobody else up. Who answers no ping is cut off with its calls.
+ * Settings of connections to HTTP/2 workers, sizes in bytes. Data that a client does not read waits in its stream's
+ * window and counts against the window of the connection too. That window has capacity for all streams, so slow readers
+ * neither fill memory nor block others. A worker that does not answer a ping is disconnected, with its calls.
  */
 const H2C_STREAMS = 100;
 const H2C_WINDOW = 256 * 1024;
@@ -60,22 +60,22 @@ const H2C = {
   initialConnectionWindowSize: H2C_STREAMS * H2C_WINDOW,
   connectionKeepalive: { interval: { seconds: 20, nanos: 0 }, timeout: { seconds: 10, nanos: 0 } },
 };
-/** Nobody listens there: whoever is sent to it comes again (edge/envoy-config/direct-way.ts). */
+/** Address without a server. A request that is sent to it is retried (edge/envoy-config/direct-way.ts). */
 const NOBODY = '127.0.0.1:1';
 /**
- * With 100 Envoy would send a part of the requests to the second priority as soon as one worker of the first is not
- * healthy.
+ * With the default of 140, or with 100, Envoy would send a part of the requests to the second priority as soon as one
+ * worker of the first is not healthy.
  */
 const OVERPROVISIONING = 100_000;
 
-/** What differs between Envoys. */
+/** Settings that differ between Envoys. */
 export interface SnapshotSettings {
-  /** host:port each, by numbers. */
+  /** Format: host:port, with an IP address as the host. */
   activators: readonly string[];
   edgeKey: string;
 }
 
-/** Everything. */
+/** Returns the resources of all endpoints. */
 export function snapshotOf(endpoints: Iterable<EndpointBackends>, settings: SnapshotSettings): Snapshot {
   const sorted = [...endpoints].sort((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
   const byName = (pack: (endpoint: EndpointBackends) => PackedResource): ReadonlyMap<string, PackedResource> =>
@@ -95,8 +95,8 @@ export function snapshotOf(endpoints: Iterable<EndpointBackends>, settings: Snap
 }
 
 /**
- * A change of one endpoint of thousands must reach Envoy in milliseconds: the others are packed once. Endpoints and
- * settings are replaced, never changed.
+ * Returns a cached value. A change of one endpoint of thousands must reach Envoy in milliseconds, so the others are
+ * packed only once. Endpoints and settings are replaced, never changed.
  */
 const clusters = new WeakMap<EndpointBackends, PackedResource>();
 const assignmentsBySettings = new WeakMap<SnapshotSettings, WeakMap<EndpointBackends, PackedResource>>();
@@ -109,15 +109,15 @@ function remembered<Key extends object, Value>(map: WeakMap<Key, Value>, key: Ke
   return made;
 }
 
-/** An endpoint's cluster. */
+/** Returns an endpoint's cluster. */
 export function clusterOf({ endpointId, workersMax, h2c, singleUse }: EndpointBackends): PackedResource {
   const name = clusterName(endpointId);
-  // Beyond it Envoy answers 429 (docs/reference/api.md#rate-limits).
+  // Envoy answers 429 above this limit (docs/reference/api.md#rate-limits).
   const requestsMax = Math.max(LB_REQUESTS_AT_ONCE, workersMax * LB_REQUESTS_AT_ONCE_PER_WORKER);
   const options = HttpProtocolOptions.encode(
     HttpProtocolOptions.fromPartial({
-      // A worker may close an idle connection just when a request is sent on it, and that request may not be sent
-      // again. Most keep theirs far longer.
+      // A worker may close an idle connection just when a request is sent on it, and that request may not be retried.
+      // Most workers keep connections far longer.
       commonHttpProtocolOptions: {
         ...(singleUse ? { maxRequestsPerConnection: 1 } : { idleTimeout: { seconds: LB_KEPT_MS / 1_000, nanos: 0 } }),
         maxHeadersCount: LB_ANSWER_HEADERS_MAX,
@@ -141,9 +141,8 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: EndpointBa
     },
     connectTimeout: { seconds: CONNECT_SECONDS, nanos: 0 },
     lbPolicy: Cluster_LbPolicy.LEAST_REQUEST,
-    // All that were about to be sent to a machine that is gone go elsewhere.
-    // A connection for one more than may be, which is told at once: where there is none, it would wait for one as long
-    // as others last.
+    // All requests that were about to be sent to a lost machine may be retried elsewhere. There are more connections
+    // than requests allowed, so a request above the limit is rejected at once instead of waiting for a connection.
     circuitBreakers: {
       thresholds: [
         {
@@ -154,7 +153,7 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: EndpointBa
         },
       ],
     },
-    // Nothing is sent to workers that are not ready, however few are.
+    // Never send requests to workers that are not ready, however few are ready.
     commonLbConfig: { healthyPanicThreshold: { value: 0 } },
     ignoreHealthOnHostRemoval: true,
     typedExtensionProtocolOptions: {
@@ -165,16 +164,16 @@ export function clusterOf({ endpointId, workersMax, h2c, singleUse }: EndpointBa
 }
 
 /**
- * Where the endpoint's requests go. What is sent to activators names the endpoint in a way that only who has `edgeKey`
- * can make.
+ * Returns the assignment of an endpoint. Its entries for activators name the endpoint in a form that only a holder of
+ * `edgeKey` can produce.
  */
 export function loadAssignmentOf(
   endpoint: EndpointBackends,
   { activators, edgeKey }: SnapshotSettings,
 ): PackedResource {
   const name = clusterName(endpoint.endpointId);
-  // Activators speak HTTP/1.1, so of workers that do not, they get nothing, and nobody else bounds how much these get
-  // at once. Without a second choice Envoy would refuse at once what comes a moment too early.
+  // Activators speak HTTP/1.1. So they get no requests for HTTP/2 workers, and nothing else limits the concurrency of
+  // these. Without a second priority Envoy would reject at once a request that comes a moment too early.
   const { h2c } = endpoint;
   const workers = h2c || endpoint.workerConcurrency >= LB_DIRECT_CONCURRENCY_MIN ? endpoint.workers : [];
   const activation = activationText(edgeKey, endpoint);
@@ -198,7 +197,9 @@ export function loadAssignmentOf(
   return pack(ASSIGNMENT_TYPE, name, ClusterLoadAssignment.encode(assignment).finish());
 }
 
-/** What `after` has that `before` has not or has otherwise, and names that it has no more, of one type. */
+/**
+ * Returns the changes of one type: resources of `after` that are new or different, and names of `before` that are gone.
+ */
 export function changesOf(
   before: ReadonlyMap<string, string>,
   after: ReadonlyMap<string, PackedResource>,
@@ -212,11 +213,11 @@ export function changesOf(
 function healthOf({ ready, draining, surplus }: BackendWorker): HealthStatus {
   if (draining) return HealthStatus.DRAINING;
   if (!ready) return HealthStatus.UNHEALTHY;
-  // Envoy sends to these only while no other is healthy.
+  // Envoy sends to degraded workers only while no other is healthy.
   return surplus ? HealthStatus.DEGRADED : HealthStatus.HEALTHY;
 }
 
-/** None when it is no address: Envoy would refuse the whole assignment. */
+/** Returns the entry of an address. Empty if the address is invalid: Envoy would reject the whole assignment. */
 function lbEndpoint(
   address: string,
   metadata: Readonly<Record<string, string>>,

@@ -12,7 +12,7 @@ import { DomainError } from '../../domain/settings/errors.ts';
 import type { ExplainScope, JobExplanation } from '../../endpoints/explain.ts';
 import { STATE_TO_WIRE } from './job-messages.ts';
 
-/** What a key that may read an endpoint's jobs may see besides. */
+/** Returns what else a key that may read an endpoint's jobs may see. */
 export async function sightOf(
   access: Access,
   apiKey: string,
@@ -28,7 +28,7 @@ export async function sightOf(
   }
 }
 
-/** Without its sample, which names machines. */
+/** Converts a decision, without its sample, which names machines. */
 export function decisionToMessage({ decidedAt, numbers, actions, limits, ...decision }: LoggedDecision): ScaleDecision {
   const { queued, oldestWaitMs, running, workers } = numbers;
   return {

@@ -12,8 +12,8 @@ import { cursorOf, walkFrom } from '../server/walk-cursor.ts';
 import { STATE_TO_WIRE, stateFromWire, submittedFromMessage } from './job-messages.ts';
 
 /**
- * Calls under way at a replica, shared out among accounts: each is busy on one of the engine's connections for as long
- * as it takes.
+ * Most concurrent calls of a replica, shared between the accounts. Each uses one of the engine's connections while it
+ * runs.
  */
 const CALLS_MAX = 4;
 
@@ -28,8 +28,8 @@ export class ManyJobs {
   }
 
   /**
-   * Answers of both calls are alike, and requests but for how jobs ended: those to cancel have not. RATE_LIMITED: the
-   * account has as many under way as there is room for.
+   * Changes the next matching jobs. Both calls have the same response; their requests differ only in the filter by how
+   * jobs ended, which a cancellation does not have. Throws RATE_LIMITED if the account has too many calls under way.
    */
   async change(move: WalkedJobs['move'], request: RetryJobsRequest, apiKey: string): Promise<CancelJobsResponse> {
     const { endpointId, limit, cursor } = request;

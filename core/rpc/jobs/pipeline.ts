@@ -1,5 +1,5 @@
 /**
- * The pipeline: many calls on one stream, answered in batches as soon as they are ready; a stream whose peer does not
+ * The pipeline: many calls on one stream, answered in batches as soon as they are ready. A stream whose peer does not
  * read is not read either.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
@@ -23,33 +23,33 @@ import type { JobRpc } from './job-rpc.ts';
 type Stream = ServerDuplexStream<PipelineRequest, PipelineResponse>;
 type Reply = NonNullable<PipelineReply['reply']>;
 
-/** Unanswered calls on one stream beyond which it is not read, and below which it is read again. */
+/** Unanswered calls of one stream at which reading stops, and below which it continues. */
 const UNANSWERED_MAX = 20_000;
 const UNANSWERED_LOW = 15_000;
-/** Waiting calls on one stream, the same. */
+/** The same for waiting calls. */
 const WAITS_MAX = 100_000;
 const WAITS_LOW = 75_000;
-/** Bytes of answers that wait to be written, beyond which the same. */
+/** Bytes of unwritten responses at which reading stops. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** Large outputs and pages of chunks that were read from the database and are not written yet. */
+/** Most large outputs and pages of chunks that were read from the database and are not written yet. */
 const LARGE_MAX = 4;
-/** Returns in one message. */
+/** Most responses in one message. */
 const REPLIES_MAX = 1_000;
-/** Longest part of an id in a line of the log. */
+/** Longest part of an id in a log line. */
 const ID_LENGTH_MAX = 100;
 
-/** One stream of one caller, from its opening to its end. */
+/** One stream of one caller, from open to end. */
 export class Pipeline {
   readonly #stream: Stream;
   readonly #rpc: JobRpc;
   readonly #logger: Logger;
-  /** Ends the wait of each unanswered call that may wait. */
+  /** Aborts the wait of each unanswered call that may wait. */
   readonly #waits = new Map<number, AbortController>();
-  /** Unanswered submissions whose jobs no worker took at once. */
+  /** Unanswered submissions whose jobs were not taken by a worker at once. */
   readonly #queued = new Set<number>();
   /**
-   * Calls that read a large output or page of chunks, and those that wait until they may: else all of them would be in
-   * memory before the first is written.
+   * Calls that read a large output or a page of chunks, and those that wait for their permit. Without the limit all of
+   * them would be in memory before the first is written.
    */
   readonly #large = new Set<number>();
   readonly #largeWaiting = new Map<number, { begin(): void; give(error: Error): void }>();
@@ -57,7 +57,7 @@ export class Pipeline {
   readonly #sending: BatchingStream<PipelineResponse>;
   #unanswered = 0;
   #ended = false;
-  /** The peer sends no more. */
+  /** True if the peer sends no more calls. */
   #finished = false;
   readonly #onEnd: () => void;
 
@@ -83,7 +83,7 @@ export class Pipeline {
     for (const event of ['cancelled', 'error', 'close']) stream.on(event, () => this.#end());
   }
 
-  /** Ends all waits, which are answered as things stand, and takes no more calls. */
+  /** Ends all waits, which are answered with the current state, and accepts no more calls. */
   close(): void {
     this.#finished = true;
     for (const wait of this.#waits.values()) wait.abort();
@@ -161,7 +161,7 @@ export class Pipeline {
     } else this.#large.add(callId);
   }
 
-  /** Returns were written, or will never be. */
+  /** Handles responses that were written, or never will be. */
   #written(replies: readonly PipelineReply[]): void {
     for (const { callId } of replies) {
       if (!this.#large.delete(callId)) continue;
@@ -202,7 +202,7 @@ export class Pipeline {
     this.#endWhenAnswered();
   }
 
-  /** Waiting calls cost nothing and do not count as long as the answers are read. */
+  /** Pauses or resumes reading. Waiting calls cost nothing and do not count as long as the responses are read. */
   #throttle(): void {
     if (this.#ended) return;
     const busy = this.#unanswered - this.#waits.size + this.#replies.length;
@@ -233,7 +233,7 @@ function error(reason: keyof typeof REASONS, message: string): Reply {
   return { $case: 'error', value: { code: REASONS[reason].grpc, reason, message } };
 }
 
-/** Roughly the bytes of an answer; only outputs and chunks matter. */
+/** Returns the approximate bytes of a response. Only outputs and chunks matter. */
 function sizeOf(reply: Reply): number {
   if (reply.$case === 'get' || reply.$case === 'wait') return 256 + (reply.value.job?.output?.length ?? 0);
   if (reply.$case !== 'chunks') return 256;
@@ -243,7 +243,7 @@ function sizeOf(reply: Reply): number {
   );
 }
 
-/** What a call is about, for the log. Its caller chose the ids: they may be long. */
+/** Returns the ids of a call for the log, shortened: the caller chose them, and they may be long. */
 function idsOf(call: { endpointId?: string; jobId?: string; requestId?: string }): Record<string, string> {
   const { endpointId, jobId, requestId } = call;
   return Object.fromEntries(

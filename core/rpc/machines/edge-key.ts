@@ -1,10 +1,10 @@
-/** The edges' key: who has it is a part of the installation that stands before core. */
+/** The edges' key: its holder is a part of the installation in front of core. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Metadata } from '@grpc/grpc-js';
 
 /**
- * Whether a call carries the key. False for all when there is none. Takes a time that says nothing of how much of it is
- * right.
+ * Returns true if a call carries the key. Always false if no key is configured. Compares in constant time, so the
+ * duration does not reveal how much of the key is right.
  */
 export function hasEdgeKey(metadata: Metadata, edgeKey: string): boolean {
   const [given] = metadata.get('authorization');

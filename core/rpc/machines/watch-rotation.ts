@@ -1,8 +1,8 @@
 /**
- * One facade's stream of EdgeService: what it has to do, endpoint by endpoint, and where the workers of those endpoints
- * are. Each demand is checked with the key that it carries, and says which rotation the facade has: it gets the current
- * one whenever that is another, so nothing depends on what was sent before. An endpoint of which nothing is told any
- * more is forgotten.
+ * One facade's stream of EdgeService: it reports its demand for each endpoint and gets the backends of those endpoints.
+ * Each demand is checked with the key that it carries and names the version of the backends that the facade has. The
+ * facade gets the current version if it has another one, so nothing depends on what was sent before. An endpoint that
+ * is no longer reported is dropped.
  */
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -29,27 +29,27 @@ type Stream = ServerDuplexStream<WatchRotationRequest, WatchRotationResponse>;
 /** Limits of edge_service.proto. */
 const DEMANDS_MAX = 1_000;
 const ENDPOINTS_MAX = 5_000;
-/** Workers of one demand that are looked at, and the most that one may say of any of them. */
+/** Most workers of one demand that are read, and the most requests that may be reported for one of them. */
 const WORKERS_MAX = 10_000;
 const COUNT_MAX = 1_000_000;
-/** Form of the ids of endpoints and of workers, and of what a caller calls itself. */
+/** Forms of the ids of endpoints and workers, and of the reporter's id. */
 const ID = /^[a-z0-9]{14}$/;
 const REPORTER = /^[a-z0-9]{16}$/;
-/** Characters of what is no id that a refusal repeats. */
+/** Most characters of an invalid id that a rejection repeats. */
 const ID_SHOWN_MAX = 64;
-/** Endpoints in one message. */
+/** Most endpoints in one message. */
 const ROTATIONS_MAX = 200;
-/** A facade that has not taken a rotation this long after it was sent should have, in milliseconds. */
+/** Time in milliseconds after which a facade should have accepted the backends that it was sent. */
 const TAKEN_MS = 2_000;
 
-/** What all streams of a replica share. */
+/** Dependencies that all streams of a replica share. */
 export interface WatchParts {
   access: Access;
-  /** A facade that has it needs no key for its demands. Empty: none has. */
+  /** A facade that has this key needs no API key for its demands. Empty: no facade has it. */
   edgeKey: string;
   registry: BackendRegistry;
   demands: DemandWriter;
-  /** A rotation was sent again to a facade that should have had it. */
+  /** Called when backends were sent again to a facade that should have had them. */
   onResent(): void;
   clock: Clock;
   random: Random;
@@ -60,11 +60,11 @@ interface Watched {
   lastSeenAtMs: number;
   /** The version that the latest demand named. */
   told: string | undefined;
-  /** The version that the facade has once all that was sent has arrived. */
+  /** The version that the facade will have once everything that was sent has arrived. */
   has: string | undefined;
   /** `undefined` if it was not read yet. */
   current: EndpointRotation | undefined;
-  /** When the current rotation was first sent to a facade that names `told`. `undefined` if it was not. */
+  /** When the current version was first sent to a facade that names `told`. `undefined` if it was not sent. */
   sentAtMs: number | undefined;
   off(): void;
 }
@@ -72,10 +72,10 @@ interface Watched {
 export class WatchRotation {
   readonly #stream: Stream;
   readonly #parts: WatchParts;
-  /** Until the caller says its own. */
+  /** Id of the reporter. Generated until the caller reports its own. */
   #reporter: string;
   readonly #watched = new Map<string, Watched>();
-  /** The latest of each, until it has left. */
+  /** Latest backends of each endpoint, until they were sent. */
   readonly #rotations = new Map<string, EndpointRotation>();
   readonly #refusals = new Map<string, DemandRefusal>();
   readonly #sending: BatchingStream<WatchRotationResponse>;
@@ -99,18 +99,18 @@ export class WatchRotation {
     this.#sweepLater();
   }
 
-  /** Ends it normally: the facade goes to another replica. */
+  /** Ends the stream normally: the facade reconnects to another replica. */
   close(): void {
     if (this.#ended) return;
     this.#end();
     this.#stream.end();
   }
 
-  /** One message at a time, so that an older word never follows a newer one. Never rejects. */
+  /** Handles one message at a time, so that an older report never follows a newer one. Never rejects. */
   async #receive({ demands, reporter, leaves }: WatchRotationRequest): Promise<void> {
     this.#stream.pause();
     if (REPORTER.test(reporter)) this.#reporter = reporter;
-    // Nothing else says that nothing is in flight: not a stream that breaks, nor one that this replica ends.
+    // Only this means that nothing is in flight: neither a broken stream nor one that this replica ends does.
     if (leaves) this.#parts.demands.end(this.#reporter);
     for (const [index, demand] of demands.entries()) {
       if (index >= DEMANDS_MAX) this.#refuse(demand.endpointId, 'RATE_LIMITED');
@@ -122,18 +122,18 @@ export class WatchRotation {
   async #hear(demand: EndpointDemand): Promise<void> {
     const { endpointId, apiKey, waiting, workers, version } = demand;
     const { access, demands } = this.#parts;
-    // PostgreSQL would refuse some, and with them what all streams of the replica watch.
+    // PostgreSQL would reject some ids, and with them the query for all streams of the replica.
     if (!ID.test(endpointId)) return this.#refuse(endpointId.slice(0, ID_SHOWN_MAX), 'ENDPOINT_NOT_FOUND');
     try {
-      // A part of the installation asks for itself; an endpoint that is not there or of another type is told of as
-      // gone.
+      // A part of the installation asks on its own behalf. An endpoint that does not exist or has another type is
+      // reported as gone.
       const isOurs = apiKey === '' && this.#hasEdgeKey;
       const type = isOurs ? 'LB' : (await access.check(apiKey, { api: 'JOBS', endpointId })).endpoint.type;
       if (this.#ended) return;
       if (type !== 'LB') return this.#refuse(endpointId, 'WRONG_ENDPOINT_TYPE');
     } catch (error) {
       const { reason } = refusalOf(error);
-      // A part of core is away: nothing is known of the key, so nothing is said of it.
+      // A part of core is unavailable: the key could not be checked, so nothing is reported about it.
       if (reason !== 'UNAVAILABLE' && reason !== 'INTERNAL') this.#refuse(endpointId, reason);
       return;
     }
@@ -145,12 +145,12 @@ export class WatchRotation {
     this.#answer(this.#watched.get(endpointId) ?? this.#watch(endpointId, version), version);
   }
 
-  /** Sends what the facade does not have. */
+  /** Sends the backends if the facade has another version. */
   #answer(watched: Watched, version: string | undefined): void {
     const now = this.#parts.clock.monotonicMs();
     const isRepeated = version !== undefined && version === watched.told;
     Object.assign(watched, { lastSeenAtMs: now, told: version, has: version });
-    // A facade that has dropped the endpoint since asks anew: only what is sent from now on can be missing.
+    // A facade that has dropped the endpoint since asks again: only what is sent from now on can be missing.
     if (!isRepeated) watched.sentAtMs = undefined;
     const { current, sentAtMs } = watched;
     if (!current || version === current.version) return;
@@ -176,7 +176,7 @@ export class WatchRotation {
       Object.assign(watched, { current, sentAtMs: undefined });
       if (watched.has !== current.version) this.#send(watched, current);
     });
-    // The board may have known at once that it is gone: then nobody ends this any more.
+    // The registry may have reported at once that the endpoint is gone. Then nothing else would end this watch.
     if (this.#watched.get(endpointId) === watched) watched.off = off;
     else off();
     return watched;
@@ -191,7 +191,7 @@ export class WatchRotation {
 
   #refuse(endpointId: string, reason: Reason): void {
     this.#forget(endpointId);
-    // Who does not read them is told at his next demand.
+    // A facade that does not read rejections gets them again with its next demand.
     if (this.#refusals.size >= ENDPOINTS_MAX && !this.#refusals.has(endpointId)) return;
     this.#refusals.set(endpointId, { endpointId, reason });
     this.#sending.wake();

@@ -1,4 +1,4 @@
-/** Pods between the contract and the domain. */
+/** Converts pods between the contract and the domain. */
 
 import type { Pod as PodMessage } from '@slipway/proto/gen/slipway/v1/pod';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
@@ -13,7 +13,7 @@ import { machineMessage } from '../machines/machine-messages.ts';
 import type { FieldReaders } from '../server/update-mask.ts';
 import { changeFromMask } from '../server/update-mask.ts';
 
-/** A pod for its owner. */
+/** Converts a pod for its owner. */
 export function podToMessage(pod: PodView): PodMessage {
   const { machine, desired, state, registryAuthId, networkVolumeId, createdAt, lastStartedAt, stateChangedAt } = pod;
   return {
@@ -38,7 +38,7 @@ export function podToMessage(pod: PodView): PodMessage {
   };
 }
 
-/** What a creation asks for, and the names of the fields that it sets. */
+/** Converts a creation. Returns the request and the names of the fields that it sets. */
 export function podRequestFromMessage({ pod, volumeGb }: CreatePodRequest): {
   podRequest: PodRequest;
   fields: string[];
@@ -62,7 +62,7 @@ export function podRequestFromMessage({ pod, volumeGb }: CreatePodRequest): {
   };
 }
 
-/** How each field that may be named in an update mask gets its new value. */
+/** Readers of the fields that an update mask may name. */
 const CHANGES: FieldReaders<PodMessage, PodUpdate> = {
   name: ({ name }) => ({ name }),
   locked: ({ locked }) => ({ locked }),
@@ -78,14 +78,17 @@ const CHANGES: FieldReaders<PodMessage, PodUpdate> = {
   working_directory: ({ workingDirectory }) => ({ workingDirectory }),
 };
 
-/** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
+/**
+ * Converts a change with an update mask. Throws INVALID_REQUEST if the mask is empty or names a field that cannot be
+ * changed.
+ */
 export function podUpdateFromMessage(pod: PodMessage, mask: readonly string[]): PodUpdate {
   return changeFromMask(pod, mask, CHANGES);
 }
 
 const FIELDS = Object.keys(POD_SETTINGS) as (keyof PodRequest)[];
 
-/** Only what an owner chooses, of a message or of a pod. */
+/** Returns only the fields that an owner chooses, of a message or of a pod. */
 function podRequestOf<Chosen extends Pick<PodMessage, keyof PodRequest> | PodRequest>(
   pod: Chosen,
 ): Pick<Chosen, keyof PodRequest> {

@@ -34,7 +34,10 @@ export function problemHandlers(
   };
 }
 
-/** Of some endpoints, or of all; what is no endpoint is told where nothing in particular is asked for. */
+/**
+ * Returns true if a problem matches the filter. An empty filter matches all; others match problems of these endpoints
+ * only.
+ */
 function isTold({ about, id }: Problem, only: readonly string[]): boolean {
   return only.length === 0 || (about === 'ENDPOINT' && only.includes(id));
 }

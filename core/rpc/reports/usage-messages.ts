@@ -1,4 +1,4 @@
-/** Usage between the contract and the domain. */
+/** Converts usage between the contract and the domain. */
 
 import type { ListUsageRequest, UsageRecord as UsageMessage } from '@slipway/proto/gen/slipway/v1/usage_service';
 import { UsageBucket, UsageGrouping, UsageKind } from '@slipway/proto/gen/slipway/v1/usage_service';
@@ -28,7 +28,7 @@ const GROUPINGS: Record<UsageGrouping, UsageQuery['grouping']> = {
   [UsageGrouping.ACCOUNT]: 'ACCOUNT',
 };
 
-/** What to sum up. INVALID_REQUEST: a value is unknown or cannot be looked for. */
+/** Converts a usage query. Throws INVALID_REQUEST if a value is unknown or cannot be searched for. */
 export function usageRequestFromMessage(request: ListUsageRequest): UsageRequest {
   const { subjectId, endpointId, templateId, imageName, gpuTypeIds, dataCenterIds } = request;
   const texts = { subject_id: subjectId, endpoint_id: endpointId, template_id: templateId, image_name: imageName };
@@ -51,7 +51,7 @@ export function usageRequestFromMessage(request: ListUsageRequest): UsageRequest
   };
 }
 
-/** Sums of one period and group. */
+/** Converts the sums of one period and group. */
 export function usageToMessage(
   { startMs, group, ...sums }: UsageRecord,
   grouping: UsageQuery['grouping'],

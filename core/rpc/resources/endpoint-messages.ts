@@ -1,4 +1,4 @@
-/** Endpoints between the contract and the domain. */
+/** Converts endpoints between the contract and the domain. */
 
 import type { Endpoint as EndpointMessage } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -35,14 +35,14 @@ const FLASH_BOOTS: Record<FlashBootType, EndpointSettings['flashBootType']> = {
   [FlashBootType.FLASHBOOT]: 'FLASHBOOT',
 };
 
-/** Type for the wire. */
+/** Converts the type of an endpoint. */
 export function endpointTypeToMessage(type: EndpointSettings['type']): EndpointType {
   return type === 'LB' ? EndpointType.LB : EndpointType.QB;
 }
 
 /**
- * An endpoint for its owner, without its webhook secret. `reasons`: why its workers find no place; `rollout`: undefined
- * once it is complete.
+ * Converts an endpoint for its owner, without its webhook secret. `reasons`: why its workers find no slot. `rollout`:
+ * `undefined` once it is complete.
  */
 export function endpointToMessage(
   endpoint: EndpointView,
@@ -66,7 +66,10 @@ export function endpointToMessage(
   };
 }
 
-/** Settings that the domain writes otherwise than the contract. INVALID_REQUEST: the value is unknown. */
+/**
+ * Readers of settings that the contract represents in another way than the domain. Throw INVALID_REQUEST if the value
+ * is unknown.
+ */
 const READERS = {
   type: ({ type }: EndpointMessage) => known('type', TYPES[type]),
   scalerType: ({ scalerType }: EndpointMessage) => known('scaler_type', SCALERS[scalerType]),
@@ -75,7 +78,7 @@ const READERS = {
 };
 const FIELDS = Object.keys(ENDPOINT_SETTINGS) as (keyof EndpointSettings)[];
 
-/** One setting of a message. */
+/** Returns one setting of a message. */
 function settingOf(endpoint: EndpointMessage, field: keyof EndpointSettings): EndpointSettings[keyof EndpointSettings] {
   const asTheyAre: Omit<EndpointSettings, keyof typeof READERS> = endpoint;
   return field in READERS
@@ -83,7 +86,10 @@ function settingOf(endpoint: EndpointMessage, field: keyof EndpointSettings): En
     : asTheyAre[field as keyof typeof asTheyAre];
 }
 
-/** A creation with the defaults of the domain for what is zero or empty. INVALID_REQUEST: an enum value is unknown. */
+/**
+ * Converts a creation, with the defaults of the domain for values that are zero or empty. Throws INVALID_REQUEST if an
+ * enum value is unknown.
+ */
 export function endpointRequestFromMessage({
   endpoint,
   requestId,
@@ -101,9 +107,9 @@ export function endpointRequestFromMessage({
     settings.scalerType = LB_DEFAULTS.scalerType;
   if (settings.type === 'LB' && endpoint.workerConcurrency === 0)
     settings.workerConcurrency = LB_DEFAULTS.workerConcurrency;
-  // What fits no CPU endpoint is refused as such, not by its default.
+  // Without this, the default of gpuCount would be rejected instead of the field that does not fit a CPU endpoint.
   if (settings.computeType === 'CPU' && endpoint.gpuCount === 0 && endpoint.gpuIds.length === 0) settings.gpuCount = 0;
-  // Where 0 is a choice, the request says it beside the endpoint.
+  // Settings for which 0 is a valid choice are fields of the request, beside the endpoint.
   if (workersMax !== undefined) settings.workersMax = workersMax;
   if (retryLimit !== undefined) settings.retryLimit = retryLimit;
   return {
@@ -114,19 +120,19 @@ export function endpointRequestFromMessage({
   };
 }
 
-/**
- * How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value
- * that they have.
- */
+/** Readers of the fields that an update mask may name. Fixed fields may be named with their current value. */
 const CHANGES: FieldReaders<EndpointMessage, EndpointChange['settings']> = {
   ...Object.fromEntries(
     FIELDS.map((field) => [snake(field), (endpoint: EndpointMessage) => ({ [field]: settingOf(endpoint, field) })]),
   ),
-  // Not a setting: stored sealed and never read back.
+  // Not a setting: stored encrypted and never read back.
   webhook_secret: () => ({}),
 };
 
-/** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
+/**
+ * Converts a change with an update mask. Throws INVALID_REQUEST if the mask is empty or names a field that cannot be
+ * changed.
+ */
 export function changeFromMessage(
   endpoint: EndpointMessage,
   mask: readonly string[],
@@ -137,7 +143,7 @@ export function changeFromMessage(
   return { settings, webhookSecret, ownTemplate: ownTemplate && ownTemplateFromMessage(ownTemplate) };
 }
 
-/** INVALID_REQUEST: its mask names what cannot be set. */
+/** Converts a change of an own template. Throws INVALID_REQUEST if its mask names a field that cannot be set. */
 function ownTemplateFromMessage({ template, updateMask = [], fromTemplateId }: OwnTemplate): OwnTemplateChange {
   if (updateMask.length === 0) return { settings: {}, fromTemplateId };
   if (!template) throw invalid('own_template.template is required where update_mask names fields of it');

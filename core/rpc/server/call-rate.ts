@@ -1,6 +1,6 @@
 /**
- * The rate of an account's calls of one kind, whether a facade makes them or the account itself: else one who calls
- * core directly could keep it from the others.
+ * Limits the rate of an account's calls of one kind, whether a facade or the account itself makes them. Otherwise an
+ * account that calls core directly could slow down the others.
  */
 import type { handleUnaryCall, UntypedHandleCall, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -11,20 +11,20 @@ import { DomainError } from '../../domain/settings/errors.ts';
 import { keyOf, statusOf } from './unary.ts';
 
 export interface CallRateOptions {
-  /** Calls in a window. */
+  /** Most calls in a window. */
   callsMax: number;
   access: Access;
   clock: Clock;
   logger: Logger;
 }
 
-/** No id of an account. */
+/** Key of the shared counter. Not a valid account id. */
 const KEYLESS = ' keyless';
 
-/** One for all that share the count. */
+/** A rate limit. Calls that share the count use the same instance. */
 export class CallRate {
   readonly #options: CallRateOptions;
-  /** Calls of the accounts that made any in the present window. */
+  /** Number of calls in the current window, by account. */
   readonly #counts = new Map<string, number>();
   #endsAtMs = 0;
 
@@ -32,7 +32,7 @@ export class CallRate {
     this.#options = options;
   }
 
-  /** The same handlers, which only run while the caller's account is within the rate. All must be unary. */
+  /** Returns the same handlers, which run only while the caller's account is within the limit. All must be unary. */
   limit<Handlers extends UntypedServiceImplementation>(handlers: Handlers): Handlers {
     const limited = Object.entries(handlers).map(
       ([name, handle]) => [name, this.#limited(handle as handleUnaryCall<unknown, unknown>)] as const,
@@ -41,8 +41,8 @@ export class CallRate {
   }
 
   /**
-   * Counts a call; those of the operator, who has no account, are not limited. RATE_LIMITED: it is one too many; it
-   * counts all the same.
+   * Counts a call. Calls of the operator, who has no account, are not limited. Throws RATE_LIMITED if the call exceeds
+   * the limit; it is counted anyway.
    */
   admit(accountId: string): void {
     if (accountId === '') return;
@@ -71,10 +71,10 @@ export class CallRate {
   }
 
   async #admitHolder(apiKey: string): Promise<void> {
-    // Those without a key share a count, whatever they may call.
+    // All calls without a key share one counter.
     if (apiKey === '') return this.admit(KEYLESS);
     const caller = await this.#options.access.caller(apiKey).catch(() => undefined);
-    // The handler refuses unknown keys itself.
+    // The handler rejects unknown keys itself.
     if (caller) this.admit(caller.accountId);
   }
 }

@@ -1,4 +1,4 @@
-/** The contract's files as server reflection tells them (reflection.ts), from proto/gen/descriptors.binpb. */
+/** Reads the contract's files for server reflection (reflection.ts) from proto/gen/descriptors.binpb. */
 import { readFileSync } from 'node:fs';
 import type { DescFile, FileRegistry } from '@bufbuild/protobuf';
 import { createFileRegistry, fromBinary, toBinary } from '@bufbuild/protobuf';
@@ -6,18 +6,18 @@ import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/pr
 
 const DESCRIPTORS = new URL(import.meta.resolve('@slipway/proto/gen/descriptors.binpb'));
 
-/** What is served, by the names that clients ask for. */
+/** Files and services of the contract, by the names that clients ask for. */
 export interface Contract {
   registry: FileRegistry;
-  /** The file of every message, enum, service, and of the fields, values and methods in them, by full name. */
+  /** The file of every message, enum and service, and of their fields, values and methods, by full name. */
   files: ReadonlyMap<string, DescFile>;
-  /** Every file as it travels. */
+  /** The encoded bytes of every file. */
   encoded: ReadonlyMap<DescFile, Buffer>;
-  /** Full names. */
+  /** Full names of the services. */
   services: readonly string[];
 }
 
-/** Reads it from what `npm run gen` wrote. */
+/** Reads the contract that `npm run gen` wrote. */
 export function readContract(): Contract {
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTORS)));
   const files = new Map<string, DescFile>();
@@ -25,7 +25,7 @@ export function readContract(): Contract {
   for (const type of registry) {
     if (type.kind === 'extension') continue;
     files.set(type.typeName, type.file);
-    // The values of an enum are named as its neighbours, not as its members.
+    // The full names of enum values are in the scope of the enum, not inside it.
     const scope = type.kind === 'enum' ? type.typeName.slice(0, type.typeName.lastIndexOf('.')) : type.typeName;
     for (const name of partsOf(type)) files.set(`${scope}.${name}`, type.file);
     if (type.kind === 'service') services.push(type.typeName);

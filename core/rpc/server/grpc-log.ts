@@ -1,5 +1,5 @@
 /**
- * What grpc-js says itself goes to the log like all else, without values of metadata: it tells of those that it leaves
+ * Writes the messages of grpc-js to our log, without the values of metadata: grpc-js prints the entries that it leaves
  * out, and keys are among them.
  */
 import { setLogger } from '@grpc/grpc-js';
@@ -7,7 +7,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 
 const LEFT_OUT = /^Failed to add metadata entry ([\w.-]{1,64}):/;
 
-/** For the whole process. */
+/** Redirects the log of grpc-js, for the whole process. */
 export function logGrpc(logger: Pick<Logger, 'warn' | 'debug'>): void {
   const say = (said: unknown): void => {
     const [, entry] = LEFT_OUT.exec(String(said)) ?? [];

@@ -7,13 +7,13 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import { HealthImplementation } from 'grpc-health-check';
 
 const PERIOD_MS = 1_000;
-/** A database that does not answer within this many milliseconds counts as away. */
+/** Time in milliseconds after which a database that does not answer counts as unavailable. */
 const ANSWER_MS_MAX = 2_000;
-/** Whoever was told that the database answered need not ask it again for this many milliseconds. */
+/** Time in milliseconds for which an answer of the database, also one to another part of the replica, is valid. */
 const ANSWER_VALID_MS = 3_000;
 
 export interface HealthOptions {
-  /** Any statement; resolves when the database answers. */
+  /** Runs any statement. Resolves when the database answers. */
   ping(): Promise<unknown>;
   clock: Clock;
   random: Random;
@@ -31,7 +31,7 @@ export class Health extends LoopService {
     this.#options = options;
   }
 
-  /** Another part of the replica asked the database just now. */
+  /** Reports that another part of the replica got an answer from the database, or did not. */
   reportDatabase(answers: boolean): void {
     this.#answeredAtMs = answers ? this.#options.clock.monotonicMs() : -Infinity;
     if (!answers && this.#serving) this.wake();
@@ -42,7 +42,7 @@ export class Health extends LoopService {
     this.#health.addToServer(server);
   }
 
-  /** Tells everybody first: who balances the load should look elsewhere before anything else ends. */
+  /** Reports NOT_SERVING first, so that load balancers leave this replica before anything else ends. */
   protected override async onStop(): Promise<void> {
     this.#set(false);
     await super.onStop();

@@ -1,11 +1,11 @@
-/** Calls that are about a whole account rather than one endpoint. */
+/** Authorizes calls that concern a whole account rather than one endpoint. */
 import type { Access, Grant } from '../../access/access.ts';
 import type { Caller } from '../../domain/accounts/permission.ts';
 import { unauthorized } from '../../domain/accounts/permission.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 
 /**
- * What such a call is granted. The operator's key belongs to no account and is refused here with a text that says so.
+ * Returns the grant of such a call. The operator's key belongs to no account and is rejected with a text that says so.
  */
 export async function ownAccount(access: Access, apiKey: string, write: boolean): Promise<Grant> {
   const grant = await access.check(apiKey, { api: 'MANAGEMENT', write });
@@ -19,8 +19,8 @@ export async function ownAccount(access: Access, apiKey: string, write: boolean)
 }
 
 /**
- * Whose things a call is about that the operator may make for any account. Empty: those of all accounts, for the
- * operator who named none. UNAUTHORIZED: another's account was named.
+ * Returns the account of a call that the operator may make for any account. Empty: all accounts, if the operator named
+ * none. Throws UNAUTHORIZED if another caller named an account that is not its own.
  */
 export async function namedAccount(
   access: Access,

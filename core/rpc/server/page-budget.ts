@@ -1,7 +1,7 @@
 /**
- * Bounds the pages of lists that are in memory, in all and of one account: whoever finds no capacity waits before anything
- * is read, and gives the capacity back when the answer has left. So however many ask for however large lists, core holds a
- * few pages.
+ * Limits the list pages in memory, in all and per account. A call without capacity waits before anything is read, and
+ * releases its capacity when the response was sent. So core holds only a few pages, however many and however large
+ * lists are requested.
  */
 
 import { OverloadError } from '@slipway/kit/bytes/batcher';
@@ -10,12 +10,12 @@ import type { BudgetMeter } from '@slipway/kit/observe/budget-metrics';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { PAGE_BYTES_MAX } from '../../store/sql/page.ts';
 
-/** What a page takes up at most while it is rows, then a message, then bytes: its own size several times. */
+/** Most bytes that a page uses as rows, then as a message, then as encoded bytes: several times its size. */
 const HELD_BYTES = 5 * PAGE_BYTES_MAX;
-/** Pages at a time. */
+/** Most pages in memory. */
 const PAGES_MAX = 8;
 const ACCOUNT_PAGES_MAX = 2;
-/** Calls that wait for capacity. */
+/** Most calls that wait for capacity. */
 const WAITING_MAX = 2_000;
 const ACCOUNT_WAITING_MAX = 200;
 
@@ -27,15 +27,15 @@ export class PageBudget {
   readonly #waiting = new Map<string, number>();
   #waitingAll = 0;
 
-  /** `meter`: default nobody counts. */
+  /** Creates a budget. `meter`: reports its fill. Default: not reported. */
   constructor(meter?: BudgetMeter) {
     meter?.watch('pages', () => this.#budget.fill);
   }
 
   /**
-   * Waits for capacity for a page, which the caller has until `onGone` calls back. `goesOn`: of a list of which pages were
-   * read, which goes before lists of the same account that have not begun, so that what has begun ends. OverloadError:
-   * too many wait. UNAVAILABLE: the caller went before there was capacity.
+   * Waits for capacity for a page, which the caller holds until `onGone` calls back. `goesOn`: a further page of a
+   * list. It goes before first pages of the same account, so that started lists finish. Rejects with OverloadError if
+   * too many wait, and with UNAVAILABLE if the caller disconnected before there was capacity.
    */
   async enter(accountId: string, goesOn: boolean, onGone: (gone: () => void) => void): Promise<void> {
     const before = this.#waiting.get(accountId) ?? 0;

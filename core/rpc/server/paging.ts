@@ -1,4 +1,4 @@
-/** Pages between the contract and the stores, and the handler of calls that answer one. */
+/** Converts pages between the contract and the stores, and makes handlers of calls that return a page. */
 import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { DomainError } from '../../domain/settings/errors.ts';
@@ -7,7 +7,7 @@ import type { ListView, PageKey, PageRequest } from '../../store/sql/page.ts';
 import type { PageBudget } from './page-budget.ts';
 import { keyOf, statusOf } from './unary.ts';
 
-/** Most entries of a page, and how many it has unless it says so. */
+/** Most entries of a page, and the default. */
 export const PAGE_SIZE_MAX = 1_000;
 
 export interface ListParts {
@@ -15,22 +15,22 @@ export interface ListParts {
   logger: Logger;
 }
 
-/** How a request names a page. */
+/** Page fields of a request. */
 export interface PagedMessage {
   pageSize?: number | undefined;
   pageToken?: string | undefined;
   view?: ListView | undefined;
 }
 
-/** Characters of a search or a filter, and how many filters a list has. */
+/** Most characters of a search or a filter, and most filters of a list. */
 const SEARCH_LENGTH_MAX = 200;
 const FILTERS_MAX = 10;
 const TOKEN_LENGTH_MAX = 8_192;
 
 /**
- * Which page is meant. `own`: how the list is ordered unless the request says otherwise; default: oldest first.
- * INVALID_REQUEST: a bad size, a search or a filter that is too long, or a token that no page of a list in this order
- * gave.
+ * Converts the requested page. `own`: order of the list unless the request has another; default: oldest first. Throws
+ * INVALID_REQUEST for an invalid size, a search or filter that is too long, or a token that no page of a list in this
+ * order returned.
  */
 export function pageRequestOf(message: PagedMessage, own = ''): PageRequest {
   const { pageToken = '', view } = message;
@@ -41,7 +41,7 @@ export function pageRequestOf(message: PagedMessage, own = ''): PageRequest {
   return { size: pageSizeOf(message), after, view: wanted };
 }
 
-/** Returns the searched text. INVALID_REQUEST: too long. */
+/** Returns the searched text. Throws INVALID_REQUEST if it is too long. */
 export function searchOf(view: ListView | undefined): string {
   const search = view?.search.trim() ?? '';
   if (search.length > SEARCH_LENGTH_MAX || search.includes('\0'))
@@ -49,7 +49,7 @@ export function searchOf(view: ListView | undefined): string {
   return search;
 }
 
-/** Returns the values that fields must have. INVALID_REQUEST: too many, or too long. */
+/** Returns the filters by field. Throws INVALID_REQUEST if there are too many, or one is too long. */
 export function filtersOf(view: ListView | undefined): Readonly<Record<string, string>> {
   const filters = view?.filters ?? {};
   const values = Object.values(filters);
@@ -62,8 +62,8 @@ export function filtersOf(view: ListView | undefined): Readonly<Record<string, s
 }
 
 /**
- * What is looked for in a log, which stands in its own order, and what fields must be. INVALID_REQUEST: another order
- * is asked for.
+ * Returns the search and the filters of a log, which has a fixed order. Throws INVALID_REQUEST if another order is
+ * requested.
  */
 export function logViewOf(view: ListView | undefined): { search: string; filters: Readonly<Record<string, string>> } {
   if (view && (view.orderBy !== '' || view.descending))
@@ -71,19 +71,19 @@ export function logViewOf(view: ListView | undefined): { search: string; filters
   return { search: searchOf(view), filters: filtersOf(view) };
 }
 
-/** Most entries of the page. INVALID_REQUEST: out of range. */
+/** Returns the most entries of the page. Throws INVALID_REQUEST if it is out of range. */
 function pageSizeOf({ pageSize = 0 }: PagedMessage): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX)
     throw invalid(`page_size is ${pageSize}, but must be from 1 to ${PAGE_SIZE_MAX}`);
   return pageSize || PAGE_SIZE_MAX;
 }
 
-/** A page token that no page of the list gave. */
+/** Returns the error for a page token that no page of the list returned. */
 function badToken(): DomainError {
   return invalid('page_token is none that a page of this list gave; leave it out to start at the beginning');
 }
 
-/** Names the page after an entry; empty: there is none. `page` is the request that gave it. */
+/** Returns the token of the page after an entry. Empty: there is none. `page`: the request of the current page. */
 export function tokenOf(next: PageKey | undefined, page?: PageRequest): string {
   if (!next) return '';
   const { orderBy = '', descending = false } = page?.view ?? {};
@@ -92,12 +92,15 @@ export function tokenOf(next: PageKey | undefined, page?: PageRequest): string {
   return Buffer.from(cursor).toString('base64url');
 }
 
-/** Names the page after a job of a list of jobs; empty: there is none. */
+/** Returns the token of the page after a job in a list of jobs. Empty: there is none. */
 export function positionToken(position: number | undefined): string {
   return position === undefined ? '' : Buffer.from(`${position}`).toString('base64url');
 }
 
-/** Where that page begins; `undefined` if at the beginning. INVALID_REQUEST: a token that no page gave. */
+/**
+ * Returns the position at which that page begins. `undefined`: the beginning. Throws INVALID_REQUEST for a token that
+ * no page returned.
+ */
 export function positionFromToken(token: string): number | undefined {
   if (token === '') return undefined;
   const text = /^[\w-]{1,32}$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
@@ -105,7 +108,7 @@ export function positionFromToken(token: string): number | undefined {
   return Number(text);
 }
 
-/** A token of a list in another order is not valid in this one. */
+/** Returns the cursor of a token. A token of a list in another order is not valid. */
 function placeFromToken(token: string, { orderBy, descending }: ListView): PageKey {
   const text =
     token.length <= TOKEN_LENGTH_MAX && /^[\w-]+$/.test(token) ? Buffer.from(token, 'base64url').toString() : '';
@@ -137,8 +140,8 @@ function keyFromToken(token: string): PageKey {
 }
 
 /**
- * Makes a handler of a function that answers a page. It calls `enter` with the account before it reads: then it waits
- * for capacity, which is given back when the answer has left or the caller has gone.
+ * Makes a handler of a function that returns a page. The function must call `enter` with the account before it reads.
+ * That waits for capacity, which is released when the response was sent or the caller disconnected.
  */
 export function listing<Request, Response>(
   { budget, logger }: ListParts,

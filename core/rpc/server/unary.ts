@@ -1,5 +1,6 @@
 /**
- * What every call shares: the caller's key, errors as statuses with their reason, and a log line for what is our fault.
+ * Common parts of all unary calls: the caller's key, errors as statuses with a reason, and a log line for internal
+ * errors.
  */
 import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
 import { OverloadError } from '@slipway/kit/bytes/batcher';
@@ -13,19 +14,19 @@ import { REQUEST_ID_KEY } from './interceptors.ts';
 /** A status as grpc-js sends it. */
 type FailedStatus = ReturnType<typeof toGrpcStatus>;
 
-/** Text of faults of ours: says nothing, the log says all. */
+/** Text of internal errors. It has no details; the log has all. */
 const INTERNAL_TEXT = 'Something went wrong on our side; it has been logged.';
 const UNAVAILABLE_TEXT = 'A part of the service is restarting; try again shortly.';
 const UNSTORABLE_TEXT = 'The request contains a character that cannot be stored (NUL); leave it out.';
 const OVERLOAD_TEXT = 'Too many requests are waiting; try again shortly.';
 
-/** The caller's API key: the value of `authorization`, with or without `Bearer `. Empty when there is none. */
+/** Returns the caller's API key: the value of `authorization`, with or without `Bearer `. Empty if there is none. */
 export function keyOf(metadata: Metadata): string {
   const [value] = metadata.get('authorization');
   return typeof value === 'string' ? value.replace(/^bearer +/i, '').trim() : '';
 }
 
-/** Reason and text of any failure, as a caller may see them. */
+/** Returns the reason and text of a failure, as a caller may see them. */
 export function refusalOf(error: unknown): { reason: Reason; message: string } {
   if (error instanceof DomainError) return { reason: error.reason, message: error.message };
   if (error instanceof OverloadError) return { reason: 'RATE_LIMITED', message: OVERLOAD_TEXT };
@@ -34,7 +35,7 @@ export function refusalOf(error: unknown): { reason: Reason; message: string } {
   return { reason: 'INTERNAL', message: INTERNAL_TEXT };
 }
 
-/** The status of a failure. Faults of ours are logged with all that is known, and never shown. */
+/** Returns the status of a failure. Internal errors are logged in full and never shown. */
 export function statusOf(
   error: unknown,
   call: { getPath(): string; metadata: Metadata },

@@ -110,7 +110,7 @@ export class ApiKeyStore {
 
   /**
    * Returns a page of the keys of an account, oldest first, revoked ones included. Empty account: agent keys.
-   * `undefined`: all keys. `only`: keys for some of these endpoints; empty: all.
+   * `undefined`: all keys. `only`: keys limited to endpoints among these; empty: all keys.
    */
   async list(accountId: string | undefined, only: readonly string[], page: PageRequest): Promise<Page<ApiKey>> {
     const whose =

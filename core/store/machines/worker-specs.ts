@@ -41,7 +41,7 @@ export interface WorkerSpecRow {
   registryAuthName: string | null;
 }
 
-/** References by which the environment of a worker is decrypted. */
+/** Environment of a worker, encrypted or in plaintext, and the ids that the encryption is bound to. */
 interface WorkerEnvRow {
   templateId: string;
   endpointId: string;
