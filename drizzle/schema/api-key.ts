@@ -1,4 +1,4 @@
-/** API keys. Only the hash of a key is stored: who reads this table can call nothing. */
+/** API keys. Only the hash of a key is stored: a reader of this table can make no call. */
 import { check, index, pgTable, sql, text, uniqueIndex } from '../orm.ts';
 import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
@@ -7,25 +7,25 @@ export const apiKey = pgTable(
   'api_key',
   {
     id: text('id').primaryKey(),
-    /** Owner. Null for keys of machines, which belong to the installation. */
+    /** Owner. Null for agent keys, which belong to the installation. */
     accountId: text('account_id').references(() => account.id, { onDelete: 'cascade' }),
     name: text('name').notNull(),
-    /** SHA-256 of the key; keys carry 190 bits of chance, so a plain hash is enough. */
+    /** SHA-256 of the key. Keys have 190 random bits, so a plain hash is enough. */
     secretHash: bytes('secret_hash').notNull().unique(),
     scope: text('scope').notNull(),
-    /** Only these endpoints; empty = all of the account. */
+    /** Endpoints that the key is limited to. Empty: all endpoints of the account. */
     endpointIds: text('endpoint_ids').array().notNull().default(sql`'{}'`),
-    /** What a RESTRICTED key may do with what jobs run on, and with jobs: NONE, READ or READ_WRITE. */
+    /** Permissions of a RESTRICTED key for the management API and for the job API: NONE, READ or READ_WRITE. */
     management: text('management').notNull().default('NONE'),
     jobs: text('jobs').notNull().default('NONE'),
-    /** Of a key with scope AGENT: the machine that used it first, and the only one that may. Null: not used yet. */
+    /** For an AGENT key: the machine that used it first, the only one that may use it. Null: not used yet. */
     machineId: text('machine_id'),
     createdAt: instant('created_at').notNull().defaultNow(),
     revokedAt: instant('revoked_at'),
   },
   (t) => [
     index('api_key_account_idx').on(t.accountId),
-    /** One key speaks for a machine; another one only after it was revoked. */
+    /** A machine has at most one valid key. It can use another one only after the first was revoked. */
     uniqueIndex('api_key_machine_idx').on(t.machineId).where(sql`${t.revokedAt} IS NULL`),
     check(
       'api_key_owner_fits',

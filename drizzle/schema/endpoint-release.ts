@@ -1,5 +1,6 @@
 /**
- * What was changed of an endpoint, by whom, and which version it came to. Written with the change; values are left out.
+ * Changes of an endpoint, with their author and the resulting version. Written together with the change. Values are
+ * left out.
  */
 import { bigserial, boolean, index, integer, pgTable, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
@@ -12,20 +13,20 @@ export const endpointRelease = pgTable(
     endpointId: text('endpoint_id')
       .notNull()
       .references(() => endpoint.id, { onDelete: 'cascade' }),
-    /** Afterwards. */
+    /** Version after the change. */
     version: integer('version').notNull(),
-    /** The version is a new one: workers of the one before are replaced. */
+    /** True if the version is new: workers of the previous one are replaced. */
     isNew: boolean('is_new').notNull(),
     at: instant('at').notNull().defaultNow(),
     /** The key that was used; `root` for the operator's. */
     keyId: text('key_id').notNull(),
-    /** Name of the rpc. */
+    /** Name of the RPC. */
     action: text('action').notNull(),
     /** Names of the fields that were set. */
     fields: text('fields').array().notNull().default(sql`'{}'`),
     /**
-     * What became of a new version, as endpoint_rollout says at the end of its rollout, and why it was held. Empty:
-     * nothing yet, or no new version.
+     * Outcome of a new version, as endpoint_rollout has it at the end of its rollout, and why it was put on hold.
+     * Empty: not known yet, or no new version.
      */
     outcome: text('outcome').notNull().default(''),
     outcomeReason: text('outcome_reason').notNull().default(''),

@@ -1,6 +1,6 @@
 /**
- * How far the latest release of an endpoint has come, and what its last good versions run: core/domain/scaling/rollout.ts
- * decides by it.
+ * Progress of an endpoint's latest release, and its last good versions. core/domain/scaling/rollout.ts uses them for
+ * its decisions.
  */
 import { boolean, check, index, integer, pgTable, primaryKey, sql, text } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
@@ -12,22 +12,22 @@ export const endpointRollout = pgTable(
     endpointId: text('endpoint_id')
       .primaryKey()
       .references(() => endpoint.id, { onDelete: 'cascade' }),
-    /** The endpoint version that this is about. */
+    /** The endpoint version that is rolled out. */
     version: integer('version').notNull(),
     /** CHECKING, ROLLING, REPLACING, HELD, ROLLED_BACK or COMPLETE (core/domain/scaling/rollout-settings.ts). */
     state: text('state').notNull().default('CHECKING'),
     /**
-     * The version that serves while the released one does not, and that a rollback returns to. Null: none has come up
-     * yet.
+     * The version that serves while the released one does not, and that a rollback returns to. Null: no version has
+     * started yet.
      */
     goodVersion: integer('good_version'),
-    /** A worker of the version before was ended to make room for the first one of this. */
+    /** True if a worker of the previous version was ended to free capacity for the first one of this version. */
     roomMade: boolean('room_made').notNull().default(false),
-    /** A worker of this version was started, or found no room, while nothing asked for one. */
+    /** True if a worker of this version was started, or found no capacity, while there was no demand for it. */
     checked: boolean('checked').notNull().default(false),
-    /** Why it is held; empty: it is not. */
+    /** Reason of the hold. Empty: not on hold. */
     reason: text('reason').notNull().default(''),
-    /** When `state` became what it is. */
+    /** Time of the last change of `state`. */
     since: instant('since').notNull().defaultNow(),
   },
   (t) => [
@@ -43,8 +43,8 @@ export const endpointRollout = pgTable(
 );
 
 /**
- * What workers of a version run and ask for, as endpoint and template said when it had come up. Columns as there,
- * sealed for the same identities.
+ * Program and requirements of the workers of a version, copied from endpoint and template when the version had started.
+ * Same columns as there, encrypted for the same identities.
  */
 export const endpointVersion = pgTable(
   'endpoint_version',
@@ -70,7 +70,7 @@ export const endpointVersion = pgTable(
     networkVolumeIds: text('network_volume_ids').array().notNull(),
     allowedCudaVersions: text('allowed_cuda_versions').array().notNull(),
     workerConcurrency: integer('worker_concurrency').notNull(),
-    /** When it had come up. */
+    /** Time at which the version had started. */
     goodAt: instant('good_at').notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.endpointId, t.version] })],

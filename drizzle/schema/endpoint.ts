@@ -31,26 +31,26 @@ export const endpoint = pgTable(
     locations: text('locations').array().notNull().default(sql`'{}'`),
     networkVolumeIds: text('network_volume_ids').array().notNull().default(sql`'{}'`),
     /**
-     * As a release before sealing wrote it, until core has sealed it; empty since. Read and written through
-     * core/store/sql/env-seals.ts only.
+     * Plaintext environment from a release without encryption, until core has encrypted it; empty since. Read and
+     * written through core/store/sql/env-seals.ts only.
      */
     env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
-    /** The environment as JSON, sealed. Null: empty. */
+    /** The encrypted environment, as JSON. Null: empty. */
     envSealed: bytes('env_sealed'),
     retryLimit: integer('retry_limit').notNull().default(2),
     retryHandlerErrors: boolean('retry_handler_errors').notNull().default(false),
     workerConcurrency: integer('worker_concurrency').notNull().default(1),
     computeType: text('compute_type').notNull().default('GPU'),
     allowedCudaVersions: text('allowed_cuda_versions').array().notNull().default(sql`'{}'`),
-    /** Sizes of a CPU worker in order of preference, as flavour-processors-GB. */
+    /** Sizes of a CPU worker in order of preference, as flavor-vCPUs-GB. */
     instanceIds: text('instance_ids').array().notNull().default(sql`'{}'`),
-    /** The exact value of scaler_value of QUEUE_DELAY, in milliseconds; 0: scaler_value is. */
+    /** The exact value of scaler_value for QUEUE_DELAY, in milliseconds. 0: scaler_value applies. */
     queueDelayMs: integer('queue_delay_ms').notNull().default(0),
-    /** Nobody chose execution_timeout_ms. */
+    /** True if execution_timeout_ms was not set by the owner. */
     executionTimeoutUnset: boolean('execution_timeout_unset').notNull().default(false),
-    /** FLASHBOOT was asked for with priority. */
+    /** True if FLASHBOOT was requested with priority. */
     priorityFlashBoot: boolean('priority_flash_boot').notNull().default(false),
-    /** Signs webhook calls; sealed. Null = not signed. */
+    /** Encrypted secret that signs webhook calls. Null: not signed. */
     webhookSecretSealed: bytes('webhook_secret_sealed'),
     /** Raised by every change that replaces workers. */
     version: integer('version').notNull().default(0),
@@ -66,33 +66,36 @@ export const endpoint = pgTable(
 );
 
 /**
- * Numbers of an endpoint, in slots whose sum counts: every connection of core has one, so that no two statements wait
- * for each other's commit. No foreign key: jobs can outlive their endpoint for a while; what is left of one that is
- * gone is removed by the duty that counts queues again.
+ * Counters of an endpoint, split into slots whose sum counts. Every connection of core has its own slot, so that no two
+ * statements wait for each other's commit. No foreign key: jobs can outlive their endpoint for a while; the singleton
+ * task that recounts queues removes the rows of deleted endpoints.
  */
 export const endpointTally = pgTable(
   'endpoint_tally',
   {
     endpointId: text('endpoint_id').notNull(),
     slot: integer('slot').notNull(),
-    /** Outcomes since the endpoint was made. */
+    /** Outcomes since the endpoint was created. */
     completed: bigint('completed', { mode: 'number' }).notNull().default(0),
     failed: bigint('failed', { mode: 'number' }).notNull().default(0),
     retried: bigint('retried', { mode: 'number' }).notNull().default(0),
-    /** Jobs that are IN_QUEUE: those that came less those that went by this slot, so it may be negative. */
+    /**
+     * Number of jobs that are IN_QUEUE: those that entered less those that left through this slot. So it may be
+     * negative.
+     */
     queued: bigint('queued', { mode: 'number' }).notNull().default(0),
-    /** Those of them with low priority. */
+    /** Number of queued jobs with low priority. */
     queuedLow: bigint('queued_low', { mode: 'number' }).notNull().default(0),
     /**
-     * The last position of normal priority that was claimed by this slot: a hint where the queue begins, as attempts
-     * that were lost go back before it.
+     * Last position of normal priority that was claimed through this slot. A hint for the head of the queue: lost
+     * attempts are requeued before it.
      */
     claimedTo: bigint('claimed_to', { mode: 'number' }).notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.endpointId, t.slot] })],
 );
 
-/** Counters as releases before endpoint_tally kept them; they are added to it. */
+/** Counters of releases before endpoint_tally. They are added to it. */
 export const endpointCounter = pgTable('endpoint_counter', {
   endpointId: text('endpoint_id')
     .primaryKey()

@@ -1,6 +1,6 @@
 /**
- * What an endpoint runs of another account's public template: a copy from when its owner took it. The template's owner
- * changes his template, never what others run. Endpoints that use a template of their own account have no row.
+ * Pinned template versions: copies of another account's public template, made when the endpoint's owner chose it. A
+ * change by the template's owner does not affect them. Endpoints that use a template of their own account have no row.
  */
 import { integer, jsonb, pgTable, text } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
@@ -10,12 +10,12 @@ export const givenTemplate = pgTable('given_template', {
   endpointId: text('endpoint_id')
     .primaryKey()
     .references(() => endpoint.id, { onDelete: 'cascade' }),
-  /** The template's version that was taken. */
+  /** The copied version of the template. */
   version: integer('version').notNull(),
   imageName: text('image_name').notNull(),
   startCommand: text('start_command').array().notNull(),
   entrypoint: text('entrypoint').array().notNull(),
-  /** As the template's columns of these names, and sealed for the same identity. */
+  /** Same as the template's columns of these names, and encrypted for the same identity. */
   env: jsonb('env').$type<Record<string, string>>().notNull(),
   envSealed: bytes('env_sealed'),
   workingDirectory: text('working_directory').notNull(),

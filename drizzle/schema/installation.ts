@@ -1,4 +1,4 @@
-/** Facts about the whole database; one row, made by the first core that starts on it. */
+/** Facts about the whole database, in one row, which the first core that starts on it creates. */
 import { boolean, check, pgTable, sql } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
 
@@ -7,9 +7,9 @@ export const installation = pgTable(
   {
     /** Always true: there is one row. */
     only: boolean('only').primaryKey().default(true),
-    /** Tells SLIPWAY_SECRET_KEY from others without giving it away. A core with another key does not start. */
+    /** Identifies SLIPWAY_SECRET_KEY without revealing it. A core with another key does not start. */
     secretKeyFingerprint: bytes('secret_key_fingerprint').notNull(),
-    /** When everything had been sealed that a release before sealing left in the clear. Null: not yet. */
+    /** Time at which all plaintext rows of releases without encryption had been encrypted. Null: not yet. */
     plainSealedAt: instant('plain_sealed_at'),
   },
   (t) => [check('installation_one_row', sql`${t.only}`)],

@@ -1,7 +1,7 @@
 /**
- * Jobs. The hot row is kept small; input and output live apart. Every key starts with endpoint_id, so that the tables
- * can be spread by it. Foreign keys are left out on purpose: a lookup per inserted row would halve the insert rate;
- * deleting an endpoint deletes its jobs.
+ * Jobs. The hot row is kept small; input and output have their own tables. Every key starts with endpoint_id, so that
+ * the tables can be partitioned by it. There are no foreign keys on purpose: a lookup per inserted row would halve the
+ * insert rate. Deleting an endpoint deletes its jobs.
  */
 import { bigint, bigserial, boolean, check, index, integer, pgTable, primaryKey, sql, text, uuid } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
@@ -15,24 +15,24 @@ export const job = pgTable(
     /** See core/domain/jobs/job-state.ts. */
     state: text('state').notNull(),
     /**
-     * Place in the queue. An attempt that was lost keeps it, which puts the job at the front again; a retry by the user
-     * takes a new one.
+     * Queue position. A lost attempt keeps it, which puts the job at the front again. A retry by the user assigns a new
+     * one.
      */
     position: bigserial('position', { mode: 'number' }).notNull(),
     lowPriority: boolean('low_priority').notNull(),
-    /** Number of the latest attempt: the fencing token. Only ever grows. 0 before the first. */
+    /** Number of the latest attempt: the fencing token. It only grows. 0 before the first attempt. */
     attempt: integer('attempt').notNull().default(0),
-    /** Lost attempts that were put back since the job was submitted or retried by the user. */
+    /** Lost attempts that were requeued since the job was submitted or retried by the user. */
     retries: integer('retries').notNull().default(0),
-    /** Holder of the latest attempt's lease. */
+    /** Machine that holds the lease of the latest attempt. */
     machineId: text('machine_id'),
     workerId: text('worker_id'),
     /**
-     * Chosen by the replica that claims, before it claims: it finds its claim by it when the connection broke during
-     * the commit.
+     * Chosen by the replica before it claims. If the connection breaks during the commit, the replica finds its claim
+     * by it.
      */
     claimId: uuid('claim_id'),
-    /** job_input names a webhook. Here, so that an outcome without one never reads the input's row. */
+    /** True if job_input has a webhook. Stored here so that an outcome without one never reads the row of the input. */
     hasWebhook: boolean('has_webhook').notNull().default(false),
     executionTimeoutMs: bigint('execution_timeout_ms', { mode: 'number' }).notNull(),
     retentionMs: bigint('retention_ms', { mode: 'number' }).notNull(),
@@ -41,11 +41,11 @@ export const job = pgTable(
     finishedAt: instant('finished_at'),
     /** started_at + execution timeout, while IN_PROGRESS. */
     executionDeadlineAt: instant('execution_deadline_at'),
-    /** submitted_at + ttl: the job is gone then, whatever its state. */
+    /** submitted_at + ttl. The job expires then, whatever its state. */
     ttlDeadlineAt: instant('ttl_deadline_at').notNull(),
     /**
-     * When the row goes: the ttl deadline, or earlier the end of the result's retention. Readers treat a passed instant
-     * as gone.
+     * Time at which the row expires: the ttl deadline, or earlier the end of the result's retention. Readers treat an
+     * expired row as deleted.
      */
     expiresAt: instant('expires_at').notNull(),
   },
@@ -55,7 +55,7 @@ export const job = pgTable(
     index('job_running_since_idx').on(t.endpointId, t.startedAt).where(sql`${t.state} = 'IN_PROGRESS'`),
     index('job_machine_since_idx').on(t.machineId, t.startedAt).where(sql`${t.state} = 'IN_PROGRESS'`),
     index('job_execution_deadline_idx').on(t.executionDeadlineAt).where(sql`${t.state} = 'IN_PROGRESS'`),
-    // For lists of jobs: those that wait or run are found by the indexes above.
+    // For lists of jobs: queued and running ones are found by the indexes above.
     index('job_finished_idx').on(t.endpointId, t.state, t.position).where(sql`${t.finishedAt} IS NOT NULL`),
     index('job_expires_idx').on(t.expiresAt),
     check(
@@ -78,7 +78,7 @@ export const job = pgTable(
   ],
 );
 
-/** What was submitted. Written once. */
+/** Submitted inputs. Written once. */
 export const jobInput = pgTable(
   'job_input',
   {
@@ -86,39 +86,39 @@ export const jobInput = pgTable(
     jobId: text('job_id').notNull(),
     /** The caller's JSON text, byte for byte. */
     input: bytes('input').notNull(),
-    /** As a release before sealing wrote it, until core has sealed it. */
+    /** Plaintext webhook from a release without encryption, until core has encrypted it. */
     webhook: text('webhook'),
-    /** Address to call with the outcome, sealed: it may carry credentials. Null: none. */
+    /** Encrypted URL to call with the outcome: it may contain credentials. Null: none. */
     webhookSealed: bytes('webhook_sealed'),
-    /** S3Config message, sealed. */
+    /** Encrypted S3Config message. */
     s3ConfigSealed: bytes('s3_config_sealed'),
-    /** W3C trace context of a submission whose trace is recorded. Null: the others. */
+    /** W3C trace context of a submission whose trace is recorded. Null: not recorded. */
     traceparent: text('traceparent'),
   },
   (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })],
 );
 
-/** What the handler returned, or the latest progress while it runs. */
+/** Outputs of handlers. While a job runs: its latest progress. */
 export const jobOutput = pgTable(
   'job_output',
   {
     endpointId: text('endpoint_id').notNull(),
     jobId: text('job_id').notNull(),
-    /** The handler's JSON text, byte for byte. Null when it returned nothing. */
+    /** The handler's JSON text, byte for byte. Null if it returned nothing. */
     output: bytes('output'),
     error: text('error'),
   },
   (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })],
 );
 
-/** Streamed output. */
+/** Chunks of streamed output. */
 export const jobChunk = pgTable(
   'job_chunk',
   {
     endpointId: text('endpoint_id').notNull(),
     jobId: text('job_id').notNull(),
     attempt: integer('attempt').notNull(),
-    /** From 1 within the attempt. */
+    /** Number of the chunk, from 1 within the attempt. */
     number: integer('number').notNull(),
     output: bytes('output').notNull(),
     metrics: bytes('metrics'),
@@ -126,7 +126,7 @@ export const jobChunk = pgTable(
   (t) => [primaryKey({ columns: [t.endpointId, t.jobId, t.attempt, t.number] })],
 );
 
-/** How far the readers that share a job's stream have read. */
+/** Read position that all readers of a job's stream share. */
 export const streamCursor = pgTable(
   'stream_cursor',
   {
@@ -138,14 +138,14 @@ export const streamCursor = pgTable(
   (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })],
 );
 
-/** Submissions that carried an Idempotency-Key, until their job expires. */
+/** Submissions with an Idempotency-Key, until their job expires. */
 export const idempotencyKey = pgTable(
   'idempotency_key',
   {
     endpointId: text('endpoint_id').notNull(),
     /** SHA-256 of the caller's key. */
     keyHash: bytes('key_hash').notNull(),
-    /** SHA-256 of all that was submitted. */
+    /** SHA-256 of everything that was submitted. */
     bodyHash: bytes('body_hash').notNull(),
     jobId: text('job_id').notNull(),
     expiresAt: instant('expires_at').notNull(),

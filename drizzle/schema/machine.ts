@@ -1,18 +1,18 @@
-/** Machines with an agent, and the lease under which their agents may run attempts. */
+/** Machines with an agent, and the lease under which the agent may run attempts. */
 import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 
-/** One GPU as its agent reported it. */
+/** A GPU as its agent reported it. */
 export interface GpuRow {
   uuid: string;
   name: string;
   memoryMib: number;
   migProfile: string;
-  /** Why nothing may run on it, for people. Absent or empty: it is well. */
+  /** Why nothing may run on it, for people. Absent or empty: it is healthy. */
   unhealthy?: string;
 }
 
-/** How busy a GPU is; machine.proto says what each field means. What is absent is not known. */
+/** Load of a GPU. For the meaning of each field see machine.proto. Absent fields are unknown. */
 export interface GpuLoadRow {
   uuid: string;
   utilization?: number;
@@ -21,7 +21,7 @@ export interface GpuLoadRow {
   powerWatts?: number;
 }
 
-/** What runs images on a machine, as its agent reported it; machine.proto says what each field means. */
+/** Container engine of a machine, as its agent reported it. For the meaning of each field see machine.proto. */
 export interface EngineRow {
   name: string;
   version: string;
@@ -38,49 +38,47 @@ export const machine = pgTable(
     id: text('id').primaryKey(),
     name: text('name').notNull(),
     gpus: jsonb('gpus').$type<GpuRow[]>().notNull().default([]),
-    /** As its agent reported them last; empty = none yet in this session. */
+    /** Latest report of its agent. Empty: none yet in this session. */
     gpuLoads: jsonb('gpu_loads').$type<GpuLoadRow[]>().notNull().default([]),
     locations: text('locations').array().notNull().default(sql`'{}'`),
     cpuSlots: integer('cpu_slots').notNull().default(0),
     agentVersion: text('agent_version').notNull().default(''),
     cudaVersion: text('cuda_version').notNull().default(''),
-    /** Processors and memory; 0 = not known. */
+    /** CPU count and memory. 0: unknown. */
     cpuCount: integer('cpu_count').notNull().default(0),
     memoryMib: bigint('memory_mib', { mode: 'number' }).notNull().default(0),
-    /** Product name of the processors, and how many of them share a core; empty and 0 = not known. */
+    /** Product name of the CPU, and threads per core. Empty and 0: unknown. */
     cpuModel: text('cpu_model').notNull().default(''),
     cpuThreadsPerCore: integer('cpu_threads_per_core').notNull().default(0),
     /**
-     * Its operator allows commands of the host. True for one that joined by a release that did not ask: such a machine
-     * ran them.
+     * True if its operator allows host commands. True for a machine that joined with a release that did not report it:
+     * such a machine ran them.
      */
     runsCommands: boolean('runs_commands').notNull().default(true),
-    /** Its operator wants nothing new there; what is there goes on. */
+    /** True if its operator wants no new workers or pods there. Existing ones continue. */
     cordoned: boolean('cordoned').notNull().default(false),
-    /** Null: nothing runs images there. */
+    /** Null: there is no container engine. */
     engine: jsonb('engine').$type<EngineRow>(),
-    /** Why not; empty with an engine. */
+    /** Why there is no engine. Empty with an engine. */
     noEngineReason: text('no_engine_reason').notNull().default(''),
-    /** Frozen workers that it keeps at most. */
+    /** Most standby workers that it keeps. */
     standbyMax: integer('standby_max').notNull().default(0),
-    /**
-     * The session that may speak for the machine; a newer session replaces it. Null after the session ended in order.
-     */
+    /** The session that owns the machine. A newer session replaces it. Null after the session ended normally. */
     sessionId: text('session_id'),
-    /** The run of the agent that the session is of; empty = an agent that does not say. */
+    /** Id of the agent's run that the session belongs to. Empty: the agent does not report it. */
     instance: text('instance').notNull().default(''),
-    /** Since when that run has been the machine's. */
+    /** Time since which the machine belongs to that run. */
     instanceSince: instant('instance_since').notNull().defaultNow(),
-    /** The core replica that holds the session, and where other replicas reach it. */
+    /** The core replica that holds the session: its address for other replicas. */
     replicaAddress: text('replica_address').notNull().default(''),
-    /** Until when the machine's attempts are its own. */
+    /** Time until which the machine may hold its attempts. */
     leaseExpiresAt: instant('lease_expires_at').notNull().defaultNow(),
     seenAt: instant('seen_at').notNull().defaultNow(),
   },
   (t) => [index('machine_lease_idx').on(t.leaseExpiresAt)],
 );
 
-/** Images that machines have, by each of their names. */
+/** Images of machines, one row for each name of an image. */
 export const machineImage = pgTable(
   'machine_image',
   {
@@ -88,7 +86,7 @@ export const machineImage = pgTable(
       .notNull()
       .references(() => machine.id, { onDelete: 'cascade' }),
     name: text('name').notNull(),
-    /** Empty: it came from no registry. */
+    /** Empty: it was not pulled from a registry. */
     digest: text('digest').notNull(),
     sizeBytes: bigint('size_bytes', { mode: 'number' }).notNull(),
   },

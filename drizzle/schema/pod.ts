@@ -1,6 +1,6 @@
 /**
- * Long-running processes or containers: what core wants of them (desired) and what their agent observed (state). Each
- * column has one writer.
+ * Pods: long-running processes or containers. `desired` is the state that core wants, `state` the one that the agent
+ * observed. Each column has one writer.
  */
 import { boolean, check, index, integer, jsonb, pgTable, sql, text } from '../orm.ts';
 import { account } from './account.ts';
@@ -16,21 +16,21 @@ export const pod = pgTable(
       .notNull()
       .references(() => account.id, { onDelete: 'cascade' }),
     name: text('name').notNull(),
-    /** Where its fields came from; the template may be gone. */
+    /** Template that its fields were copied from. It may be deleted. */
     templateId: text('template_id').notNull().default(''),
     imageName: text('image_name').notNull().default(''),
     startCommand: text('start_command').array().notNull().default(sql`'{}'`),
     entrypoint: text('entrypoint').array().notNull().default(sql`'{}'`),
     /**
-     * As a release before sealing wrote it, until core has sealed it; empty since. Read and written through
-     * core/store/sql/env-seals.ts only.
+     * Plaintext environment from a release without encryption, until core has encrypted it; empty since. Read and
+     * written through core/store/sql/env-seals.ts only.
      */
     env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
-    /** The environment as JSON, sealed. Null: empty. */
+    /** The encrypted environment, as JSON. Null: empty. */
     envSealed: bytes('env_sealed'),
     /**
-     * What a public template of another account brought; under `env`, and shown to nobody. Sealed as JSON; null:
-     * nothing.
+     * Encrypted variables from a public template of another account, as JSON. `env` overrides them. Never shown. Null:
+     * none.
      */
     templateEnvSealed: bytes('template_env_sealed'),
     workingDirectory: text('working_directory').notNull().default(''),
@@ -39,7 +39,7 @@ export const pod = pgTable(
     volumeMountPath: text('volume_mount_path').notNull().default('/workspace'),
     ports: text('ports').array().notNull().default(sql`'{}'`),
     registryAuthId: text('registry_auth_id'),
-    /** The bytes that the image means, and the run for which that is settled. */
+    /** Resolved digest of the image, and the run that it was resolved for. */
     imageDigest: text('image_digest').notNull().default(''),
     imageDigestRun: integer('image_digest_run').notNull().default(0),
     networkVolumeId: text('network_volume_id'),
@@ -48,32 +48,32 @@ export const pod = pgTable(
     computeType: text('compute_type').notNull().default('GPU'),
     locations: text('locations').array().notNull().default(sql`'{}'`),
     allowedCudaVersions: text('allowed_cuda_versions').array().notNull().default(sql`'{}'`),
-    /** Sizes of a CPU pod in order of preference, as flavour-processors-GB. */
+    /** Sizes of a CPU pod in order of preference, as flavor-vCPUs-GB. */
     instanceIds: text('instance_ids').array().notNull().default(sql`'{}'`),
     locked: boolean('locked').notNull().default(false),
     interruptible: boolean('interruptible').notNull().default(false),
-    /** Its machine, for its whole life: its files are there. */
+    /** Its machine. Never changes: the pod's files are there. */
     machineId: text('machine_id')
       .notNull()
       .references(() => machine.id, { onDelete: 'cascade' }),
-    /** GPUs it holds; none while it is EXITED. */
+    /** GPUs that it holds. Empty while it is EXITED. */
     gpuUuids: text('gpu_uuids').array().notNull().default(sql`'{}'`),
-    /** Type name of its GPUs; empty without one. */
+    /** Type name of its GPUs. Empty without a GPU. */
     gpuTypeId: text('gpu_type_id').notNull().default(''),
-    /** The size it has on its machine; empty for none. */
+    /** Size that it has on its machine. Empty: none. */
     instanceId: text('instance_id').notNull().default(''),
     /** RUNNING or EXITED. */
     desired: text('desired').notNull().default('RUNNING'),
-    /** Raised by every fresh start: reports of earlier runs are ignored. */
+    /** Raised by every new start. Reports of earlier runs are ignored. */
     run: integer('run').notNull().default(1),
-    /** Raised by every reset: a new number is an empty disk. */
+    /** Raised by every reset. A new number means an empty disk. */
     disk: integer('disk').notNull().default(1),
-    /** STARTING, RUNNING, EXITED or FAILED. Written from the agent's reports, and STARTING by a fresh start. */
+    /** STARTING, RUNNING, EXITED or FAILED. Written from the agent's reports; a new start writes STARTING. */
     state: text('state').notNull().default('STARTING'),
     statusText: text('status_text').notNull().default(''),
     exitCode: integer('exit_code'),
     /**
-     * Where its http ports listen, host:port or `tunnel` by port. Written from the agent's reports; counts while it is
+     * Addresses of its HTTP ports, host:port or `tunnel`, by port. Written from the agent's reports. Valid while it is
      * RUNNING.
      */
     httpAddresses: jsonb('http_addresses').$type<Record<string, string>>().notNull().default({}),

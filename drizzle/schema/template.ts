@@ -1,4 +1,4 @@
-/** What workers run. */
+/** Templates: the programs of workers and pods. */
 import { boolean, index, integer, jsonb, pgTable, sql, text, unique } from '../orm.ts';
 import { account } from './account.ts';
 import { bytes, instant } from './columns.ts';
@@ -15,11 +15,11 @@ export const template = pgTable(
     startCommand: text('start_command').array().notNull().default(sql`'{}'`),
     entrypoint: text('entrypoint').array().notNull().default(sql`'{}'`),
     /**
-     * As a release before sealing wrote it, until core has sealed it; empty since. Read and written through
-     * core/store/sql/env-seals.ts only.
+     * Plaintext environment from a release without encryption, until core has encrypted it; empty since. Read and
+     * written through core/store/sql/env-seals.ts only.
      */
     env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
-    /** The environment as JSON, sealed. Null: empty. */
+    /** The encrypted environment, as JSON. Null: empty. */
     envSealed: bytes('env_sealed'),
     workingDirectory: text('working_directory').notNull().default(''),
     containerDiskGb: integer('container_disk_gb').notNull().default(50),
@@ -31,18 +31,18 @@ export const template = pgTable(
     public: boolean('public').notNull().default(false),
     readme: text('readme').notNull().default(''),
     category: text('category').notNull().default('NVIDIA'),
-    /** Raised by every change of what is run of it, from 1. */
+    /** Version, from 1. Raised by every change of what workers run. */
     version: integer('version').notNull().default(1),
     /**
-     * The endpoint that alone runs it, and with which it goes; null: it is for all. No foreign key: each names the
-     * other.
+     * The only endpoint that runs it, with which it is deleted. Null: any endpoint may use it. No foreign key, as each
+     * would reference the other.
      */
     boundEndpointId: text('bound_endpoint_id'),
     createdAt: instant('created_at').notNull().defaultNow(),
   },
   (t) => [
     unique('template_name_unique').on(t.accountId, t.name),
-    // The template that goes with an endpoint.
+    // Finds the own template of an endpoint.
     index('template_bound_endpoint_idx').on(t.boundEndpointId).where(sql`${t.boundEndpointId} IS NOT NULL`),
   ],
 );

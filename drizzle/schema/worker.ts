@@ -1,4 +1,6 @@
-/** Workers: what core wants of them (desired) and what their agent observed (state). Each column has one writer. */
+/**
+ * Workers. `desired` is the state that core wants, `state` the one that the agent observed. Each column has one writer.
+ */
 import { boolean, check, index, integer, pgTable, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
@@ -16,61 +18,64 @@ export const worker = pgTable(
       .notNull()
       .references(() => machine.id, { onDelete: 'cascade' }),
     /**
-     * RUN, FREEZE, DRAIN or GONE. Written by scaling. FREEZE: kept frozen for the next job (FlashBoot). GONE: its agent
+     * RUN, FREEZE, DRAIN or GONE. Written by scaling. FREEZE: on standby for the next job (FlashBoot). GONE: its agent
      * stops it at once; the row stays until it is old (endedAt).
      */
     desired: text('desired').notNull().default('RUN'),
     /**
-     * The endpoint that its GPUs were needed for when it was asked to give way (core/domain/scaling/preemption.ts). Empty: it
-     * was not. Written by scaling.
+     * The endpoint for which it was preempted because its GPUs were needed (core/domain/scaling/preemption.ts). Empty:
+     * not preempted. Written by scaling.
      */
     gaveWayTo: text('gave_way_to').notNull().default(''),
-    /** When `desired` became what it is. */
+    /** Time of the last change of `desired`. */
     desiredAt: instant('desired_at').notNull().defaultNow(),
     /** INITIALIZING, READY, FROZEN, DRAINING, UNHEALTHY or STOPPED. Written from the agent's reports. */
     state: text('state').notNull().default('INITIALIZING'),
-    /** Attempts it can hold at once, from the agent's reports. */
+    /** Number of attempts that it can hold at once, from the agent's reports. */
     capacity: integer('capacity').notNull().default(0),
-    /** Endpoint version it was started from. */
+    /** Endpoint version that it was started from. */
     version: integer('version').notNull(),
     gpuUuids: text('gpu_uuids').array().notNull().default(sql`'{}'`),
-    /** The size it has on its machine, as flavour-processors-GB; empty for none. */
+    /** Size that it has on its machine, as flavor-vCPUs-GB. Empty: none. */
     instanceId: text('instance_id').notNull().default(''),
     reason: text('reason').notNull().default(''),
     exitCode: integer('exit_code'),
     sdkVersion: text('sdk_version').notNull().default(''),
-    /** Where its HTTP server listens, host:port. Empty: not known, or no worker of a load-balancing endpoint. */
+    /** Address of its HTTP server, host:port. Empty: unknown, or not a worker of a load-balancing endpoint. */
     address: text('address').notNull().default(''),
-    /** What its health path answers: INITIALIZING, READY or UNHEALTHY; empty as the address. */
+    /**
+     * Result of its health check: INITIALIZING, READY or UNHEALTHY. Empty: unknown, or not a worker of a load-balancing
+     * endpoint.
+     */
     health: text('health').notNull().default(''),
-    /** Each connection to its HTTP server is for one request (agent_service.proto). */
+    /** True if each connection to its HTTP server is for one request (agent_service.proto). */
     singleUse: boolean('single_use').notNull().default(false),
-    /** It gets no jobs until one that was stopped has ended, from the agent's reports. */
+    /** True if it gets no jobs until a stopped one has ended. From the agent's reports. */
     blocked: boolean('blocked').notNull().default(false),
-    /** Crashes of this slot in a row without a job in between; decides the back-off. */
+    /** Consecutive crashes of this slot without a finished job in between. Determines the restart back-off. */
     failures: integer('failures').notNull().default(0),
-    /** When an UNHEALTHY worker may be replaced. */
+    /** Time from which an UNHEALTHY worker may be replaced. */
     retryAt: instant('retry_at'),
-    /** When scaling last saw it hold an attempt, or became ready; idle time counts from here. */
+    /** Time at which scaling last saw it hold an attempt, or it became ready. Idle time counts from here. */
     busyAt: instant('busy_at').notNull().defaultNow(),
     createdAt: instant('created_at').notNull().defaultNow(),
-    /** When it could take its first job. Null: it never could, or it is older than this column. */
+    /** Time at which it could take its first job. Null: it never could, or the row is older than this column. */
     readyAt: instant('ready_at'),
     /**
-     * When stretches began and ended, in turn, in which it held attempts; the latest (core/store/sql/worker-times.ts). Odd:
-     * the last goes on.
+     * Alternating begins and ends of the latest periods in which it held attempts (core/store/sql/worker-times.ts). Odd
+     * length: the last period has not ended.
      */
     busyTimes: instant('busy_times').array().notNull().default(sql`'{}'`),
-    /** The same of those in which it stood frozen. */
+    /** The same for the latest periods on standby. */
     frozenTimes: instant('frozen_times').array().notNull().default(sql`'{}'`),
-    /** When it ended; such rows are kept for a while so that their reason can be read. */
+    /** Time at which it ended. Such rows are kept for a while, so that their reason can be read. */
     endedAt: instant('ended_at'),
   },
   (t) => [
     index('worker_endpoint_idx').on(t.endpointId),
-    // Each only for statements that name it by its second condition, which always holds: while the table is new,
-    // reading all of an index of living workers looks as cheap as one endpoint's, and a plan that took the wrong one
-    // would read the whole fleet for each endpoint until the next analyze.
+    // Each index is only for statements that name it by its second condition, which is always true. Without that, while
+    // the table is new, reading a whole index of living workers looks as cheap as reading one endpoint's part. A plan
+    // that chose the wrong one would read the whole fleet for each endpoint until the next analyze.
     index('worker_endpoint_living_idx').on(t.endpointId).where(sql`ended_at IS NULL AND endpoint_id <> ''`),
     index('worker_machine_idx').on(t.machineId),
     index('worker_machine_living_idx').on(t.machineId).where(sql`ended_at IS NULL AND machine_id <> ''`),

@@ -1,26 +1,26 @@
 /**
- * Our own cookies among a browser's: the console's session, and the key of whoever has signed in to a load-balancing
- * endpoint's host. By path workers and pods share an origin with the console, and a host form may share a domain: what
- * is theirs must neither get ours nor set others in their place. Pure.
+ * Recognizes our own cookies: the console's session, and the key of a user who has signed in to the host of a
+ * load-balancing endpoint. By path, workers and pods share an origin with the console, and a host form may share a
+ * domain. Their programs must neither get our cookies nor set others in their place. Pure.
  */
 
-/** Of the console, and of an endpoint's host. Where the browser came by TLS the name begins with HOST_PREFIX. */
+/** Cookie of the console, and of an endpoint's host. If the browser uses TLS, the name begins with HOST_PREFIX. */
 export const CONSOLE_COOKIE = 'slipway_console';
 export const KEY_COOKIE = 'slipway_key';
 /**
- * With it a browser takes a cookie by TLS only, for one host and all of its paths: no other host of a domain can set
- * one in its place (RFC 6265bis).
+ * With this prefix a browser accepts a cookie only over TLS, for one host and all of its paths. So no other host of a
+ * domain can set one in its place (RFC 6265bis).
  */
 export const HOST_PREFIX = '__Host-';
-/** All own cookies. */
+/** Names of all our cookies. */
 export const OWN_COOKIES: readonly string[] = [CONSOLE_COOKIE, KEY_COOKIE].flatMap((name) => [
   name,
   HOST_PREFIX + name,
 ]);
 
 /**
- * Browsers send a cookie without a name as its value alone, so that "=name=value" is set and comes back as
- * "name=value".
+ * Matches our cookies. Browsers send a cookie without a name as its value alone, so "=name=value" is set and comes back
+ * as "name=value".
  */
 const IS_OURS = new RegExp(`^[\\s=]*(?:${HOST_PREFIX})?(?:${CONSOLE_COOKIE}|${KEY_COOKIE})\\s*(?:[=;]|$)`);
 

@@ -1,13 +1,13 @@
 /**
- * Answers of workers and pods in the path form, where they share an origin with the API, the console and each other. As
- * a reverse proxy with a prefix does (ProxyPassReverse), addresses that the program believes to be its own get the
- * prefix, and cookies are for its own paths. Headers by which an answer would speak for the whole origin are dropped.
+ * Rewrites responses of workers and pods in the path form, where they share an origin with the API, the console and
+ * each other. Like a reverse proxy with a prefix (ProxyPassReverse), it adds the prefix to URLs that the program
+ * believes to be its own, and limits cookies to the program's paths. Headers that affect the whole origin are dropped.
  * Envoy does the same on its own way to workers (edge/envoy-config/worker-answers.ts). Pure.
  */
 
 /**
- * What acts on a whole origin, whatever path it came from: stored data, transport, reports about other addresses,
- * scripts for other paths.
+ * Headers that affect a whole origin, whatever path the response came from: stored data, transport, reports about other
+ * URLs, scripts for other paths.
  */
 export const ORIGIN_HEADERS: readonly string[] = [
   'accept-ch',
@@ -37,7 +37,7 @@ const WITH_HOST = /^(?:(https?):)?\/\/([^/?#]*)([^]*)$/i;
 const COOKIE_PATH = /^\s*path\s*=\s*(.*?)\s*$/i;
 const COOKIE_DOMAIN = /^\s*domain\s*(?:=|$)/i;
 
-/** Address of a request. */
+/** Parts of a request's URL. */
 export interface PathForm {
   /** Prefix that was removed from its path: `/v2/{endpoint_id}`. */
   prefix: string;
@@ -55,9 +55,7 @@ export function inPathForm(name: string, value: string, form: PathForm): string 
   return lower === 'set-cookie' ? cookieIn(value, form.prefix) : value;
 }
 
-/**
- * An address of the program's own with the prefix; others, and those that are relative to the request's, as they are.
- */
+/** Returns a URL of the program with the prefix. Other URLs, and those relative to the request's, do not change. */
 function addressIn(value: string, { prefix, host, proto }: PathForm): string {
   const [, scheme, authority, rest] = WITH_HOST.exec(value) ?? [];
   if (authority === undefined) return value.startsWith('/') ? prefixed(value, prefix) : value;
@@ -66,14 +64,14 @@ function addressIn(value: string, { prefix, host, proto }: PathForm): string {
   return scheme === undefined ? `//${authority}${path}` : `${proto ?? scheme.toLowerCase()}://${authority}${path}`;
 }
 
-/** Programs that know X-Forwarded-Prefix have put it there themselves. */
+/** Adds the prefix. Programs that know X-Forwarded-Prefix have added it themselves. */
 function prefixed(path: string, prefix: string): string {
   return path === prefix || (path.startsWith(prefix) && '/?#'.includes(path.charAt(prefix.length)))
     ? path
     : prefix + path;
 }
 
-/** For the program's own paths, and for this host alone. */
+/** Limits a cookie to the program's paths and to this host. */
 function cookieIn(value: string, prefix: string): string {
   return value
     .split(';')

@@ -1,4 +1,4 @@
-/** Tells private hosts and addresses from public ones. */
+/** Distinguishes private hosts and addresses from public ones. */
 import ipaddr from 'ipaddr.js';
 
 const IPV4_COMPATIBLE = ipaddr.parseCIDR('::/96');
@@ -19,8 +19,8 @@ export function isPrivateHost(hostname: string): boolean {
  */
 export function isPrivateAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return true;
-  // It looks into IPv4 addresses that are written as IPv6 ones, …
+  // The library maps IPv6 forms of IPv4 addresses to IPv4, …
   const parsed = ipaddr.process(address);
-  // … but not in the old way, as ::10.0.0.1.
+  // … except for the old form, as ::10.0.0.1.
   return parsed.range() !== 'unicast' || (parsed.kind() === 'ipv6' && parsed.match(IPV4_COMPATIBLE));
 }

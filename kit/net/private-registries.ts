@@ -1,7 +1,7 @@
 /** Decides which image registries may have private addresses: core checks names, agents check resolved addresses. */
 import { isPrivateHost } from './private-address.ts';
 
-/** All, none, or these, each `host` or `host:port`. */
+/** True: all registries. False: none. A list: these, each `host` or `host:port`. */
 export type PrivateRegistries = boolean | readonly string[];
 
 /** Returns whether a registry (`host` or `host:port`) may have a private address. */
@@ -21,7 +21,7 @@ export function hostOf(registry: string): string {
   return registry.toLowerCase().replace(/:\d+$/, '');
 }
 
-/** Whether images may be of a registry by its name alone. */
+/** Returns a function that returns true if images of a registry are allowed, judged by its name alone. */
 export function mayAskByName(rule: PrivateRegistries): (registry: string) => boolean {
   return (registry) => mayBePrivate(rule, registry) || !isPrivateByName(registry);
 }

@@ -1,38 +1,38 @@
-/** `Span` of OTLP, written into a buffer. Numbers of fields are those of opentelemetry/proto/trace/v1. */
+/** Writes the `Span` of OTLP into a buffer. Field numbers are those of opentelemetry/proto/trace/v1. */
 
-/** A span that ended. */
+/** A span that has ended. */
 export interface SpanBytes {
-  /** Of the span itself. All traceparents here must be valid. */
+  /** Traceparent of the span itself. All traceparents here must be valid. */
   traceparent: string;
   parent: string | undefined;
   links: readonly string[];
-  /** Fields `name` and `kind`, as texts of bytes; see otlp.ts. */
+  /** Encoded fields `name` and `kind`, as strings of bytes; see otlp.ts. */
   named: string;
   attributes: string;
   status: string;
 }
 
-/** Where ids stand in a traceparent: 00-<32 digits>-<16 digits>-01. */
+/** Offsets of the ids in a traceparent: 00-<32 digits>-<16 digits>-01. */
 const TRACE_AT = 3;
 const TRACE_BYTES = 16;
 const SPAN_AT = 36;
 const SPAN_BYTES = 8;
-/** Both ids, and flags. */
+/** Size of a link: both ids, and flags. */
 const LINK_BYTES = 2 + TRACE_BYTES + 2 + SPAN_BYTES + 5;
-/** Both ids, two times, and flags. */
+/** Size of the fixed fields: both ids, two times, and flags. */
 const FIXED_BYTES = 2 + TRACE_BYTES + 2 + SPAN_BYTES + 2 * 9 + 6;
-/** Tag and length of a span. */
+/** Largest size of the tag and length of a span. */
 const FRAME_BYTES_MAX = 6;
-/** Flags of OTLP: sampled, and that whether the parent was made elsewhere is known. */
+/** Flags of OTLP: sampled, and has-is-remote, which says that FLAG_REMOTE is valid. */
 const FLAGS = 0x101;
 const FLAG_REMOTE = 0x200;
 const WORD = 2 ** 32;
 const NS_PER_US = 1_000;
 
-/** Values of hexadecimal digits, by their code. */
+/** Values of hexadecimal digits, by their character code. */
 const DIGITS = Uint8Array.from({ length: 128 }, (_, code) => parseInt(String.fromCharCode(code), 16) || 0);
 
-/** Returns the most bytes that a span takes, with its frame. */
+/** Returns an upper bound of the bytes of a span, with its frame. */
 export function spanBytesMax(span: SpanBytes): number {
   return FRAME_BYTES_MAX + lengthOf(span);
 }
@@ -104,7 +104,7 @@ function writeWord(to: Buffer, at: number, word: number): number {
 }
 
 /**
- * Writes nanoseconds, which do not fit into a number, from milliseconds since 1970, which are exact to a microsecond.
+ * Writes a time in nanoseconds, which do not fit into a number. Input: milliseconds since 1970, exact to a microsecond.
  */
 function writeTime(to: Buffer, at: number, ms: number): number {
   const us = Math.round(ms * 1_000);

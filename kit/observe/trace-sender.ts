@@ -1,6 +1,6 @@
 /**
- * Sends spans by OTLP over HTTP, as protobuf: joined to one message while they come, outside the heap, so that what
- * waits costs nothing.
+ * Sends spans as protobuf by OTLP over HTTP. Spans are joined to one message as they arrive, outside the heap, so
+ * waiting ones cost nothing.
  */
 
 import type { Clock, Timer } from '../time/clock.ts';
@@ -9,19 +9,19 @@ import { attributesOf, field, varint } from './otlp.ts';
 import { spanBytesMax, writeSpan } from './span-bytes.ts';
 import type { Trace } from './trace.ts';
 
-/** Spans wait no longer than this before they are sent. What is sent costs by the request, not by the span. */
+/** Longest time that spans wait before they are sent, in milliseconds. The cost is per request, not per span. */
 const SEND_MS = 4_000;
-/** For what still waits when the process ends. */
+/** Longest time for sending the remaining spans when the process ends, in milliseconds. */
 const FAREWELL_MS = 2_000;
-/** Of a request: several hundred spans. A collector takes 4 MiB at least. */
+/** Largest request in bytes: several hundred spans. A collector accepts at least 4 MiB. */
 const SENT_BYTES_MAX = 256 * 1024;
-/** Requests under way; what comes while a collector takes no more is dropped. */
+/** Most concurrent requests. Spans that arrive while a collector accepts no more are dropped. */
 const SENDING_MAX = 16;
 /** `ScopeSpans.scope`. */
 const SCOPE = field('\n', field('\n', 'slipway'));
 /**
- * What stands before the first span is known when all are: tags and lengths need this much at most, besides resource
- * and scope.
+ * Bytes reserved for the tags and lengths before the first span, besides resource and scope. They can be written only
+ * when all spans are known.
  */
 const FRAMES_BYTES_MAX = 12;
 
@@ -41,7 +41,7 @@ export class TraceSender {
   private constructor(delegate: Delegate, service: string, clock: Clock) {
     this.#delegate = delegate;
     this.#clock = clock;
-    // Attributes have number 9 in a span and 1 in a resource.
+    // Attributes are field 9 of a span and field 1 of a resource.
     const resource = { 'service.name': service, 'service.namespace': 'slipway' };
     const attributes = Object.entries(resource).map(([key, value]) => `\n${attributesOf({ [key]: value }).slice(1)}`);
     this.#resource = field('\n', attributes.join(''));
@@ -49,7 +49,7 @@ export class TraceSender {
   }
 
   /**
-   * Loads the package that sends. `endpoint`: base URL of a collector; headers, certificates and compression are
+   * Loads the package that sends. `endpoint`: base URL of a collector. Headers, certificates and compression are set by
    * OTEL_EXPORTER_OTLP_*.
    */
   static async open({
@@ -77,7 +77,7 @@ export class TraceSender {
     );
   }
 
-  /** Takes one span. `endMs`: since 1970. */
+  /** Adds a span. `endMs`: milliseconds since 1970. */
   add(trace: Trace, endMs: number): void {
     const bytes = spanBytesMax(trace);
     if (this.#chunk && this.#size + bytes > this.#chunk.length) this.#send();

@@ -1,7 +1,7 @@
 /**
- * A span as OTLP's protobuf has it. Written here and not by OpenTelemetry's SDK, because a span of that costs several
- * times as much and lives as a hundred objects until it is sent; this one leaves the heap when it ends (see
- * docs/contribute/lab/traces.md).
+ * A span in the protobuf form of OTLP. Written here instead of using OpenTelemetry's SDK, because a span of the SDK
+ * costs several times as much and lives as a hundred objects until it is sent. This one leaves the heap when it ends
+ * (see docs/contribute/lab/traces.md).
  */
 
 import type { Attributes } from './otlp.ts';
@@ -39,18 +39,18 @@ export function recordedTrace(text: string | undefined): string | undefined {
 export interface TraceStart {
   name: string;
   kind: TraceKind;
-  /** Of the new span itself. */
+  /** Traceparent of the new span itself. */
   traceparent: string;
-  /** Must be valid, as the links must be: `recordedTrace` checks them where they arrive. */
+  /** Traceparent of the parent. Must be valid, as the links must be: `recordedTrace` checks them where they arrive. */
   parent: string | undefined;
   links: readonly string[];
   /** Milliseconds since 1970. */
   startMs: number;
-  /** The same by the monotonic clock, which measures the length: a wall clock may be set back meanwhile. */
+  /** The same by the monotonic clock, which measures the duration: a wall clock may be set back meanwhile. */
   sinceMs: number;
 }
 
-/** Takes a span that ended. */
+/** Receives spans that have ended. */
 export interface TraceRecorder {
   take(trace: Trace): void;
 }

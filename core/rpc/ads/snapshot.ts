@@ -63,8 +63,8 @@ const H2C = {
 /** Address without a server. A request that is sent to it is retried (edge/envoy-config/direct-way.ts). */
 const NOBODY = '127.0.0.1:1';
 /**
- * With the default of 140, or with 100, Envoy would send a part of the requests to the second priority as soon as one
- * worker of the first is not healthy.
+ * With 100 Envoy would send a part of the requests to the second priority as soon as one worker of the first is not
+ * healthy.
  */
 const OVERPROVISIONING = 100_000;
 
