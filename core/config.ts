@@ -1,4 +1,4 @@
-/** The configuration of core: the only place that reads its environment. */
+/** Reads the configuration of core. The only place that reads its environment. */
 
 import { EnvReader } from '@slipway/kit/host/env';
 import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
@@ -6,44 +6,47 @@ import { authorityFile } from '@slipway/kit/net/renewed-files';
 import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
 import type { PrivateWebhooks } from './domain/jobs/webhook-url.ts';
 
-/** Every variable is listed in docs/operate/operations.md. Secrets may come by file: SLIPWAY_…_FILE. */
+/**
+ * Settings of core. Every variable is listed in docs/operate/operations.md. Secrets may come from a file:
+ * SLIPWAY_…_FILE.
+ */
 export interface CoreConfig {
-  /** postgres:// URL. A secret: it holds a password. */
+  /** postgres:// URL. Secret: it contains a password. */
   databaseUrl: string;
-  /** host:port to listen on; port 0 = any free one. */
+  /** Address to listen on, host:port. Port 0: any free one. */
   listen: string;
-  /** host:port at which other replicas reach this one; empty = where it listens. */
+  /** Address at which other replicas reach this one, host:port. Empty: the address that it listens on. */
   advertise: string;
-  /** A secret. The operator's key; empty = there is none, and accounts and agent keys cannot be made. */
+  /** The operator's key. Secret. Empty: there is none, and accounts and agent keys cannot be created. */
   rootKey: string;
-  /** A secret. What edges name themselves with to be told where workers are; empty = none is told. */
+  /** Key with which edges authenticate to get the addresses of workers. Secret. Empty: no edge is served. */
   edgeKey: string;
-  /** A secret. 64 hex digits; seals secrets. */
+  /** Key that encrypts secrets: 64 hex digits. Secret. */
   secretKey: string;
-  /** Whose webhooks may point to private addresses. */
+  /** Accounts whose webhooks may point to private addresses. */
   webhookAllowPrivate: PrivateWebhooks;
-  /** Registries of images that may be at private addresses. */
+  /** Image registries that may have private addresses. */
   privateRegistries: PrivateRegistries;
   /**
-   * PEM file of authorities that count for webhooks besides those that the machine trusts; read anew when it changes.
-   * Empty: none.
+   * PEM file of authorities that are trusted for webhooks in addition to those of the machine. Read again when it
+   * changes. Empty: none.
    */
   webhookCaFile: string;
-  /** host:port at which Prometheus reads metrics; port 0 = any free one; empty = nowhere. */
+  /** Address at which Prometheus reads metrics, host:port. Port 0: any free one. Empty: no metrics. */
   metricsListen: string;
-  /** Endpoints with series of their own in metrics; all others are "other". */
+  /** Most endpoints with their own series in metrics. All others are "other". */
   metricsEndpointsMax: number;
-  /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty = nothing is traced. */
+  /** Base URL of an OpenTelemetry collector that accepts OTLP over HTTP. Empty: no traces. */
   otlpEndpoint: string;
   logLevel: string;
 }
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ROOT_KEY_LENGTH_MIN = 20;
-/** Different characters of it: one that was made by chance has more. */
+/** Least number of different characters in the key. A random key has more. */
 const ROOT_KEY_CHARACTERS_MIN = 8;
 
-/** Reads and checks everything; ConfigError lists every fault. */
+/** Reads and checks all settings. Throws a ConfigError that lists every fault. */
 export function readCoreConfig(env: Readonly<Record<string, string | undefined>> = process.env): CoreConfig {
   const reader = new EnvReader(env);
   const config: CoreConfig = {
@@ -92,7 +95,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   return Object.freeze(config);
 }
 
-/** Returns the path of a file of certificates that a setting names; empty if it names none. */
+/** Returns the path of a certificate file that a setting names. Empty if it names none. */
 function checkPem(reader: EnvReader, name: string): string {
   const path = reader.text(name, '');
   if (path === '') return '';

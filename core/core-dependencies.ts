@@ -1,19 +1,19 @@
-/** Parts of its environment that a core replica is given: logger, time, chance and network. */
+/** Dependencies of a core replica on its environment: logger, time, randomness and network. */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Transport } from '@slipway/kit/net/channel';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 
-/** Parts of its environment that a replica uses. Its database comes with the configuration. */
+/** Dependencies that a replica can be given. Its database comes with the configuration. */
 export interface CoreDependencies {
   logger: Logger;
-  /** Default: the machine's own. */
+  /** Default: the system clock. */
   clock?: Clock;
-  /** Default: the machine's own. */
+  /** Default: the system's random source. */
   random?: Random;
-  /** Default: the machine's own. */
+  /** Default: the system's network. */
   transport?: Transport;
 }
 
-/** The same, with the defaults. */
+/** The dependencies, with the defaults filled in. */
 export type Dependencies = Required<CoreDependencies>;

@@ -1,4 +1,4 @@
-/** Accounts: the caller's own, and all of them for the operator. */
+/** Reads and changes accounts: a key's own account, and all accounts for the operator. */
 
 import type { Random } from '@slipway/kit/time/clock';
 import type { Caller } from '../domain/accounts/permission.ts';
@@ -15,8 +15,8 @@ import { base62 } from './key-text.ts';
 const PUBLIC_KEY_LENGTH_MAX = 16_384;
 
 /**
- * Creates an account. Returns its id, `user_` and 27 letters and digits; the same name again answers the first account.
- * UNAUTHORIZED: only the operator makes accounts. INVALID_REQUEST: bad name.
+ * Creates an account. Returns its id: `user_` and 27 letters and digits. If the name exists, returns the existing
+ * account. Throws UNAUTHORIZED if the caller is not the operator. INVALID_REQUEST: the name is invalid.
  */
 export async function createAccount(
   accounts: Stores['accounts'],
@@ -29,7 +29,7 @@ export async function createAccount(
   return accounts.create(`user_${base62(random, 27)}`, caller.keyId, name);
 }
 
-/** Any key of the account may read it, and the operator any account. */
+/** Returns an account. Any key of the account may read it, and the operator may read any account. */
 export async function getAccount(accounts: Stores['accounts'], accountId: string): Promise<Account> {
   return found(await accounts.get(accountId));
 }
@@ -48,8 +48,8 @@ export async function listAccounts(
 }
 
 /**
- * Sets the quota of an account. UNAUTHORIZED: the caller is not the operator. INVALID_REQUEST: a number is out of
- * range. NOT_FOUND: there is no such account.
+ * Sets the quota of an account. Throws UNAUTHORIZED if the caller is not the operator. INVALID_REQUEST: a number is out
+ * of range. NOT_FOUND: there is no such account.
  */
 export async function setQuota(
   accounts: Stores['accounts'],
@@ -63,7 +63,7 @@ export async function setQuota(
 }
 
 /**
- * Sets the SSH key of the account; an empty text removes it. INVALID_REQUEST: it is too long. UNAUTHORIZED: the
+ * Sets the SSH key of the account. Empty: removes it. Throws INVALID_REQUEST if it is too long. UNAUTHORIZED: the
  * caller's key is restricted.
  */
 export async function updateAccount(accounts: Stores['accounts'], caller: Caller, publicKey: string): Promise<Account> {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Random } from '@slipway/kit/time/clock';
 import type { Scope } from '../domain/accounts/permission.ts';
 
-/** 40 characters of 62 carry 238 bits of chance. */
+/** 40 of 62 characters have 238 random bits. */
 const KEY_CHARACTERS = 40;
 const BASE62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 /** Longest key text in characters. A longer one is rejected unread. */
@@ -19,7 +19,7 @@ export function base62(random: Random, length: number): string {
   let text = '';
   while (text.length < length) {
     for (const byte of random.bytes(length)) {
-      // 248 = 4 × 62: bytes above would make the first letters likelier.
+      // 248 = 4 × 62: higher bytes would make the first letters more likely.
       if (byte < 248 && text.length < length) text += BASE62[byte % 62];
     }
   }

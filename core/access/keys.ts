@@ -1,4 +1,4 @@
-/** API keys that are there: list, revoke. */
+/** Lists and revokes API keys. */
 
 import type { Caller } from '../domain/accounts/permission.ts';
 import { isUnlimited, unauthorized } from '../domain/accounts/permission.ts';
@@ -8,9 +8,9 @@ import type { Page, PageRequest } from '../store/sql/page.ts';
 import type { Stores } from '../store/storage.ts';
 
 /**
- * Lists API keys. Oldest first, revoked ones included. `only`: the endpoints that a restricted key may see; it sees the
- * keys for these and for nothing else, because the others name more. Empty = all. `accountId`: empty = those of
- * machines, undefined = those of everybody.
+ * Lists API keys, oldest first, revoked ones included. `only`: endpoints that a restricted key may see; it sees only
+ * the keys for these, because other keys name more endpoints. Empty: all. `accountId`: empty for agent keys,
+ * `undefined` for all keys.
  */
 export async function listKeys(
   keys: Stores['keys'],
@@ -22,8 +22,8 @@ export async function listKeys(
 }
 
 /**
- * Revokes an API key. It stops working everywhere within 5 s, where the notice arrives at once. NOT_FOUND: no such key
- * in the caller's account.
+ * Revokes an API key. It stops working on every replica within 5 s, and at once where the notice arrives. Throws
+ * NOT_FOUND if there is no such key in the caller's account.
  */
 export async function revokeKey(
   keys: Stores['keys'],

@@ -31,7 +31,7 @@ export class LookupCache<Value> {
     this.#answers = boundedCache(options.sizeMax);
   }
 
-  /** The answer if it is at hand: synchronous, so that hot paths need not wait. */
+  /** Returns the cached value, `undefined` if there is none. Synchronous, so that hot paths need not wait. */
   peek(key: string): Cached<Value> | undefined {
     const found = this.#answers.get(key);
     if (!found) return undefined;
@@ -51,7 +51,7 @@ export class LookupCache<Value> {
     this.#asking.delete(key);
   }
 
-  /** Forgets every answer that `matches`. */
+  /** Drops every cached value that `matches`. */
   forgetWhere(matches: (value: Value) => boolean): void {
     const forgotten: string[] = [];
     for (const [key, { value }] of this.#answers) if (value !== undefined && matches(value)) forgotten.push(key);

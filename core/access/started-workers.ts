@@ -1,5 +1,5 @@
 /**
- * How many workers of an endpoint have started, at most a second old: the dynamic rate limit of
+ * Caches how many workers of an endpoint have started, for at most a second. The dynamic rate limit of
  * docs/reference/api.md#rate-limits grows with them.
  */
 import { Batcher } from '@slipway/kit/bytes/batcher';
@@ -9,7 +9,7 @@ import { LookupCache } from './lookup-cache.ts';
 
 const VALID_MS = 1_000;
 const ENDPOINTS_MAX = 20_000;
-/** Endpoints that are counted in one statement. */
+/** Most endpoints that one statement counts. */
 const LOOKUPS_MAX = 500;
 
 export class StartedWorkers {
@@ -31,7 +31,7 @@ export class StartedWorkers {
     });
   }
 
-  /** Busy ones and idle ones. */
+  /** Returns the number of an endpoint's started workers, busy and idle ones. */
   async count(endpointId: string): Promise<number> {
     return (await this.#counts.get(endpointId)).value ?? 0;
   }

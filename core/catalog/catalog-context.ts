@@ -1,4 +1,4 @@
-/** Dependencies of the use cases of the catalogue. */
+/** Dependencies of the use cases of the catalog. */
 import type { Stores } from '../store/storage.ts';
 
 export type CatalogContext = Pick<Stores, 'catalog' | 'machines' | 'prices'>;

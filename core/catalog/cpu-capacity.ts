@@ -1,7 +1,7 @@
 /** Capacity of machines for workers and pods without a GPU. */
 import type { PlacementMachine } from '../domain/scaling/placement-machine.ts';
 
-/** The contract says what each field means. */
+/** Capacity without a GPU. For the meaning of each field see the contract. */
 export interface CpuCapacity {
   slots: number;
   freeSlots: number;
@@ -9,10 +9,10 @@ export interface CpuCapacity {
   freeMemoryGb: number;
 }
 
-/** Stands for a number that the machine does not report. */
+/** Replaces a number that the machine does not report. */
 const UNKNOWN = 2_147_483_647;
 
-/** Returns the capacity of the machines that are connected; `undefined` if none is. */
+/** Returns the capacity of the connected machines. `undefined` if none is connected. */
 export function cpuCapacity(machines: readonly PlacementMachine[]): CpuCapacity | undefined {
   const connected = machines.filter(({ connected: isHere }) => isHere);
   if (connected.length === 0) return undefined;

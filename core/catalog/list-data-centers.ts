@@ -1,11 +1,11 @@
-/** All places that machines carry, and those where the account's network volumes are. */
+/** Lists the locations of all machines and of the account's network volumes. */
 import { gpuTypeOf } from '../domain/machines/gpu-facts.ts';
 import { ANY_HOSTED, isCountryCode } from '../domain/machines/location.ts';
 import type { CatalogContext } from './catalog-context.ts';
 import type { CpuCapacity } from './cpu-capacity.ts';
 import { cpuCapacity } from './cpu-capacity.ts';
 
-/** A place and the GPUs of the connected machines that carry it. */
+/** A location, with the GPUs of the connected machines there. */
 export interface DataCenterEntry {
   id: string;
   /** Empty: none. */
@@ -15,15 +15,15 @@ export interface DataCenterEntry {
   cpu: CpuCapacity | undefined;
 }
 
-/** All places, and the capacity without a GPU on all machines. */
+/** All locations, and the capacity without a GPU of all machines. */
 export interface DataCenterList {
   dataCenters: DataCenterEntry[];
   cpu: CpuCapacity | undefined;
 }
 
 /**
- * By id. Machines that were not seen for a day are forgotten, as for placement. `accountId`: whose network volumes
- * count; empty: all, for the operator; `undefined` if none.
+ * Returns the locations, sorted by id. Machines that were not seen for a day are left out, as for placement.
+ * `accountId`: account whose network volumes are included; empty: all, for the operator; `undefined`: none.
  */
 export async function listDataCenters(
   { catalog, machines }: Omit<CatalogContext, 'prices'>,

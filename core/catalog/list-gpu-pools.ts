@@ -1,14 +1,14 @@
-/** All GPU pools. */
+/** Lists all GPU pools. */
 import { gpuMemoryGb } from '../domain/machines/gpu-facts.ts';
 import { GPU_POOLS } from '../domain/machines/gpu-pools.ts';
 
-/** A pool and its types in the order in which they are tried. */
+/** A pool, with its types in the order in which they are tried. */
 export interface GpuPoolEntry {
   id: string;
   gpuTypeIds: string[];
 }
 
-/** Smallest memory first: that of the smallest card counts. */
+/** Returns the pools, sorted by the memory of their smallest card. */
 export function listGpuPools(): GpuPoolEntry[] {
   const smallest = (types: readonly string[]): number => Math.min(...types.map(gpuMemoryGb));
   return Object.entries(GPU_POOLS)

@@ -1,4 +1,4 @@
-/** All known GPU types and those that connected machines have, with what is free of them. */
+/** Lists all known GPU types and the types of connected machines, with the free GPUs of each. */
 import {
   gpuDisplayName,
   gpuManufacturer,
@@ -8,7 +8,7 @@ import {
 } from '../domain/machines/gpu-facts.ts';
 import type { CatalogContext } from './catalog-context.ts';
 
-/** A type. The contract says what each field means. */
+/** A GPU type. For the meaning of each field see the contract. */
 export interface GpuTypeEntry {
   id: string;
   displayName: string;
@@ -23,7 +23,7 @@ export interface GpuTypeEntry {
 
 const MIB_PER_GB = 1_024;
 
-/** Types that machines have first, then by name. */
+/** Returns the types: those that machines have first, then by name. */
 export async function listGpuTypes({ machines, prices }: Omit<CatalogContext, 'catalog'>): Promise<GpuTypeEntry[]> {
   const [view, statuses, list] = [await machines.view(), await machines.list(), await prices.list()];
   const priceOf = new Map(list.map(({ item, usdPerHour }) => [item, usdPerHour]));
@@ -33,7 +33,7 @@ export async function listGpuTypes({ machines, prices }: Omit<CatalogContext, 'c
     const counts = new Map<string, number>();
     for (const gpu of machine.gpus) {
       const id = gpuTypeOf(gpu);
-      // A slice costs what its card's name costs.
+      // A slice has the price of its card's type.
       const entry = entries.get(id) ?? entryOf(id, priceOf.get(gpuTypeOf({ ...gpu, migProfile: '' })));
       entry.total += 1;
       entry.free += gpu.used ? 0 : 1;
@@ -44,7 +44,7 @@ export async function listGpuTypes({ machines, prices }: Omit<CatalogContext, 'c
       entries.set(id, entry);
     }
   }
-  // The operator's machines may have cards that no list knows.
+  // The operator's machines may have cards that are in no list.
   for (const gpu of statuses.flatMap((status) => status.gpus)) {
     const entry = entries.get(gpuTypeOf(gpu));
     if (entry?.memoryGb === 0) entry.memoryGb = Math.round(gpu.memoryMib / MIB_PER_GB);

@@ -28,7 +28,7 @@ export interface EndpointContext extends Pick<Stores, OwnStores> {
   whatIfs: {
     answer(accountId: string, endpointId: string, change: Partial<EndpointSettings>, hours: number): Promise<WhatIf>;
   };
-  /** Registries that images may be of. */
+  /** Registries whose images are allowed. */
   mayAsk: MayAsk;
   random: Random;
   /** Deletes all jobs of an endpoint. */
@@ -40,8 +40,8 @@ export interface EndpointContext extends Pick<Stores, OwnStores> {
   onChanged(endpointIds: readonly string[]): void;
   /** Called when keys were revoked or bound. Their cache entries are dropped, here and on other replicas. */
   onKeysChanged(keyIds: readonly string[]): void;
-  /** The desired workers of machines changed. */
+  /** Called when the desired workers of machines changed. */
   onDesired(machineIds: readonly string[]): void;
-  /** Machines take workers again. */
+  /** Called when machines can take workers again. */
   onCapacity(machineIds: readonly string[]): void;
 }

@@ -1,4 +1,4 @@
-/** Endpoints that are there: read, list, restart, delete. */
+/** Reads, lists, restarts and deletes endpoints. */
 
 import type { Actor } from '../domain/accounts/permission.ts';
 import { endpointNotFound } from '../domain/accounts/permission.ts';
@@ -8,7 +8,7 @@ import type { Template } from '../domain/resources/template.ts';
 import type { Page, PageRequest } from '../store/sql/page.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
-/** Reads an endpoint. ENDPOINT_NOT_FOUND: not in this account. */
+/** Returns an endpoint. Throws ENDPOINT_NOT_FOUND if it is not in this account. */
 export async function getEndpoint(
   { endpoints }: Pick<EndpointContext, 'endpoints'>,
   accountId: string,
@@ -48,8 +48,8 @@ export async function withTemplatesOf(
 
 /**
  * Replaces an endpoint's workers, for instance because a file that they loaded has changed. Returns the endpoint with
- * its new version, whose rollout begins. `atOnce`: workers of earlier ones take no further job and go when they hold
- * none, whether others come up or not.
+ * its new version, whose rollout begins. `atOnce`: workers of earlier versions take no more jobs and stop when they
+ * hold none, without waiting for new ones.
  */
 export async function restartEndpoint(
   { endpoints, onChanged }: Pick<EndpointContext, 'endpoints' | 'onChanged'>,
@@ -64,8 +64,9 @@ export async function restartEndpoint(
 }
 
 /**
- * Deletes an endpoint with its workers and its jobs (docs/reference/management.md#endpoints). WORKERS_NOT_ZERO:
- * workers_min or workers_max is not 0. Jobs that run are stopped with their workers. `stopWorkers`: whatever these are.
+ * Deletes an endpoint with its workers and jobs (docs/reference/management.md#endpoints). Throws WORKERS_NOT_ZERO if
+ * workers_min or workers_max is not 0. Running jobs are stopped with their workers. `stopWorkers`: deletes whatever the
+ * worker counts are.
  */
 export async function deleteEndpoint(
   context: EndpointContext,

@@ -1,4 +1,4 @@
-/** Explains endpoints and jobs, with no more than the caller may see. */
+/** Explains endpoints and jobs, limited to what the caller may see. */
 
 import { endpointNotFound } from '../domain/accounts/permission.ts';
 import type { JobKey } from '../domain/jobs/job.ts';
@@ -36,9 +36,9 @@ export interface ExplainContext {
 
 /** Facts that the caller may see besides jobs. */
 export interface ExplainScope {
-  /** Names of machines. */
+  /** True if names of machines may be shown. */
   operator: boolean;
-  /** Last log lines of workers. */
+  /** True if the last log lines of workers may be shown. */
   workers: boolean;
 }
 
@@ -57,7 +57,7 @@ const CUTS: readonly ScaleLimit['limit'][] = [
   'AT_ONCE',
 ];
 
-/** Throws ENDPOINT_NOT_FOUND. */
+/** Returns the explanation of an endpoint. Throws ENDPOINT_NOT_FOUND. */
 export async function explainEndpoint(
   context: ExplainContext,
   endpointId: string,
@@ -95,7 +95,7 @@ export async function explainEndpoint(
   const now = wishedChanges(seen.sample);
   const own = withCrashes(machines, crashes.get(endpointId) ?? [], runsSomewhere(demand.workers, settings.version));
   const shownMachines = explainMachines(own, settings, sight.operator);
-  // Only the last decision knows what a missing slot or a quota cut.
+  // Only the last decision knows the limits of missing slots and quotas.
   const limits = [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')];
   const reasons = {
     what,
@@ -143,7 +143,7 @@ export interface JobExplanation {
   endpoint: EndpointExplanation | undefined;
 }
 
-/** Throws JOB_NOT_FOUND. */
+/** Returns the explanation of a job. Throws JOB_NOT_FOUND. */
 export async function explainJob(context: ExplainContext, key: JobKey, sight: ExplainScope): Promise<JobExplanation> {
   const job = await context.explains.job(key);
   if (!job) throw jobNotFound(key.jobId);
@@ -173,12 +173,12 @@ export async function listReleases(
   return releases.list(endpointId, beforeId, size || PAGE_DEFAULT);
 }
 
-/** A page of the log of decisions, and its filter. */
+/** A request for a page of the log of decisions, with its filter. */
 export interface DecisionsRequest {
   pageSize: number;
-  /** 0 begins with the latest. */
+  /** Only decisions before this id. 0: the latest. */
   beforeId: number;
-  /** Empty for all. */
+  /** Searched text. Empty: all. */
   search: string;
   filters: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-/** Forgets a machine that will not come back. */
+/** Deletes a machine that will not come back. */
 
 import type { Caller } from '../domain/accounts/permission.ts';
 import { unauthorized } from '../domain/accounts/permission.ts';
@@ -6,9 +6,9 @@ import { DomainError } from '../domain/settings/errors.ts';
 import type { EndpointContext } from './endpoint-context.ts';
 
 /**
- * Its key works no more, its workers count as lost and its pods are deleted. Attempts that it held are put back by the
- * duty that rescues them. UNAUTHORIZED: only the operator may. NOT_FOUND: there is no such machine. IN_USE: its agent
- * is connected, or was a moment ago and may still hold attempts.
+ * Deletes a machine: revokes its key, counts its workers as lost and deletes its pods. The singleton task that rescues
+ * attempts requeues those that it held. Throws UNAUTHORIZED if the caller is not the operator. NOT_FOUND: there is no
+ * such machine. IN_USE: its agent is connected, or was a moment ago and may still hold attempts.
  */
 export async function forgetMachine(
   { machines, onChanged, onKeysChanged }: Pick<EndpointContext, 'machines' | 'onChanged' | 'onKeysChanged'>,
@@ -29,7 +29,7 @@ export async function forgetMachine(
   return forgotten;
 }
 
-/** NOT_FOUND. */
+/** Returns the error for an unknown machine. */
 export function machineNotFound(id: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no machine ${JSON.stringify(id.slice(0, 64))}.`);
 }

@@ -1,4 +1,4 @@
-/** Which bytes the image of an endpoint means, for each of its versions: what the first machine said holds for all. */
+/** Resolved image digests of endpoints, by version. The first machine's report applies to all machines. */
 import { integer, pgTable, primaryKey, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';

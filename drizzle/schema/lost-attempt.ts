@@ -1,6 +1,6 @@
 /**
- * Attempts of jobs that were lost, or whose error was a reason for core or the user to try again: the history that
- * explanations show. Goes with its job.
+ * Attempts of jobs that were lost, or that core or the user retried because of their error: the history that
+ * explanations show. Deleted with the job.
  */
 import { index, integer, pgTable, primaryKey, text } from '../orm.ts';
 import { instant } from './columns.ts';
@@ -11,18 +11,15 @@ export const lostAttempt = pgTable(
     endpointId: text('endpoint_id').notNull(),
     jobId: text('job_id').notNull(),
     attempt: integer('attempt').notNull(),
-    /** Where it ran. Both may be gone. */
+    /** Worker and machine of the attempt. Both may be deleted. */
     workerId: text('worker_id').notNull(),
     machineId: text('machine_id').notNull(),
     /** Why it was lost, for people. */
     cause: text('cause').notNull(),
-    /**
-     * How its worker ended, as soon as that is known: exit code, and what its machine told with the last lines that it
-     * wrote.
-     */
+    /** End of its worker, once known: exit code, and the machine's report with the last log lines. */
     exitCode: integer('exit_code'),
     workerReason: text('worker_reason').notNull().default(''),
-    /** Null: not known, as of those that a release before wrote down. */
+    /** Null: unknown, for example in rows of earlier releases. */
     startedAt: instant('started_at'),
     lostAt: instant('lost_at').notNull().defaultNow(),
   },

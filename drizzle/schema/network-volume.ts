@@ -1,4 +1,7 @@
-/** Directories that outlive workers and pods. The files are on the machines; here is who owns what and where. */
+/**
+ * Network volumes: directories that outlive workers and pods. The files are on the machines. These rows hold the owner
+ * and the data center.
+ */
 import { check, index, integer, pgTable, sql, text } from '../orm.ts';
 import { account } from './account.ts';
 import { instant } from './columns.ts';
@@ -13,7 +16,7 @@ export const networkVolume = pgTable(
       .references(() => account.id, { onDelete: 'cascade' }),
     name: text('name').notNull(),
     sizeGb: integer('size_gb').notNull(),
-    /** As machines carry it in their locations. */
+    /** Matches a location of machines. */
     dataCenterId: text('data_center_id').notNull(),
     createdAt: instant('created_at').notNull().defaultNow(),
   },

@@ -12,7 +12,7 @@ export const registryAuth = pgTable(
       .notNull()
       .references(() => account.id, { onDelete: 'cascade' }),
     name: text('name').notNull(),
-    /** RegistryCredentials message, sealed. */
+    /** Encrypted RegistryCredentials message. */
     credentialsSealed: bytes('credentials_sealed').notNull(),
     createdAt: instant('created_at').notNull().defaultNow(),
   },

@@ -1,5 +1,6 @@
 /**
- * Webhook calls to make. A row is committed with the outcome it announces and stays until it was delivered or given up.
+ * Webhook calls to make. A row is committed with the outcome that it reports, and stays until it was delivered or given
+ * up.
  */
 import { bigint, bigserial, boolean, check, index, integer, pgTable, primaryKey, sql, text } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
@@ -10,22 +11,22 @@ export const webhookDelivery = pgTable(
     id: bigserial('id', { mode: 'number' }).notNull(),
     endpointId: text('endpoint_id').notNull(),
     jobId: text('job_id').notNull(),
-    /** As a release before sealing wrote it; empty since. */
+    /** Plaintext URL from a release without encryption; empty since. */
     url: text('url').notNull().default(''),
-    /** The job's sealed webhook. Null: `url` has it. */
+    /** The job's encrypted webhook. Null: `url` has it. */
     urlSealed: bytes('url_sealed'),
     /**
-     * The job record as it was when it became final, with input (docs/reference/api.md#webhooks); kept here, because
-     * the job may expire first. The webhook is added when it is sent, unless `url` has it in the clear.
+     * The job record at the time when it became final, with input (docs/reference/api.md#webhooks). Kept here because
+     * the job may expire first. The webhook is added when the call is made, unless `url` has it in plaintext.
      */
     body: bytes('body').notNull(),
-    /** Tries that ended without success, 0 to 3. */
+    /** Number of failed tries, 0 to 3. */
     tries: integer('tries').notNull().default(0),
-    /** When the next try is due; while a replica makes a try it is the instant at which another may take over. */
+    /** Time of the next try. While a replica makes a try: the time from which another replica may take the call. */
     dueAt: instant('due_at').notNull().defaultNow(),
     /** Why the latest try failed. */
     lastError: text('last_error').notNull().default(''),
-    /** How often its owner has asked for it anew. */
+    /** Number of redrives by its owner. */
     redrives: integer('redrives').notNull().default(0),
   },
   (t) => [
@@ -37,19 +38,19 @@ export const webhookDelivery = pgTable(
 );
 
 /**
- * Webhook calls that were delivered or given up; each as long as its job is kept. One that is asked for anew goes back
- * to the calls to make.
+ * Webhook calls that were delivered or given up, each stored as long as its job. A redriven call moves back to the
+ * calls to make.
  */
 export const webhookResult = pgTable(
   'webhook_result',
   {
     endpointId: text('endpoint_id').notNull(),
     jobId: text('job_id').notNull(),
-    /** That of the call. */
+    /** Id of the call. */
     id: bigint('id', { mode: 'number' }).notNull(),
     /** False: given up. */
     delivered: boolean('delivered').notNull(),
-    /** Tries that were made since it was ordered, or last asked for anew. */
+    /** Number of tries since the call was ordered or last redriven. */
     tries: integer('tries').notNull(),
     /** Why the last try failed. Empty: delivered. */
     lastError: text('last_error').notNull(),

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { invalid } from '../settings/fields.ts';
 
-/** An error, or its beginning and its end. */
+/** Parts of an error: all of it, or its beginning and its end. */
 export interface ErrorParts {
   head: string;
-  /** Empty: `head` is all of it. */
+  /** Empty: `head` is the whole error. */
   tail: string;
 }
 
@@ -30,8 +30,8 @@ export interface ErrorGroup {
 }
 
 /**
- * Longest error that is read whole, in characters. Of a longer one this many characters of its beginning and its end
- * are read.
+ * Longest error that is read as a whole, in characters. Of a longer one, this many characters of its beginning and of
+ * its end are read.
  */
 export const ERROR_WHOLE_MAX = 8_192;
 export const ERROR_HEAD = 4_096;
@@ -62,7 +62,7 @@ const ID_LENGTH_MIN = 8;
 /** An id changes between letters and digits more often than a name such as `encoder12`. */
 const ID_CHANGES_MIN = 3;
 
-/** Returns the covered time span in milliseconds; 0 becomes a day. INVALID_REQUEST: out of range. */
+/** Returns the covered time span in milliseconds; 0 becomes a day. Throws INVALID_REQUEST if it is out of range. */
 export function errorSpanMs(spanMs: number): number {
   if (spanMs === 0) return SPAN_MS_DEFAULT;
   if (!(spanMs >= MINUTE_MS && spanMs <= SPAN_MS_MAX))
@@ -96,12 +96,12 @@ export function sharedText(message: string): string {
   return words.replaceAll(NUMBERS, '#').trim().slice(0, TEXT_MAX);
 }
 
-/** Names a group by its text. */
+/** Returns the id of a group, computed from its text. */
 export function errorGroupId(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** The group of a job, by its text. */
+/** Returns the text that identifies a job's group, and a sample. */
 export function errorTextOf({ state, error }: Pick<FailedJob, 'state' | 'error'>): { text: string; sample: string } {
   if (!error || error.head.trim() === '') return { text: state, sample: state };
   const { message, sample } = readError(error);
@@ -118,19 +118,19 @@ export function isGroupId(id: string): boolean {
   return /^[\da-f]{16}$/.test(id);
 }
 
-/** Checks the id of a group; empty stands for all. `name`: the field's name. INVALID_REQUEST: malformed. */
+/** Checks the id of a group. Empty: all groups. `name`: the field's name. Throws INVALID_REQUEST if it is malformed. */
 export function checkGroupId(id: string, name: string): void {
   if (id !== '' && !isGroupId(id)) throw invalid(`${name} must be 16 hexadecimal digits, as a list of errors has them`);
 }
 
-/** Groups of jobs that are given the newest first; or one of them, with the ids of all its jobs. */
+/** Groups jobs, which must be added newest first. Either all groups, or one group with the ids of all its jobs. */
 export class ErrorGroups {
   readonly #only: string;
   readonly #groups = new Map<string, Omit<ErrorGroup, 'id'>>();
   #samplesLeft = SAMPLES_MAX;
   #jobs = 0;
 
-  /** `only`: the id of the one that is wanted. Empty: all. */
+  /** `only`: id of the requested group. Empty: all. */
   constructor(only = '') {
     this.#only = only;
   }
@@ -155,7 +155,7 @@ export class ErrorGroups {
   }
 
   #open(text: string, sample: string, atMs: number): Omit<ErrorGroup, 'id'> {
-    // Ten thousand errors that have nothing in common must not all be held.
+    // Ten thousand errors that have nothing in common must not all be held in memory.
     const held = sample.length <= this.#samplesLeft ? sample : text;
     this.#samplesLeft = Math.max(0, this.#samplesLeft - sample.length);
     const group = { text, jobs: 0, firstMs: atMs, lastMs: atMs, jobIds: [], sample: held };

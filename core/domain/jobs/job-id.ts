@@ -5,7 +5,10 @@ import type { SubmitKind } from './retention.ts';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const JOB_ID = /^(sync-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-u1$/;
 
-/** `<uuid>-u1`, or `sync-<uuid>-u1` for /runsync. INVALID_REQUEST: the caller's request id is not a UUID. */
+/**
+ * Returns the id of a job: `<uuid>-u1`, or `sync-<uuid>-u1` for /runsync. Throws INVALID_REQUEST if the caller's
+ * request id is not a UUID.
+ */
 export function jobId(kind: SubmitKind, requestId: string): string {
   const uuid = requestId.toLowerCase();
   if (!UUID.test(uuid))

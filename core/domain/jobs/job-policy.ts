@@ -3,7 +3,7 @@ import { DomainError } from '../settings/errors.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Bounds and defaults in milliseconds, both ends allowed. */
+/** Bounds and defaults in milliseconds. Both bounds are inclusive. */
 export const EXECUTION_TIMEOUT_MS_MIN = 5_000;
 export const EXECUTION_TIMEOUT_MS_MAX = 7 * DAY_MS;
 export const EXECUTION_TIMEOUT_MS_DEFAULT = 600_000;
@@ -22,13 +22,13 @@ export interface PolicyRequest {
 export interface JobPolicy {
   /** Longest run of one attempt. */
   executionTimeoutMs: number;
-  /** Does not wake workers and is served after all normal jobs. */
+  /** The job does not start workers and is served after all normal jobs. */
   lowPriority: boolean;
-  /** Life from submission, whatever the state. */
+  /** Time to live from submission, whatever the state. */
   ttlMs: number;
 }
 
-/** Fills in the defaults. INVALID_POLICY: a field is out of range; the text names the public field. */
+/** Fills in the defaults. Throws INVALID_POLICY if a field is out of range; the text names the public field. */
 export function resolvePolicy(request: PolicyRequest, endpointExecutionTimeoutMs: number): JobPolicy {
   return {
     executionTimeoutMs: bounded(
@@ -44,7 +44,7 @@ export function resolvePolicy(request: PolicyRequest, endpointExecutionTimeoutMs
 }
 
 /**
- * The remaining life that a reader may set, in milliseconds: any positive whole number (docs/reference/api.md#status),
+ * Checks the remaining life that a reader sets, in milliseconds: any positive integer (docs/reference/api.md#status),
  * at most 7 days.
  */
 export function checkRemainingLife(ttlMs: number): void {

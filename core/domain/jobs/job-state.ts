@@ -1,6 +1,6 @@
 /**
- * The states of a job and the only moves between them (docs/reference/api.md#states). Code, tests and documents read
- * this table; the database refuses the rest.
+ * The states of a job and the only allowed transitions (docs/reference/api.md#states). Code, tests and documents read
+ * this table; the database rejects all others.
  */
 
 export const JOB_STATES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
@@ -17,21 +17,21 @@ export type Trigger =
   | 'time out'
   | 'cancel'
   | 'retry'
-  /** The attempt's worker, machine or lease was lost and the endpoint's limit allows another. */
+  /** The attempt's worker, machine or lease was lost, and the endpoint's limit allows another attempt. */
   | 'lose'
   /** No worker has seen the attempt. */
   | 'return'
   | 'purge'
   | 'expire';
 
-/** One allowed move. `null` stands for a job that does not exist: not yet, or no more. */
+/** An allowed transition. `null`: a job that does not exist yet, or no longer. */
 export interface Transition {
   from: JobState | null;
   trigger: Trigger;
   to: JobState | null;
 }
 
-/** All allowed moves. */
+/** All allowed transitions. */
 export const TRANSITIONS: readonly Transition[] = [
   { from: null, trigger: 'submit', to: 'IN_QUEUE' },
   { from: 'IN_QUEUE', trigger: 'claim', to: 'IN_PROGRESS' },
@@ -53,12 +53,12 @@ export function nextState(from: JobState | null, trigger: Trigger): JobState | n
   return TRANSITIONS.find((move) => move.from === from && move.trigger === trigger)?.to;
 }
 
-/** States that a trigger may leave. */
+/** Returns the states in which a trigger is allowed. */
 export function statesBefore(trigger: Trigger): JobState[] {
   return JOB_STATES.filter((state) => nextState(state, trigger) !== undefined);
 }
 
-/** No worker will ever touch the job again, unless its owner retries it. */
+/** Returns true if no worker will run the job again, unless its owner retries it. */
 export function isFinal(state: JobState): boolean {
   return nextState(state, 'claim') === undefined && nextState(state, 'complete') === undefined;
 }
@@ -68,5 +68,8 @@ export function canCancel(state: JobState): boolean {
   return nextState(state, 'cancel') !== undefined;
 }
 
-/** Final states that call the job's webhook (docs/reference/api.md#webhooks: not a cancelled one, its owner knows). */
+/**
+ * Final states that call the job's webhook (docs/reference/api.md#webhooks). A cancelled job does not, as its owner
+ * knows.
+ */
 export const ANNOUNCED_STATES: readonly JobState[] = ['COMPLETED', 'FAILED', 'TIMED_OUT'];

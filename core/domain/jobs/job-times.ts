@@ -4,7 +4,7 @@ import type { Histogram } from '../scaling/traffic.ts';
 import { addHistogram, quantileOf, TRAFFIC_KEPT_HOURS, TRAFFIC_SPAN_MS } from '../scaling/traffic.ts';
 import { invalid } from '../settings/fields.ts';
 
-/** Times of a stretch of time. */
+/** Wait and execution times of a period. */
 export interface JobTimes {
   startMs: number;
   delay: Percentiles;
@@ -19,7 +19,7 @@ export interface Percentiles {
   p99Ms: number;
 }
 
-/** Jobs that came and ended in a stretch of time. */
+/** Number of jobs submitted and ended in a period. */
 export interface JobRates {
   startMs: number;
   arrived: number;
@@ -40,7 +40,10 @@ const SPAN_MS_DEFAULT = 3_600_000;
 /** Most steps, as many as a chart can show. */
 const STEPS = 60;
 
-/** Returns the covered span and the length of a step, in milliseconds. INVALID_REQUEST: out of range. */
+/**
+ * Returns the covered span and the length of a step, in milliseconds. Throws INVALID_REQUEST if the span is out of
+ * range.
+ */
 export function stepsOf(spanMs: number): { spanMs: number; stepMs: number } {
   const wanted = spanMs === 0 ? SPAN_MS_DEFAULT : spanMs;
   if (!(wanted >= SPAN_MS_MIN && wanted <= SPAN_MS_MAX))

@@ -2,13 +2,13 @@
 import { DomainError } from '../settings/errors.ts';
 import type { JobState } from './job-state.ts';
 
-/** Names a job. */
+/** Identifies a job. */
 export interface JobKey {
   endpointId: string;
   jobId: string;
 }
 
-/** Names an attempt; the number is the fencing token. */
+/** Identifies an attempt. The number is the fencing token. */
 export interface AttemptKey extends JobKey {
   attempt: number;
 }
@@ -18,7 +18,7 @@ export interface MachineAttempt extends AttemptKey {
   machineId: string;
 }
 
-/** A job that somebody has read. */
+/** A job as it was read. */
 export interface Job {
   id: string;
   endpointId: string;
@@ -28,24 +28,24 @@ export interface Job {
    * not requested.
    */
   output: Buffer | undefined;
-  /** Why it FAILED or TIMED_OUT. */
+  /** Why the job FAILED or TIMED_OUT. */
   error: string | undefined;
   /** Number of the latest attempt, 0 before the first. */
   attempt: number;
-  /** Times it was put back into the queue after a loss. */
+  /** Number of requeues after a loss. */
   retries: number;
   workerId: string | undefined;
-  /** Milliseconds since 1970 by the database clock. */
+  /** Time in milliseconds since 1970, by the database clock. */
   submittedAtMs: number;
   finishedAtMs: number | undefined;
   /**
-   * Whole milliseconds from submission to the start of the latest attempt (docs/reference/api.md#job-record). Undefined
-   * before the first.
+   * Milliseconds from submission to the start of the latest attempt, an integer (docs/reference/api.md#job-record).
+   * `undefined` before the first.
    */
   delayMs: number | undefined;
   /**
-   * Whole milliseconds from the start of the latest attempt to the end; undefined until final, and for a job that never
-   * started.
+   * Milliseconds from the start of the latest attempt to its end, an integer. `undefined` until the state is final, and
+   * for a job that never started.
    */
   executionMs: number | undefined;
 }
@@ -59,7 +59,7 @@ export function jobNotFound(jobId: string): DomainError {
   );
 }
 
-/** The order in which statements that change several jobs lock them, so that no two ever wait for each other. */
+/** Compares jobs in the order in which statements that change several jobs lock them, so that no two ever deadlock. */
 export function byJob(a: JobKey, b: JobKey): number {
   return compare(a.endpointId, b.endpointId) || compare(a.jobId, b.jobId);
 }

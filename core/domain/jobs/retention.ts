@@ -1,4 +1,4 @@
-/** How long the record of a finished job is kept (docs/reference/api.md#retention). */
+/** Computes how long the record of a finished job is kept (docs/reference/api.md#retention). */
 
 /** How a job was submitted: POST /run or POST /runsync. */
 export type SubmitKind = 'ASYNC' | 'SYNC';

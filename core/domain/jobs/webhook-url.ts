@@ -1,7 +1,7 @@
-/** Rules for webhook addresses. Host names are checked again after they are resolved, when the call is made. */
+/** Rules for webhook URLs. Host names are checked again after they are resolved, when the call is made. */
 import { DomainError } from '../settings/errors.ts';
 
-/** Longest address in characters. */
+/** Longest URL in characters. */
 export const WEBHOOK_URL_LENGTH_MAX = 2_048;
 
 /** Accounts whose webhooks may point to private addresses: all (true), none (false), or these, by id or name. */
@@ -14,8 +14,8 @@ export function mayCallPrivate(rule: PrivateWebhooks, account: { id: string; nam
 }
 
 /**
- * Checks an address and returns it in normal form. `isPrivate`: whether a host is so by itself, where that is not
- * allowed. INVALID_WEBHOOK: not http(s), too long, or private.
+ * Checks a URL and returns it in normal form. `isPrivate`: returns true for a private host. Throws INVALID_WEBHOOK if
+ * it is not http(s), too long, or private where that is not allowed.
  */
 export function checkWebhookUrl(text: string, allowPrivate: boolean, isPrivate: (host: string) => boolean): string {
   if (text.length > WEBHOOK_URL_LENGTH_MAX) throw refusal(`is longer than ${WEBHOOK_URL_LENGTH_MAX} characters`);

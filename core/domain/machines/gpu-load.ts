@@ -1,7 +1,7 @@
-/** How busy a GPU is, as its driver told last. */
+/** Load of a GPU, as its driver last reported it. */
 export interface GpuLoad {
   uuid: string;
-  /** 0 to 1. Absent, as what follows: its driver does not tell. */
+  /** From 0 to 1. This and the following fields are absent if the driver does not report them. */
   utilization?: number;
   memoryUsedMib?: number;
   temperatureCelsius?: number;

@@ -1,12 +1,12 @@
 /**
- * Settings of endpoints that say exactly what another says roughly, or how it came to its value: surfaces that know the
- * other alone change it, and the finer one must not contradict it then.
+ * Finer settings of endpoints: they hold the exact value of another setting, or how it got its value. Clients that know
+ * only the other setting change that one; the finer one must not contradict it afterwards.
  */
 
 import type { EndpointSettings } from './endpoint.ts';
 import { ENDPOINT_SETTINGS } from './endpoint.ts';
 
-/** Which setting each of them is about. */
+/** The setting that each finer setting belongs to. */
 const ABOUT = {
   queueDelayMs: 'scalerValue',
   executionTimeoutUnset: 'executionTimeoutMs',
@@ -14,8 +14,8 @@ const ABOUT = {
 } as const;
 
 /**
- * Returns settings whose finer ones agree with what they are about. `before`: as they were, undefined for new ones;
- * `named`: those that the change names.
+ * Returns the settings, with finer ones that agree with those they belong to. `before`: the previous settings,
+ * `undefined` for a new endpoint. `named`: fields that the change sets.
  */
 export function withFinerSettings(
   settings: EndpointSettings,

@@ -1,4 +1,4 @@
-/** Credentials for a private container registry: bounds, and what their owner sees of them. */
+/** Credentials for a private container registry: bounds, and the fields that their owner sees. */
 
 import { DomainError } from '../settings/errors.ts';
 import { checkText, invalid } from '../settings/fields.ts';
@@ -11,7 +11,7 @@ export interface RegistryAuth {
   createdAt: Date;
 }
 
-/** The secrets. Stored sealed only, never returned, never logged. */
+/** The secrets. Only stored encrypted, never returned, never logged. */
 export interface RegistryCredentials {
   username: string;
   /** Password or token. */
@@ -21,7 +21,7 @@ export interface RegistryCredentials {
 const USERNAME_LENGTH_MAX = 1_024;
 const PASSWORD_LENGTH_MAX = 16_384;
 
-/** Fails with INVALID_REQUEST, naming the field and never its value. */
+/** Throws INVALID_REQUEST with the field, never with its value. */
 export function checkRegistryCredentials({ username, password }: RegistryCredentials): void {
   for (const [field, value, max] of [
     ['username', username, USERNAME_LENGTH_MAX],
@@ -33,7 +33,10 @@ export function checkRegistryCredentials({ username, password }: RegistryCredent
   }
 }
 
-/** The refusal of credentials that are not in the caller's account, whether they exist elsewhere or not. */
+/**
+ * Returns the error for credentials that are not in the caller's account. The same whether or not they exist in another
+ * account.
+ */
 export function registryAuthNotFound(id: string): DomainError {
   return new DomainError(
     'NOT_FOUND',
@@ -41,7 +44,7 @@ export function registryAuthNotFound(id: string): DomainError {
   );
 }
 
-/** The refusal of a field that names credentials which the account does not have. */
+/** Returns the error for a field that names credentials which the account does not have. */
 export function unknownRegistryAuth(id: string): DomainError {
   return invalid(
     `registry_auth_id: there are no registry credentials ${JSON.stringify(id.slice(0, 64))} in this account`,

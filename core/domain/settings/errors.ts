@@ -1,4 +1,7 @@
-/** Why a use case refuses. The list is closed and equals ErrorReason of the contract (a test compares the two). */
+/**
+ * Reasons for which a use case fails. The list is closed and equals ErrorReason of the contract (a test compares the
+ * two).
+ */
 
 export const REASONS = [
   'INVALID_REQUEST',
@@ -28,7 +31,7 @@ export const REASONS = [
 
 export type Reason = (typeof REASONS)[number];
 
-/** A refusal. The message tells the caller what is wrong and what to do. */
+/** An error of a use case. The message tells the caller what is wrong and what to do. */
 export class DomainError extends Error {
   readonly reason: Reason;
 

@@ -1,10 +1,7 @@
-/**
- * Fields that never change after creation. Clients that send all they know name them again, which is no fault while the
- * value is the same.
- */
+/** Fields that never change after creation. Clients that send all fields may name them with their present value. */
 import { invalid, snake } from './fields.ts';
 
-/** INVALID_REQUEST: the change gives one of these fields another value than it has. */
+/** Throws INVALID_REQUEST if the change gives one of these fields another value than it has. */
 export function checkFixed<Settings extends object>(
   current: Settings,
   change: Partial<Settings>,

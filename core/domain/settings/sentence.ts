@@ -1,6 +1,6 @@
-/** Sentences for people, made of texts that may be one already. Pure. */
+/** Builds sentences for people from texts that may already end in a full stop. Pure. */
 
-/** Ends a sentence that may have its end. */
+/** Returns the text with a full stop, unless it ends a sentence already. */
 export function closed(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -1,6 +1,6 @@
 /**
- * CheckAccess, alone or on a pipeline: what a key may do, and what a facade needs to know of the endpoint before it
- * reads a body.
+ * CheckAccess, alone or on a pipeline: returns the permissions of a key, and the facts about the endpoint that a facade
+ * needs before it reads a body.
  */
 
 import type { Clock } from '@slipway/kit/time/clock';
@@ -24,7 +24,7 @@ export class AccessChecks {
     this.#options = options;
   }
 
-  /** UNAUTHORIZED, ENDPOINT_NOT_FOUND: as Access. */
+  /** Checks a key. Throws UNAUTHORIZED or ENDPOINT_NOT_FOUND, as Access does. */
   async check({ endpointId, write, api }: CheckAccessRequest, apiKey: string): Promise<CheckAccessResponse> {
     const { access, startedWorkers, clock } = this.#options;
     const asked = { api: api === Api.JOBS ? 'JOBS' : 'MANAGEMENT', write } as const;

@@ -1,4 +1,4 @@
-/** Core as the control plane of Envoys: delta xDS and load reports, for those who have the edges' key. */
+/** Serves core as the control plane of Envoys: delta xDS and load reports, for holders of the edges' key. */
 
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
@@ -23,12 +23,14 @@ export interface ControlPlaneParts {
   logger: Logger;
 }
 
-/** The handlers, and a service whose stop ends all streams; stop it before the server, which else waits for them. */
+/**
+ * The handlers, and a service whose stop ends all streams. Stop it before the server, which otherwise waits for them.
+ */
 export interface ControlPlane {
   discovery: AggregatedDiscoveryServiceServer;
   loadReports: LoadReportingServiceServer;
   service: Service;
-  /** How often an Envoy refused what it was sent, by type of resource, since the start. */
+  /** Number of updates that Envoys rejected since the start, by type of resource. */
   readonly refusals: ReadonlyMap<string, number>;
 }
 

@@ -1,4 +1,4 @@
-/** Errors of an endpoint's jobs in groups: JobService.ListErrors. */
+/** Handles JobService.ListErrors: groups the errors of an endpoint's jobs. */
 import type { ErrorGroup as GroupMessage, JobServiceServer } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Access } from '../../access/access.ts';
 import type { ErrorGroup } from '../../domain/jobs/error-groups.ts';
@@ -6,7 +6,7 @@ import type { JobCalls } from '../../jobs/job-engine.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing } from '../server/paging.ts';
 
-/** Looking through errors takes as long as pages of lists, so as little of it is done at a time. */
+/** Returns the handler. Reading errors takes as long as reading pages of lists, so the same limits apply. */
 export function jobErrorHandlers(
   access: Access,
   calls: Pick<JobCalls, 'errors'>,

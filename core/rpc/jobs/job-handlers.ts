@@ -47,7 +47,7 @@ export interface JobHandlers {
   service: Service;
 }
 
-/** All calls that wait, so that they can be ended. */
+/** Tracks all waiting calls, so that they can be ended. */
 class OpenCalls extends BaseService {
   readonly name = 'job calls';
   readonly #pipelines = new Set<Pipeline>();
@@ -178,7 +178,7 @@ function explainHandlers({
   };
 }
 
-/** Returns a handler that may wait. Its signal aborts when the caller leaves or the process stops. */
+/** Returns a handler that may wait. Its signal aborts when the caller disconnects or the process stops. */
 function waiting<Request, Response>(
   logger: Logger,
   open: OpenCalls,

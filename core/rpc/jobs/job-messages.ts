@@ -1,6 +1,6 @@
 /**
- * Jobs between the wire and the domain. Total in both directions: a new state or kind does not compile until it has its
- * row.
+ * Converts jobs between the wire and the domain. Total in both directions: a new state or kind does not compile until
+ * it has its row.
  */
 
 import { recordedTrace } from '@slipway/kit/observe/trace';
@@ -55,7 +55,7 @@ const KIND_FROM_WIRE: Record<WireKind, SubmitKind | undefined> = {
   [WireKind.SYNC]: 'SYNC',
 };
 
-/** A job as callers see it. */
+/** Converts a job for callers. */
 export function jobToMessage(job: Job): WireJob {
   return {
     id: job.id,
@@ -73,7 +73,7 @@ export function jobToMessage(job: Job): WireJob {
   };
 }
 
-/** A webhook call of a job, with the id that its receiver knows. */
+/** Converts a webhook call of a job, with the id that its receiver gets. */
 export function webhookToMessage(jobId: string, record: WebhookCallRecord): WebhookDelivery {
   const { id, state, tries, lastError, redrives, dueAtMs, endedAtMs } = record;
   return {
@@ -87,7 +87,7 @@ export function webhookToMessage(jobId: string, record: WebhookCallRecord): Webh
   };
 }
 
-/** Which jobs to list, in what order. INVALID_REQUEST: a number that is no state or no span. */
+/** Converts a filter of jobs and their order. Throws INVALID_REQUEST for an unknown state or an invalid span. */
 export function selectionFromMessage({
   state,
   oldestFirst,
@@ -102,13 +102,13 @@ export function selectionFromMessage({
   return { state: stateFromWire(state), oldestFirst, longest: SPAN_FROM_WIRE[longest], submitted, offset, limit };
 }
 
-/** `undefined` if unspecified. INVALID_REQUEST: a number that is no state. */
+/** Converts a state. `undefined` if unspecified. Throws INVALID_REQUEST for an unknown state. */
 export function stateFromWire(state: WireState): JobState | undefined {
   if (!(state in STATE_FROM_WIRE)) throw new DomainError('INVALID_REQUEST', `${state} is no state of a job`);
   return STATE_FROM_WIRE[state];
 }
 
-/** `undefined` if whenever. */
+/** Converts a period of submission. `undefined` if unlimited. */
 export function submittedFromMessage({
   submittedFrom,
   submittedUntil,
@@ -118,7 +118,7 @@ export function submittedFromMessage({
     : undefined;
 }
 
-/** A submission. INVALID_REQUEST: no kind, or a wait out of range. */
+/** Converts a submission. Throws INVALID_REQUEST if it has no kind, or its wait is out of range. */
 export function submissionFromMessage(request: SubmitJobRequest): Submission {
   const kind = KIND_FROM_WIRE[request.kind];
   if (kind === undefined)
@@ -142,7 +142,7 @@ export function submissionFromMessage(request: SubmitJobRequest): Submission {
   };
 }
 
-/** Streamed output. */
+/** Converts a page of streamed output. */
 export function chunkPageToMessage(page: ChunkPage): ReadChunksResponse {
   return {
     chunks: page.chunks,
@@ -153,7 +153,7 @@ export function chunkPageToMessage(page: ChunkPage): ReadChunksResponse {
   };
 }
 
-/** Counts. Only the operator is told of machines by name. */
+/** Converts counts. Only the operator gets the names of machines. */
 export function healthToMessage(
   { jobs, workers, refusal, cannotRun }: EndpointHealth,
   operator: boolean,
@@ -162,7 +162,7 @@ export function healthToMessage(
   return { jobs, workers: { ...workers, ...reasons } };
 }
 
-/** Why workers find no place, in the words for who asks; empty without a refusal. */
+/** Returns why workers find no slot, in the words for this caller. Empty without a refusal. */
 export function reasonFor(refusal: PlacementRefusal | undefined, operator: boolean): string {
   return (operator ? refusal?.refusalByMachine : refusal?.refusal) ?? '';
 }

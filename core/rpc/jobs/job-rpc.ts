@@ -1,4 +1,4 @@
-/** The calls that may be made in both ways, alone or on a pipeline: check the key, call the use case, encode. */
+/** The calls that can be made alone or on a pipeline: check the key, call the use case, encode. */
 
 import { SharedPermits } from '@slipway/kit/lifecycle/shared-permits';
 import type { Tracing } from '@slipway/kit/observe/tracing';
@@ -30,19 +30,19 @@ export interface JobRpcOptions {
   checks: AccessChecks;
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;
-  /** Calls that wait for a job at once, shared out among accounts. Default: as many as the replica has. */
+  /** Most calls that wait for a job at once, shared between accounts. Default: as many as the replica allows. */
   waitersMax?: number;
-  /** Calls that read chunks at once, the same. */
+  /** Most calls that read chunks at once, shared between accounts. Default: as many as the replica allows. */
   readersMax?: number;
 }
 
-/** All fail with DomainError and the like; the caller turns failures into statuses. */
+/** The calls. All fail with DomainError and similar errors; the caller converts them to statuses. */
 export class JobRpc {
   readonly #calls: JobCalls;
   readonly #access: Access;
   readonly #checks: AccessChecks;
   readonly #tracing: Tracing | undefined;
-  /** One account must not take the permits of all, however many calls it makes. */
+  /** Permits per account: no account may take all of them, however many calls it makes. */
   readonly #waiters: SharedPermits;
   readonly #readers: SharedPermits;
 
@@ -155,7 +155,9 @@ export class JobRpc {
   }
 }
 
-/** Holds a place of the account's while the call is under way. RATE_LIMITED: its share is in use; nothing was done. */
+/**
+ * Holds one of the account's permits during a call. Throws RATE_LIMITED if its share is in use; nothing was done then.
+ */
 async function shared<Answer>(permits: SharedPermits, accountId: string, call: () => Promise<Answer>): Promise<Answer> {
   if (!permits.tryAcquire(accountId)) {
     throw new DomainError(

@@ -1,5 +1,6 @@
 /**
- * JobService.GetJobLog: finds who ran a job's attempts, and reads a page of what they wrote, the first attempt first.
+ * Handles JobService.GetJobLog: finds the workers of a job's attempts and reads a page of their logs, first attempt
+ * first.
  */
 import type { Metadata } from '@grpc/grpc-js';
 import type { JobLogPage } from '@slipway/proto/gen/slipway/v1/job_log';
@@ -20,7 +21,10 @@ export interface JobLogParts extends LogParts {
   explains: Pick<Stores['explains'], 'attempts'>;
 }
 
-/** UNAUTHORIZED unless the key may read workers: what they write is theirs. JOB_NOT_FOUND; RATE_LIMITED. */
+/**
+ * Returns a page of the log. Throws UNAUTHORIZED unless the key may read workers, as the logs are theirs.
+ * JOB_NOT_FOUND; RATE_LIMITED.
+ */
 export async function readJobLog(
   parts: JobLogParts,
   request: GetJobLogRequest,

@@ -1,4 +1,4 @@
-/** Logs of workers and pods: from the replica that holds the machine's session, which may be another one. */
+/** Reads logs of workers and pods from the replica that holds the machine's session, which may be another one. */
 import type { Metadata } from '@grpc/grpc-js';
 import type { Transport } from '@slipway/kit/net/channel';
 import { callMetadata } from '@slipway/kit/net/channel';
@@ -13,28 +13,28 @@ import { invalid } from '../../domain/settings/fields.ts';
 import type { Stores } from '../../store/storage.ts';
 
 const TAIL_BYTES_DEFAULT = 65_536;
-/** Lines of a page. */
+/** Most lines of a page. */
 const LINES_MAX = 1_000;
-/** Marks a call that another replica passed on: it is not passed on again. */
+/** Metadata key of a call that another replica forwarded. Such a call is not forwarded again. */
 const FORWARDED_KEY = 'x-slipway-forwarded';
 const FORWARD_MS_MAX = 15_000;
 
 export interface LogParts {
   machines: Stores['machines'];
   logs: WorkerLogs;
-  /** To other replicas. */
+  /** Transport to other replicas. */
   transport: Transport;
   clock: Clock;
 }
 
-/** How many bytes to read; 0 = the default. INVALID_REQUEST: out of range. */
+/** Returns the number of bytes to read. 0: the default. Throws INVALID_REQUEST if it is out of range. */
 export function tailBytesOf(tailBytes: number): number {
   if (tailBytes === 0) return TAIL_BYTES_DEFAULT;
   if (tailBytes >= 1 && tailBytes <= WORKER_LOG_BYTES_MAX) return tailBytes;
   throw invalid(`tail_bytes is ${tailBytes}, but must be from 1 to ${WORKER_LOG_BYTES_MAX}`);
 }
 
-/** How many lines to read; 0 = all that fit. INVALID_REQUEST: out of range. */
+/** Returns the number of lines to read. 0: all that fit. Throws INVALID_REQUEST if it is out of range. */
 export function linesOf(limit: number): number {
   if (limit === 0) return LINES_MAX;
   if (limit >= 1 && limit <= LINES_MAX) return limit;
@@ -42,8 +42,8 @@ export function linesOf(limit: number): number {
 }
 
 /**
- * Call it once the caller may see the log; the caller's own key opens it at another replica as it does here.
- * UNAVAILABLE: no session.
+ * Reads a log. The caller must be authorized before. Another replica checks the caller's own key in the same way.
+ * Throws UNAVAILABLE if no replica holds a session.
  */
 export async function readLog(
   parts: LogParts,

@@ -30,7 +30,7 @@ export interface AgentHandlersOptions {
   access: Access;
   keys: Stores['keys'];
   images: Stores['images'];
-  /** A key has become that of a machine: tells all replicas. */
+  /** Called when a key was bound to a machine: notifies all replicas. */
   onBound(keyId: string): void;
   context: SessionContext;
   /** Meters the memory budget of large outcomes. */
@@ -54,7 +54,7 @@ export function agentHandlers({
       const check = (): Promise<Caller> => agentOf(access, keyOf(call.metadata));
       const bind = async (machineId: string): Promise<void> => bindKey(keys, await check(), machineId, onBound);
       const stream = sessionStream(call, logger);
-      // The stream is not read until the key is known to work.
+      // The stream is not read until the key was checked.
       check()
         .then(() => {
           if (context.table.closed)

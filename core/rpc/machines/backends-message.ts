@@ -1,17 +1,17 @@
-/** A rotation as facades get it, with the version by which both sides compare what they have. */
+/** Converts the backends of an endpoint for facades, with the version by which both sides compare what they have. */
 import { createHash } from 'node:crypto';
 import { EndpointRotation } from '@slipway/proto/gen/slipway/v1/edge_service';
 import type { EndpointBackends } from '../../store/machines/edge-store.ts';
 
-/** Characters of a version: too many for two rotations of an endpoint to share one by chance. */
+/** Characters of a version: enough that two sets of backends never share one by chance. */
 const VERSION_LENGTH = 22;
 
-/** All streams of a replica share one: rotations are replaced, never changed. */
+/** Messages that all streams of a replica share. Sets of backends are replaced, never changed. */
 const messages = new WeakMap<EndpointBackends, EndpointRotation>();
 
 /**
- * Returns the message for a rotation. Its version depends on the content alone, so all replicas give the same, also
- * after a restart.
+ * Returns the message for a set of backends. Its version depends on the content alone, so all replicas give the same,
+ * also after a restart.
  */
 export function backendsMessage(rotation: EndpointBackends): EndpointRotation {
   const known = messages.get(rotation);

@@ -1,4 +1,4 @@
-/** EdgeService: the streams of facades, whose tunnels they may take, and what they refused. */
+/** EdgeService: the streams of facades, the tunnels that they may use, and the requests that they rejected. */
 
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { BaseService } from '@slipway/kit/lifecycle/service';
@@ -14,13 +14,15 @@ import { recordRejections } from './record-rejections.ts';
 import type { WatchParts } from './watch-rotation.ts';
 import { WatchRotation } from './watch-rotation.ts';
 
-/** The handlers, and a service whose stop ends all streams; stop it before the server, which else waits for them. */
+/**
+ * The handlers, and a service whose stop ends all streams. Stop it before the server, which otherwise waits for them.
+ */
 export interface EdgeHandlers {
   handlers: EdgeServiceServer;
   service: Service;
 }
 
-/** All streams, so that they can be ended. */
+/** Tracks all streams, so that they can be ended. */
 class OpenStreams extends BaseService {
   readonly name = 'edge streams';
   readonly #streams = new Set<WatchRotation>();
@@ -44,7 +46,7 @@ export function createEdgeHandlers(
 ): EdgeHandlers {
   const { access, edge, rejections, logger } = parts;
   const open = new OpenStreams();
-  /** A key that is for some endpoints only sees no pods. */
+  /** A key that is limited to some endpoints may use no pods. */
   const ownerOf = async (apiKey: string, write: boolean, podId: string): Promise<string> => {
     const { accountId, caller } = await ownAccount(access, apiKey, write);
     if (caller.endpointIds.length > 0) throw podNotFound(podId);

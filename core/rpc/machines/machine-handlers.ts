@@ -35,7 +35,7 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
   return {
     listMachines: listing(options, async (request, apiKey, enter) => {
       const { scope, accountId } = await access.caller(apiKey);
-      // Machines are shared by all accounts: they are the operator's business.
+      // Machines are shared by all accounts, so only the operator may see them.
       if (scope !== 'ROOT') throw unauthorized();
       const page = pageRequestOf(request, 'name');
       await enter(accountId);
@@ -61,7 +61,7 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       if (caller.scope !== 'ROOT' && (accountId !== '' || machines)) throw unauthorized();
       if (machines?.ids.length === 0) throw invalid('machines.ids is empty: leave out machines for the workers of all');
       checkTexts('machines.ids', machines?.ids ?? []);
-      // Only the operator may leave the endpoint open.
+      // Only the operator may omit the endpoint.
       if (caller.scope !== 'ROOT' || endpointId !== '') await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
       const page = pageRequestOf(request);
       await enter(caller.accountId);
@@ -113,7 +113,7 @@ async function accountOf(access: Access, apiKey: string, endpointId: string, wor
   try {
     return (await access.check(apiKey, { api: 'MANAGEMENT', endpointId })).accountId;
   } catch (error) {
-    // Another account's worker is like none.
+    // Another account's worker is reported as unknown.
     if (error instanceof DomainError && error.reason === 'ENDPOINT_NOT_FOUND') throw workerNotFound(workerId);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Machines and workers for people. */
+/** Converts machines and workers for people. */
 
 import type {
   EndedWorkers,
@@ -20,7 +20,7 @@ import type { Worker, WorkerPeriod } from '../../domain/machines/worker.ts';
 import type { MachinePage } from '../../endpoints/read-machine.ts';
 import type { MachineFacts, MachineStatus } from '../../store/machines/machine-rows.ts';
 
-/** A machine and whether it is here. */
+/** Converts a machine and its connection. */
 export function machineToMessage({
   connected,
   cordoned,
@@ -39,7 +39,7 @@ export function machineToMessage({
   };
 }
 
-/** A machine and what is on it. */
+/** Converts a machine with its workloads. */
 export function machinePageToMessage({
   status,
   standing,
@@ -74,7 +74,7 @@ export function machinePageToMessage({
   };
 }
 
-/** A machine with the short names of its GPUs. */
+/** Converts a machine, with the short names of its GPUs. */
 export function machineMessage(facts: MachineFacts): MachineMessage {
   const {
     id,
@@ -112,7 +112,7 @@ export function machineMessage(facts: MachineFacts): MachineMessage {
   };
 }
 
-/** A worker. One that is to finish shows as draining or outdated even before its agent has heard of it. */
+/** Converts a worker. A worker that is to stop shows as draining or outdated even before its agent knows. */
 export function workerToMessage({
   desired,
   state,
@@ -145,7 +145,7 @@ function stretchToMessage({ begin, end }: WorkerPeriod): WorkerStretch {
   return { beginTime: begin, endTime: end };
 }
 
-/** Workers that ended unexpectedly. */
+/** Converts workers that ended unexpectedly. */
 export function endedToMessage({ count, sentence, lastLine, last }: EndedGroup): EndedWorkers {
   return {
     endpointId: last.endpointId,

@@ -1,6 +1,6 @@
 /**
- * EdgeService.TellRefusals: whoever may use an endpoint's jobs may say what was refused there; the words are core's
- * own.
+ * EdgeService.TellRefusals: a caller that may use an endpoint's jobs may report which requests were rejected there.
+ * Core chooses the words.
  */
 
 import type { EndpointRefusals, RefusedRequests as RefusedMessage } from '@slipway/proto/gen/slipway/v1/edge_service';
@@ -11,9 +11,9 @@ import type { RequestLimit as LimitName, RefusedRequests } from '../../domain/re
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { RejectionTracker } from '../../edge/rejection-tracker.ts';
 
-/** More of anything is not believed. */
+/** Largest accepted count. */
 const COUNT_MAX = 1_000_000_000;
-/** More than there are limits and operations. */
+/** Most entries: more than there are limits and operations. */
 const REFUSED_MAX = 100;
 
 const LIMITS: Partial<Record<RequestLimit, LimitName>> = {
@@ -23,7 +23,10 @@ const LIMITS: Partial<Record<RequestLimit, LimitName>> = {
   [RequestLimit.QUOTA]: 'QUOTA',
 };
 
-/** INVALID_REQUEST: too many entries; else, when no entry's key may, what the last of them is refused with. */
+/**
+ * Records rejections. Throws INVALID_REQUEST if there are too many entries. If no entry's key is permitted, throws the
+ * error of the last one.
+ */
 export async function recordRejections(
   access: Access,
   tracker: RejectionTracker,
@@ -46,7 +49,7 @@ export async function recordRejections(
   if (last?.status === 'rejected' && results.every(({ status }) => status === 'rejected')) throw last.reason;
 }
 
-/** None where it is not known or not possible. */
+/** Converts an entry. Empty if it is unknown or impossible. */
 function refusedFromMessage({ limit, operation, most, count }: RefusedMessage): RefusedRequests[] {
   const [name, asked] = [LIMITS[limit], Object.entries(RequestOperation).find(([, value]) => value === operation)?.[0]];
   const possible = [most, count].every((number) => number >= 0 && number <= COUNT_MAX) && count > 0;

@@ -1,6 +1,6 @@
 /**
- * CatalogService: decode, call a use case, encode. Any key that may read may see it, and so may callers without one,
- * who see nothing of an account.
+ * CatalogService: decode, call a use case, encode. Any key that may read may call it, and so may callers without a key,
+ * who see no data of an account.
  */
 
 import type { Logger } from '@slipway/kit/log/logger';

@@ -1,4 +1,4 @@
-/** How long jobs of an endpoint waited and ran: EndpointService.GetJobTimes. */
+/** Handles EndpointService.GetJobTimes: wait and execution times of an endpoint's jobs. */
 import type { EndpointServiceServer, JobTimes as TimesMessage } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { Access } from '../../access/access.ts';
 import type { JobTimes } from '../../domain/jobs/job-times.ts';
@@ -7,7 +7,7 @@ import type { Stores } from '../../store/storage.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing } from '../server/paging.ts';
 
-/** Sums over hours take as long as pages of lists, so as few of them are made at a time. */
+/** Returns the handler. Sums over hours take as long as reading pages of lists, so the same limits apply. */
 export function jobTimesHandler(
   access: Access,
   stores: Pick<Stores, 'traffic'>,

@@ -1,4 +1,4 @@
-/** RegistryAuthService: decode, call a use case, encode. Nothing of the secrets is ever encoded. */
+/** RegistryAuthService: decode, call a use case, encode. The secrets are never encoded. */
 import type {
   RegistryAuth as RegistryAuthMessage,
   RegistryAuthServiceServer,
@@ -38,7 +38,7 @@ export function registryAuthHandlers(
     listRegistryAuths: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
       const page = pageRequestOf(request);
-      // A key for some endpoints sees none.
+      // A key that is limited to some endpoints sees no credentials.
       if (caller.endpointIds.length > 0) return { registryAuths: [], nextPageToken: '' };
       await enter(accountId);
       const { entries, next } = await context.registryAuths.list(accountId, page);

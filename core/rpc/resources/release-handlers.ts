@@ -1,4 +1,4 @@
-/** EndpointService as far as releases go: new versions by hand, the way back, and what was changed. */
+/** Handlers of EndpointService for releases: restart, rollback, and the list of changes. */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Endpoint as EndpointMessage } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -13,7 +13,7 @@ import { rollBackEndpoint } from '../../endpoints/roll-back.ts';
 import type { Release } from '../../store/resources/release-store.ts';
 import { unary } from '../server/unary.ts';
 
-/** Handlers of the service. `changed`: an endpoint as an answer to a change. */
+/** Handlers of the service. `changed`: presents an endpoint after a change. */
 export function releaseHandlers(
   access: Access,
   context: EndpointContext,

@@ -1,4 +1,4 @@
-/** Templates between the contract and the domain. */
+/** Converts templates between the contract and the domain. */
 import type { Template as TemplateMessage } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Template, TemplateSettings } from '../../domain/resources/template.ts';
 import { TEMPLATE_SETTINGS } from '../../domain/resources/template.ts';
@@ -7,8 +7,8 @@ import type { FieldReaders } from '../server/update-mask.ts';
 import { changeFromMask } from '../server/update-mask.ts';
 
 /**
- * A template for an account. Of other accounts' environments only the names are shown, and of their registry
- * credentials nothing.
+ * Converts a template for an account. For other accounts' templates, only the names of variables are shown, and no
+ * registry credentials.
  */
 export function templateToMessage(
   { accountId, createdAt, registryAuthId, env, boundEndpointId, ...rest }: Template,
@@ -27,12 +27,12 @@ export function templateToMessage(
 
 const FIELDS = Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[];
 
-/** One setting of a message. */
+/** Returns one setting of a message. */
 function settingOf(template: TemplateMessage, field: keyof TemplateSettings): TemplateSettings[keyof TemplateSettings] {
   return field === 'registryAuthId' ? template.registryAuthId || null : template[field];
 }
 
-/** A creation with the defaults of the domain for what is zero or empty. */
+/** Converts a creation, with the defaults of the domain for values that are zero or empty. */
 export function templateFromMessage(template: TemplateMessage | undefined): TemplateSettings {
   if (!template) throw invalid('template is required');
   const given = FIELDS.map((field) => {
@@ -42,15 +42,15 @@ export function templateFromMessage(template: TemplateMessage | undefined): Temp
   return Object.fromEntries(given) as TemplateSettings;
 }
 
-/**
- * How each field that may be named in an update mask gets its new value. The fixed ones may be named with the value
- * that they have.
- */
+/** Readers of the fields that an update mask may name. Fixed fields may be named with their current value. */
 const CHANGES: FieldReaders<TemplateMessage, Partial<TemplateSettings>> = Object.fromEntries(
   FIELDS.map((field) => [snake(field), (template: TemplateMessage) => ({ [field]: settingOf(template, field) })]),
 );
 
-/** A change from an update mask. INVALID_REQUEST: the mask is empty or names a field that cannot be changed. */
+/**
+ * Converts a change with an update mask. Throws INVALID_REQUEST if the mask is empty or names a field that cannot be
+ * changed.
+ */
 export function templateChangeFromMessage(
   template: TemplateMessage,
   mask: readonly string[],

@@ -1,4 +1,4 @@
-/** Converts answers of what-if questions to messages. */
+/** Converts results of what-if questions to messages. */
 import type { WhatIfPeriod as PeriodMessage, WhatIfResponse } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { WhatIf, WhatIfFigures, WhatIfPeriod } from '../../domain/scaling/model/what-if.ts';
 

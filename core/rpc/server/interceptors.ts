@@ -1,4 +1,4 @@
-/** Gives every call a request id that comes back with the answer, and logs its end. */
+/** Gives every call a request id, which is returned with the response, and logs its end. */
 
 import type { ServerInterceptor } from '@grpc/grpc-js';
 import { status as Code, Metadata, ServerInterceptingCall } from '@grpc/grpc-js';
@@ -13,11 +13,11 @@ export interface InterceptorOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** A call has ended. `path`: /package.Service/Method. Default: nobody counts. */
+  /** Called when a call has ended. `path`: /package.Service/Method. Default: not called. */
   onCall?(path: string, code: Code, tookMs: number): void;
 }
 
-/** A caller's own id is kept when it is well formed. */
+/** Returns the interceptor. A caller's own request id is kept if it is well formed. */
 export function requestInterceptor({ clock, random, logger, onCall }: InterceptorOptions): ServerInterceptor {
   return (methodDescriptor, call) => {
     const startedAtMs = clock.monotonicMs();
@@ -45,7 +45,7 @@ export function requestInterceptor({ clock, random, logger, onCall }: Intercepto
         const metadata = status.metadata ?? new Metadata();
         if (!sent) metadata.set(REQUEST_ID_KEY, requestId);
         if (status.code !== Code.UNKNOWN) return next({ ...status, metadata });
-        // An error that no handler has mapped is a fault of ours: its text stays here.
+        // An error that no handler has mapped is internal: its text is not sent to the caller.
         logger.error(
           { method: methodDescriptor.path, requestId, details: status.details },
           'call failed outside its handler',

@@ -13,7 +13,7 @@ export class OutcomeBudget {
   readonly #of = new Map<string, number>();
   #all = 0;
 
-  /** `meter`: default no metrics. */
+  /** `meter`: reports the fill. Default: no metrics. */
   constructor({
     bytesMax = BYTES_MAX,
     machineBytesMax = MACHINE_BYTES_MAX,

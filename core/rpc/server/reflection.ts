@@ -1,8 +1,8 @@
 /**
- * Server reflection: lets grpcurl and its like read the contract from a running core, with the real files
- * (proto/gen/descriptors.binpb, which `npm run gen` writes), what they import and their comments. Own code because
- * @grpc/reflection serves other files than these: one for each package, without what they import, and reads requests
- * without end from a caller who does not read the answers.
+ * Server reflection: lets tools like grpcurl read the contract from a running core, with the real files
+ * (proto/gen/descriptors.binpb, which `npm run gen` writes), their imports and comments. We do not use
+ * @grpc/reflection, because it serves other files: one per package, without imports. It also reads requests without
+ * limit from a caller that does not read the responses.
  */
 import { once } from 'node:events';
 import type { DescFile } from '@bufbuild/protobuf';
@@ -18,27 +18,27 @@ import type { Contract } from './contract-files.ts';
 type Stream = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
 type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
 
-/** Both versions have the same messages; older clients know only the other name. */
+/** Both versions have the same messages. Older clients know only the other name. */
 const V1 = ServerReflectionService.serverReflectionInfo;
 const V1_ALPHA = { ...V1, path: '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo' as typeof V1.path };
 
 /**
- * Adds the reflection service, in both its versions. The contract is read when somebody asks for it: that was half of
- * what a core's start took.
+ * Adds both versions of the reflection service. The contract is read on the first request: reading it at the start took
+ * half of core's start time.
  */
 export function addReflection(server: Server): void {
   let read: Promise<Contract> | undefined;
   const contract = (): Promise<Contract> =>
     (read ??= import('./contract-files.ts').then(({ readContract }) => readContract()));
   const serverReflectionInfo = (stream: Stream): void => {
-    // A caller who went away: there is nobody to tell.
+    // The caller has disconnected: nobody can be told.
     answerAll(stream, contract).catch(() => stream.destroy());
   };
   server.addService(ServerReflectionService, { serverReflectionInfo });
   server.addService({ serverReflectionInfo: V1_ALPHA }, { serverReflectionInfo });
 }
 
-/** One answer after the other: what the caller does not read is not made. */
+/** Sends one response after another. A response is not built before the caller reads the previous one. */
 async function answerAll(stream: Stream, read: () => Promise<Contract>): Promise<void> {
   const gone = new AbortController();
   stream.once('cancelled', () => gone.abort());
@@ -77,7 +77,7 @@ function notFound(what: string): Answer {
   return { $case: 'errorResponse', value: { errorCode: Code.NOT_FOUND, errorMessage: `There is no ${what} here.` } };
 }
 
-/** A file and all that it imports, so that a client needs to ask once. */
+/** Returns a file and all its imports, so that a client needs one request only. */
 function filesOf({ encoded }: Contract, file: DescFile | undefined, what: string): Answer {
   if (!file) return notFound(what);
   const found = new Set<DescFile>();

@@ -8,15 +8,15 @@ import type { Clock } from '@slipway/kit/time/clock';
 import { logGrpc } from './grpc-log.ts';
 import { readable, refuseUnreadable } from './unreadable.ts';
 
-/** How long calls may go on after the server stopped taking new ones, in milliseconds. */
+/** Time for which calls may continue after the server stopped accepting new ones, in milliseconds. */
 const DRAIN_MS_MAX = 3_000;
 
 /** Services and settings of the server. */
 export interface RpcServerOptions {
-  /** host:port; port 0 = any free one. */
+  /** Address to listen on, host:port. Port 0: any free one. */
   listen: string;
   services: readonly ServedService[];
-  /** Adds services that bring their own way, such as health and reflection. */
+  /** Functions that add services which register themselves, such as health and reflection. */
   extend: readonly ((server: Server) => void)[];
   interceptors: ServerInterceptor[];
   transport: Transport;
@@ -35,7 +35,7 @@ export class RpcServer extends BaseService {
     this.#options = options;
   }
 
-  /** host:port it listens on; empty before `start`. */
+  /** Address that it listens on, host:port. Empty before `start`. */
   get address(): string {
     return this.#address;
   }
@@ -53,7 +53,7 @@ export class RpcServer extends BaseService {
     this.#address = `${address.slice(0, address.lastIndexOf(':'))}:${port}`;
   }
 
-  /** No new calls; those that run may finish for a while, then they are cut. */
+  /** Accepts no new calls. Running calls may finish for a while, then they are cut off. */
   protected override onStop(): Promise<void> {
     const server = this.#server;
     return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * Requests whose bytes are no message of their call, or hold a whole number that JavaScript cannot keep: grpc-js calls
- * them a fault of ours (INTERNAL) before any handler sees them. Here they are read as what they are, and refused as the
- * caller's.
+ * Rejects requests that cannot be decoded, or that contain an integer which JavaScript cannot represent. grpc-js would
+ * report them as an internal error (INTERNAL) before any handler sees them. Here they are decoded to a marker and
+ * rejected as the caller's fault.
  */
 
 import type { ServerInterceptor, ServiceDefinition } from '@grpc/grpc-js';
@@ -19,7 +19,7 @@ class Unreadable {
   }
 }
 
-/** The same service, whose requests never fail to be read: `refuseUnreadable` must stand before its handlers. */
+/** Returns the same service with decoding that never fails. `refuseUnreadable` must run before its handlers. */
 export function readable(definition: ServiceDefinition): ServiceDefinition {
   return Object.fromEntries(
     Object.entries(definition).map(([name, method]) => [
@@ -38,7 +38,7 @@ export function readable(definition: ServiceDefinition): ServiceDefinition {
   );
 }
 
-/** Refuses what could not be read. No handler sees it, nor what follows it on its stream. */
+/** Rejects messages that could not be decoded. No handler sees such a message, or what follows it on its stream. */
 export const refuseUnreadable: ServerInterceptor = (_method, call) =>
   new ServerInterceptingCall(call, {
     start: (next) =>

@@ -1,12 +1,15 @@
-/** Changes that an update mask names: fields of a message, under their names in the contract. */
+/** Converts changes with an update mask: the named fields of a message, by their names in the contract. */
 import { invalid } from '../../domain/settings/fields.ts';
 
 const SHOWN_LENGTH_MAX = 64;
 
-/** How each field that may be named in a mask gets its new value. */
+/** Readers of the fields that a mask may name. */
 export type FieldReaders<Message, Change> = Readonly<Record<string, (message: Message) => Change>>;
 
-/** Reads what the mask names. INVALID_REQUEST: it is empty or names a field that cannot be changed. */
+/**
+ * Returns the change that the mask names. Throws INVALID_REQUEST if it is empty or names a field that cannot be
+ * changed.
+ */
 export function changeFromMask<Message extends object, Change extends object>(
   message: Message,
   mask: readonly string[],
@@ -23,8 +26,8 @@ export function changeFromMask<Message extends object, Change extends object>(
 }
 
 /**
- * Clients of the public surfaces name fields that are fixed and know nothing of masks; only callers of the contract
- * name what is no field.
+ * Returns the error for a field that cannot be changed. Clients of the public APIs may name fixed fields and do not
+ * know masks; only callers of the contract name unknown fields.
  */
 function refusal(message: object, path: string, allowed: readonly string[]): Error {
   const field = path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -1,5 +1,6 @@
 /**
- * Where calls that change many jobs go on, as text: all that the next one needs, so that it may be another replica's.
+ * Encodes the cursor of calls that change many jobs. It contains all that the next call needs, so that any replica can
+ * serve it.
  */
 
 import { isGroupId } from '../../domain/jobs/error-groups.ts';
@@ -14,7 +15,7 @@ import { partsOf } from '../../store/jobs/job-walk.ts';
 
 const TEXT_LENGTH_MAX = 1_024;
 
-/** Empty: there is nothing to go on with. */
+/** Returns the cursor. Empty if the walk is finished. */
 export function cursorOf(walk: JobWalk | undefined): string {
   if (!walk) return '';
   const { endpointId, move, states, submitted, ended, range, begunUs, part, left, hasMoved } = walk;
@@ -33,15 +34,14 @@ export function cursorOf(walk: JobWalk | undefined): string {
     left.high,
     hasMoved,
   ];
-  // Only where it is needed, so that a replica of an earlier release, which would do without, refuses those and no
-  // others.
+  // Only added if needed: a replica of an earlier release, which would ignore it, then rejects only such cursors.
   if (ended) parts.push(ended.fromMs ?? null, ended.errorGroup ?? null);
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
 /**
- * INVALID_REQUEST: no call of this kind for this endpoint gave it. Whoever makes one up changes other jobs of this
- * endpoint than a filter would.
+ * Decodes a cursor. Throws INVALID_REQUEST if no call of this kind for this endpoint returned it. A forged cursor can
+ * only change other jobs of the same endpoint.
  */
 export function walkFrom(cursor: string, endpointId: string, move: JobWalk['move']): JobWalk {
   const parts = decode(cursor);
@@ -70,7 +70,7 @@ export function walkFrom(cursor: string, endpointId: string, move: JobWalk['move
   };
 }
 
-/** Absent in what releases before it gave. */
+/** Returns the filter by end. Absent in cursors of earlier releases. */
 function endedOf(more: unknown[], move: JobWalk['move']): Pick<JobWalk, 'ended'> {
   const [fromMs, errorGroup] = more;
   if (more.length === 0) return {};

@@ -1,6 +1,6 @@
 /**
- * Which worker or pod has which GPU. Kept by triggers on worker and pod, in the transaction of the change; the key is
- * what forbids two at once.
+ * GPU assignments of workers and pods. Triggers on worker and pod maintain them in the transaction of the change. The
+ * primary key prevents two assignments of one GPU.
  */
 import { check, index, pgTable, primaryKey, sql, text } from '../../orm.ts';
 import { pod } from '../pod.ts';
@@ -12,10 +12,11 @@ export const gpuHold = pgTable(
     machineId: text('machine_id').notNull(),
     gpuUuid: text('gpu_uuid').notNull(),
     /**
-     * It has not ended. A frozen one that is to go has given its GPUs up: its agent lets nobody in before it has gone.
+     * A worker that has not ended. A standby worker that is to stop has released its GPUs: its agent admits no other
+     * one before it has ended.
      */
     workerId: text('worker_id').references(() => worker.id, { onDelete: 'cascade' }),
-    /** It shall run. */
+    /** A pod that should run. */
     podId: text('pod_id').references(() => pod.id, { onDelete: 'cascade' }),
   },
   (t) => [
