@@ -11,8 +11,8 @@ export type OwnTemplateSource =
   | { link?: undefined; settings: Partial<OwnTemplateSettings>; base: Template | undefined };
 
 /**
- * Takes the named template apart, once. TEMPLATE_NOT_FOUND: there is none. INVALID_REQUEST: it is for pods, is another
- * endpoint's own, or is another account's and more than its variables are to be others.
+ * Returns the source: a named template is copied once. Throws TEMPLATE_NOT_FOUND if there is none. INVALID_REQUEST: it
+ * is for pods, is another endpoint's own, or belongs to another account and more than its variables would change.
  */
 export async function sourceOf(
   templates: EndpointContext['templates'],

@@ -15,7 +15,7 @@ export interface JobTimesAnswer {
   stepMs: number;
 }
 
-/** INVALID_REQUEST: a span out of range. `span`: 0 is an hour. */
+/** Returns the times. `span`: in milliseconds; 0 is an hour. Throws INVALID_REQUEST if it is out of range. */
 export async function readJobTimes(
   { traffic }: Pick<Stores, 'traffic'>,
   endpointId: string,

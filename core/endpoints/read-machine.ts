@@ -23,7 +23,7 @@ export interface UnplaceableEndpoint {
   refusal: Pick<MachineExplanation, 'refusedBy' | 'reason' | 'change'>;
 }
 
-/** The machine. */
+/** A machine with its workloads. */
 export interface MachinePage {
   status: MachineStatus;
   standing: MachineConnection;
@@ -36,8 +36,8 @@ export interface MachinePage {
 type ReadContext = Pick<EndpointContext, 'machines' | 'machineViews' | 'cannotRun' | 'scales'>;
 
 /**
- * `named`: by id or name. UNAUTHORIZED: only the operator may. NOT_FOUND. INVALID_REQUEST: several machines have this
- * name.
+ * Returns a machine. `named`: its id or name. Throws UNAUTHORIZED if the caller is not the operator. NOT_FOUND: there
+ * is no such machine. INVALID_REQUEST: several machines have this name.
  */
 export async function readMachine(context: ReadContext, { scope }: Caller, named: string): Promise<MachinePage> {
   if (scope !== 'ROOT') throw unauthorized();
@@ -57,7 +57,7 @@ export async function readMachine(context: ReadContext, { scope }: Caller, named
     machineViews.addresses(id),
     refusalsOf(context, id),
   ]);
-  // Forgotten since.
+  // Deleted since.
   if (!standing) throw machineNotFound(named);
   return { status, standing, pods, images, addresses, refusals };
 }

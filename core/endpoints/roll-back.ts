@@ -1,4 +1,4 @@
-/** Returns an endpoint to a good version. */
+/** Rolls an endpoint back to a good version. */
 
 import type { Actor } from '../domain/accounts/permission.ts';
 import { endpointNotFound } from '../domain/accounts/permission.ts';

@@ -1,4 +1,4 @@
-/** Templates: create, read, change, delete. */
+/** Creates, reads, changes and deletes templates. */
 
 import type { Actor } from '../domain/accounts/permission.ts';
 import { checkRegistry } from '../domain/resources/image-name.ts';
@@ -14,8 +14,8 @@ import type { EndpointContext } from './endpoint-context.ts';
 export const TEMPLATE_ID_LENGTH = 10;
 
 /**
- * Creates a template. NAME_TAKEN: the account has a template of this name. INVALID_REQUEST: a field is out of range, or
- * the registry credentials are unknown.
+ * Creates a template. Throws NAME_TAKEN if the account has a template of this name. INVALID_REQUEST: a field is out of
+ * range, or the registry credentials are unknown.
  */
 export async function createTemplate(
   { templates, mayAsk, random }: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>,
@@ -38,8 +38,8 @@ function nameTaken(name: string): DomainError {
 }
 
 /**
- * Reads a template. `only`: the endpoints whose templates a restricted key may see; empty = all. TEMPLATE_NOT_FOUND:
- * neither in this account nor public.
+ * Returns a template. `only`: endpoints whose templates a restricted key may see; empty: all. Throws TEMPLATE_NOT_FOUND
+ * if it is neither in this account nor public.
  */
 export async function getTemplate(
   { templates }: Pick<EndpointContext, 'templates'>,
@@ -61,8 +61,8 @@ function templateNotFound(id: string): DomainError {
 }
 
 /**
- * Changes fields of a template. A change of what workers run replaces the workers of its endpoints.
- * TEMPLATE_NOT_FOUND, NAME_TAKEN, or INVALID_REQUEST: the result is out of range, a field is fixed, or the
+ * Changes fields of a template. A change of what workers run replaces the workers of its endpoints. Throws
+ * TEMPLATE_NOT_FOUND, NAME_TAKEN, or INVALID_REQUEST if the result is out of range, a field is fixed, or the
  * credentials are unknown.
  */
 export async function updateTemplate(
@@ -91,7 +91,7 @@ export async function updateTemplate(
   return updated.template;
 }
 
-/** Deletes a template. IN_USE: endpoints use it; the text names those of the account. */
+/** Deletes a template. Throws IN_USE if endpoints use it; the text names those of the account. */
 export async function deleteTemplate(
   { templates }: Pick<EndpointContext, 'templates'>,
   actor: Actor,

@@ -12,8 +12,8 @@ import { getPod } from './pods.ts';
 const ID_LENGTH = 14;
 
 /**
- * Creates a pod and returns it with its machine. `fields`: those that the caller set. INVALID_REQUEST: a field is out
- * of range or names nothing. NO_CAPACITY: no machine has capacity.
+ * Creates a pod and returns it with its machine. `fields`: names of the fields that the caller set. Throws
+ * INVALID_REQUEST if a field is out of range or refers to an unknown resource. NO_CAPACITY: no machine has capacity.
  */
 export async function createPod(
   context: PodContext,

@@ -1,4 +1,4 @@
-/** Lists pods and, if asked for, workers as pods. */
+/** Lists pods and, if requested, workers as pods. */
 
 import type { EndedGroup } from '../domain/machines/ended-workers.ts';
 import { groupEnded } from '../domain/machines/ended-workers.ts';
@@ -9,14 +9,16 @@ import type { PodContext } from './pod-context.ts';
 
 const ENDPOINTS_MAX = 1_000;
 
-/** A selection of pods. */
+/** Filter of a list of pods. */
 export interface PodSelection {
   includeWorkers: boolean;
-  /** Selects workers of these endpoints only; empty: all pods. */
+  /** Only workers of these endpoints. Empty: all pods. */
   endpointIds: readonly string[];
 }
 
-/** Oldest first. `only`: the endpoints whose workers a restricted key may see, which sees no pods; empty = all. */
+/**
+ * Returns a page, oldest first. `only`: endpoints whose workers a restricted key may see (it sees no pods); empty: all.
+ */
 export async function listPods(
   { podViews }: Pick<PodContext, 'podViews'>,
   accountId: string,

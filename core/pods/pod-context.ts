@@ -5,7 +5,7 @@ import type { MayAsk } from '../domain/resources/image-name.ts';
 import type { Stores } from '../store/storage.ts';
 
 export interface PodContext extends Pick<Stores, 'pods' | 'podViews' | 'templates' | 'workers' | 'machines'> {
-  /** Registries that images may be of. */
+  /** Registries whose images are allowed. */
   mayAsk: MayAsk;
   random: Random;
   /** Called when the desired state of machines has changed. */

@@ -1,4 +1,4 @@
-/** Reads, starts, stops, restarts, resets and deletes pods, and holds what all changes of a pod share. */
+/** Reads, starts, stops, restarts, resets and deletes pods, and contains the common part of all changes. */
 import type { Actor } from '../domain/accounts/permission.ts';
 import type { Pod } from '../domain/pods/pod.ts';
 import { checkUnlocked, podIsWorker, podNotFound, replacePod } from '../domain/pods/pod.ts';
@@ -7,8 +7,8 @@ import type { PodView } from '../store/pods/pod-view-store.ts';
 import type { PodContext } from './pod-context.ts';
 
 /**
- * Reads a pod, or a worker as one. `only`: the endpoints whose workers a restricted key may see, which sees no pods;
- * empty = all. NOT_FOUND: not in this account.
+ * Returns a pod, or a worker shown as a pod. `only`: endpoints whose workers a restricted key may see (it sees no
+ * pods); empty: all. Throws NOT_FOUND if it is not in this account.
  */
 export async function getPod(
   { podViews }: Pick<PodContext, 'podViews'>,
@@ -23,8 +23,8 @@ export async function getPod(
 }
 
 /**
- * Lets an EXITED pod run again on its machine, where its files are. A running pod is left alone. NO_CAPACITY: its GPUs
- * are taken.
+ * Starts an EXITED pod on its machine, where its files are. A running pod does not change. Throws NO_CAPACITY if its
+ * GPUs are taken.
  */
 export async function startPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
   return changePod(context, actor, id, (pod) =>
@@ -32,7 +32,7 @@ export async function startPod(context: PodChanges, actor: Actor, id: string): P
   );
 }
 
-/** Stops a pod. Its files stay, its GPUs are freed. A stopped pod stays unchanged. POD_FIXED: it is locked. */
+/** Stops a pod. Its files stay, its GPUs are freed. A stopped pod does not change. Throws POD_FIXED if it is locked. */
 export async function stopPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
   return changePod(context, actor, id, (pod) => {
     checkUnlocked(pod);
@@ -41,16 +41,16 @@ export async function stopPod(context: PodChanges, actor: Actor, id: string): Pr
 }
 
 /**
- * Restarts a pod's process, or starts a stopped pod. Its files stay. NO_CAPACITY: it is stopped and its GPUs are in
- * use.
+ * Restarts a pod's process, or starts a stopped pod. Its files stay. Throws NO_CAPACITY if it is stopped and its GPUs
+ * are in use.
  */
 export async function restartPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
   return changePod(context, actor, id, () => ({ action: 'RestartPod', fields: [], run: 'anew' }));
 }
 
 /**
- * Restarts a pod with an empty disk, or starts a stopped pod so. Its network volume stays. POD_FIXED: it is locked.
- * NO_CAPACITY: it is stopped and its GPUs are in use.
+ * Restarts a pod with an empty disk, or starts a stopped pod with one. Its network volume stays. Throws POD_FIXED if it
+ * is locked. NO_CAPACITY: it is stopped and its GPUs are in use.
  */
 export async function resetPod(context: PodChanges, actor: Actor, id: string): Promise<PodView> {
   return changePod(context, actor, id, (pod) => {
@@ -60,7 +60,7 @@ export async function resetPod(context: PodChanges, actor: Actor, id: string): P
 }
 
 /**
- * Stops and deletes a pod. Its agent removes the files once it is notified. NOT_FOUND: there is no such pod.
+ * Stops and deletes a pod. Its agent removes the files once it is notified. Throws NOT_FOUND if there is no such pod.
  * POD_FIXED: it is a worker.
  */
 export async function deletePod(context: PodChanges, actor: Actor, id: string): Promise<void> {
@@ -72,8 +72,8 @@ export async function deletePod(context: PodChanges, actor: Actor, id: string): 
 export type PodChanges = Pick<PodContext, 'pods' | 'podViews' | 'machines' | 'onDesired'>;
 
 /**
- * Applies the change that `decide` returns (`undefined`: none) and returns the pod. NOT_FOUND: there is no such pod.
- * POD_FIXED: it is a worker. NO_CAPACITY: it must run again and its machine has no capacity.
+ * Applies the change that `decide` returns (`undefined`: none) and returns the pod. Throws NOT_FOUND if there is no
+ * such pod. POD_FIXED: it is a worker. NO_CAPACITY: it must run again and its machine has no capacity.
  */
 export async function changePod(
   context: PodChanges,

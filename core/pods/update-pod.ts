@@ -1,5 +1,5 @@
 /**
- * Changes some fields of a pod. Anything but its name and its lock makes a running pod start again with an empty disk.
+ * Changes some fields of a pod. Any change except of its name and its lock restarts a running pod with an empty disk.
  */
 
 import type { Actor } from '../domain/accounts/permission.ts';
@@ -12,12 +12,13 @@ import type { PodContext } from './pod-context.ts';
 import type { PodChanges } from './pods.ts';
 import { changePod } from './pods.ts';
 
-/** Fields to change; absent ones stay. */
+/** Fields to change. Absent fields do not change. */
 export type PodUpdate = Partial<PodSettings>;
 
 /**
- * `fields` are those that the caller named. POD_FIXED: it is locked and not unlocked by this. INVALID_REQUEST: out of
- * range. NO_CAPACITY: it is given an image, or loses it, and its machine runs no such thing.
+ * Changes a pod and returns it. `fields`: names of the fields that the caller set. Throws POD_FIXED if it is locked and
+ * this change does not unlock it. INVALID_REQUEST: a field is out of range. NO_CAPACITY: it gets or loses an image, and
+ * its machine cannot run the result.
  */
 export async function updatePod(
   context: PodChanges & Pick<PodContext, 'mayAsk'>,
@@ -32,7 +33,7 @@ export async function updatePod(
   return changePod(context, actor, id, (pod) => {
     const onlyLocks = Object.keys(update).every((field) => field === 'locked');
     if (update.locked !== false && !onlyLocks) checkUnlocked(pod);
-    // Present values stay allowed even if no machine with such a GPU is left.
+    // Current values stay allowed even if no machine with such a GPU is left.
     checkPod({ ...pod, ...update }, new Set([...reported, ...unlistedTypes(pod.gpuIds)]));
     checkRunsThere({ ...pod, ...update }, machines);
     const reset = pod.desired === 'RUNNING' && resetsPod(pod, update);

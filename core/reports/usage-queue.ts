@@ -1,6 +1,6 @@
 /**
- * Lets few sums of usage run at once: they take seconds in the worst case, and more would take the connections that
- * leases are extended on.
+ * Limits concurrent sums of usage: they take seconds in the worst case, and more of them would use up the connections
+ * on which leases are extended.
  */
 
 import type { BatchMeter } from '@slipway/kit/bytes/batcher';
@@ -28,7 +28,7 @@ export class UsageQueue {
   /** Calls that wait or run, by account. */
   readonly #asking = new Map<string, number>();
 
-  /** `meter`: default nobody counts. */
+  /** `meter`: counts batches. Default: not counted. */
   constructor({ usage }: Pick<Stores, 'usage'>, clock: Clock, meter?: BatchMeter) {
     const flush = async ([asked]: Asked[]): Promise<UsageSums[]> => [
       await usage.list(asked!.accountId, asked!.query, asked!.page),
@@ -45,8 +45,8 @@ export class UsageQueue {
   }
 
   /**
-   * As `UsageStore.list`, when its turn comes. RATE_LIMITED: the account asks too often at once. OverloadError: all
-   * together do.
+   * Runs `UsageStore.list` when its turn comes. Throws RATE_LIMITED if the account has too many queries at once.
+   * OverloadError: all accounts together have.
    */
   async list(accountId: string, query: UsageQuery, page?: PageRequest): Promise<UsageSums> {
     const asking = this.#asking.get(accountId) ?? 0;

@@ -1,4 +1,4 @@
-/** Credentials for container registries: store, read without their secrets, replace, delete. */
+/** Creates, reads, replaces and deletes credentials for container registries. Never returns the secrets. */
 
 import type { Random } from '@slipway/kit/time/clock';
 import type { Actor } from '../domain/accounts/permission.ts';
@@ -14,17 +14,17 @@ const ID_LENGTH = 12;
 /** Dependencies of the use cases of registry credentials. */
 export interface RegistryContext extends Pick<Stores, 'registryAuths'> {
   random: Random;
-  /** Secrets as they are stored for the registry auth with this id. */
+  /** Returns the encrypted secrets of the registry auth with this id. */
   seal(id: string, credentials: RegistryCredentials): Buffer;
-  /** Workers of these endpoints may be replaced: scaling must evaluate them, here and on other replicas. */
+  /** Called when workers of these endpoints may be replaced. Triggers scaling, here and on other replicas. */
   onChanged(endpointIds: readonly string[]): void;
-  /** The desired state of these machines changed. */
+  /** Called when the desired state of these machines changed. */
   onDesired(machineIds: readonly string[]): void;
 }
 
 /**
- * Stores credentials for a container registry. NAME_TAKEN: the account has credentials of this name. INVALID_REQUEST: a
- * field is out of range.
+ * Stores credentials for a container registry. Throws NAME_TAKEN if the account has credentials of this name.
+ * INVALID_REQUEST: a field is out of range.
  */
 export async function createRegistryAuth(
   { registryAuths, random, seal }: Omit<RegistryContext, 'onChanged' | 'onDesired'>,
@@ -45,7 +45,10 @@ export async function createRegistryAuth(
   return made;
 }
 
-/** Reads credentials for a container registry, without their secrets. NOT_FOUND: not in this account. */
+/**
+ * Returns credentials for a container registry, without their secrets. Throws NOT_FOUND if they are not in this
+ * account.
+ */
 export async function getRegistryAuth(
   { registryAuths }: Pick<RegistryContext, 'registryAuths'>,
   accountId: string,
@@ -57,8 +60,8 @@ export async function getRegistryAuth(
 }
 
 /**
- * Replaces username and password of credentials. Workers that run already keep what they were started with; what could
- * not start with those before is tried again at once. NOT_FOUND, or INVALID_REQUEST: a field is out of range.
+ * Replaces username and password of credentials. Running workers keep the previous ones; workloads that could not start
+ * with those are retried at once. Throws NOT_FOUND, or INVALID_REQUEST if a field is out of range.
  */
 export async function updateRegistryAuth(
   { registryAuths, seal, onChanged, onDesired }: Omit<RegistryContext, 'random'>,
@@ -75,8 +78,8 @@ export async function updateRegistryAuth(
 }
 
 /**
- * Deletes credentials for a container registry. `clearTemplates`: templates that use them lose them first. NOT_FOUND,
- * or IN_USE: templates or pods use them; the text names these.
+ * Deletes credentials for a container registry. `clearTemplates`: removes them from the templates that use them first.
+ * Throws NOT_FOUND, or IN_USE if templates or pods use them; the text names these.
  */
 export async function deleteRegistryAuth(
   { registryAuths, onChanged }: Pick<RegistryContext, 'registryAuths' | 'onChanged'>,

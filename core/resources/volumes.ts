@@ -1,4 +1,4 @@
-/** Network volumes: create, read, change, delete. */
+/** Creates, reads, changes and deletes network volumes. */
 
 import type { Random } from '@slipway/kit/time/clock';
 import type { Actor } from '../domain/accounts/permission.ts';
@@ -18,8 +18,8 @@ export interface VolumeContext extends Pick<Stores, 'volumes'> {
 }
 
 /**
- * Creates a network volume. INVALID_REQUEST: a field is out of range. Its directory is made by the agent of the first
- * machine that needs it.
+ * Creates a network volume. Its directory is made by the agent of the first machine that needs it. Throws
+ * INVALID_REQUEST if a field is out of range.
  */
 export async function createVolume(
   { volumes, random }: VolumeContext,
@@ -31,8 +31,8 @@ export async function createVolume(
 }
 
 /**
- * Reads a network volume. `only`: the endpoints whose volumes a restricted key may see; empty = all. NOT_FOUND: not in
- * this account, or not one of those.
+ * Returns a network volume. `only`: endpoints whose volumes a restricted key may see; empty: all. Throws NOT_FOUND if
+ * it is not in this account, or not a volume of these endpoints.
  */
 export async function getVolume(
   { volumes }: Pick<VolumeContext, 'volumes'>,
@@ -45,12 +45,12 @@ export async function getVolume(
   return found;
 }
 
-/** Changes. Absent fields stay as they are. */
+/** A change. Absent fields do not change. */
 export type VolumeChange = Partial<VolumeSettings>;
 
 /**
- * Changes the name or the size of a network volume. NOT_FOUND, or INVALID_REQUEST: out of range, the size would shrink,
- * or the data centre would change.
+ * Changes the name or the size of a network volume. Throws NOT_FOUND, or INVALID_REQUEST if a field is out of range,
+ * the size would shrink, or the data center would change.
  */
 export async function updateVolume(
   { volumes }: Pick<VolumeContext, 'volumes'>,
@@ -70,8 +70,8 @@ export async function updateVolume(
 }
 
 /**
- * Deletes a network volume. The files stay on the machines for the operator to remove. NOT_FOUND, or IN_USE: endpoints
- * or pods use it; the text names them.
+ * Deletes a network volume. The files stay on the machines for the operator to remove. Throws NOT_FOUND, or IN_USE if
+ * endpoints or pods use it; the text names them.
  */
 export async function deleteVolume(
   { volumes }: Pick<VolumeContext, 'volumes'>,

@@ -1,7 +1,7 @@
 /**
- * All that core keeps, behind interfaces: one store for each kind of row. Nothing outside this folder holds a
- * connection or says SQL. One call of a store is what happens together, one statement or one transaction; a rule that
- * must see the rows before they change is handed in as a function.
+ * The storage of core, behind interfaces: one store for each kind of row. Nothing outside this folder holds a
+ * connection or contains SQL. A call of a store is atomic: one statement or one transaction. A rule that must see the
+ * rows before they change is passed as a function.
  */
 
 import type { Sealer } from '@slipway/kit/host/seal';
@@ -54,14 +54,14 @@ import { NoticeChannel } from './sql/notice-channel.ts';
 
 type Classes = ReturnType<typeof makeStores>;
 
-/** The stores by what they offer. A use case names those it needs: `Pick<Stores, 'jobs'>`. */
+/** The stores by name. A use case names those that it needs: `Pick<Stores, 'jobs'>`. */
 export type Stores = { readonly [Name in keyof Classes]: Pick<Classes[Name], keyof Classes[Name]> };
 
 /** An open database, as everything outside this folder sees it. */
 export interface Storage {
   readonly stores: Stores;
   /**
-   * Brings the schema up to date and claims the database for the secret key. PoolerError, NewerDatabaseError,
+   * Migrates the schema and claims the database for the secret key. Throws PoolerError, NewerDatabaseError or
    * WrongSecretKeyError.
    */
   prepare(): Promise<void>;
@@ -118,8 +118,7 @@ export function makeStores(database: Database, sealer: Sealer) {
 }
 
 /**
- * Opens the database at a postgres:// URL. Connects on first use, so a database that is down is met by the first
- * statement.
+ * Opens the database at a postgres:// URL. Connects on first use, so the first statement fails if the database is down.
  */
 export function openStorage(
   url: string,

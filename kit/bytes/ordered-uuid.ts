@@ -1,7 +1,7 @@
 /**
- * Identifiers of what is stored by the million. A UUID of version 7 begins with its millisecond, so rows that are made
- * together lie together in every index that has it: with random ones each insert, claim and deletion touches a page of
- * its own, and logs it whole after each checkpoint.
+ * Ids of rows that are stored by the million. A UUID of version 7 begins with its millisecond, so rows that are created
+ * together are together in every index on it. With random ids, each insert, claim and deletion would touch a page of
+ * its own, and log it as a whole after each checkpoint.
  */
 import type { Clock, Random } from '../time/clock.ts';
 

@@ -1,23 +1,23 @@
-/** Users of this host by number, as whom a process that runs as root can start others. */
+/** Users of this host by number: a process that runs as root can start other processes as them. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A user; it needs no entry in /etc/passwd. */
+/** A user. It needs no entry in /etc/passwd. */
 export interface HostUser {
   uid: number;
   gid: number;
 }
 
 /**
- * Users of accounts are this number and the account's. It lies outside of what distributions give to people, services,
- * containers and user namespaces (systemd's "Users, Groups, UIDs and GIDs"), and below 2^31, which some programs take
- * for the end.
+ * User ids of accounts are this number plus the account's number. It is outside the ranges that distributions use for
+ * people, services, containers and user namespaces (systemd's "Users, Groups, UIDs and GIDs"), and below 2^31, which
+ * some programs use as the limit.
  */
 export const ACCOUNT_UID_BASE = 2_000_000_000;
 
-/** Nothing is inherited: others who run as that user could read it. */
+/** Nothing is inherited: other processes of that user could read it. */
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Returns whether this process may start others as any user. */

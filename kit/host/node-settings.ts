@@ -1,4 +1,4 @@
-/** Flags and environment of Slipway's Node processes, for all that start them. */
+/** Flags and environment of Slipway's Node processes, for everything that starts them. */
 
 /**
  * Flags. Left alone, V8 gives young objects up to three times 32 MiB and fills them before it looks: core with 200,000

@@ -8,26 +8,26 @@ import type { Logger } from '../log/logger.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Clock, Random } from '../time/clock.ts';
 
-/** How often the files are read, in milliseconds. */
+/** Period of reading the files, in milliseconds. */
 const PERIOD_MS = 5_000;
 const DAY_MS = 86_400_000;
-/** Days before a certificate's end from which on it is logged, once a day. */
+/** Days before a certificate's end from which it is logged, once a day. */
 const SOON_DAYS = 7;
 
 /** State of a set of files that belong together. */
 export interface CertificateState {
-  /** Grows when new files were taken. */
+  /** Grows when new files were accepted. */
   version: number;
-  /** Reason why the files as they are now cannot be used, so that the previous ones stay. */
+  /** Why the present files cannot be used, so that the previous ones stay in use. */
   fault: string | undefined;
   /** When the certificates in use are valid, in milliseconds since 1970, by what they are: `client`, `authority`. */
   validity: Readonly<Record<string, { fromMs: number; toMs: number }>>;
 }
 
 export interface CertificateWatchOptions {
-  /** Begins the names of the metrics, as `slipway_facade`. */
+  /** Prefix of the names of the metrics, for example `slipway_facade`. */
   prefix: string;
-  /** Reads a set of files. Throws if they were never good. */
+  /** Reads a set of files. Throws if they were never valid. */
   check(): CertificateState;
   metrics: Metrics;
   clock: Clock;
@@ -81,7 +81,7 @@ export class CertificateWatch extends LoopService {
     }
   }
 
-  /** `undefined` if they were never good: whoever uses them reports that. */
+  /** `undefined` if they were never valid: the user of the files reports that. */
   #state(): CertificateState | undefined {
     try {
       return this.#options.check();
@@ -98,8 +98,8 @@ export class CertificateWatch extends LoopService {
 }
 
 /**
- * Returns what others hold against a certificate at this time, or soon; `undefined` if nothing. The text changes once a
- * day.
+ * Returns why others reject a certificate at this time, or soon will. `undefined` if they accept it. The text changes
+ * once a day.
  */
 export function timeFault({ fromMs, toMs }: { fromMs: number; toMs: number }, nowMs: number): string | undefined {
   if (toMs <= nowMs) return `the certificate expired on ${dayOf(toMs)}: others refuse it; renew it`;

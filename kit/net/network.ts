@@ -1,4 +1,4 @@
-/** Networks as settings name them. */
+/** Parses IP networks in settings. */
 import { isIP } from 'node:net';
 
 /** Parses an address or network: `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`. Returns `undefined` if it is not valid. */

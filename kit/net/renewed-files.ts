@@ -1,6 +1,6 @@
 /**
- * Files that somebody may replace while the process runs: read anew whenever they are needed; the last good content
- * stays while the new one cannot be used.
+ * Files that may be replaced while the process runs. They are read again whenever they are needed; the last valid
+ * content is used while the new one is invalid.
  */
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -19,10 +19,10 @@ export const TUNNEL_PATH = '/edge/tunnel/';
 export const TUNNEL_PROTOCOL = 'slipway-tunnel';
 /** Response header of an edge: its number of facades. Without it there is one. */
 export const TUNNEL_COUNT_HEADER = 'x-slipway-facades';
-/** Facades of one edge that an agent opens tunnels to, the most. */
+/** Most facades of one edge to which an agent opens tunnels. */
 export const TUNNEL_FACADES_MAX = 64;
 
-/** Connections that one tunnel carries at a time. */
+/** Most concurrent connections of one tunnel. */
 export const TUNNEL_STREAMS_MAX = 2_000;
 /**
  * Bytes of one connection that may be on their way unread, so that one that is not read holds up no other: 10 MB/s
@@ -30,7 +30,7 @@ export const TUNNEL_STREAMS_MAX = 2_000;
  * each that is not read.
  */
 const WINDOW_BYTES = 512 * 1024;
-/** Memory of a tunnel beyond which it takes no new connection, in MB. */
+/** Memory of a tunnel above which it accepts no new connection, in MB. */
 const MEMORY_MB_MAX = 256;
 
 /**
@@ -43,7 +43,7 @@ export const TUNNEL_OPTIONS = {
   streamResetRate: 1_000_000,
 };
 
-/** As much of a clock as a tunnel needs. */
+/** The part of a clock that a tunnel needs. */
 interface TunnelClock {
   after(delayMs: number, fn: () => void): { cancel(): void };
 }

@@ -1,10 +1,13 @@
-/** The secret key that belongs to a database. Whatever is sealed under one key would be lost under another. */
+/**
+ * Stores which secret key belongs to a database. A value that is encrypted with one key could not be decrypted with
+ * another.
+ */
 
 import type { Sealer } from '@slipway/kit/host/seal';
 import { registryCredentialsIdentity, webhookSecretIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { Database, Sql } from '../sql/database.ts';
 
-/** The database's secrets were sealed with another key than this core has. */
+/** The database's secrets were encrypted with another key than this core has. */
 export class WrongSecretKeyError extends Error {
   constructor() {
     super(
@@ -29,9 +32,9 @@ export class InstallationStore {
   }
 
   /**
-   * Makes the key of the first core that ever starts on a database its own; of several that start together, one is the
-   * first. A database of an earlier release, which has secrets and no fingerprint, takes only the key that opens them.
-   * WrongSecretKeyError: it has another one.
+   * Binds the database to the key of the first core that starts on it; of several that start together, one is the
+   * first. A database of an earlier release, which has secrets and no fingerprint, accepts only the key that decrypts
+   * them. Throws WrongSecretKeyError if the database has another key.
    */
   async claimSecretKey(): Promise<void> {
     const fingerprint = this.#sealer.fingerprint();
@@ -48,7 +51,10 @@ async function fingerprints(sql: Sql): Promise<FingerprintRow[]> {
   return await sql<FingerprintRow[]>`SELECT secret_key_fingerprint AS fingerprint FROM installation`;
 }
 
-/** One secret of each kind is enough: an earlier release had one key too. */
+/**
+ * Returns true if the key decrypts the stored secrets. One secret of each kind is enough: an earlier release had one
+ * key too.
+ */
 async function opensWhatIsThere(sql: Sql, sealer: Sealer): Promise<boolean> {
   const rows = await sql<{ kind: 'auth' | 'endpoint'; id: string; sealed: Buffer }[]>`
     (SELECT 'auth' AS kind, id, credentials_sealed AS sealed FROM registry_auth LIMIT 1) UNION ALL

@@ -1,4 +1,4 @@
-/** Reads attempts that run: for agents that fetch inputs, and for losses. */
+/** Reads running attempts: for agents that fetch inputs, and for lost attempts. */
 
 import type { AttemptKey, MachineAttempt } from '../../domain/jobs/job.ts';
 import { byJob } from '../../domain/jobs/job.ts';
@@ -8,7 +8,7 @@ import { numberArray, textArray } from '../sql/pack.ts';
 import type { AttemptRow } from './rows.ts';
 import { isLive, isRunning } from './rows.ts';
 
-/** An attempt that nobody holds any more. */
+/** An attempt whose lease has expired. */
 export interface ExpiredLease {
   attempt: MachineAttempt;
   machineName: string;
@@ -41,8 +41,8 @@ export class AttemptStore {
   }
 
   /**
-   * The execution time of these attempts counts from now, for those that are current. In the order in which outcomes
-   * lock their jobs.
+   * Restarts the execution timeout of these attempts now, for those that are current. Locks jobs in the same order as
+   * outcomes.
    */
   async postpone(given: readonly MachineAttempt[]): Promise<void> {
     const attempts = given.toSorted(byJob);

@@ -15,19 +15,19 @@ export interface ChunkEntry {
   endpointId: string;
   jobId: string;
   attempt: number;
-  /** The machine whose agent sent it. */
+  /** Machine whose agent sent it. */
   machineId: string;
   number: number;
   output: Buffer;
   metrics: Buffer | undefined;
 }
 
-/** A progress value to show. */
+/** A progress value to store. */
 export interface ProgressEntry {
   endpointId: string;
   jobId: string;
   attempt: number;
-  /** The machine whose agent sent it. */
+  /** Machine whose agent sent it. */
   machineId: string;
   output: Buffer;
 }
@@ -40,8 +40,8 @@ export class ChunkStore {
   }
 
   /**
-   * Stores chunks of attempts that are current and of that machine, and drops the others. Entries must be in order of
-   * (endpointId, jobId). Storing one twice changes nothing.
+   * Stores chunks of current attempts of that machine, and drops the others. Entries must be ordered by (endpointId,
+   * jobId). Idempotent.
    */
   async append(entries: readonly ChunkEntry[]): Promise<void> {
     const output = packBytes(entries.map((entry) => entry.output));
@@ -65,8 +65,8 @@ export class ChunkStore {
   }
 
   /**
-   * Shows progress of attempts that are current and of that machine. Entries must be in order of (endpointId, jobId),
-   * one for an attempt and machine.
+   * Stores progress of current attempts of that machine. Entries must be ordered by (endpointId, jobId), one per
+   * attempt and machine.
    */
   async showProgress(entries: readonly ProgressEntry[]): Promise<void> {
     const output = packBytes(entries.map((entry) => entry.output));

@@ -32,11 +32,11 @@ export interface Claim {
 /** A claim request. */
 export interface ClaimRequest {
   endpointId: string;
-  /** At most one job for each. */
+  /** At most one job is claimed for each. */
   slots: readonly { workerId: string; machineId: string }[];
-  /** A new UUID. `find` returns by it what was claimed if the reply was lost. */
+  /** A new UUID. If the reply was lost, `find` returns by it what was claimed. */
   claimId: string;
-  /** Only positions after these; 0 = from the start. */
+  /** Only positions after these. 0: from the start. */
   afterNormal: number;
   afterLow: number;
   /** Inputs up to this many bytes come with the claim. */
@@ -144,8 +144,8 @@ export class ClaimStore {
   }
 
   /**
-   * Returns the endpoints that have a queued job, by their counters: the head of a queue is full of jobs that ran
-   * already.
+   * Returns the endpoints that have a queued job, by their counters: the head of a queue's index is full of jobs that
+   * ran already.
    */
   async queuedEndpoints(endpointIds: readonly string[]): Promise<string[]> {
     const rows = await this.#hot<{ id: string }[]>`

@@ -15,7 +15,7 @@ export interface EndpointFacts {
   retryLimit: number;
   retryHandlerErrors: boolean;
   workersMax: number;
-  /** Most jobs that may wait in all queues of the account; null: no limit. */
+  /** Most jobs that may wait in all queues of the account. Null: no limit. */
   queuedJobQuota: number | null;
 }
 
@@ -31,7 +31,7 @@ interface FactsRow {
   queued_job_quota: number | null;
 }
 
-/** Numbers of an endpoint. */
+/** Counts of an endpoint. */
 export interface EndpointCounts {
   completed: number;
   failed: number;
@@ -69,7 +69,7 @@ export class CountStore {
     return endpointIds.map((id) => found.get(id));
   }
 
-  /** Numbers of queued jobs of endpoints, in order. */
+  /** Returns the number of queued jobs of each endpoint, in order. */
   async queued(endpointIds: readonly string[]): Promise<number[]> {
     const rows = await this.#hot<{ index: number; count: number }[]>`
       SELECT g.index, (SELECT greatest(coalesce(sum(queued), 0), 0)::bigint FROM endpoint_tally WHERE endpoint_id = g.id) AS count
@@ -78,7 +78,7 @@ export class CountStore {
     return endpointIds.map((_, index) => counts.get(index + 1)!);
   }
 
-  /** Number of queued jobs of all endpoints of an account. */
+  /** Returns the number of queued jobs of all endpoints of an account. */
   async queuedOfAccount(accountId: string): Promise<number> {
     const [row] = await this.#hot<{ count: number }[]>`
       SELECT greatest(coalesce(sum(t.queued), 0), 0)::bigint AS count

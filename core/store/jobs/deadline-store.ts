@@ -1,4 +1,4 @@
-/** Jobs that ran too long. Bounded batches; several replicas share the work without waiting for each other. */
+/** Ends jobs that ran too long, in bounded batches. Several replicas share the work without waiting for each other. */
 import { TIME_OUT_TEXT } from '../../domain/jobs/attempt-outcome.ts';
 import type { Job } from '../../domain/jobs/job.ts';
 import type { Database, Sql } from '../sql/database.ts';
@@ -13,7 +13,7 @@ export interface EndedJob {
   machineId: string;
 }
 
-/** All jobs share one scan. */
+/** Scan id that all jobs share. */
 const ALL = '';
 
 export class DeadlineStore {
@@ -48,7 +48,10 @@ export class DeadlineStore {
     return rows.map((row) => ({ job: jobFromRow(row), machineId: row.machine_id }));
   }
 
-  /** Milliseconds until the next execution deadline when there is one within the next `withinMs`, else undefined. */
+  /**
+   * Returns the milliseconds until the next execution deadline within the next `withinMs`. `undefined` if there is
+   * none.
+   */
   async nextMs(withinMs: number): Promise<number | undefined> {
     const sql = this.#hot;
     const [row] = await sql<{ ms: number | null; at_ms: number | null; now_ms: number; took_ms: number }[]>`

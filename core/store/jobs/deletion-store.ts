@@ -15,7 +15,7 @@ export interface DeletedJobs {
   endpointId: string;
   jobId: string;
   attempt: number;
-  /** The machine that was running it, when it was IN_PROGRESS. */
+  /** Machine that was running it, if it was IN_PROGRESS. */
   machineId: string | undefined;
 }
 
@@ -25,7 +25,7 @@ interface DeletedRow {
   attempt: number;
   position: number;
   live: boolean;
-  /** Attempts of it may have been lost. */
+  /** True if attempts of it may have been lost. */
   tried: boolean;
   has_webhook: boolean;
   machine_id: string | null;
@@ -112,8 +112,8 @@ export class DeletionStore {
   }
 
   /**
-   * Deletes up to `limit` remembered Idempotency-Keys that have expired; one whose job got a longer life stays for
-   * that. Number of both.
+   * Deletes up to `limit` expired Idempotency-Keys; a key whose job got a longer life is extended instead. Returns the
+   * number of both.
    */
   async reapIdempotencyKeys(limit: number): Promise<number> {
     const [row] = await this.#hot<{ count: number }[]>`
@@ -181,7 +181,7 @@ async function removePayloads(tx: Sql, rows: readonly DeletedRow[]): Promise<voi
     DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id`;
 }
 
-/** Calls that are still to be made stay: each has all it needs. */
+/** Deletes results of webhook calls. Calls that are still to be made stay: each has all that it needs. */
 async function removeWebhookResults(tx: Sql, rows: readonly DeletedRow[]): Promise<void> {
   if (rows.length === 0) return;
   await tx`

@@ -26,13 +26,13 @@ const DISORDER_MS = 1_000;
 const SCANNED_MAX = 200;
 
 /**
- * That the job has the position that it was submitted with. One that was retried has a later one, and at least an
- * attempt behind it.
+ * Condition: the job still has the position of its submission. A retried job has a later one, and at least one earlier
+ * attempt.
  */
 const isOfSubmission = (sql: Sql): Fragment => sql`(attempt = 0 OR attempt = 1 AND started_at IS NOT NULL)`;
 
 /**
- * The positions. `parts`: conditions that an index has in order of position; without any all positions may be meant.
+ * Returns the range of positions. `parts`: conditions whose index is ordered by position. Without any, all positions.
  */
 export async function positionsOf(
   sql: Sql,
@@ -49,7 +49,7 @@ export async function positionsOf(
   return { low: from?.low ?? 0, high: until?.high ?? Number.MAX_SAFE_INTEGER };
 }
 
-/** That a job counts as submitted in that time; one that was retried counts from then, which was before it ended. */
+/** Condition: the job counts as submitted in that period. A retried job counts from its retry. */
 export function submittedWithin(sql: Sql, { fromMs, untilMs }: SubmittedRange): Fragment {
   const from =
     fromMs === undefined

@@ -8,13 +8,13 @@ import type { LostAttempt } from '../../domain/reports/explanation.ts';
 import type { Fragment, Sql, Statement } from '../sql/database.ts';
 import { textArray } from '../sql/pack.ts';
 
-/** Attempts of one job that are remembered: those of its last so many numbers. */
+/** Number of a job's latest attempts that are kept in its history. */
 const LOST_KEPT = 20;
 const CAUSE_LENGTH_MAX = 1_000;
 
 /**
- * Remembers the attempts among `moved` (core/store/jobs/outcome-side-effects.ts) that are to be, as further WITH items
- * (starting with a comma).
+ * Adds the attempts of `moved` (core/store/jobs/outcome-side-effects.ts) that must be kept to the history, as further
+ * WITH items (starting with a comma).
  */
 export function remembered(sql: Sql): Fragment {
   return sql`, remembered AS (
@@ -45,7 +45,7 @@ export function rememberedOfUser(sql: Sql): Fragment {
 }
 
 /**
- * The previous version of job `m`, as the statement's snapshot has it; no row if another statement changed it
+ * Returns the previous version of job `m` from the statement's snapshot. No row if another statement changed it
  * concurrently.
  */
 function before(sql: Sql): Fragment {
@@ -59,7 +59,7 @@ function forgotten(sql: Sql, which: Fragment): Fragment {
     )`;
 }
 
-/** Deletes workers that have ended, and keeps in the history how. */
+/** Deletes ended workers, and stores in the history how they ended. */
 export async function deleteEnded(statement: Statement, workerIds: readonly string[]): Promise<void> {
   if (workerIds.length === 0) return;
   await statement`
@@ -76,7 +76,7 @@ export async function forgetAttempts(sql: Sql, jobs: readonly { endpoint_id: str
       AS g(endpoint_id, id) WHERE l.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND l.job_id = g.id`;
 }
 
-/** The latest first. */
+/** Returns the history, latest first. */
 export async function readLostAttempts(sql: Sql, { endpointId, jobId }: JobKey): Promise<LostAttempt[]> {
   const rows = await sql<
     (Omit<LostAttempt, 'startedAt' | 'lostAt'> & { startedAtMs: number | null; lostAtMs: number })[]

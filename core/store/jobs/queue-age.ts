@@ -5,8 +5,8 @@
 import type { Fragment, Sql } from '../sql/database.ts';
 
 /**
- * In milliseconds; 0: none waits. For statements on the hot pool that name the endpoint `e` and its tally, with queued
- * and claimed_to, `t`.
+ * Returns the wait in milliseconds; 0 if no job waits. For statements on the hot pool in which `e` is the endpoint and
+ * `t` its counters, with queued and claimed_to.
  */
 export function oldestWaitMs(hot: Sql): Fragment {
   const since = hot`coalesce(${first(hot, false, hot`t.claimed_to`)}, ${first(hot, false, hot`0`)}, ${first(hot, true, hot`0`)})`;

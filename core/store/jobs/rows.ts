@@ -20,7 +20,7 @@ export interface JobRow {
   error?: string | null;
 }
 
-/** Names an attempt. */
+/** Columns that identify an attempt. */
 export interface AttemptRow {
   endpoint_id: string;
   id: string;
@@ -38,16 +38,16 @@ export const jobColumns = samePart(
 );
 
 /**
- * Since 1970, or of a span. Exact: a float8 holds them whole for three hundred years, and costs a tenth of what
- * `extract`, which counts in decimals, does: that was a tenth of an outcome.
+ * Returns microseconds since 1970, or of a span. Exact: a float8 represents them as integers for three hundred years.
+ * It costs a tenth of `extract`, which computes in decimals: that was a tenth of an outcome.
  */
 function microseconds(sql: Sql, of: Fragment) {
   return sql`round(date_part('epoch', ${of}) * 1e6)`;
 }
 
 /**
- * Whole milliseconds, halves rounded up; never negative, even when the database's clock was set back; NULL as long as
- * one of both is.
+ * Returns milliseconds as an integer, halves rounded up. Never negative, even if the database's clock was set back.
+ * NULL while one of both is.
  */
 function spanMs(sql: Sql, from: Fragment, to: Fragment) {
   return sql`CASE WHEN ${to} < ${from} THEN 0 ELSE floor((${microseconds(sql, sql`${to} - ${from}`)} + 500) / 1000) END`;

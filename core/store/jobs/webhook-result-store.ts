@@ -11,9 +11,9 @@ import { isLive, jobColumns } from './rows.ts';
 export interface WebhookCallRecord {
   id: number;
   state: 'WAITING' | 'DELIVERED' | 'GIVEN_UP';
-  /** Tries that have ended. */
+  /** Number of ended tries. */
   tries: number;
-  /** Why the last one failed; empty: none has. */
+  /** Why the last try failed. Empty: none failed. */
   lastError: string;
   redrives: number;
   /**
@@ -42,7 +42,7 @@ export class WebhookResultStore {
     this.#hot = hot;
   }
 
-  /** The newest `limit` of a job, the newest first; `state`: only those, default: all. */
+  /** Returns the newest `limit` calls of a job, newest first. `state`: only calls in this state; default: all. */
   async list(
     { endpointId, jobId }: JobKey,
     limit: number,

@@ -1,6 +1,5 @@
 /**
- * Webhook calls to make: taken by pushing their due instant away, so that a replica that dies in the middle loses
- * nothing.
+ * Stores webhook calls to make. A replica takes a call by moving its due time, so a replica that dies loses nothing.
  */
 import type { Database, Sql } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
@@ -13,9 +12,9 @@ export interface Delivery {
   accountName: string;
   id: number;
   jobId: string;
-  /** Empty when it is sealed. */
+  /** Empty if it is encrypted. */
   url: string;
-  /** The sealed address, which is then missing in the body; null: `url` has it. */
+  /** Encrypted URL, which the body then does not contain. Null: `url` has it. */
   urlSealed: Buffer | null;
   /** `undefined` for a large body: read it with `readBody` once there is budget. */
   body: Buffer | undefined;
@@ -24,13 +23,13 @@ export interface Delivery {
   tries: number;
   /** Number of redrives. */
   redrives: number;
-  /** The endpoint's sealed secret; null = not signed. */
+  /** The endpoint's encrypted secret. Null: not signed. */
   secretSealed: Buffer | null;
   /** Trace context of its job, if sampled. */
   traceparent?: string | undefined;
 }
 
-/** Endpoints and accounts of which no more calls are wanted now. */
+/** Endpoints and accounts that are at their limit of calls. */
 export interface AtLimit {
   endpointIds: readonly string[];
   accountIds: readonly string[];
@@ -96,7 +95,7 @@ export class WebhookStore {
     }));
   }
 
-  /** The body of a call that was taken; undefined when the call is no more. */
+  /** Returns the body of a call that was taken. `undefined` if the call was deleted. */
   async readBody(delivery: Delivery): Promise<Buffer | undefined> {
     const [row] = await this.#hot<{ body: Buffer }[]>`
       SELECT body FROM webhook_delivery WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
@@ -137,7 +136,9 @@ export class WebhookStore {
       WHERE w.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND w.id = g.id`;
   }
 
-  /** Milliseconds until the next call is due, those at their limit left out; undefined when there is none. */
+  /**
+   * Returns the milliseconds until the next call is due, without calls at their limit. `undefined` if there is none.
+   */
   async nextDueMs(atLimit: AtLimit): Promise<number | undefined> {
     const [row] = await this.#hot<{ ms: number | null }[]>`
       SELECT (extract(epoch FROM w.due_at - clock_timestamp()) * 1000)::float8 AS ms FROM webhook_delivery w

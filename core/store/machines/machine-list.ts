@@ -10,7 +10,7 @@ const IS_HERE = part`(${machineTable.sessionId} IS NOT NULL AND ${machineTable.l
 /** Keys of a machine. A machine whose keys are all revoked cannot come back. */
 const KEYS = part`SELECT FROM ${apiKey} WHERE ${apiKey.machineId} = ${machineTable.id}`;
 
-/** Columns of the list, and what it can be searched, ordered and filtered by. */
+/** Columns of the list, with its searched fields, orders and filters. */
 export const MACHINE_LIST = {
   from: machineTable,
   id: machineTable.id,

@@ -1,13 +1,13 @@
 /**
- * Refuses what stands between core and PostgreSQL and lends sessions out, as poolers do: a duty would be nobody's or
- * everybody's, notices would come to nobody, and queries would be planned by statistics of a moment.
+ * Rejects connection poolers that share sessions between core and PostgreSQL. With them a singleton task would have no
+ * holder or several, notices would not arrive, and queries would be planned by momentary statistics.
  */
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Sql } from '../sql/database.ts';
 import { connect, HOT_SETTINGS } from '../sql/database.ts';
 import { PROTOCOL_VIOLATION } from '../sql/transient.ts';
 
-/** The connections are not sessions of PostgreSQL that are core's alone. */
+/** The connections are not sessions that belong to core alone. */
 export class PoolerError extends Error {
   constructor(cause?: unknown) {
     super(
@@ -18,7 +18,7 @@ export class PoolerError extends Error {
   }
 }
 
-/** Makes sure that connections are sessions of their own, with the settings that they ask for. PoolerError. */
+/** Checks that each connection is a session of its own with the requested settings. Throws PoolerError. */
 export async function requireOwnSessions(url: string, logger: Logger): Promise<void> {
   const sql = connect(url, 'slipway-check', 2, logger, HOT_SETTINGS);
   try {
@@ -38,8 +38,8 @@ async function hasSettings(sql: Sql): Promise<boolean> {
 }
 
 /**
- * While one connection is in a transaction, another never has the same process of the server. A pooler lends out the
- * one that was used last.
+ * Returns true if connections are shared. While one connection is in a transaction, another one never has the same
+ * server process. A pooler lends out the one that was used last.
  */
 async function isShared(sql: Sql): Promise<boolean> {
   const [first, second] = [await sql.reserve(), await sql.reserve()];

@@ -1,11 +1,11 @@
-/** Pods as their rows have them. */
+/** Converts rows of pods. */
 import type { pod } from '@slipway/drizzle/schema/pod';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Pod } from '../../domain/pods/pod.ts';
 import { podEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import { openEnv } from '../sql/env-seals.ts';
 
-/** A stored pod. */
+/** Returns a pod from its row. */
 export function podFromRow(
   sealer: Sealer,
   { envSealed, templateEnvSealed: _unshown, ...row }: typeof pod.$inferSelect,

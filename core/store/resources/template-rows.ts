@@ -1,4 +1,7 @@
-/** Templates that other statements name: their size, who may use them, and what they lose. */
+/**
+ * Queries of templates that other statements use: their size, the right to use them, their locks, and the removal of
+ * credentials.
+ */
 import { and, eq, inArray, or, sql } from '@slipway/drizzle/orm';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
 import { template } from '@slipway/drizzle/schema/template';
@@ -13,15 +16,15 @@ import { recordReleases } from './release-rows.ts';
 export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + ${envBytes(template)} + octet_length(${template.startCommand}::text)
   + octet_length(${template.entrypoint}::text)`;
 
-/** Templates that an account may use: its own and public ones. */
+/** Returns the condition for a template that an account may use: its own or a public one. */
 export function usableBy(id: string, accountId: string) {
   return and(eq(template.id, id), or(eq(template.accountId, accountId), eq(template.public, true)));
 }
 
 /**
- * Locks a template against deletion until the transaction ends: who stores a reference to it calls this in the same
- * transaction, before he locks what refers to it, as changes of templates do. INVALID_REQUEST: the account may not use
- * it.
+ * Locks a template against deletion until the transaction ends. A transaction that stores a reference to it must call
+ * this, before it locks the referring row, in the same order as changes of templates. Throws INVALID_REQUEST if the
+ * account may not use it.
  */
 export async function holdTemplate(tx: Transaction, accountId: string, id: string): Promise<void> {
   const rows = await tx.select({ id: template.id }).from(template).where(usableBy(id, accountId)).for('key share');
@@ -29,8 +32,8 @@ export async function holdTemplate(tx: Transaction, accountId: string, id: strin
 }
 
 /**
- * Takes registry credentials from the templates of an account that name them, as a change of each does. Returns the
- * endpoints whose workers are replaced. The credentials are locked already.
+ * Removes registry credentials from the templates of an account that name them, as a change of each. Returns the
+ * endpoints whose workers are replaced. The credentials must be locked already.
  */
 export async function dropRegistryAuth(tx: Transaction, actor: Actor, registryAuthId: string): Promise<string[]> {
   const templates = await tx

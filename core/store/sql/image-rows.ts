@@ -8,7 +8,7 @@ export interface VersionImage {
   imageName: string;
 }
 
-/** The bytes that the image of a version means; empty: not settled yet. */
+/** Returns the resolved digest of a version's image. Empty: not resolved yet. */
 export async function settledDigest(sql: Sql, { endpointId, version, imageName }: VersionImage): Promise<string> {
   const [row] = await sql<{ digest: string }[]>`
     SELECT digest FROM endpoint_image WHERE endpoint_id = ${endpointId} AND version = ${version} AND image_name = ${imageName}`;

@@ -21,12 +21,12 @@ export function whereValue(of: SQL | Column, words?: readonly string[]): Filter 
   return { keeps: (value) => sql`${of} = ${value}`, words };
 }
 
-/** Something that is so, or is not: `yes` and `no`. `of` must never be null. */
+/** Returns a filter with the values `yes` and `no`. `of`: a condition that must never be null. */
 export function whereYes(of: SQL): Filter {
   return { keeps: (value) => (value === 'yes' ? sql`(${of})` : sql`NOT (${of})`), words: ['yes', 'no'] };
 }
 
-/** One of some words, each with a condition of its own. */
+/** Returns a filter whose values are words, each with its own condition. */
 export function whereWord(conditions: Readonly<Record<string, SQL>>): Filter {
   return { keeps: (value) => sql`(${conditions[value]})`, words: Object.keys(conditions) };
 }
@@ -41,7 +41,7 @@ export function filterConditions(filters: Filters, asked: Readonly<Record<string
   });
 }
 
-/** INVALID_REQUEST: the field has other values. */
+/** Throws INVALID_REQUEST if the field cannot have the value. */
 export function checkWord(name: string, value: string, words: readonly string[] | undefined): void {
   if (!words || words.includes(value)) return;
   throw invalid(

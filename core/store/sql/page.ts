@@ -79,24 +79,24 @@ export interface PageRows {
 /** Characters of a text that sorting compares; the cursor holds those of the last entry. */
 const ORDERED_MAX = 200;
 
-/** Order by words, whatever their case. */
+/** Sorts by words, ignoring case. */
 export function byText(of: SQL | Column): Sort {
   return { of: sql`left(lower(coalesce(${of}, '')), ${ORDERED_MAX}::int)`, as: 'text' };
 }
 
-/** Order by a number. */
+/** Sorts by a number. */
 export function byNumber(of: SQL | Column): Sort {
   return { of: sql`coalesce(${of}, 0)::bigint`, as: 'bigint' };
 }
 
-/** Order by a moment; without one first. */
+/** Sorts by a time. Entries without one come first. */
 export function byTime(of: SQL | Column): Sort {
   return { of: sql`coalesce((extract(epoch FROM ${of}) * 1000000)::bigint, 0)`, as: 'bigint' };
 }
 
 /**
- * Entries that the page may have, in order, one more than its size where there are so many. INVALID_REQUEST: nothing
- * that the list can be ordered by.
+ * Returns candidates for a page, in order, one more than its size if there are so many. Throws INVALID_REQUEST if the
+ * list cannot be ordered as requested.
  */
 export async function candidates(
   { db }: Pick<Database, 'db'>,
@@ -137,7 +137,7 @@ export function orderOf<Order>(orderBy: string, known: Readonly<Record<string, O
   );
 }
 
-/** Condition for entries after an entry. */
+/** Returns the condition for entries after an entry. */
 function beyond({ id, createdAt }: PageRows, after: PageKey, sort: Sort | undefined, isDescending: boolean): SQL {
   if (!sort)
     return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
@@ -155,7 +155,7 @@ export function invalidCursor(): DomainError {
   return invalid('page_token is none that a page of this list gave; leave it out to begin');
 }
 
-/** The candidates that are on the page. At least one where there is any: an entry may be larger than a page. */
+/** Returns the candidates that fit the page. At least one if there is any: an entry may be larger than a page. */
 export function cut(found: readonly Candidate[], size: number): { ids: string[]; next: PageKey | undefined } {
   let bytes = 0;
   let count = 0;
@@ -170,7 +170,7 @@ export function cut(found: readonly Candidate[], size: number): { ids: string[];
   };
 }
 
-/** One page of a list; `read` reads entries by their ids, in any order. */
+/** Returns a page of a list. `read`: reads entries by their ids, in any order. */
 export async function readPage<Entry extends { id: string }>(
   database: Pick<Database, 'db'>,
   listed: PageRows,
@@ -181,7 +181,7 @@ export async function readPage<Entry extends { id: string }>(
   return { entries: await inOrder(ids, read), next };
 }
 
-/** Entries in the order of their ids. One that was deleted meanwhile is left out. */
+/** Returns entries in the order of their ids. Entries that were deleted meanwhile are left out. */
 export async function inOrder<Entry extends { id: string }>(
   ids: string[],
   read: (ids: string[]) => Promise<Entry[]>,

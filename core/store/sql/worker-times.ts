@@ -29,7 +29,7 @@ export function frozenTimes(sql: Sql): Fragment {
       ELSE w.frozen_times END`;
 }
 
-/** Drops the oldest entry, to leave space for one more. */
+/** Drops the oldest entry to make space for one more. */
 function latest(sql: Sql, times: Fragment): Fragment {
   return sql`${times}[cardinality(${times}) - ${(STRETCHES_MAX - 1) * 2}::int + 1:]`;
 }
