@@ -19,20 +19,20 @@ export type { CoreDependencies } from './core-dependencies.ts';
 
 /** A core replica that is built and not started. */
 export interface Core {
-  /** Resolves when it serves; the address is where, and `metrics` where its metrics are read, empty: nowhere. */
+  /** Resolves when it serves. Returns its address, and the address of its metrics (`metrics`; empty: none). */
   start(): Promise<{ address: string; metrics: string }>;
-  /** Ends everything in order. May be called at any time and more than once. */
+  /** Stops everything in order. Idempotent, and allowed at any time. */
   stop(): Promise<void>;
   /** Its parts in the order in which they start. */
   readonly services: readonly Service[];
 }
 
-/** Stops a service earlier than the order of starting would. */
+/** Stops a service earlier than the start order would. */
 function endEarly(service: Service): Service {
   return { name: `${service.name} (end)`, start: async () => undefined, stop: () => service.stop() };
 }
 
-/** Builds a replica. Several in one process do not share anything. */
+/** Builds a replica. Several replicas in one process share nothing. */
 export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
   const dependencies: Dependencies = { clock: systemClock, random: systemRandom, transport: systemTransport, ...given };
   const { logger } = dependencies;

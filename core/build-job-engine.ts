@@ -70,11 +70,11 @@ export interface JobEngineOptions {
   random: Random;
   logger: Logger;
   config: { webhookAllowPrivate: PrivateWebhooks };
-  /** Authorities that count for webhooks besides those that the machine trusts. Default: none. */
+  /** Authorities that are trusted for webhooks in addition to those of the machine. Default: none. */
   webhookAuthorities?: WebhookAuthorities | undefined;
 }
 
-/** Bytes that may wait to be validated, in all and of one account. */
+/** Most bytes that may wait to be validated, in total and per account. */
 const CHECKS_BYTES_MAX = 256 * 1024 * 1024;
 const CHECKS_ACCOUNT_BYTES_MAX = CHECKS_BYTES_MAX / 4;
 

@@ -151,7 +151,7 @@ function resourceServices(
   ];
 }
 
-/** Builds the services of operators and agents: machines, catalogue, problems and sessions. */
+/** Builds the services of operators and agents: machines, catalog, problems and sessions. */
 function operatorServices(
   { stores, dispatch, context, rejections, access, rate, logs, lists, meter, onKeyChanged }: SharedParts,
   { clock, logger }: Dependencies,

@@ -21,7 +21,7 @@ const logger = createLogger('core', config.logLevel);
 const core = buildCore(config, { logger });
 let stopping = false;
 
-/** Stops everything in order; a second signal changes nothing. */
+/** Stops everything in order. A second signal has no effect. */
 async function stop(why: string): Promise<void> {
   if (stopping) return;
   stopping = true;
@@ -44,7 +44,7 @@ try {
   logger.info({ address, metrics }, 'core is ready');
   process.send?.({ ready: true, address, metrics });
 } catch (error) {
-  // Told to stop while it started: the stop ends the process.
+  // Stopped during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);
   logger.fatal({ err: error }, 'core did not start');
   process.exit(1);

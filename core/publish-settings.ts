@@ -1,6 +1,6 @@
 /**
- * Writes proto/wire/settings.ts: defaults and bounds of the domain, for the documents of the facades, which do not
- * import the domain. Run by `npm run gen`; test/tidy.test.ts compares.
+ * Writes proto/wire/settings.ts: defaults and bounds of the domain for the documents of the facades, which do not
+ * import the domain. Run by `npm run gen`; test/tidy.test.ts checks that the file is current.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { PUBLISHED } from './domain/published-settings.ts';
 const HEAD =
   "/** Defaults and bounds of settings, as core's domain has them. Made by `npm run gen`; never edited. */\n";
 
-/** A value as TypeScript. */
+/** Returns a value as TypeScript. */
 function written(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(written).join(', ')}]`;
   if (typeof value === 'string') return `'${value}'`;

@@ -8,7 +8,8 @@ import { isAccessDenied, isDiskFull, isReadOnly, isTransient, persist } from './
 import type { Storage } from './store/storage.ts';
 
 /**
- * How long a starting core waits for its database, in milliseconds; while only the database's disk is full it waits on.
+ * Longest wait of a starting core for its database, in milliseconds. While only the database's disk is full, the wait
+ * has no limit.
  */
 const DATABASE_WAIT_MS = 30_000;
 /** Dependencies of a replica's start and stop. */

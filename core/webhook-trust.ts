@@ -1,4 +1,4 @@
-/** Authorities of an operator's own that count for webhooks, from a file that is read anew when it changes. */
+/** Reads the operator's own authorities for webhooks from a file, and reads it again when it changes. */
 
 import type { Service } from '@slipway/kit/lifecycle/service';
 import type { CertificateWatchOptions } from '@slipway/kit/net/certificate-watch';
@@ -6,7 +6,7 @@ import { CertificateWatch } from '@slipway/kit/net/certificate-watch';
 import { authorityFile } from '@slipway/kit/net/renewed-files';
 import type { WebhookAuthorities } from './singleton-tasks/webhook-caller.ts';
 
-/** `file`: empty if there are none. `watch` reports on the file. */
+/** `file`: empty if there are none. `watch`: reports on the file. */
 export function webhookTrust(
   file: string,
   parts: Omit<CertificateWatchOptions, 'prefix' | 'check'>,

@@ -7,10 +7,10 @@ import type { BackendWatchOptions } from './backend-watch.ts';
 import { BackendWatch } from './backend-watch.ts';
 
 const PERIOD_MS = 1_000;
-/** Endpoints of one statement. */
+/** Most endpoints in one statement. */
 const READ_MAX = 1_000;
 
-/** Receives an endpoint's backends; `undefined` if it is no load-balancing endpoint any more. */
+/** Receives an endpoint's backends. `undefined` if it is no longer a load-balancing endpoint. */
 export type BackendListener = (rotation: EndpointBackends | undefined) => void;
 
 interface Watched {

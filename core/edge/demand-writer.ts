@@ -9,9 +9,9 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Demand } from '../store/machines/edge-store.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** How often old rows are deleted, in milliseconds. */
+/** Period of deleting old rows, in milliseconds. */
 const PERIOD_MS = 60_000;
-/** Rows of one statement. */
+/** Most rows in one statement. */
 const WRITE_MAX = 1_000;
 /** Most reports that may wait; further ones are dropped, as each is repeated within seconds. */
 const WAITING_MAX = 20_000;

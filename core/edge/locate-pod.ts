@@ -1,15 +1,15 @@
-/** Finds where an http port of a pod listens, for a facade that forwards a request. */
+/** Finds the address of a pod's HTTP port, for a facade that forwards a request. */
 
 import { podNotFound } from '../domain/pods/pod.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import type { PodLocation } from '../store/machines/edge-store.ts';
 import type { Stores } from '../store/storage.ts';
 
-/** Account whose pods may be named; `undefined` for all. */
+/** Account whose pods may be named. `undefined`: all accounts. */
 type PodOwner = string | undefined;
 
 /**
- * Returns the pod's location, which may say that it does not run. Throws NOT_FOUND if there is no such pod or http
+ * Returns the pod's location, which may say that the pod does not run. Throws NOT_FOUND if there is no such pod or HTTP
  * port.
  */
 export async function locatePod(

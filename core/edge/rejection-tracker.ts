@@ -10,12 +10,12 @@ import type { RefusedRequests } from '../domain/reports/refused-requests.ts';
 import { isOfAccount, refusedLimit } from '../domain/reports/refused-requests.ts';
 import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 
-/** How long rejections are reported after the first of them, in milliseconds. */
+/** Time for which rejections are reported after the first of them, in milliseconds. */
 export const REJECTIONS_VALID_MS = 60_000;
 /** Most endpoints and accounts that are tracked. */
 const ENTRIES_MAX = 10_000;
 
-/** By limit and operation, so that an entry stays small. */
+/** Rejections by limit and operation, so that an entry stays small. */
 type Rejections = Map<string, RefusedRequests>;
 
 export class RejectionTracker {

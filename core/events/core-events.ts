@@ -10,7 +10,7 @@ export interface ReplicatedEventMap {
   settled: readonly JobKey[];
   /** Jobs have new chunks. */
   chunks: readonly JobKey[];
-  /** Endpoints have queued jobs that nobody has claimed yet. */
+  /** Endpoints have queued jobs that no replica has claimed yet. */
   queued: readonly string[];
   /** Attempts must end: their job was cancelled, timed out, expired or given to another worker. */
   stop: readonly (MachineAttempt & { reason: string })[];
@@ -20,7 +20,7 @@ export interface ReplicatedEventMap {
   rotation: readonly string[];
   /** These keys were revoked or bound to a machine: cached lookups of them are void. */
   keys: readonly string[];
-  /** These endpoints were made, changed or deleted: caches of them are void. */
+  /** These endpoints were created, changed or deleted: caches of them are void. */
   endpoints: readonly string[];
 }
 
@@ -50,8 +50,8 @@ export class CoreEvents {
   };
 
   /**
-   * Set while an event of another replica is announced: it must not be published back, and that replica has done what
-   * must be done once.
+   * Set while an event of another replica is announced: it must not be published back, and that replica has done
+   * already what must be done only once.
    */
   relaying = false;
 
@@ -63,7 +63,7 @@ export class CoreEvents {
     };
   }
 
-  /** Announces. Empty lists are dropped. */
+  /** Announces an event. Empty lists are dropped. */
   emit<Name extends keyof CoreEventMap>(name: Name, event: CoreEventMap[Name]): void {
     if (event.length === 0) return;
     for (const listener of this.#listeners[name]) listener(event);

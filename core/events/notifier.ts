@@ -62,7 +62,7 @@ const EVENT_NAMES: readonly EventName[] = [
 ];
 /** Most items that may wait; further ones are dropped, as hints may be. */
 const WAITING_MAX = 20_000;
-/** Notices of one statement. */
+/** Most notices in one statement. */
 const NOTICES_AT_ONCE = 50;
 /** Bytes of a notice's frame. */
 const FRAME_BYTES = 300;

@@ -1,6 +1,6 @@
 /**
- * The metrics of a replica: what it does itself, and at each reading what there is in all. docs/reference/metrics.md
- * has each.
+ * Metrics of a replica: its own work and, at each scrape, the counts of the whole installation.
+ * docs/reference/metrics.md describes each.
  */
 import { status as Code } from '@grpc/grpc-js';
 import { BoundedNames } from '@slipway/kit/bytes/bounded-names';
@@ -18,7 +18,7 @@ import { scaleMetrics, startMetrics } from './scale-metrics.ts';
 /** Dependencies of the metrics. */
 export interface CoreMetricsOptions {
   metrics: Metrics;
-  /** Endpoints with series of their own. */
+  /** Most endpoints with their own series. */
   endpointsMax: number;
   store: Stores['metrics'];
   /** Agents connected to this replica. */
@@ -92,5 +92,5 @@ function callMetrics(metrics: Metrics): Pick<CoreMeter, 'onCall'> {
   };
 }
 
-/** Their length says nothing of how long anybody waited. */
+/** Their duration does not show how long a caller waited. */
 const STREAMS = /\/(Session|Pipeline|Watch\w*|Stream\w*|ServerReflectionInfo)$/;

@@ -1,4 +1,4 @@
-/** Makes a folder together with those above it that are missing. */
+/** Creates a folder together with its missing parents. */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 

@@ -1,6 +1,5 @@
 /**
- * Seals secrets before they are stored: AES-256-GCM under the key of the operator, bound to the identity of the
- * record.
+ * Encrypts secrets before they are stored: AES-256-GCM with the operator's key, bound to the identity of the record.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
@@ -18,17 +17,17 @@ export class SealError extends Error {
   }
 }
 
-/** Seals and opens. Layout: version (1 byte), nonce (12), tag (16), ciphertext. */
+/** Encrypts and decrypts. Layout: version (1 byte), nonce (12), tag (16), ciphertext. */
 export class Sealer {
   readonly #key: Buffer;
 
-  /** `keyHex` is 64 hex digits. */
+  /** `keyHex`: 64 hex digits. */
   constructor(keyHex: string) {
     if (!/^[0-9a-f]{64}$/i.test(keyHex)) throw new Error('the sealing key must be 64 hex digits');
     this.#key = Buffer.from(keyHex, 'hex');
   }
 
-  /** Returns an identifier of the key that reveals nothing of it. */
+  /** Returns an identifier of the key that does not reveal it. */
   fingerprint(): Buffer {
     return createHmac('sha256', this.#key)
       .update('fingerprint of the sealing key')
@@ -36,7 +35,7 @@ export class Sealer {
       .subarray(0, FINGERPRINT_BYTES);
   }
 
-  /** Seals bytes for `identity`. */
+  /** Encrypts bytes for `identity`. */
   seal(plain: Uint8Array, identity: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(identity));
@@ -44,7 +43,7 @@ export class Sealer {
     return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), text]);
   }
 
-  /** Opens bytes that were sealed for `identity`. Throws SealError. */
+  /** Decrypts bytes that were encrypted for `identity`. Throws SealError. */
   open(sealed: Uint8Array, identity: string): Buffer {
     try {
       if (sealed[0] !== VERSION) throw new SealError();

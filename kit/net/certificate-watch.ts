@@ -1,6 +1,7 @@
 /**
  * Reads certificate files every few seconds: logs new ones, files that cannot be used, and certificates that end soon,
- * each once, and exports their expiry as a metric. The owner of the files loads new ones by itself; running connections go on.
+ * each once, and exports their expiry as a metric. The owner of the files loads new ones by itself; running connections
+ * continue.
  */
 
 import { LoopService } from '../lifecycle/loop-service.ts';

@@ -99,11 +99,11 @@ export interface Transport {
    * or a gRPC target. Close the client at the end. Throws when the files of `tls` were never good.
    */
   openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings?: ChannelSettings): Kind;
-  /** Lets a server listen at host:port; port 0: any free one. Returns the port. */
+  /** Makes a server listen at host:port. Port 0: any free one. Returns the port. */
   listen(server: Server, address: string): Promise<number>;
 }
 
-/** The machine's own network. */
+/** The system's network. */
 export const systemTransport: Transport = {
   openClient(Constructor, address, { retries = true, windowBytes, interceptors, pings, tls } = {}) {
     const { target, secure } = parseAddress(address) ?? { target: address, secure: false };

@@ -41,8 +41,8 @@ export class AttemptStore {
   }
 
   /**
-   * Restarts the execution timeout of these attempts now, for those that are current. Locks jobs in the same order as
-   * outcomes.
+   * Sets the start of these attempts to now, for those that are current, so that their execution timeout counts from
+   * now. Locks jobs in the same order as outcomes.
    */
   async postpone(given: readonly MachineAttempt[]): Promise<void> {
     const attempts = given.toSorted(byJob);

@@ -68,8 +68,8 @@ export class MetricStore {
 
   /**
    * Returns the counts of the whole installation. Runs on the hot pool, which plans with indexes: no queue is scanned,
-   * its length is in the counters (core/store/jobs/endpoint-counters.ts), and the search for its first job begins after the
-   * last claim.
+   * its length is in the counters (core/store/jobs/endpoint-counters.ts), and the search for its first job begins after
+   * the last claim.
    */
   async fleet(): Promise<FleetCounts> {
     const [row] = await this.#hot<[FleetCounts]>`

@@ -115,8 +115,8 @@ export interface Database {
 }
 
 /**
- * Plan settings of the hot pool. Without sorting, whatever is wanted in an order comes from the index that has it;
- * without materializing, a join never holds a whole table against every row of the other side.
+ * Plan settings of the hot pool. Without sorting, ordered results come from the index with that order. Without
+ * materializing, a join never compares a whole table with every row of the other side.
  */
 export const HOT_SETTINGS: Readonly<Record<string, string>> = {
   enable_seqscan: 'off',
@@ -128,25 +128,25 @@ export const HOT_SETTINGS: Readonly<Record<string, string>> = {
   plan_cache_mode: 'force_generic_plan',
 };
 
-/** Longest pause before connecting again, in seconds: a restarted database is used again within this time. */
+/** Longest pause before a reconnection, in seconds: a restarted database is used again within this time. */
 const RECONNECT_SECONDS_MAX = 0.5;
 const CLOSE_SECONDS_MAX = 5;
 /**
- * A transaction that is idle for this many milliseconds is ended by the server, which releases its locks: its replica
- * hangs or is unreachable. Otherwise all others would wait for the placement lock until the server's system gives the
- * connection up, after two hours.
+ * Idle time in milliseconds after which the server ends a transaction and releases its locks: its replica hangs or is
+ * unreachable. Otherwise all others would wait for the placement lock until the server's system drops the connection,
+ * after two hours.
  */
 const SILENT_TRANSACTION_MS_MAX = 20_000;
 /**
- * A statement that waits this many milliseconds for a lock fails, and may be retried. Core itself holds locks for
- * moments, the placement lock for as long as earlier reconciles take. A longer wait has a cause that does not end by
+ * Wait for a lock in milliseconds after which a statement fails and may be retried. Core itself holds locks only
+ * briefly, the placement lock for as long as earlier reconciles take. A longer wait has a cause that does not end by
  * itself, for instance an operator's open transaction.
  */
 const LOCK_MS_MAX = 30_000;
 const LOCKS = { lock_timeout: String(LOCK_MS_MAX) };
 const URGENT_CONNECTIONS = 2;
 
-/** One lost connection would end the process with the driver as it is published. */
+/** Throws unless the driver is patched: in the published driver one lost connection would end the process. */
 function checkPatched(): void {
   if (!('survivesCuts' in postgres))
     throw new Error('The package postgres is not patched (deploy/patches). Run: npm run prepare');
@@ -157,7 +157,7 @@ export interface OpenConnection {
   readonly socket: Socket;
   /** Returns whether a statement is queued or waits for its result. */
   waits(): boolean;
-  /** The server's process; null: not known yet. */
+  /** Process id of the server. Null: not known yet. */
   pid(): number | null;
 }
 
@@ -224,8 +224,7 @@ export function cutAll(sql: Sql): void {
 }
 
 /**
- * Opens the database at a postgres:// URL. Connects on first use, so a database that is down is met by the first
- * statement.
+ * Opens the database at a postgres:// URL. Connects on first use, so the first statement fails if the database is down.
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   const sql = connect(url, 'slipway-core', options.connectionsMax ?? 8, options.logger, LOCKS);

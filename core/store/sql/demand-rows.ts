@@ -2,7 +2,10 @@
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { Fragment, Sql } from './database.ts';
 
-/** Validity of a facade's or proxy's report in milliseconds: a silent one may be cut off with its requests running. */
+/**
+ * Validity of a report of a facade or proxy, in milliseconds. A reporter that sends none may be cut off while its
+ * requests run.
+ */
 export const DEMAND_VALID_MS = LINK_TIMERS.demandValidMs;
 
 /** Total demand of one endpoint. */
@@ -31,17 +34,14 @@ export async function readDemands(sql: Sql, endpointIds: readonly string[]): Pro
   return totals;
 }
 
-/**
- * Requests that wait this many milliseconds, although a ready worker was idle in that time, are kept from it by a
- * fault.
- */
+/** Wait in milliseconds after which requests beside a ready idle worker show a fault. */
 const STARVED_MS = 3_000;
-/** A report older than this many milliseconds may come from a process that has ended. */
+/** Age in milliseconds above which a report may come from a process that has ended. */
 const FRESH_REPORT_MS = 10_000;
 
 /**
- * Selects endpoints `id` with requests that wait (`waiting`) though a ready worker has none; `owned`: rows of `e` that
- * count.
+ * Selects endpoints `id` whose requests wait (`waiting`) although a ready worker has none. `owned`: condition on rows
+ * of `e`.
  */
 export function starvedEndpoints(sql: Sql, owned: Fragment): Fragment {
   return sql`

@@ -1,6 +1,6 @@
 /**
- * Vacuum settings of the tables that change with every job. They live here and not in a migration, because drizzle's
- * schema has no words for them; setting them again changes nothing.
+ * Vacuum settings of the tables that change with every job. They are here and not in a migration, because drizzle's
+ * schema cannot express them. Setting them again changes nothing.
  */
 import type { Sql } from './database.ts';
 

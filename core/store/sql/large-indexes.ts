@@ -1,7 +1,7 @@
 /**
- * Indexes that were added to, or taken from, tables which may hold millions of rows. It is done before the migration
- * that names them, without holding up a replica of the release before that serves meanwhile; the migration then finds
- * it done. A database without that table gets them from its migrations.
+ * Adds and removes indexes of tables that may have millions of rows. This runs before the migration that names them,
+ * without blocking a replica of the previous release that still serves; the migration then finds it done. A database
+ * without the table gets the indexes from its migrations.
  */
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Sql } from './database.ts';
@@ -13,12 +13,10 @@ const LARGE_INDEXES: Record<string, string> = {
   webhook_result_given_up_idx: 'webhook_result (endpoint_id, ended_at) WHERE NOT delivered',
 };
 
-/** Indexes that others replaced. An earlier release that still knows them uses the new ones. */
+/** Indexes that were replaced by others. An earlier release that still knows them uses the new ones. */
 const REPLACED = ['job_running_idx', 'job_machine_idx'];
 
-/**
- * Builds those that are missing, or that an interrupted start left unfinished. Waits for transactions that are open.
- */
+/** Builds missing indexes, and those that an interrupted start left unfinished. Waits for open transactions. */
 export async function buildLargeIndexes(sql: Sql, logger: Logger): Promise<void> {
   for (const [name, definition] of Object.entries(LARGE_INDEXES)) {
     const [row] = await sql<{ wanted: boolean }[]>`

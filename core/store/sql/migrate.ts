@@ -1,4 +1,4 @@
-/** Brings a database to the schema of this build, once at a time however many replicas start together. */
+/** Migrates a database to the schema of this build, once at a time however many replicas start together. */
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,8 +14,8 @@ const FOLDER = dirname(dirname(fileURLToPath(import.meta.resolve('@slipway/drizz
 const LOCK = 5_947_213_005;
 
 /**
- * How long a migration waits for a table that a long transaction reads, a backup for instance, before it lets all those
- * through that queue up behind it; it tries again after a pause. Both in milliseconds.
+ * Longest wait of a migration for a table that a long transaction reads, for instance a backup. Then it lets the
+ * waiting statements pass, and retries after a pause. Both in milliseconds.
  */
 const TABLE_MS_MAX = 2_000;
 const TABLE_PAUSE_MS = 1_000;
@@ -30,8 +30,8 @@ export class NewerDatabaseError extends Error {
 }
 
 /**
- * Nothing can be written to the database: it is the standby of another, or was made read-only. It has PostgreSQL's own
- * code, because it may pass.
+ * The database accepts no writes: it is a standby of another, or was made read-only. Has PostgreSQL's own code, because
+ * the state may be temporary.
  */
 class ReadOnlyDatabaseError extends Error {
   readonly code = '25006';

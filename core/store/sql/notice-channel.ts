@@ -17,12 +17,12 @@ export interface NoticeChannelOptions {
   /** Called with each message, including those of this replica. */
   onNotice(payload: string): void;
   /**
-   * Duties that this replica would take; each is held by one replica at a time, as a lock of this connection. Default:
-   * none.
+   * Singleton tasks that this replica would acquire. Each is held by one replica at a time, as a lock of this
+   * connection. Default: none.
    */
   singletonTasks?: {
     readonly wanted: readonly string[];
-    /** These are held from now on, and no others. */
+    /** Sets the tasks that are held from now on. */
     set(held: readonly string[]): void;
   };
   /** Called after each check: whether the database has responded. */
@@ -56,7 +56,7 @@ const ANSWER_MS_MAX = 5_000;
  * unreachable.
  */
 const SILENT_MAX = '10s';
-/** First key of the advisory locks of duties. */
+/** First key of the advisory locks of singleton tasks. */
 const SINGLETON_TASK_LOCKS = 594_721_301;
 
 interface CheckRow {
@@ -78,7 +78,7 @@ export class NoticeChannel extends BaseService {
   readonly #clock: Clock;
   readonly #logger: Logger;
   #peers = true;
-  /** The server's process of the connection that the locks belong to. */
+  /** Server process of the connection that holds the locks. */
   #pid = 0;
   #held: readonly string[] = [];
 
@@ -91,7 +91,7 @@ export class NoticeChannel extends BaseService {
     this.#clock = clock;
     this.#logger = logger;
     this.#singletonTasks = singletonTasks ?? { wanted: [], set: () => undefined };
-    // Hints need not be on disk before they are sent.
+    // Hints need not be durable before they are sent.
     const hear = (channel: string, payload: string): void => {
       if (channel === CHANNEL) onNotice(payload);
     };
@@ -122,7 +122,7 @@ export class NoticeChannel extends BaseService {
     this.#loop.wake();
   }
 
-  /** Listens when it resolves, if the database is there; else as soon as it is. */
+  /** Resolves when it listens or, if the database is down, at once: then it listens as soon as the database is up. */
   protected override async onStart(): Promise<void> {
     this.#sql = this.#connect();
     const stopped = new Promise<void>((resolve) => {
