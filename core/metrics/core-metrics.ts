@@ -92,5 +92,5 @@ function callMetrics(metrics: Metrics): Pick<CoreMeter, 'onCall'> {
   };
 }
 
-/** Their duration does not show how long a caller waited. */
+/** Streams, whose duration does not show how long a caller waited. */
 const STREAMS = /\/(Session|Pipeline|Watch\w*|Stream\w*|ServerReflectionInfo)$/;

@@ -3,9 +3,9 @@ import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and its missing parents. Returns those it made, topmost first; none if the folder exists. Throws if it
- * cannot be read and written. Node's recursive mkdir is not used: it loops forever below /proc, where the kernel reports
- * a folder as missing whose parent exists.
+ * Creates a folder and its missing parents. Returns the created ones, topmost first; none if the folder exists. Throws
+ * if it cannot be read and written. Node's recursive mkdir is not used: it loops forever below /proc, where the kernel
+ * reports a folder as missing whose parent exists.
  */
 export function makeFolder(path: string, mode: number): string[] {
   const missing: string[] = [];

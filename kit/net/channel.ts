@@ -1,6 +1,6 @@
 /**
- * Opens all gRPC channels and servers, with credentials, keepalive, message limits, retries and metadata. Settings of all
- * connections between Slipway's processes belong here and nowhere else.
+ * Opens all gRPC channels and servers, with credentials, keepalive, message limits, retries and metadata. Settings of
+ * all connections between Slipway's processes belong here and nowhere else.
  */
 
 import type {
