@@ -1,5 +1,5 @@
 // test: postgres
-/** What JavaScript handlers may return, and what becomes of it. */
+/** Return values of JavaScript handlers and the outputs that they become. */
 import t from 'tap';
 import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';

@@ -1,6 +1,6 @@
 // test: alone, postgres, 10 s
 /**
- * What core, facade and agent tell Prometheus after some jobs, held against the tables of docs/reference/metrics.md.
+ * Prometheus metrics of core, facade and agent after some jobs, compared with the tables of docs/reference/metrics.md.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -78,7 +78,7 @@ t.test('every metric is documented, and no other', async (t) => {
 t.test('promtool accepts the metrics', { skip: whyNoPromtool() }, async (t) => {
   for (const [process, address] of Object.entries(addresses)) {
     const text = await (await fetch(`http://${address}/metrics`)).text();
-    // What Node is measured by has names that others chose.
+    // Metrics of Node itself have names that Slipway did not choose.
     const own = text
       .split('\n')
       .filter((line) => /^(# \w+ )?slipway_/.test(line))

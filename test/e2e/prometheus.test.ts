@@ -29,8 +29,8 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 
 const deploy = join(import.meta.dirname, '../../deploy');
 /**
- * These are 0 where all is well, nothing is slow and no image is pulled, and told as 0. All others have something to
- * show.
+ * Metrics that are 0, and exported as 0, where all is well, nothing is slow and no image is pulled. All others must
+ * have a value.
  */
 const NOTHING = new Set([
   'Outcomes spooled on agents',
@@ -39,7 +39,7 @@ const NOTHING = new Set([
   'Batcher queue in use (share)',
 ]);
 const LISTEN = { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' };
-/** For as long as the dashboards are looked at, requests are held and an answer is not read. */
+/** Requests are held and an answer stays unread for as long as the test evaluates the dashboards. */
 const PATIENT = { SLIPWAY_LB_HOLD_MS: '240000', SLIPWAY_ANSWER_IDLE_MS: '240000' };
 /** An output that no buffer between takes. */
 const LENGTH = 18_000_000;
@@ -50,7 +50,10 @@ interface QueryAnswer {
   data: { result: { value: [number, string] }[] };
 }
 
-/** What docs/reference/metrics.md tells owners of endpoints to write, for one of a facade without TLS. */
+/**
+ * Returns the scrape configuration that docs/reference/metrics.md gives to owners of endpoints, for a facade without
+ * TLS.
+ */
 function ownerScrape(id: string, facade: string): string {
   const [, job] = /```yaml\nscrape_configs:\n([\s\S]*?)```/.exec(
     readFileSync(join(deploy, '../docs/reference/metrics.md'), 'utf8'),
@@ -73,7 +76,7 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
   });
   const { core, facade, agents } = system.metrics;
   const certificates = await makeCertificates(t);
-  // One of two days would be told of.
+  // A certificate of two days would raise an alert.
   certificates.issue('live/server', 'DNS:localhost', { days: 30 });
   const edge = await startEdge(t, {
     SLIPWAY_EDGE_FACADES: new URL(system.url).host,
@@ -120,7 +123,7 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
     const answer = await fetch(`http://${listen}/api/v1/query?query=${encodeURIComponent(expr)}`);
     return (await answer.json()) as QueryAnswer;
   };
-  /** What it is answered with, as far as these are numbers: a share of nothing is none. */
+  /** Returns the numeric values of a query's result. A ratio with the denominator 0 has none. */
   const numbers = async (expr: string): Promise<number[]> => {
     const answer = await ask(expr).catch(() => undefined);
     return (answer?.data?.result ?? []).map(({ value }) => Number(value[1])).filter((value) => Number.isFinite(value));
@@ -139,7 +142,7 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
       headers,
     });
   /**
-   * Requests that are open until they are told to leave: one waits for a worker, one through the edge for a job, one
+   * Opens requests that stay open until released: one waits for a worker, one waits through the edge for a job, one
    * does not read its answer.
    */
   const keepWaiting = async (): Promise<() => void> => {
@@ -157,7 +160,7 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
       for (const each of open) each.destroy();
     };
   };
-  /** All that the dashboards show and that need not go wrong for that. */
+  /** Produces everything that the dashboards show and that needs no failure. */
   const happen = async (): Promise<void> => {
     const [answer] = (await once(throughEdge(`/v2/${jobs.id}/health`), 'response')) as [IncomingMessage];
     t.equal(answer.resume().statusCode, 200, 'a request through the edge');

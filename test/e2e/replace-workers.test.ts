@@ -1,7 +1,7 @@
 // test: postgres, 100 s
 /**
- * A change of what workers run replaces them gently, on real parts: the idle one goes first, the busy one finishes its
- * job before it goes, and those that come run the new version. One row for every kind of change, and one for a restart,
+ * A change of what workers run replaces them gently, on real parts: the idle worker goes first, the busy one finishes
+ * its job before it goes, and new workers run the new version. One row for each kind of change, and one for a restart,
  * which changes nothing else.
  */
 import { writeFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ const updateTemplate = async (endpointId: string, fields: Partial<Template>, upd
   );
 };
 
-/** What changes, and what a worker of the new version sees. */
+/** A change, and what a worker of the new version sees of it. */
 const CHANGES: [what: string, change: (endpointId: string) => Promise<unknown>, seen: Partial<Seen>][] = [
   ["the endpoint's env", (id) => updateEndpoint(id, { env: { GREETING: 'new' } }, ['env']), { GREETING: 'new' }],
   ["the template's env", (id) => updateTemplate(id, { env: { GREETING: 'new' } }, ['env']), { GREETING: 'new' }],

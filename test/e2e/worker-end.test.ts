@@ -1,8 +1,5 @@
 // test: postgres, 10 s
-/**
- * What becomes of results when their worker ends at once after them: real core, real agent, a worker spoken for by
- * hand.
- */
+/** Results of a worker that ends right after it sent them: real core, real agent, a worker scripted by hand. */
 
 import type { Test } from 'tap';
 import t from 'tap';

@@ -1,17 +1,17 @@
 /**
- * A disk in memory that fails when it is told to and loses its power: what was not synced is then there, partly there
- * or gone, as a generator of chances says. Stricter than any file system: names and deletions are kept by a sync of
- * their folder alone, and in any order.
+ * A disk in memory that fails on demand and can lose power. After a power loss, unsynced data is there, partly there or
+ * gone, as a random generator decides. Stricter than any file system: names and deletions survive only a sync of their
+ * folder, and may reach the disk in any order.
  */
 import { basename, dirname } from 'node:path';
 import type { Disk, DiskFile } from '@slipway/kit/host/disk';
 import type { Random } from '@slipway/kit/time/clock';
 
-/** What it can fail at. */
+/** Calls that can be made to fail. */
 export type DiskCall = 'open' | 'write' | 'datasync' | 'sync' | 'rm' | 'rename' | 'readFile';
 
 interface Inode {
-  /** What programs see, and what a loss of power leaves for certain. */
+  /** Content that programs see, and content that is sure to survive a power loss. */
   content: Buffer;
   synced: Buffer;
 }
@@ -21,20 +21,20 @@ export class MemoryDisk {
   readonly #names = new Map<string, Inode>();
   readonly #syncedNames = new Map<string, Inode>();
   readonly #failing = new Set<DiskCall>();
-  /** How often its power went. */
+  /** Number of power losses so far. */
   #life = 0;
 
   constructor(random: Random) {
     this.#random = random;
   }
 
-  /** From now on these fail, and no others. */
+  /** Makes these calls fail from now on, and no others. */
   fail(calls: readonly DiskCall[]): void {
     this.#failing.clear();
     for (const call of calls) this.#failing.add(call);
   }
 
-  /** Takes the power away and brings it back. */
+  /** Cuts the power and restores it. */
   losePower(): void {
     this.#life += 1;
     this.fail([]);
@@ -51,7 +51,9 @@ export class MemoryDisk {
     }
   }
 
-  /** The disk as programs see it until its power goes: those that ran then change nothing any more. */
+  /**
+   * Returns the disk as programs see it until the next power loss. Programs from before a loss change nothing any more.
+   */
   boot(): Disk {
     const life = this.#life;
     const alive =
@@ -109,7 +111,7 @@ export class MemoryDisk {
     return {
       write: (bytes: Uint8Array, offset: number, length: number, position: number) => {
         const isFull = this.#failing.has('write');
-        // A full disk takes what fits.
+        // A full disk writes only as many bytes as fit.
         const bytesWritten = isFull ? Math.floor(this.#random.fraction() * length) : length;
         const content = Buffer.alloc(Math.max(file.content.length, position + bytesWritten));
         file.content.copy(content);
@@ -140,13 +142,13 @@ export class MemoryDisk {
     };
   }
 
-  /** Names that are or were there; in one folder, if it is said. */
+  /** Names that exist or are synced, optionally in one folder only. */
   #both(folder?: string): Set<string> {
     const all = new Set([...this.#names.keys(), ...this.#syncedNames.keys()]);
     return folder === undefined ? all : new Set([...all].filter((name) => dirname(name) === folder));
   }
 
-  /** Of what was written since the last sync some beginning is there, and what should follow may be zeros. */
+  /** Returns content after a power loss: a prefix of the unsynced data is there, and the rest may be zeros. */
   #tornContent({ content, synced }: Inode): Buffer {
     if (content.equals(synced)) return synced;
     let same = 0;

@@ -1,7 +1,7 @@
-/** What a failing call of core was refused with. */
+/** Returns the reason of a failed core call. */
 import { CoreError } from '@slipway/proto/wire/reason';
 
-/** `REASON: message` of the failure; throws when the call succeeds or fails otherwise. */
+/** Returns `REASON: message` of the failure. Throws if the call succeeds or fails in another way. */
 export async function reasonOf(calling: Promise<unknown>): Promise<string> {
   try {
     await calling;

@@ -1,4 +1,4 @@
-/** Files through which a test tells a handler when to go on, and a handler tells a test that it runs. */
+/** Files that synchronize a test with a handler: the test opens a gate for it, and the handler signals that it runs. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { waitFor } from './time/wait-for.ts';
 
-/** Makes a folder that goes when the test ends. */
+/** Makes a folder that is removed when the test ends. */
 export async function scratch(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-scratch-'));
-  // Somebody who is being ended may still write there.
+  // A process that is being ended may still write there.
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const path = (name: string): string => join(folder, name);
   const lines = (name: string): string[] =>
@@ -17,23 +17,23 @@ export async function scratch(t: Test) {
   return {
     folder,
     path,
-    /** Lets a handler that waits for this file go on. */
+    /** Releases a handler that waits for this file. */
     open: (name: string): void => writeFileSync(path(name), ''),
     /** Makes a folder for such files. */
     makeFolder: (name: string): void => {
       mkdirSync(path(name));
     },
-    /** Lines of a file; none when it is not there. */
+    /** Lines of a file; none if it does not exist. */
     lines,
-    /** Waits for the first line that a handler leaves in this file. */
+    /** Waits for the first line that a handler writes into this file. */
     noted: (name: string): Promise<string> => waitFor(`a note in ${name}`, () => lines(name)[0]),
-    /** Waits for so many lines in this file. */
+    /** Waits for `count` lines in this file. */
     notes: (name: string, count: number, timeoutMs = 20_000): Promise<string[]> =>
       waitFor(`${count} notes in ${name}`, () => lines(name).length >= count && lines(name), timeoutMs),
   };
 }
 
-/** Whether a process runs. */
+/** Returns true if a process runs. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -21,7 +21,7 @@ const NO_WORKERS = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 
 
 const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key });
 
-/** What management surfaces say of the workers. */
+/** Worker counts of the management surfaces. */
 interface Told {
   throttledReason?: string | null;
   endedWorkers?: { count: number }[];

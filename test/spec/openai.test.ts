@@ -24,7 +24,7 @@ const jobs = endpointJobs(
 const client = new OpenAI({ baseURL: `${system.url}${jobs.base}/openai/v1`, apiKey: system.key, maxRetries: 0 });
 const chat = (content: string) => ({ model: 'echo-1', messages: [{ role: 'user' as const, content }] });
 
-/** What a call is refused with. */
+/** Returns the error with which a call is rejected. */
 async function failure(call: Promise<unknown>): Promise<APIError> {
   try {
     await call;

@@ -1,7 +1,7 @@
 // test: alone, python, 50 s
 /**
- * What an agent that does not come back leaves on its host goes: by itself where no container is left, else by `slipway
- * agent --clean`.
+ * Cleanup after an agent that does not come back: leftovers on its host remove themselves if no container is left;
+ * otherwise `slipway agent --clean` removes them.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

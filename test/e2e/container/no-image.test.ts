@@ -12,7 +12,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 
-/** Of an explanation, as the public API gives it. */
+/** Part of an explanation in the public API. */
 interface Explained {
   summary: string;
   workers: { state: string; reason: string; change: string }[];

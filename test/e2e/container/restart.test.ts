@@ -94,8 +94,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     const { outputs } = await jobs.drain(jobId);
     const { output } = await jobs.look(jobId);
     t.same(output, all, 'its output is complete');
-    // Of a killed agent the value that was on its way in that moment is known to nobody: the SDK does not send it
-    // again.
+    // The value that was in transit when the agent was killed is lost: the SDK does not send it again.
     const missing = all.filter(({ tick }) => !outputs.some((output) => (output as { tick: number }).tick === tick));
     t.ok(missing.length <= mayMiss, `${missing.length} of its stream are missing`);
     t.same(
@@ -245,7 +244,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
       t.teardown(() => thief.close());
       await agent!.start();
       t.notOk((await containers()).includes(before[0]!), 'the former one has ended');
-      // Whoever reads before gets what the first attempt left, and then all of the second's.
+      // A reader that starts earlier gets what the first attempt left, followed by all of the second attempt's.
       await waitFor('attempt 2', async () => (await attemptOf(jobId)) === 2, 30_000);
       await checkTicks(t, jobId, 40);
       t.equal(await attemptOf(jobId), 2);

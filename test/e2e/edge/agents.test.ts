@@ -1,7 +1,7 @@
 // test: postgres, envoy, grpcurl, 10 s
 /**
- * Agents, facades and commands that reach core through the real edge: by TLS, agents by a certificate of their own; and
- * what a wrong one is told.
+ * Agents, facades and commands that reach core through the real edge over TLS, agents with certificates of their own;
+ * and the errors for a wrong certificate.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ t.setTimeout(240_000);
 const run = promisify(execFile);
 const CLI = join(import.meta.dirname, '../../../cli/slipway.mjs');
 
-/** What an agent logs. */
+/** Returns a logger and the agent's log entries. */
 function recorded() {
   const lines: string[] = [];
   return {

@@ -1,7 +1,7 @@
 // test: postgres, envoy, 10 s
 /**
- * What clients of load-balancing endpoints meet at an edge as they do at a facade: their keys, their browsers, what
- * they read.
+ * Clients of load-balancing endpoints see the same at an edge as at a facade: their keys, their browsers, what they
+ * read.
  */
 import t from 'tap';
 import { checkAnswers } from '../../helpers/net/path-form.ts';

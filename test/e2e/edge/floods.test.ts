@@ -1,7 +1,7 @@
 // test: postgres, envoy, 60 s
 /**
- * Floods of WebSockets, by a facade alone and through Envoy: how many there may be, what they may take up, and that
- * others are served beside them.
+ * Floods of WebSockets, through a facade alone and through Envoy: how many are allowed, how much memory they may use,
+ * and that other clients are still served.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(240_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
-/** Of a worker whose requests a facade carries. */
+/** Concurrency of a worker whose requests go through a facade. */
 const CONCURRENCY = 99;
 /** Beyond all that may be. */
 const MORE = 200;
@@ -111,7 +111,7 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
       });
     });
 
-    // Of the one path the worker reads nothing, of the other it reads and answers, and its client reads none of it.
+    // On /talk the worker reads nothing. On /chat it reads and answers, and its client reads nothing.
     for (const path of ['/talk?bytes=0', '/chat']) {
       await t.test(`${way}: endless pings at ${path}`, async (t) => {
         const before = used();

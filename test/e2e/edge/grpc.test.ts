@@ -1,7 +1,7 @@
 // test: postgres, envoy, grpcurl, 10 s
 /**
- * Workers that are gRPC servers, through the real edge: calls and streams, trailers and errors, from zero; and what
- * those are told who come otherwise.
+ * Workers that are gRPC servers, through the real edge: calls and streams, trailers and errors, from zero workers; and
+ * the errors for clients that do not speak gRPC properly.
  */
 
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ t.setTimeout(120_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 /** Readers that take nothing, at once. */
 const SLOW = 16;
-/** What the worker sends back as it came, as a client may see it. */
+/** Schema of the worker's echo, from a client's point of view. */
 const ECHO_PROTO = `syntax = "proto3";
 package test;
 message Text { string value = 1; }

@@ -1,6 +1,6 @@
 // test: postgres, envoy, 40 s
 /**
- * What nobody means well: broken and doubled framing, spoofed headers, floods, slow clients; and parts that go away
+ * Hostile input and faults: broken and duplicate framing, spoofed headers, floods, slow clients; and parts that go away
  * behind the edge or before it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

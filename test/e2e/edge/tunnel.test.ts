@@ -1,7 +1,7 @@
 // test: postgres, envoy, 10 s
 /**
- * A machine that nobody can dial behind the real edge: its agent's tunnels come in where its session does, by
- * certificate, one to each of two facades.
+ * A machine behind the real edge that cannot be dialled. Its agent's tunnels enter where its session does,
+ * authenticated by certificate, one to each of two facades.
  */
 import { request as httpsRequest } from 'node:https';
 import { buildFacade } from '@slipway/facades/app';
@@ -18,7 +18,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 t.setTimeout(120_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789', SLIPWAY_POD_DOMAINS: 'pods.localhost' };
 
-/** Who runs Envoy. */
+/** How Envoy is run. */
 const RUNNERS = { 'the edge': startEdge, 'an Envoy that something else runs': startForeignEnvoy };
 
 for (const [runner, start] of Object.entries(RUNNERS))

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * What workers wrote that have ended: by the contract and the command line, from an agent that was started anew, and
- * never for another account.
+ * Logs of ended workers, read by the contract and the command line, from a restarted agent, and never for another
+ * account.
  */
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';

@@ -93,8 +93,8 @@ function checkAsyncio(t: Test, seen: Record<string, unknown>): void {
 }
 
 /**
- * What both scripts see while one job blocks the only worker and three wait, before and after cancelling two of the
- * four.
+ * Checks what both scripts saw while one job blocked the only worker and three waited, before and after two of the four
+ * were cancelled.
  */
 function checkQueue(t: Test, seen: Record<string, unknown>): void {
   const ids = seen.ids as Record<'cancel' | 'cancel_running', string>;

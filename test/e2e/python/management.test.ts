@@ -16,7 +16,7 @@ import { startSystem } from '../../helpers/system/system.ts';
 const run = promisify(execFile);
 const GPU = 'NVIDIA RTX A4000';
 
-/** What a function answered. */
+/** Results of the script's functions, by function. */
 type Answers = Record<string, Record<string, unknown> & { id: string }>;
 
 t.setTimeout(300_000);

@@ -162,7 +162,7 @@ async function crashInJob(t: Test, system: System, jobs: EndpointJobs): Promise<
   t.equal(tries.length, 2, 'one try and, at a limit of 1, one more');
   t.equal(new Set(tries).size, 2, 'each on a worker of its own');
   await jobs.counted({ failed: 1, retried: 1 });
-  // Those whose place others have taken are listed as ended.
+  // Workers whose slots others have taken are listed as ended.
   const { workers, ended } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
   t.ok(
     [...workers, ...ended].some((worker) => worker.exitCode === 42),

@@ -1,6 +1,6 @@
 // test: postgres, python, 80 s
 /**
- * What unmodified Python workers answer, and what callers see of it: docs/reference/worker-protocol.md#results, with
+ * Answers of unmodified Python workers, and what callers see of them (docs/reference/worker-protocol.md#results), with
  * the newest SDK and one of 1.7.
  */
 

@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
- * What others can see of a running `npm start`: no secret in what a process was started with, and as root its workers
- * are a user of their own, who reads nothing of it.
+ * Other users of the host see no secrets of a running `npm start`: processes are started without secrets in their
+ * arguments and environment, and as root the workers run as a separate user who can read none of its files.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

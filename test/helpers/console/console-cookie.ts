@@ -1,4 +1,4 @@
-/** The console's cookie on its way to a worker and from it (kit/net/own-cookies.ts). */
+/** Checks that the console's cookie never passes to or from a worker (kit/net/own-cookies.ts). */
 import type { Test } from 'tap';
 
 const SENT =
@@ -16,13 +16,13 @@ const SET = [
   MINE[1]!,
 ];
 
-/** What a worker that sets the cookies it is told to set saw, and what its client got. */
+/** The Cookie header that the worker received, and the cookies that its client received. */
 interface Seen {
   headers: string[];
   setCookie: readonly string[];
 }
 
-/** Asks by `ask` for a path of the worker (lb-worker.mjs) with a Cookie header. */
+/** Requests a path of the worker (lb-worker.mjs) with a Cookie header, through `ask`. */
 export async function checkConsoleCookie(t: Test, ask: (path: string, cookie: string) => Promise<Seen>): Promise<void> {
   const path = `/cookies?${SET.map((text) => `set=${encodeURIComponent(text)}`).join('&')}`;
   const { headers, setCookie } = await ask(path, SENT);

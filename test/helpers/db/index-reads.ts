@@ -1,14 +1,14 @@
-/** How many index entries and rows of some tables were read: what a plan costs, in no unit of time. */
+/** Counts index entries and rows read from some tables: the cost of a plan, independent of time. */
 import type { Database } from '@slipway/core/store/sql/database';
 
-/** Of the tables of jobs, since the database was made. */
+/** Returns the entries read from the job tables since the database was created. */
 export function jobEntriesRead(database: Pick<Database, 'sql' | 'hot'>): Promise<number> {
   return entriesRead(database, 'job%');
 }
 
-/** Of the tables whose names are like this, since the database was made. */
+/** Returns the entries read since the database was created, from tables whose names match the LIKE pattern. */
 export async function entriesRead({ sql, hot }: Pick<Database, 'sql' | 'hot'>, tables: string): Promise<number> {
-  // Each connection keeps its counts to itself until it is told to tell them.
+  // Each connection holds its statistics back until it is made to flush them.
   for (const pool of [hot, sql])
     await Promise.all(Array.from({ length: 8 }, () => pool`SELECT pg_stat_force_next_flush() FROM pg_sleep(0.01)`));
   const [row] = await sql<{ n: number }[]>`

@@ -1,10 +1,10 @@
-/** What a test starts must not outlive it, also when the test is killed and nothing of it can tidy up any more. */
+/** Ensures that a test's PostgreSQL does not outlive the test, even when the test is killed and cannot clean up. */
 import { spawn } from 'node:child_process';
 
 /**
- * Blocks on a pipe whose other end only the test's process holds. A line says that all is tidy; the end of the pipe
- * without one says that the process is gone: then the server that runs on the data is ended, also one that is just
- * starting, and the folder removed.
+ * Blocks on a pipe whose other end is held by the test's process alone. A line means that the test has cleaned up. End
+ * of file without a line means that the process is gone: the script then ends the server that runs on the data, even
+ * one that is just starting, and removes the folder.
  */
 const REAP = `
 read -r line && exit
@@ -17,11 +17,11 @@ rm -rf -- "$2"
 `;
 
 /**
- * Ends the PostgreSQL of a data folder when this process is gone, and removes `folder`, all that it leaves behind.
- * Answers what calls that off.
+ * Ends the PostgreSQL of a data folder when this process is gone, and removes `folder` with everything in it. Returns a
+ * function that cancels this.
  */
 export function reapPostgresWithProcess(dataDir: string, folder: string): () => void {
-  // A session of its own: what a signal to the group ends is exactly what this has to outlive.
+  // The reaper has its own session, because it must outlive a signal to the test's process group.
   const reaper = spawn('/bin/sh', ['-c', REAP, 'sh', dataDir, folder], {
     cwd: '/',
     detached: true,

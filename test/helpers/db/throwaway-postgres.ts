@@ -1,6 +1,4 @@
-/**
- * A PostgreSQL of its own for tests, started as `npm start` starts one, that never outlives the process of its test.
- */
+/** Starts a PostgreSQL for a test in the way of `npm start`. It never outlives the process of its test. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
@@ -18,30 +16,29 @@ import { reapPostgresWithProcess } from './postgres-reaper.ts';
 const run = promisify(execFile);
 
 /**
- * Tests kill processes, never the machine: what the kernel holds survives, so waiting for the disk would prove nothing.
- * A password that is cheap to check makes each of the many connections a little cheaper.
+ * Tests kill processes, never the machine. Data that the kernel holds survives that, so waiting for the disk would
+ * prove nothing. A password that is cheap to verify makes each of the many connections a little cheaper.
  */
 export const QUICK: readonly string[] = ['--no-sync', '-c', 'fsync=off', '-c', 'scram_iterations=1'];
 
-/** Such a server's log may lie in memory: what it no longer needs goes, as far as PostgreSQL's own setting says. */
+/** The log of such a server may lie in memory, so this setting lets PostgreSQL remove WAL that it no longer needs. */
 const LITTLE_WAL = { min_wal_size: '80MB' };
 
 /**
- * Files in memory, where there are any: to make and drop a database is hundreds of small files, which cost less system
- * time there than on a disk.
+ * Folder of files in memory, on hosts that have it. Creating and dropping a database touches hundreds of small files,
+ * which costs less system time there than on a disk.
  */
 const MEMORY = '/dev/shm';
-/** What statfs calls such files. */
+/** File system type that statfs returns for tmpfs. */
 const TMPFS = 0x01021994;
 /**
- * Free space that is plenty for a WAL of 1 GB and what tests fill their databases with; containers often have 64 MB in
- * all. In bytes.
+ * Least free space in memory, in bytes. It holds a WAL of 1 GB and the data of tests. Containers often have only 64 MB.
  */
 const MEMORY_MIN = 6 * 2 ** 30;
 
 /**
- * Where a server's data goes. Only one that never waits for a disk may do without one: others are there to be measured,
- * or killed and started again.
+ * Returns the folder for a server's data. Only a server that never waits for a disk may have its data in memory: others
+ * are there to be measured, or to be killed and restarted.
  */
 async function placeOf(initdbOptions: readonly string[]): Promise<string> {
   if (!initdbOptions.includes('fsync=off')) return tmpdir();
@@ -50,15 +47,15 @@ async function placeOf(initdbOptions: readonly string[]): Promise<string> {
 }
 
 /**
- * A cluster without a server, which others are copied from: to make one takes half a second of processor time, and a
- * copy a fifth of that.
+ * A cluster without a server, from which others are copied. Making one takes half a second of processor time; a copy
+ * takes a fifth of that.
  */
 export interface Cluster {
   dataDir: string;
   password: string;
 }
 
-/** Makes it in a folder that the server's user can reach. */
+/** Makes the cluster in a folder that the server's user can reach. */
 export async function makeCluster(folder: string): Promise<Cluster> {
   const password = randomBytes(12).toString('hex');
   const place = await findPostgres(join(folder, 'cluster'));
@@ -66,19 +63,19 @@ export async function makeCluster(folder: string): Promise<Cluster> {
   return { dataDir: place.dataDir, password };
 }
 
-/** That of the run, if it has one. */
+/** Returns the cluster of the test run. `undefined` if the run has none. */
 function clusterOfRun(): Cluster | undefined {
   const { SLIPWAY_TEST_POSTGRES: shared = '' } = process.env;
   return shared === '' ? undefined : (JSON.parse(shared) as { cluster: Cluster }).cluster;
 }
 
 /**
- * Starts one in a new folder, with further options of initdb and settings of the server if wanted. Without such options
- * it is a copy of the run's cluster. Whoever starts it must `remove` it.
+ * Starts a PostgreSQL in a new folder, optionally with further options of initdb and settings of the server. Without
+ * options of initdb its data is a copy of the run's cluster. The caller must call `remove`.
  */
 export async function startPostgres(initdbOptions: readonly string[] = [], settings: Record<string, string> = {}) {
   const folder = await mkdtemp(join(await placeOf(initdbOptions), 'slipway-test-'));
-  // As root the server runs as another user, who must be able to reach its data.
+  // When the test runs as root, the server runs as another user, who must be able to reach its data.
   await chmod(folder, 0o711);
   const cluster = initdbOptions.length === 0 ? clusterOfRun() : undefined;
   const password = cluster?.password ?? randomBytes(12).toString('hex');
@@ -91,17 +88,17 @@ export async function startPostgres(initdbOptions: readonly string[] = [], setti
   const child = new Child(postgresProcess(place, log, systemClock, freePort, { ...kept, ...settings }));
   const port = await child.start();
   return {
-    /** Goes with it, however its process ends. */
+    /** The folder, removed with the server, however the server's process ends. */
     folder,
-    /** The server; it keeps its port and its data when it is started again. */
+    /** The server. It keeps its port and its data across restarts. */
     child,
-    /** Address of a database; without a name the one that is there from the start. */
+    /** Returns the address of a database. Default: the database that exists from the start. */
     url: (name = 'postgres'): string => {
       const url = new URL(postgresUrl(port, password));
       url.pathname = name;
       return url.href;
     },
-    /** Ends it and removes all of it. */
+    /** Ends the server and removes its folder. */
     remove: async (): Promise<void> => {
       await child.stop();
       await rm(folder, { recursive: true, force: true });

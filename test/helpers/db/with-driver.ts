@@ -1,5 +1,5 @@
 /**
- * A machine with GPUs for the agents of a test: an nvidia-smi that prints what a real one printed
+ * A machine with GPUs for the agents of a test: an nvidia-smi that prints the output of a real one
  * (test/gpu-agent/inventory/recordings).
  */
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { requireDeclared } from '../declared.ts';
 
 const RECORDINGS = join(import.meta.dirname, '../../gpu-agent/inventory/recordings');
 
-/** What it prints: the table of cards, of their load, the list and the summary. */
+/** Output of nvidia-smi: the table of cards, the table of their load, the list and the summary. */
 export interface DriverAnswers {
   query: string;
   load: string;
@@ -17,7 +17,7 @@ export interface DriverAnswers {
   summary: string;
 }
 
-/** Of an H200 that multiplies matrices, as it was recorded. */
+/** Returns the recorded output of an H200 that multiplies matrices. */
 export function recordedH200(): DriverAnswers {
   const read = (part: keyof DriverAnswers): string => readFileSync(join(RECORDINGS, `h200.${part}.txt`), 'utf8');
   return { query: read('query'), load: read('load'), list: read('list'), summary: read('summary') };
@@ -25,15 +25,15 @@ export function recordedH200(): DriverAnswers {
 
 /** The driver of a test. */
 export interface Driver {
-  /** Changes what it prints. */
+  /** Changes the output of nvidia-smi. */
   say: (part: Partial<DriverAnswers>) => void;
-  /** Takes it away. */
+  /** Removes nvidia-smi. */
   silence: () => void;
-  /** How often it was asked. */
+  /** Returns how often nvidia-smi was run. */
   asked: () => number;
 }
 
-/** Puts it into the PATH of this process until the test is over. */
+/** Puts the driver into the PATH of this process until the test ends. */
 export function withDriver(t: Test, answers: DriverAnswers): Driver {
   requireDeclared('alone');
   const folder = t.testdir({});

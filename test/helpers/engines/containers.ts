@@ -15,7 +15,7 @@ import { NO_LIMITS } from '../no-limits.ts';
 import type { TestEngine } from '../system/test-engine.ts';
 import { BASE_IMAGE } from './podman.ts';
 
-/** A name that no other unit or machine has. */
+/** Returns a name that no other workload or machine has. */
 export function freshId(): string {
   return BigInt(`0x${randomBytes(12).toString('hex')}`)
     .toString(36)
@@ -24,8 +24,8 @@ export function freshId(): string {
 }
 
 /**
- * An executor of a machine of its own, or of one that an earlier one had. Its containers and rules go when the file
- * ends.
+ * Makes an executor for a new machine, or for the given machine of an earlier executor. Its containers and rules are
+ * removed when the file ends.
  */
 export function makeExecutor(
   engine: TestEngine,
@@ -47,7 +47,7 @@ export function makeExecutor(
     ...more,
   });
   root.teardown(async () => {
-    // The way to its engine may have gone with a test; all of a test's engine goes in the end.
+    // A test may have removed the connection to its engine. The whole test engine is removed in the end.
     await executor.sweep(new Set()).catch(() => undefined);
     await executor.close();
     await networks.close();
@@ -56,7 +56,8 @@ export function makeExecutor(
 }
 
 /**
- * What to start: a shell line in the base image unless something else is said. `output` answers what it wrote so far.
+ * Returns a launch of a shell line in the base image; `more` replaces fields. `output` returns what it has written so
+ * far.
  */
 export function launchOf(script: string, more: Partial<Launch> = {}): Launch & { output(): string } {
   let text = '';
@@ -79,7 +80,7 @@ export function launchOf(script: string, more: Partial<Launch> = {}): Launch & {
   };
 }
 
-/** Prepares and starts it. */
+/** Prepares and starts the container. */
 export async function startContainer(executor: ContainerExecutor, launch: Launch) {
   await executor.prepare(launch, () => undefined, new AbortController().signal);
   return executor.start(launch);

@@ -1,6 +1,6 @@
 /**
- * A real Docker of a test's own: images, networks and socket in a folder that goes with the test's process, however
- * that ends.
+ * A real Docker for one test: images, networks and socket lie in a folder that is removed when the test's process ends,
+ * however it ends.
  */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,8 +20,8 @@ import { DROP_RULES } from './reap-rules.ts';
 const run = promisify(execFile);
 
 /**
- * One line where Docker cannot be tested, else false. Two of them on one host take each other's rules of the firewall
- * away.
+ * The reason why Docker cannot be tested here, in one line; else false. Two Dockers on one host remove each other's
+ * firewall rules.
  */
 export const dockerSkip: string | false =
   process.getuid?.() !== 0
@@ -33,8 +33,8 @@ export const dockerSkip: string | false =
         : 'needs docker.io';
 
 /**
- * Blocks until the test's process lets go of the pipe or is gone; then all of that Docker goes, and its rules of the
- * firewall.
+ * Blocks until the test's process closes the pipe or is gone. Then it removes all of that Docker, with its firewall
+ * rules.
  */
 const REAP = `${DROP_RULES}
 cat >/dev/null
@@ -55,22 +55,22 @@ for mount in $(awk -v folder="$1/" 'index($2, folder) == 1 { print $2 }' /proc/s
 rm -rf -- "$1"
 `;
 
-/** A file as a disk: what containers write is bounded there (btrfs keeps an account for each). */
+/** Mounts a file as a disk, which limits what containers write (btrfs accounts for each container). */
 const MOUNT = 'mkdir "$1" && truncate -s 1G "$1.img" && mkfs.btrfs -q "$1.img" && mount -o loop "$1.img" "$1"';
 
 export interface TestDocker extends TestEngine {
-  /** Its command line; stdout. */
+  /** Runs Docker's command line. Returns stdout. */
   cli(...args: string[]): Promise<string>;
   /**
-   * Starts anew, without images but the base, on a disk that bounds what containers write. False: this host cannot
-   * mount one, and all is as it was.
+   * Restarts Docker with the base image as its only image, on a disk that limits what containers write. Returns false
+   * if this host cannot mount such a disk; nothing has changed then.
    */
   boundDisk(): Promise<boolean>;
 }
 
 let docker: Promise<TestDocker> | undefined;
 
-/** The Docker of this file's process, with the base image. */
+/** Starts the Docker of this file's process, with the base image. */
 export function startDocker(): Promise<TestDocker> {
   requireDeclared('alone');
   docker ??= start();
@@ -98,7 +98,7 @@ async function start(): Promise<TestDocker> {
   const cli = async (...args: string[]): Promise<string> => (await run('docker', args, { env })).stdout;
   let service: ReturnType<typeof spawn> | undefined;
   const serve = async (data: string, ...more: string[]): Promise<void> => {
-    // Those of one that was killed keep the next from starting on a host whose first process does not see to orphans.
+    // On a host whose init does not reap orphans, the pid files of a killed Docker keep the next one from starting.
     for (const name of ['docker.pid', 'exec/containerd/containerd.pid']) rmSync(path(name), { force: true });
     service = spawn(
       '/usr/sbin/dockerd',
@@ -132,9 +132,9 @@ async function start(): Promise<TestDocker> {
       await cli('--config', folder, 'push', name);
       await cli('rmi', name);
     },
-    // Docker does so with all of this host's.
+    // Docker does so with all registries of this host.
     trustRegistry: async () => undefined,
-    // Containers live on while it is away, as with every Podman.
+    // Containers keep running while the service is away, as with Podman.
     startService: () => serve(path('data')),
     boundDisk: async () => {
       const bounded = await run('/bin/bash', ['-c', MOUNT, 'bash', path('bounded')]).then(

@@ -1,7 +1,7 @@
-/** Whether containers can be tested on this machine. */
+/** Decides whether containers can be tested on this machine. */
 import { existsSync } from 'node:fs';
 
-/** One line where containers cannot be tested, else false. As an option of a test it skips it. */
+/** The reason why containers cannot be tested, in one line; else false. Passed as `skip` it skips a test. */
 export const podmanSkip: string | false =
   process.getuid?.() !== 0
     ? 'containers are tested as root'

@@ -1,6 +1,6 @@
 /**
- * A real Podman of a test's own: storage, networks and socket in a folder that goes with the test's process, however
- * that ends.
+ * A real Podman for one test: storage, networks and socket lie in a folder that is removed when the test's process
+ * ends, however it ends.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,10 +22,10 @@ const run = promisify(execFile);
 
 export { podmanSkip } from './podman-skip.ts';
 
-/** A small image with a shell and Python, made of this host's. */
+/** A small image with a shell and Python, made from this host's files. */
 export const BASE_IMAGE = 'localhost/slipway-base:1';
 
-/** Blocks until the test's process lets go of the pipe or is gone; then all of that Podman goes. */
+/** Blocks until the test's process closes the pipe or is gone. Then it removes all of that Podman. */
 const REAP = `${DROP_RULES}
 cat >/dev/null
 podman rm --all --force --time 0
@@ -37,7 +37,7 @@ for mount in $(awk -v folder="$1/" 'index($2, folder) == 1 { print $2 }' /proc/s
 rm -rf -- "$1"
 `;
 
-/** What the host's programs of an image need, found by ldd. */
+/** Programs of this host that go into an image. ldd finds the libraries that they need. */
 const PROGRAMS = [
   '/bin/sh',
   '/bin/sleep',
@@ -52,8 +52,8 @@ const PROGRAMS = [
 const LEFT_OUT = ['test', 'config-3*', 'idlelib', 'pydoc_data', 'lib2to3', 'tkinter', 'ensurepip', 'pip', 'setuptools'];
 
 /**
- * Packages that come with the SDK and that no worker loads: a third of the bytes and half of the files, which an engine
- * writes one by one.
+ * Packages that come with the SDK and that no worker loads. They are a third of the bytes and half of the files, which
+ * an engine writes one by one.
  */
 const UNUSED_PACKAGES = [
   'botocore/data',
@@ -69,15 +69,15 @@ const UNUSED_PACKAGES = [
 ];
 
 export interface TestPodman extends TestEngine {
-  /** Environment of its command line. */
+  /** Environment of Podman's command line. */
   env: Readonly<Record<string, string>>;
-  /** Its command line; stdout. */
+  /** Runs Podman's command line. Returns stdout. */
   cli(...args: string[]): Promise<string>;
-  /** It reads the run's images and has none of its own. */
+  /** True if it reads the run's images and has none of its own. */
   sharesImages: boolean;
-  /** The socket of another service of it, whose images lie on a disk of so many MiB. */
+  /** Starts another service whose images lie on a disk of `mebibytes` MiB. Returns its socket. */
   smallDisk(mebibytes: number): Promise<string>;
-  /** Ends it with all that it and its agents have made, as the end of the test's process does. */
+  /** Ends Podman and removes all that it and its agents have made, as the end of the test's process does. */
   remove(): Promise<void>;
 }
 
@@ -87,8 +87,8 @@ let podman: Promise<TestPodman> | undefined;
 const SDK_IMAGE = 'localhost/slipway-sdk:1';
 
 /**
- * The Podman of this file's process, with the base image. `ownImages`: for tests that bring and remove images, which
- * must not be there already.
+ * Starts the Podman of this file's process, with the base image. `ownImages` is for tests that add and remove images,
+ * which must not exist at the start.
  */
 export function startPodman({ ownImages = false } = {}): Promise<TestPodman> {
   requireDeclared('alone');
@@ -132,7 +132,7 @@ async function start(ownImages: boolean): Promise<TestPodman> {
       await cli('push', '--quiet', '--compression-format=zstd', `--creds=${username}:${password}`, image, name);
     },
     startService: async () => {
-      // conmon leaves a file where it was started when a container was ended for its memory.
+      // conmon leaves a file in its working directory when a container ran out of memory.
       service = spawn('podman', ['system', 'service', '--time=0', `unix://${path('podman.sock')}`], {
         cwd: folder,
         env,
@@ -150,7 +150,7 @@ async function start(ownImages: boolean): Promise<TestPodman> {
     },
     trustRegistry: async (address) => {
       writeFileSync(path('registries.conf'), `[[registry]]\nlocation="${address}"\ninsecure=true\n`);
-      // It reads them once.
+      // Podman reads its registries once, at the start.
       await self.killService();
       await self.startService();
     },
@@ -186,19 +186,19 @@ async function start(ownImages: boolean): Promise<TestPodman> {
   return self;
 }
 
-/** Fails while it does not. */
+/** Returns true if the service answers; throws if it does not. */
 async function answers(socket: string): Promise<boolean> {
   await new Docker({ socketPath: socket, host: '', protocol: 'http' }).ping();
   return true;
 }
 
-/** Of the second byte of addresses. */
+/** Lowest second byte of the networks' addresses. */
 const NETWORK_MIN = 100;
 const NETWORKS = 150;
 
 /**
- * Settings with which Podman works on cgroup v1 and v2, with and without systemd, on small virtual machines. Answers
- * the environment for them.
+ * Writes settings with which Podman works on cgroup v1 and v2, with and without systemd, and on small virtual machines.
+ * Returns the environment for them.
  */
 async function writeSettings(
   folder: string,
@@ -206,7 +206,7 @@ async function writeSettings(
   graph = join(folder, 'graph'),
 ): Promise<Record<string, string>> {
   const path = (name: string): string => join(folder, name);
-  // Each Podman has addresses of its own: those of files that run at the same time must not meet.
+  // Each Podman has its own address range: those of files that run at the same time must not overlap.
   const network = `10.${NETWORK_MIN + (await claimNumber('networks', NETWORKS))}.0.0/16`;
   writeFileSync(
     path('containers.conf'),
@@ -239,7 +239,7 @@ default_subnet_pools=[{base="${network}",size=24}]
   };
 }
 
-/** Fills the run's store: what all read must not change any more, nor stay mounted. */
+/** Fills the run's image store. Every file reads it, so it must neither change nor stay mounted afterwards. */
 async function makeRunImages(folder: string, store: string): Promise<void> {
   const maker = join(folder, 'maker');
   mkdirSync(maker);
@@ -277,7 +277,7 @@ export async function makeWorkerImage(
   rmSync(file);
 }
 
-/** Options and paths of tar for a venv's packages. */
+/** Returns options and paths of tar for a venv's packages. */
 function packagesOf(python: string): string[] {
   const packages = realpathSync(
     execFileSync(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], { encoding: 'utf8' }).trim(),
@@ -312,12 +312,12 @@ export function makeBaseTar(file: string, more: readonly string[] = []): void {
     file,
     ...LEFT_OUT.map((name) => `--exclude=*/${name}`),
     '--directory=/',
-    // A name that came twice would make the layer unreadable.
+    // A duplicate name would make the layer unreadable.
     ...new Set([...names, ...more]),
   ]);
 }
 
-/** Shared libraries that the files need which a shell line lists. */
+/** Returns the shared libraries needed by the files that a shell line lists. */
 function librariesOf(list: string): string[] {
   const linked = execFileSync('sh', ['-c', `ldd $(${list}) 2>/dev/null || true`], {
     encoding: 'utf8',

@@ -1,11 +1,11 @@
 /**
- * What goes with a test's own engine besides its files: rules, addresses and interfaces of this host that agents have
- * made for its networks.
+ * Removes what a test's own engine leaves besides its files: rules, addresses and interfaces of this host that agents
+ * have made for its networks.
  */
 
 /**
- * Lines of a shell: `drop_rules` removes those of networks by the names that it reads; of an agent in order nothing is
- * left, of a killed one all. Nothing of it fails.
+ * Shell lines that define `drop_rules`. It reads names of networks and removes their rules. An agent that ended in
+ * order has left nothing; a killed agent has left everything. It never fails.
  */
 export const DROP_RULES = `
 drop_rules() {

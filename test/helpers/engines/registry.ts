@@ -1,4 +1,4 @@
-/** A real private registry of a test's own: Debian's docker-registry, one user. */
+/** A real private registry for one test: Debian's docker-registry with one user. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,16 +10,16 @@ import { waitFor } from '../time/wait-for.ts';
 
 const run = promisify(execFile);
 
-/** One line where there is no registry, else false. */
+/** The reason why there is no registry, in one line; else false. */
 export const registrySkip: string | false =
   existsSync('/usr/bin/docker-registry') && existsSync('/usr/bin/htpasswd')
     ? false
     : 'needs docker-registry apache2-utils';
 
-/** Who may pull and push. */
+/** Credentials of the user who may pull and push. */
 export const REGISTRY_USER = { username: 'alice', password: 'pa55-word' };
 
-/** Starts one that the engine reads without TLS; it ends with the test's file. */
+/** Starts a registry that the engine reads without TLS. It ends with the test's file. */
 export async function startRegistry(engine: TestEngine) {
   const port = await quietPort();
   const folder = join(engine.folder, 'registry');
@@ -57,12 +57,12 @@ auth: {htpasswd: {realm: test, path: ${folder}/users}}
     address,
     start,
     stop,
-    /** Puts an image there under `path:tag`. */
+    /** Pushes an image as `path:tag`. */
     push: async (image: string, name: string): Promise<string> => {
       await engine.push(image, `${address}/${name}`, REGISTRY_USER);
       return `${address}/${name}`;
     },
-    /** The digest that a name has there. */
+    /** Returns the digest of a tag. */
     digest: async (path: string, tag: string): Promise<string> => {
       const { stdout } = await run('curl', [
         '-sI',

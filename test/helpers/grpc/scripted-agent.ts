@@ -1,7 +1,6 @@
 /**
- * An agent of a few lines: it speaks the session protocol over a real socket and runs no processes. Tests script what
- * it answers; the benchmark uses it as a no-op worker, because it packs everything that one message asks for into one
- * message.
+ * A minimal agent: it speaks the session protocol over a real socket and runs no processes. Tests script its answers.
+ * The benchmark uses it as a no-op worker, because it answers everything that arrives in one message with one message.
  */
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
@@ -29,56 +28,62 @@ import {
 import type { ContainerEngine, Gpu, MachineImage } from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuHandover, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 
-/** How the scripted agent behaves. */
+/** Options of the scripted agent. */
 export interface ScriptedAgentOptions {
   address: string;
   agentKey: string;
-  /** Default: a fixed id; give each agent of a test its own. */
+  /** Default: a fixed id. Give each agent of a test its own. */
   machineId?: string;
   gpus?: (Omit<Gpu, 'displayName' | 'unhealthy'> & { unhealthy?: string })[];
   locations?: string[];
   /** Default 16. */
   cpuSlots?: number;
-  /** Frozen workers that it keeps. Default 4. */
+  /** Standby workers that it can hold. Default: 4. */
   standbyMax?: number;
-  /** Processors and MiB of memory. Default 0: not known. */
+  /** Processors, and memory in MiB. Default: 0, unknown. */
   cpuCount?: number;
   memoryMib?: number;
-  /** Default: not known. */
+  /** Default: unknown. */
   cpuModel?: string;
-  /** Its operator allows commands of the host. Default true. */
+  /** True if its operator allows commands of the host. Default: true. */
   runsCommands?: boolean;
-  /** What runs images there; null = nothing. Default: an engine that hands GPUs over. */
+  /** Container engine of the machine; null = none. Default: an engine that can hand GPUs over. */
   engine?: ContainerEngine | null;
   noEngineReason?: string;
-  /** Images it has, and whether it pulls more before they are needed. */
+  /** Images on the machine, and whether the agent pulls images before they are needed. */
   images?: MachineImage[];
   prefetches?: boolean;
-  /** It understands recalls. Default true. */
+  /** True if it understands recalls, which revoke prefetched jobs. Default: true. */
   recalls?: boolean;
-  /** Attempts each worker says it can hold. Default 1. */
+  /** Attempts that each worker reports it can hold. Default: 1. */
   capacity?: number;
-  /** Reports desired workers as READY by itself. Default true. */
+  /** Reports desired workers as READY without the test's help. Default: true. */
   startWorkers?: boolean;
   /**
-   * How an assignment ends. Undefined = the test ends it with `finish`. Default: COMPLETED with the output
-   * `{"ok":true}`.
+   * Returns the outcome of an assignment. `undefined` if the test ends it with `finish`. Default: COMPLETED with the
+   * output `{"ok":true}`.
    */
   onAssignment?(assignment: Assignment): Partial<AttemptOutcome> | undefined;
-  /** How a stop is answered. Undefined = not at all. Default: STOPPED. */
+  /** Returns the outcome sent in answer to a stop. `undefined` if none is sent. Default: STOPPED. */
   onStop?(stop: AttemptStop): Partial<AttemptOutcome> | undefined;
-  /** What a worker wrote. Undefined = no answer. Default: it knows no such worker. */
+  /**
+   * Returns the log of a worker. `undefined` if the agent does not answer. Default: answers that it knows no such
+   * worker.
+   */
   onLogRequest?(request: WorkerLogRequest): Buffer | undefined;
-  /** Attempts it says it holds in its hello. */
+  /** Attempts that its hello lists as held. */
   held?: AttemptRef[];
-  /** Name of its run, and of the run that it succeeds. Default: it does not say. */
+  /** Name of its run, and of the run that it replaces. Default: not sent. */
   instance?: string;
   replaces?: string;
-  /** Workers it says it runs in its hello. */
+  /** Workers that its hello lists as running. */
   workers?: Partial<WorkerReport>[];
-  /** Keeps what core sent, for assertions. Default true; the benchmark needs the memory. */
+  /** Records core's messages for assertions. Default: true. The benchmark turns it off to save memory. */
   record?: boolean;
-  /** Milliseconds between heartbeats; 0 = none, so that the lease runs out. Default: what the welcome says. */
+  /**
+   * Heartbeat interval in milliseconds; 0 = no heartbeats, so that the lease expires. Default: the interval in the
+   * welcome.
+   */
   heartbeatMs?: number;
 }
 
@@ -92,30 +97,30 @@ const ENGINE: ContainerEngine = {
 };
 const DONE = { kind: OutcomeKind.COMPLETED, output: Buffer.from('{"ok":true}') };
 
-/** `connect` resolves with the welcome. */
+/** An agent that tests script. `connect` resolves with the welcome. */
 export class ScriptedAgent {
-  /** Everything core sent, for assertions. */
+  /** All that core sent, for assertions. */
   readonly assignments: Assignment[] = [];
   readonly stops: AttemptStop[] = [];
   readonly acked: AttemptRef[] = [];
   readonly recalls: AttemptRef[] = [];
   readonly chunkAcks: ChunkAck[] = [];
   desired: DesiredWorker[] = [];
-  /** What core wants it to have of pods, as of its last message. */
+  /** Desired pods in core's last message. */
   desiredPods: DesiredPod[] = [];
-  /** Images that it may need, as of core's last message. */
+  /** Desired images in core's last message. */
   desiredImages: DesiredImage[] = [];
-  /** Why core ended the session, as it says itself. */
+  /** Reason with which core ended the session. */
   end: SessionEnd | undefined;
-  /** Set when the session has ended. */
+  /** Resolves when the session has ended. */
   ended: Promise<Error | undefined> = Promise.resolve(undefined);
   readonly #options: ScriptedAgentOptions;
   readonly #client: AgentServiceClient;
-  /** Workers that run, with their endpoints. */
+  /** Endpoints of running workers, by worker. */
   readonly #known = new Map<string, string>();
-  /** Workers that stand still. */
+  /** Workers in standby. */
   readonly #frozen = new Set<string>();
-  /** Attempts in hand by worker. */
+  /** Attempts that each worker holds. */
   readonly #held = new Map<string, Set<string>>();
   #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -194,7 +199,7 @@ export class ScriptedAgent {
     this.#stopDrained();
   }
 
-  /** Reports workers as being able to hold `capacity` attempts. */
+  /** Reports workers as READY with capacity for `capacity` attempts. */
   ready(workers: readonly { workerId: string; endpointId: string }[], capacity = this.#options.capacity ?? 1): void {
     this.send({
       workers: workers.map(({ workerId, endpointId }) => ({
@@ -206,7 +211,7 @@ export class ScriptedAgent {
     });
   }
 
-  /** Breaks the connection without a word. */
+  /** Breaks the connection without a message. */
   drop(): void {
     clearInterval(this.#heartbeat);
     this.#stream?.cancel();
@@ -243,7 +248,7 @@ export class ScriptedAgent {
     this.#end(message);
   }
 
-  /** Ends what is to be ended, all in one message. */
+  /** Ends the attempts and workers that a message ends, all in one message. */
   #end(message: SessionResponse): void {
     const outcomes: Partial<AttemptOutcome>[] = [];
     for (const assignment of message.assignments) {
@@ -293,7 +298,7 @@ export class ScriptedAgent {
     }
   }
 
-  /** Draining workers end when they hold nothing. */
+  /** Stops draining workers that hold nothing. */
   #stopDrained(): void {
     for (const { workerId, desired } of this.desired) {
       if (desired === DesiredState.DRAIN && this.#known.has(workerId) && (this.#held.get(workerId)?.size ?? 0) === 0)

@@ -1,18 +1,18 @@
-/** A TCP proxy that cuts connections: at once, or a new one after so many bytes of the server's first words. */
+/** A TCP proxy that cuts open connections at once, or new ones after a given number of bytes from the server. */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import type { Test } from 'tap';
 
-/** How both sides see a cut: RESET ends it in the middle, END in order, as a server that shuts down does. */
+/** How both sides see a cut: RESET breaks the connection; END closes it in order, as a server that shuts down does. */
 export type CutKind = 'RESET' | 'END';
 
 export type CuttingProxy = Awaited<ReturnType<typeof cuttingProxy>>;
 
-/** Starts one before `target`; it ends with the test. */
+/** Starts a proxy before `target`. It ends with the test. */
 export async function cuttingProxy(t: Test, target: { host: string; port: number }) {
   const open = new Set<[Socket, Socket]>();
-  /** What is in store for new connections: cut when the server has said so many bytes. */
+  /** Cuts planned for new connections: each happens after `bytes` bytes from the server. */
   const planned: { bytes: number; kind: CutKind }[] = [];
   let cuts = 0;
   const cutPair = (pair: [Socket, Socket], kind: CutKind): void => {
@@ -59,20 +59,20 @@ export async function cuttingProxy(t: Test, target: { host: string; port: number
   });
   return {
     port: (server.address() as AddressInfo).port,
-    /** Connections that were cut. */
+    /** Number of connections that were cut. */
     get cuts(): number {
       return cuts;
     },
-    /** Cuts one of those that are open, `which` from 0 to 1. */
+    /** Cuts one open connection; `which`, from 0 to 1, selects it. */
     cut: (which: number, kind: CutKind): void => {
       const pair = [...open][Math.floor(which * open.size)];
       if (pair) cutPair(pair, kind);
     },
-    /** Cuts one that is still to come when the server has sent it this many bytes; 0: before it has said anything. */
+    /** Cuts a future connection once the server has sent it this many bytes; 0 = before the first byte. */
     cutNext: (bytes: number, kind: CutKind): void => {
       planned.push({ bytes, kind });
     },
-    /** Nothing more is in store. */
+    /** Drops all planned cuts. */
     calm: (): void => {
       planned.length = 0;
     },

@@ -1,6 +1,6 @@
 /**
- * Calls that tests of limits make: what is refused quickly, on endpoints and by accounts that nothing has been asked of
- * yet.
+ * Calls for tests of limits: operations that are rejected quickly, on endpoints and by accounts without earlier
+ * requests.
  */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -12,13 +12,13 @@ import { jsHandler } from '../system/handlers.ts';
 import type { Answer, System } from '../system/system.ts';
 import { flood, requestText } from './raw-http.ts';
 
-/** No id at all: refused by the facade itself, so that a whole window's requests fit well into the window. */
+/** An invalid job id. The facade itself rejects it, so all requests of a test fit well into one window. */
 export const NO_JOB = 'none.';
 
-/** An operation as it is flooded: method, path below the endpoint, body. */
+/** An operation to flood: method, path below the endpoint, body. */
 export type Operation = readonly [method: string, path: string, body?: string];
 
-/** What is refused quickly; requests that are refused for what they ask count like all others. */
+/** Operations that are answered quickly with a rejection. Invalid requests count towards limits like all others. */
 export const OPERATIONS = {
   runsync: ['POST', '/runsync', '{"input":[]}'],
   run: ['POST', '/run', '{"input":[]}'],
@@ -35,8 +35,8 @@ export const OPERATIONS = {
 const WINDOW_MS = 10_000;
 
 /**
- * Returns what `ask` saw within one window of the limits. It must ask in the name of something new each time: where a
- * busy machine takes longer than a window for it, it is called again.
+ * Returns what `ask` saw within one window of the limits. `ask` must use a new account or endpoint each time: if a busy
+ * machine takes longer than a window, it is called again.
  */
 export async function withinWindow<Seen>(t: Test, ask: () => Promise<Seen>): Promise<Seen> {
   for (;;) {
@@ -48,9 +48,9 @@ export async function withinWindow<Seen>(t: Test, ask: () => Promise<Seen>): Pro
   }
 }
 
-/** Those calls of a system. */
+/** Returns these calls for a system. */
 export function limitedCalls(system: System) {
-  /** An endpoint without workers and without requests yet: a new count for every row. */
+  /** Creates an endpoint without workers and requests, so that each case has a new count. */
   const freshEndpoint = async (): Promise<EndpointJobs> =>
     endpointJobs(
       system,
@@ -60,7 +60,7 @@ export function limitedCalls(system: System) {
   const send = (jobs: EndpointJobs, [method, path, body]: Operation, key = system.key): Promise<Answer> =>
     jobs.call(method, path, body, { authorization: `Bearer ${key}` });
 
-  /** Sends an operation `count` times at once; how many were refused by a limit and how many were not. */
+  /** Sends an operation `count` times at once. Returns how many were rejected by a limit and how many were not. */
   async function sendMany(
     jobs: EndpointJobs,
     [method, path, body = '']: Operation,
@@ -84,7 +84,7 @@ export function limitedCalls(system: System) {
   const inOneWindow = <Seen>(t: Test, ask: (jobs: EndpointJobs) => Promise<Seen>): Promise<Seen> =>
     withinWindow(t, async () => ask(await freshEndpoint()));
 
-  /** The `base` requests of a window pass, the next is refused. */
+  /** Checks that the `base` requests of a window pass and that the next is rejected. */
   async function checkRate(t: Test, operation: Operation, base: number): Promise<void> {
     const { first, next } = await inOneWindow(t, async (jobs) => ({
       first: await sendMany(jobs, operation, base),
@@ -103,7 +103,7 @@ export function limitedCalls(system: System) {
     sendMany,
     inOneWindow,
     checkRate,
-    /** A key of an account that has asked for nothing yet. */
+    /** Creates a key of an account without requests. */
     freshAccount: async (name: string): Promise<string> => {
       const { accountId } = await call(system.clients.access, 'createAccount', { name }, system.rootKey);
       return (

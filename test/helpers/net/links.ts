@@ -1,7 +1,7 @@
 /**
- * A transport for tests: each channel that a named part opens is a link of its own, which can be held, let go on and
- * cut while all others work, also where they lead to the same address. Parts meet over sockets in a folder, at
- * addresses that nobody else can reach: no TCP is spoken.
+ * A transport for tests. Each channel that a named part opens is its own link, which can be held, resumed and cut while
+ * all others work, even those to the same address. Parts connect over sockets in a folder, at addresses that nothing
+ * else can reach. There is no TCP.
  */
 
 import type { Server as NetServer, Socket } from 'node:net';
@@ -11,17 +11,17 @@ import { systemTransport } from '@slipway/kit/net/channel';
 import type { Test } from 'tap';
 import { scratch } from '../scratch.ts';
 
-/** What is said: by who opened the link, or by the server. */
+/** Direction of data: from the side that opened the link, or from the server. */
 export type Saying = 'there' | 'back';
 
 const BOTH: readonly Saying[] = ['there', 'back'];
 
-/** One channel: its connection, and those that take its place. */
+/** One channel: its connection, and the connections that replace it. */
 export class Link {
-  /** Who opened it, and the service that it calls: `JobService`. */
+  /** Part that opened the link, and the service that it calls, such as `JobService`. */
   readonly from: string;
   readonly service: string;
-  /** Where it leads, as whoever opened it says. */
+  /** Address of the server, as given by the part that opened the link. */
   readonly address: string;
   readonly #held = new Set<Saying>();
   #bytesLeft = Infinity;
@@ -33,24 +33,24 @@ export class Link {
     this.address = address;
   }
 
-  /** A connection stands. */
+  /** True while a connection is open. */
   get isOpen(): boolean {
     return this.#open.size > 0;
   }
 
-  /** Nothing arrives any more, and neither side hears of it: what is said waits, also on new connections. */
+  /** Stops delivery without a signal to either side. Data waits, also on new connections. */
   hold(sayings: readonly Saying[] = BOTH): void {
     for (const saying of sayings) this.#held.add(saying);
     this.#flow();
   }
 
-  /** What was held arrives, and what is said from now on. */
+  /** Delivers the held data, and all data from now on. */
   resume(): void {
     this.#held.clear();
     this.#flow();
   }
 
-  /** Ends its connections and loses what was held. The next one is not held. */
+  /** Closes its connections and discards held data. The next connection is not held. */
   cut(): void {
     this.#held.clear();
     for (const { near, far } of this.#open) {
@@ -59,15 +59,12 @@ export class Link {
     }
   }
 
-  /**
-   * Ends its connections in order, as a kernel does for a process that was killed, once so many more bytes have been
-   * said to the server.
-   */
+  /** Closes its connections in order, as a kernel does for a killed process, after `bytes` more bytes to the server. */
   cutAfter(bytes: number): void {
     this.#bytesLeft = bytes;
   }
 
-  /** Joins a new connection to where it leads. */
+  /** Connects the two ends of a new connection. */
   join(near: Socket, far: Socket): void {
     const pair = { near, far };
     this.#open.add(pair);
@@ -115,7 +112,7 @@ export class Link {
 /** All links of a test. */
 export class Links {
   readonly #path: (name: string) => string;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly all: Link[] = [];
   readonly #servers: NetServer[] = [];
   readonly #cutOff = new Set<string>();
@@ -125,7 +122,7 @@ export class Links {
     this.#path = path;
   }
 
-  /** They end with the test. */
+  /** Starts the links. They end with the test. */
   static async start(t: Test): Promise<Links> {
     const links = new Links((await scratch(t)).path);
     t.teardown(() => {
@@ -135,7 +132,7 @@ export class Links {
     return links;
   }
 
-  /** The transport of a part. */
+  /** Returns the transport of a part. */
   of(part: string): Transport {
     return {
       openClient: (Constructor, address, settings) => {
@@ -152,18 +149,18 @@ export class Links {
     };
   }
 
-  /** Links of a part to a service that have a connection, the oldest first. */
+  /** Returns a part's links to a service that have a connection, oldest first. */
   open(part: string, service: string): Link[] {
     return this.all.filter((link) => link.from === part && link.service === service && link.isOpen);
   }
 
-  /** Holds all links of a part, those that it opens from now on too: nobody hears of it and it hears of nobody. */
+  /** Holds all links of a part, future ones included, so that nothing passes in either direction. */
   cutOff(part: string): void {
     this.#cutOff.add(part);
     for (const link of this.all) if (link.from === part) link.hold();
   }
 
-  /** It can be reached again, by new connections. */
+  /** Makes the part reachable again, over new connections. */
   letBack(part: string): void {
     this.#cutOff.delete(part);
     for (const link of this.all) if (link.from === part) link.cut();
@@ -173,7 +170,7 @@ export class Links {
     this.all.push(link);
     if (this.#cutOff.has(link.from)) link.hold();
     const path = this.#path(`link-${this.all.length}`);
-    // On a path it listens before this returns.
+    // A server on a path listens before this call returns.
     const server = createServer({ allowHalfOpen: true }, (near) =>
       link.join(near, connect({ path: this.#served(portOf(link.address)), allowHalfOpen: true })),
     );

@@ -1,13 +1,11 @@
-/**
- * What becomes of a worker's headers in the path form, by a facade and straight from Envoy (kit/net/path-form.ts).
- */
+/** Checks a worker's headers in the path form, through a facade and straight from Envoy (kit/net/path-form.ts). */
 
 import type { PathForm } from '@slipway/kit/net/path-form';
 import { ORIGIN_HEADERS } from '@slipway/kit/net/path-form';
 import type { Test } from 'tap';
 import { exchange } from './raw-http.ts';
 
-/** Name of a header, what a worker says, and what its client gets. */
+/** By header name: the value that a worker sends and the value that its client receives. */
 export const PATH_FORM_CASES = ({
   prefix,
   host,
@@ -41,7 +39,9 @@ export const PATH_FORM_CASES = ({
 /** Bytes over 0x7f: UTF-8 and Latin-1. */
 const BYTES = Buffer.from('782d757466383a20c3a42ee697a50d0a782d6c6174696e3a20e40d0a', 'hex').toString('latin1');
 
-/** `base`: the prefix of an endpoint whose worker is lb-worker.mjs; empty: by host. `host`: Host of the requests. */
+/**
+ * `base`: prefix of an endpoint whose worker is lb-worker.mjs; empty = addressed by host. `host`: Host of the requests.
+ */
 export async function checkAnswers(
   t: Test,
   { url, base, host, key }: { url: string; base: string; host: string; key: string },

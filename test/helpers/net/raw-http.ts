@@ -1,28 +1,28 @@
-/** HTTP as bytes on a socket, for what no client would send. */
+/** Sends HTTP as bytes on a socket, for requests that no client would send. */
 
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** What to send. */
+/** A request as bytes. */
 export interface RawRequest {
   /** Bytes in the order of sending. */
   pieces: (string | Uint8Array)[];
-  /** Milliseconds between two pieces. Default 0: all at once. */
+  /** Pause between two pieces, in milliseconds. Default: 0, all at once. */
   pauseMs?: number;
 }
 
-/** What came back. */
+/** The answer to a raw request. */
 export interface RawAnswer {
-  /** 0 when the connection ended without an answer. */
+  /** 0 if the connection ended without an answer. */
   status: number;
   headers: Map<string, string>;
   text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON. `undefined` if it is not JSON. */
   json: Record<string, unknown> | undefined;
 }
 
-/** Sends and returns the first whole answer, or what there is when the connection ends. */
+/** Sends a request. Returns the first whole answer, or the bytes received when the connection ends. */
 export async function exchange(url: string, { pieces, pauseMs = 0 }: RawRequest): Promise<RawAnswer> {
   const socket = open(url);
   try {
@@ -34,7 +34,7 @@ export async function exchange(url: string, { pieces, pauseMs = 0 }: RawRequest)
   }
 }
 
-/** Sends and goes away without waiting for an answer; resolves when the connection is closed. */
+/** Sends a request and disconnects without waiting for an answer. Resolves when the connection is closed. */
 export async function sendAndLeave(url: string, { pieces, pauseMs = 0 }: RawRequest): Promise<void> {
   const socket = open(url);
   await send(socket, pieces, pauseMs);
@@ -46,8 +46,8 @@ export async function sendAndLeave(url: string, { pieces, pauseMs = 0 }: RawRequ
 }
 
 /**
- * Sends the same request `count` times over a few connections, one after the other on each, which is far faster than
- * any client, and returns how often each status was answered.
+ * Sends the same request `count` times over a few connections, one after the other on each. This is far faster than any
+ * client. Returns the number of answers by status.
  */
 export async function flood(
   url: string,
@@ -85,7 +85,7 @@ export async function flood(
   return statuses;
 }
 
-/** Text of a request with a correct content-length; headers override those that belong to it. */
+/** Returns the text of a request with a correct content-length; `headers` override the default ones. */
 export function requestText(method: string, path: string, headers: Record<string, string>, body: Uint8Array): Buffer {
   const all: Record<string, string> = {
     host: 'slipway',
@@ -97,7 +97,7 @@ export function requestText(method: string, path: string, headers: Record<string
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'), body]);
 }
 
-/** A connection to where a URL points, by TLS where it says so. How it fails is nobody's interest: it closes. */
+/** Opens a connection to a URL's host, over TLS if the URL says so. Errors are ignored; the connection just closes. */
 export function open(url: string): Socket {
   const { protocol, hostname, port } = new URL(url);
   const to = { port: Number(port), host: hostname, noDelay: true };
@@ -131,7 +131,7 @@ function receive(socket: Socket): Promise<RawAnswer> {
   });
 }
 
-/** The answer when it is whole; interim answers (100 Continue) are passed over. */
+/** Returns the answer when it is complete; interim answers (100 Continue) are skipped. */
 function parse(bytes: Buffer): RawAnswer | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

@@ -1,13 +1,10 @@
-/**
- * Requests whose ends are not where they seem: whoever reads them otherwise than the part before it sees the hidden
- * one.
- */
+/** Smuggled requests: parts that disagree about where a request ends would see the hidden request. */
 
-/** What must never be seen behind the edge. */
+/** Path that must never arrive behind the edge. */
 export const HIDDEN_PATH = '/hidden';
 const hidden = `GET ${HIDDEN_PATH} HTTP/1.1\r\nhost: slipway\r\n\r\n`;
 
-/** By name. `post` and `get`: paths; `auth`: header lines. */
+/** Returns smuggling requests by name. `post` and `get` are paths; `auth` is header lines. */
 export function smugglingCorpus({
   post,
   get,
@@ -37,7 +34,7 @@ export function smugglingCorpus({
 const HIDDEN = `GET ${HIDDEN_PATH} HTTP/1.1\r\nhost: x\r\n\r\n`;
 
 /**
- * Requests whose end can be read in two ways, good ones among them: their heads without Host and key, and what follows.
+ * Requests with an ambiguous end, valid ones among them: their heads without Host and key, and the bytes that follow.
  */
 const HIDING: Record<string, [method: string, head: string, rest: string]> = {
   'CL.TE': ['POST', `content-length: ${HIDDEN.length + 5}\r\ntransfer-encoding: chunked\r\n`, `0\r\n\r\n${HIDDEN}`],
@@ -91,7 +88,7 @@ const HIDING: Record<string, [method: string, head: string, rest: string]> = {
   'a line feed in the path': ['GET', 'x: y\r\n', HIDDEN],
 };
 
-/** Each with its name, for one path in the name of one key. A worker may see this path only. */
+/** Returns each request with its name, for one path and one key. A worker may see this path only. */
 export function hidingRequests(path: string, key: string): [name: string, text: string][] {
   return Object.entries(HIDING).map(([name, [method, head, rest]]) => {
     const at = name === 'a line feed in the path' ? `${path}\nGET ${HIDDEN_PATH}` : path;

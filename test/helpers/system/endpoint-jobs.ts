@@ -1,11 +1,11 @@
-/** Short ways to use one endpoint's jobs through the public API. */
+/** Uses one endpoint's jobs through the public API. */
 
 import { waitFor } from '../time/wait-for.ts';
 import type { Answer, PublicJson, System } from './system.ts';
 
 const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
 
-/** What /health answers. */
+/** Answer of GET /health. */
 export interface HealthRecord {
   jobs: Record<'completed' | 'failed' | 'inProgress' | 'inQueue' | 'retried', number>;
   workers: Record<'idle' | 'running' | 'initializing' | 'ready' | 'throttled' | 'unhealthy', number> & {
@@ -14,7 +14,7 @@ export interface HealthRecord {
   };
 }
 
-/** What /stream answers to SDKs. */
+/** Answer of /stream to SDKs. */
 export interface StreamRecord {
   status: string;
   stream: { output: unknown; metrics?: unknown }[];
@@ -22,7 +22,7 @@ export interface StreamRecord {
 
 export type EndpointJobs = ReturnType<typeof endpointJobs>;
 
-/** All calls of one endpoint; they throw when an answer is not what the name promises. */
+/** Calls of one endpoint. They throw when the answer is not the expected one. */
 export function endpointJobs(system: Pick<System, 'request'>, endpointId: string) {
   const base = `/v2/${endpointId}`;
 
@@ -64,7 +64,7 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
     return answer.json as unknown as HealthRecord;
   };
 
-  /** Waits until GET /health shows these numbers of jobs; it may lag behind for a moment. */
+  /** Waits until GET /health shows these job counts, which may lag for a moment. */
   const counted = (wanted: Partial<HealthRecord['jobs']>) =>
     waitFor(`jobs to be ${JSON.stringify(wanted)}`, async () => {
       const seen = await health();
@@ -76,7 +76,7 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
   const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> =>
     system.request(method, `${base}${path}`, body, headers);
 
-  /** Calls and takes every answer that is not 200 for a failure. */
+  /** Sends a request. Throws unless the status is 200. */
   const ask = async (
     method: string,
     path: string,
@@ -89,10 +89,10 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
     return answer.json;
   };
 
-  /** The job's record. */
+  /** Returns the job's record. */
   const look = (id: string): Promise<PublicJson> => ask('GET', `/status/${id}`);
 
-  /** Waits until the job's record is as wanted and returns it. */
+  /** Waits until the job's record is as wanted. Returns it. */
   const when = (
     id: string,
     what: string,
@@ -109,7 +109,7 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
       timeoutMs,
     );
 
-  /** Waits until the job is final, whatever it became. */
+  /** Waits until the job is final, in any state. */
   const settled = async (id: string, timeoutMs = 20_000): Promise<PublicJson> => {
     const job = await ask('GET', `/status-sync/${id}?wait=${timeoutMs}`);
     if (!FINAL.includes(job.status))
@@ -123,11 +123,11 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
 
   const cancel = (id: string): Promise<PublicJson> => ask('POST', `/cancel/${id}`);
 
-  /** One poll of the stream, in the form that SDKs get. */
+  /** Polls the stream once, in the form that SDKs get. */
   const stream = async (id: string): Promise<StreamRecord> =>
     (await ask('GET', `/stream/${id}`, undefined, { 'content-type': 'application/json' })) as unknown as StreamRecord;
 
-  /** All that the job streams from here to its end. */
+  /** Returns all that the job streams from here to its end. */
   const drain = async (id: string): Promise<{ outputs: unknown[]; status: string }> => {
     const outputs: unknown[] = [];
     for (;;) {

@@ -35,7 +35,7 @@ export function slotsOn(
   return Array.from({ length: count }, () => ({ endpointId, workerId, machineId }));
 }
 
-/** Free slots by endpoint; what is assigned is kept, and handed to `onAssign`. */
+/** Free slots by endpoint. Records assignments and passes them to `onAssign`. */
 export class TestSlots implements SlotSource {
   readonly free = new Map<string, Slot[]>();
   readonly assigned: ClaimedJob[] = [];
@@ -70,18 +70,18 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-/** What tests want different. */
+/** Options of the engines. */
 export interface EngineOptions {
-  /** Replicas. Default 1. */
+  /** Number of replicas. Default: 1. */
   replicas?: number;
-  /** Leave the services stopped. Default false. */
+  /** Leaves the services stopped. Default: false. */
   idle?: boolean;
   webhookAllowPrivate?: boolean;
 }
 
 export type Engines = Awaited<ReturnType<typeof startEngines>>;
 
-/** Makes a database and starts replicas on it; everything ends with the test. */
+/** Makes a database and starts replicas on it. Everything ends with the test. */
 export async function startEngines(t: Test, options: EngineOptions = {}) {
   const { url } = await createDatabase(t);
   await migrate({ url }, logger);
@@ -95,14 +95,14 @@ export async function startEngines(t: Test, options: EngineOptions = {}) {
   for (const id of LIVE_MACHINES)
     await sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, ${id}, now() + interval '1 day')`;
 
-  /** Adds an endpoint; `fields` are columns. */
+  /** Adds an endpoint; `fields` are columns. Returns its id. */
   const endpoint = async (fields: Record<string, unknown> = {}): Promise<string> => {
     const id = systemRandom.id(14);
     const row = { id, account_id: 'account', name: id, template_id: 'template', ...fields };
     await sql`INSERT INTO endpoint ${sql(row)}`;
     return id;
   };
-  /** Adds a machine with a lease of that many milliseconds. */
+  /** Adds a machine with a lease of `leaseMs` milliseconds. Returns its id. */
   const machine = async (leaseMs: number): Promise<string> => {
     const id = systemRandom.id(12);
     await sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, ${id}, now() + ${leaseMs}::int * interval '1 ms')`;
@@ -139,7 +139,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
   return { database, stores, events, slots, engine, stop };
 }
 
-/** A submission; `more` replaces fields. */
+/** Returns a submission; `more` replaces fields. */
 export function submission(endpointId: string, more: Partial<Submission> = {}): Submission {
   return {
     endpointId,
@@ -155,7 +155,7 @@ export function submission(endpointId: string, more: Partial<Submission> = {}): 
   };
 }
 
-/** An outcome of a claimed job; `more` replaces fields. */
+/** Returns an outcome of a claimed job; `more` replaces fields. */
 export function outcome(job: MachineAttempt, more: Partial<AttemptOutcome> = {}): AttemptOutcome {
   const { endpointId, jobId, attempt, machineId } = job;
   return {
@@ -186,7 +186,7 @@ export async function runningJob(
   return claimed;
 }
 
-/** Checks that work is refused for a reason. */
+/** Checks that work is rejected for a reason. */
 export async function refused(t: Test, work: Promise<unknown>, reason: string, name = reason): Promise<void> {
   const error: unknown = await work.then(
     () => undefined,

@@ -15,17 +15,17 @@ const random = seededRandom();
 export const LB_WORKER = [process.execPath, join(import.meta.dirname, 'lb-worker.mjs')];
 let names = 0;
 
-/** What it is made of. */
+/** Options of a load-balancing endpoint. */
 export interface LbEndpointOptions {
-  /** Default: the worker that answers anything. */
+  /** Command of the worker. Default: the worker that answers anything. */
   command?: string[];
-  /** Whose it is. Default: the system's. */
+  /** Key of the account that owns it. Default: the system's key. */
   key?: string;
-  /** More of the template. */
+  /** Further fields of the template. */
   more?: Partial<Template>;
 }
 
-/** Creates one with a template of its own; answers its id. */
+/** Creates an endpoint with its own template. Returns its id. */
 export async function lbEndpoint(
   { clients, key: own }: Pick<System, 'clients' | 'key'>,
   fields: Partial<Endpoint> = {},
@@ -46,30 +46,30 @@ export async function lbEndpoint(
   return (await call(clients.endpoints, 'createEndpoint', request, key)).endpoint!.id;
 }
 
-/** What the worker shows of a request. */
+/** A request as the worker received it, with the worker's counters. */
 export interface ShownRequest {
   worker: string;
   method: string;
   url: string;
-  /** Names and values in turns. */
+  /** Alternating names and values. */
   headers: string[];
   bytes: number;
   sha256: string;
   left: number;
   hangs: number;
-  /** Bytes of the latest /flow that it has written. */
+  /** Bytes that it has written for the latest /flow. */
   flowed: number;
-  /** Bytes of every /flow and /talk that it has written. */
+  /** Bytes that it has written for all /flow and /talk requests. */
   flowedInAll: number;
-  /** Method and path of all that this worker was asked, but for its health. */
+  /** Method and path of each request to this worker except health checks. */
   seen: string[];
-  /** Paths of what it was asked whether it wants a body. */
+  /** Paths of the requests with Expect: 100-continue. */
   asked: string[];
-  /** What PORT says (asgi.py). */
+  /** Value of PORT (asgi.py). */
   port: string;
 }
 
-/** Requests to the endpoints at one address in the name of one key. */
+/** Sends requests to the endpoints at one address with one key. */
 export function lbClient({ url, key }: Pick<System, 'url' | 'key'>) {
   const at = (endpointId: string, path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${url}/v2/${endpointId}${path}`, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
@@ -81,8 +81,8 @@ export function lbClient({ url, key }: Pick<System, 'url' | 'key'>) {
 }
 
 /**
- * A client that sends its body only when it hears that it is wanted (Expect: 100-continue) hears that, and the worker
- * gets all of it.
+ * Checks that a client that waits for 100 Continue before it sends its body receives it, and that the worker gets the
+ * whole body.
  */
 export async function checkContinue(
   t: Test,

@@ -3,13 +3,13 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 
-/** All that it was asked, and the paths of what it was asked whether it wants a body. */
+/** All requests except health checks, and the paths of those with Expect: 100-continue. */
 const seen = [];
 const asked = [];
 let silent = 0;
 const isFull = ({ pathname, searchParams }) =>
   pathname === '/full' && searchParams.get('but') !== process.env.RUNPOD_POD_ID;
-// What is there to be downloaded is no WebSocket, whoever asks for one.
+// A download is never a WebSocket, even if the client asks for an upgrade.
 const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWith('/download') }, (request, reply) => {
   const url = new URL(request.url, 'http://worker');
   const isCheck = url.pathname === process.env.HEALTH_CHECK_PATH;
@@ -122,13 +122,13 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       for (let n = 0; n < Number(count); n += 1) reply.setHeader(`x-${n}`, 'v'.repeat(Number(bytes)));
       return show();
     }
-    // Sets what it is told to set.
+    // Sets the cookies given in the query.
     case '/cookies':
       reply.setHeader('set-cookie', url.searchParams.getAll('set'));
       return show();
     case '/download':
       return reply.end(Buffer.alloc(Number(url.searchParams.get('bytes')), 'x'));
-    // What it is told to say: a status, a type, and bytes in base64.
+    // Answers with the given status, content type, and body in base64.
     case '/say': {
       const type = url.searchParams.get('type');
       reply.writeHead(Number(url.searchParams.get('status') ?? 200), type === null ? {} : { 'content-type': type });

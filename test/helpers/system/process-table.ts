@@ -1,4 +1,4 @@
-/** What the operating system knows about processes. */
+/** Reads the processes of the operating system. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** One live process. */
@@ -9,7 +9,7 @@ export interface ProcessEntry {
   command: string;
 }
 
-/** All processes that still run; those that have ended and wait for their parent are left out. */
+/** Returns all running processes. Zombies are left out. */
 export function processTable(): ProcessEntry[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -29,12 +29,12 @@ function readEntry(pid: number): ProcessEntry | undefined {
   }
 }
 
-/** Some process of the group runs. Cheap as long as its leader does. */
+/** Returns true if a process of the group runs. Cheap as long as its leader runs. */
 export function groupAlive(group: number): boolean {
   return readEntry(group)?.group === group || processTable().some((entry) => entry.group === group);
 }
 
-/** A process and all it started, directly or not, as long as the ones between still run. */
+/** Returns a process and all its descendants, as long as the processes between them still run. */
 export function descendants(pid: number): ProcessEntry[] {
   const table = processTable();
   const found = table.filter((entry) => entry.pid === pid);
@@ -42,7 +42,7 @@ export function descendants(pid: number): ProcessEntry[] {
   return found;
 }
 
-/** For tap's `skip` option: false where /proc shows processes. */
+/** For tap's `skip` option: false where /proc shows processes, else the reason. */
 export function skipWithoutProc(): false | string {
   return process.platform === 'linux' ? false : 'reads /proc, which only Linux has';
 }

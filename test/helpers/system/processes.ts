@@ -1,6 +1,6 @@
 /**
- * A whole Slipway in processes of its own, as in real life, each of which a test can kill: PostgreSQL, cores, a facade,
- * agents.
+ * Runs a whole Slipway in separate processes, as in production, each of which a test can kill: PostgreSQL, cores, a
+ * facade, agents.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
@@ -20,29 +20,29 @@ import { publicRequest } from './public-api.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** What to start. */
+/** Options of the processes. */
 export interface ProcessOptions {
-  /** Core replicas. Default 1. */
+  /** Number of core replicas. Default: 1. */
   cores?: number;
-  /** Agents. Default 1. Each knows all cores. */
+  /** Number of agents. Each knows all cores. Default: 1. */
   agents?: number;
   /** More variables for cores and the facade. */
   env?: Record<string, string>;
   /** More variables for the agents. Default: no containers. */
   agentEnv?: Record<string, string>;
-  /** Where cores reach the database whose own address is given, for instance through a proxy. Default: there. */
+  /** Returns the address at which cores reach the database, for instance through a proxy. Default: `url` itself. */
   databaseUrl?(url: string): Promise<string>;
 }
 
 export type Processes = Awaited<ReturnType<typeof startProcesses>>;
 
-/** Starts everything and ends it with the test. Every process keeps its port and its data when it is started again. */
+/** Starts everything and ends it with the test. Every process keeps its port and its data across restarts. */
 export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const folder = await openFolder(t);
   const server = await startPostgres();
   const database = server.child;
   const children: Child<unknown>[] = [];
-  /** Whatever a test waits for then, this is the reason why it does not come. */
+  /** If a process ends by itself, this is the cause of whatever the test then waits for in vain. */
   const watch = <Ready>(child: Child<Ready>): Child<Ready> => {
     child.onEndedByItself = (how) => {
       t.fail(how);
@@ -57,7 +57,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     for (const child of children.toReversed()) await child.stop();
     await server.remove();
   });
-  /** `env` is asked for at every start: who listens takes any port at the first and the same at all others. */
+  /** `env` is evaluated at every start: a server takes any port at the first start and the same port at later ones. */
   const run = async (name: string, file: string, env: () => Record<string, string>) => {
     const child = watch(
       new Child<ReadyMessage>(
@@ -125,7 +125,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const sql = postgres(server.url(), { max: 1, onnotice: () => undefined });
   t.teardown(() => sql.end({ timeout: 1 }));
   return {
-    /** Ends with the test; its path is free for signs. */
+    /** Removed at the end of the test. Handlers may write their signal files there. */
     folder,
     url,
     key,

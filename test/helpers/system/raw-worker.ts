@@ -1,6 +1,6 @@
 /**
- * Speaks the worker protocol of docs/reference/worker-protocol.md#conversation by hand, as the worker process of
- * test/handlers/raw-worker.js would.
+ * Speaks the worker protocol of docs/reference/worker-protocol.md#conversation by hand, in place of the worker process
+ * of test/handlers/raw-worker.js.
  */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,31 +8,32 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { waitFor } from '../time/wait-for.ts';
 
-/** A job as a take answers it. */
+/** A job in the answer to a take. */
 export interface TakenJob {
   id: string;
   input: Record<string, unknown>;
   s3Config?: Record<string, string>;
 }
 
-/** What a take answered. */
+/** Answer to a take. */
 export interface Taken {
   status: number;
   jobs: TakenJob[];
 }
 
-/** How to take. */
+/** Options of a take. */
 export interface TakeOptions {
-  /** More than 1: a batch take. Default 1. */
+  /** Jobs to ask for. More than 1 makes it a batch take. Default: 1. */
   batch?: number;
-  /** The worker says that it holds a job. Default false. */
+  /** The worker reports that it holds a job. Default: false. */
   inProgress?: boolean;
-  /** Closes the connection. */
+  /** Closes the connection when aborted. */
   signal?: AbortSignal;
 }
 
 /**
- * The body's kind as real workers label it, though the body is raw JSON (docs/reference/worker-protocol.md#results).
+ * Content type of result bodies, as real workers send it, though the body is raw JSON
+ * (docs/reference/worker-protocol.md#results).
  */
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -42,7 +43,7 @@ export class RawWorker {
   readonly sdk: string;
   readonly #env: Record<string, string>;
 
-  /** `sdk` is the version it claims to have. */
+  /** `sdk` is the SDK version that the worker claims. */
   constructor(env: Record<string, string> & { pid: number }, sdk: string) {
     this.id = env.RUNPOD_POD_ID!;
     this.pid = env.pid;
@@ -50,14 +51,14 @@ export class RawWorker {
     this.#env = env;
   }
 
-  /** Address of a take, as the SDK writes it. */
+  /** Returns the address of a take, as the SDK writes it. */
   takeUrl({ batch = 1, inProgress = false }: TakeOptions = {}): string {
     const url = this.#env.RUNPOD_WEBHOOK_GET_JOB!.replace('$ID', this.id);
     const kind = batch > 1 ? `${url.replace('/job-take/', '/job-take-batch/')}&batch_size=${batch}` : url;
     return `${kind}&job_in_progress=${inProgress ? 1 : 0}`;
   }
 
-  /** Headers of every request but the ping. */
+  /** Headers of every request except the ping. */
   get headers(): Record<string, string> {
     return {
       authorization: this.#env.RUNPOD_AI_API_KEY!,
@@ -80,7 +81,7 @@ export class RawWorker {
     return waitFor('a job', async () => (await this.take(options)).jobs[0], 60_000);
   }
 
-  /** Asks which jobs to stop. */
+  /** Asks which jobs to stop. Returns their ids. */
   async stopSignals(signal?: AbortSignal): Promise<string[]> {
     const url = this.#env.RUNPOD_WEBHOOK_GET_JOB!.replace('$ID', this.id).replace('/job-take/', '/job-stop/');
     const response = await fetch(url, { headers: this.headers, signal: signal ?? null });
@@ -88,8 +89,8 @@ export class RawWorker {
   }
 
   /**
-   * Posts a final result or a progress value; `body` goes out as it is, or as JSON when it is an object. Answers the
-   * HTTP status.
+   * Posts a final result or a progress value. A string `body` is sent unchanged, an object as JSON. Returns the HTTP
+   * status.
    */
   done(
     jobId: string,
@@ -100,7 +101,7 @@ export class RawWorker {
     return this.#post('RUNPOD_WEBHOOK_POST_OUTPUT', jobId, body, contentType, isStream);
   }
 
-  /** Posts a body of several results. Answers the HTTP status. */
+  /** Posts a body of several results. Returns the HTTP status. */
   async doneBatch(body: string): Promise<number> {
     const url = this.#env
       .RUNPOD_WEBHOOK_POST_OUTPUT!.replace('/job-done/', '/job-done-batch/')
@@ -109,12 +110,12 @@ export class RawWorker {
     return (await fetch(url, { method: 'POST', headers: this.headers, body })).status;
   }
 
-  /** Posts a chunk. Answers the HTTP status. */
+  /** Posts a chunk. Returns the HTTP status. */
   chunk(jobId: string, output: unknown): Promise<number> {
     return this.#post('RUNPOD_WEBHOOK_POST_STREAM', jobId, { output }, FORM, false);
   }
 
-  /** Shows that it lives, with the jobs it holds. Answers the HTTP status. */
+  /** Sends a ping with the jobs that the worker holds. Returns the HTTP status. */
   async ping(...held: string[]): Promise<number> {
     const url = this.#env.RUNPOD_WEBHOOK_PING!.replace('$RUNPOD_POD_ID', this.id);
     const list = held.length > 0 ? `&job_id=${held.join('%2C')}` : '';

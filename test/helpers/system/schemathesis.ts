@@ -1,4 +1,4 @@
-/** Schemathesis, the property-based tester of the REST description (see CONTRIBUTING.md), as a test runs it. */
+/** Runs Schemathesis, the property-based tester of the REST description (see CONTRIBUTING.md). */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,28 +7,26 @@ import { requireDeclared } from '../declared.ts';
 const root = join(import.meta.dirname, '../../..');
 const program = process.env.SLIPWAY_TEST_SCHEMATHESIS ?? join(root, '.slipway-test/schemathesis/bin/schemathesis');
 
-/** What it reads, and how much of it it does. */
+/** Options of a run. */
 export interface SchemathesisOptions {
-  /** Path of the document. Default: REST v1's. */
+  /** Path of the OpenAPI document. Default: that of REST v1. */
   document?: string;
-  /** Requests for each operation in each phase. Default 15. */
+  /** Requests per operation and phase. Default: 15. */
   examples?: number;
-  /** Paths that it leaves alone. Default: none. */
+  /** Paths to leave out. Default: none. */
   exclude?: string;
 }
 
-/**
- * Left out: a body can be right in form and still name a template that does not exist.
- */
+/** Checks that are left out: a body can be valid in form and still name a template that does not exist. */
 const CHECKS_LEFT_OUT = ['positive_data_acceptance'];
 
-/** For tap's `skip` option: false when it is there, else one line that says what to install. */
+/** For tap's `skip` option: false if Schemathesis is installed, else one line that says what to install. */
 export function skipWithoutSchemathesis(): false | string {
   requireDeclared('schemathesis');
   return existsSync(program) ? false : 'needs schemathesis: install python3 with venv, then run `npm run test:python`';
 }
 
-/** Runs it over all operations of a service, always with the same requests; answers its exit code and what it wrote. */
+/** Runs Schemathesis over all operations of a service, always with the same requests. Returns exit code and output. */
 export function runSchemathesis(
   url: string,
   key: string,
@@ -57,7 +55,7 @@ export function runSchemathesis(
     '--report-json-path',
     report,
   ];
-  // It writes into its working directory.
+  // Schemathesis writes into its working directory.
   const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr])

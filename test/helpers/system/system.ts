@@ -28,26 +28,26 @@ import { publicRequest } from './public-api.ts';
 export type { EndpointOptions } from './create-endpoint.ts';
 export type { Answer, PublicJson } from './public-api.ts';
 
-/** What to start. */
+/** Options of a system. */
 export interface SystemOptions {
-  /** Core replicas. Default 1. */
+  /** Number of core replicas. Default: 1. */
   cores?: number;
-  /** Agents. Default 1. With several cores, agent n joins core n. */
+  /** Number of agents. With several cores, agent n joins core n. Default: 1. */
   agents?: number;
   /** More variables for the core, the facade or the agents. */
   coreEnv?: Record<string, string>;
   facadeEnv?: Record<string, string>;
   agentEnv?: Record<string, string>;
-  /** Bounds of load-balancing requests that wait. Default: as documented. */
+  /** Limits of waiting load-balancing requests. Default: as documented. */
   waits?: WaitBounds;
-  /** How often the facade asks whether a tunnel may stand, in milliseconds. Default: as documented. */
+  /** Interval at which the facade re-authorizes a tunnel, in milliseconds. Default: as documented. */
   tunnelAuthorizeMs?: number;
   /**
-   * The transport of `core 1`, `facade`, `agent 1` and `test`, numbered in the order of starting. Default: the
+   * Returns the transport of `core 1`, `facade`, `agent 1` or `test`, numbered in the order of starting. Default: the
    * machine's own for all.
    */
   transportOf?: (part: string) => Transport;
-  /** Where all parts log to. Default: nowhere, or as SLIPWAY_LOG_LEVEL says. */
+  /** Logger of all parts. Default: none, or as SLIPWAY_LOG_LEVEL says. */
   logger?: Logger;
 }
 
@@ -56,8 +56,9 @@ export type System = Awaited<ReturnType<typeof startOwn>>;
 let shared: { system: System; options: SystemOptions } | undefined;
 
 /**
- * Until the test ends, whoever starts a system gets this one: test files run once more on it, which whoever imports
- * them has put behind something. `options`: what it was started with, for files that need some of it.
+ * Makes every `startSystem` return this system until the test ends. With it, a file that has put a system behind
+ * something imports test files to run them again on it. `options` are those that the system was started with, for files
+ * that need some of them.
  */
 export function shareSystem(t: Test, system: System, options: SystemOptions = {}): void {
   shared = { system, options };
@@ -70,7 +71,7 @@ export function shareSystem(t: Test, system: System, options: SystemOptions = {}
 export async function startSystem(t: Test, options: SystemOptions = {}): Promise<System> {
   if (!shared) return startOwn(t, options);
   const { options: has, system } = shared;
-  // One that has agents serves also who needs none.
+  // A shared system with agents also serves files that need none.
   const { agents, coreEnv, facadeEnv, agentEnv, ...rest } = options;
   const fits = [
     [coreEnv, has.coreEnv],
@@ -100,7 +101,7 @@ async function startOwn(t: Test, options: SystemOptions) {
     for (const stop of stops.toReversed()) await stop();
   });
   const cores: { address: string; metrics: string; services: readonly Service[]; stop(): Promise<void> }[] = [];
-  /** Starts one more core on the same database; `address` takes the place of one that was stopped. */
+  /** Starts one more core on the same database. `address` replaces that of a core that was stopped. */
   const startCore = async (address = coreEnv.SLIPWAY_CORE_LISTEN) => {
     const core = buildCore(readCoreConfig({ ...coreEnv, SLIPWAY_CORE_LISTEN: address }), {
       logger,
@@ -155,8 +156,8 @@ async function startOwn(t: Test, options: SystemOptions) {
         SLIPWAY_AGENT_KEY: await newKey(KeyScope.AGENT),
         SLIPWAY_AGENT_DATA_DIR: dataDir,
         SLIPWAY_CPU_SLOTS: '16',
-        // Handlers of tests leave signs in folders of the test's own user. test/e2e/worker-user.test.ts has workers as
-        // they are in real life.
+        // Handlers of tests write signal files into folders of the test's own user. test/e2e/worker-user.test.ts runs
+        // workers as in production.
         SLIPWAY_WORKER_USER: 'same',
         SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
         SLIPWAY_AGENT_CONTAINERS: 'none',
@@ -187,12 +188,12 @@ async function startOwn(t: Test, options: SystemOptions) {
     newKey,
     startCore,
     startAgent,
-    /** Where each process tells its metrics, host:port. */
+    /** Address of each process's metrics, host:port. */
     metrics: { core: cores[0]!.metrics, facade: facadeMetrics, agents: agentMetrics },
     request: publicRequest(url, key),
-    /** Creates an endpoint, with the system's key unless another is given. */
+    /** Creates an endpoint. Default key: the system's. */
     createEndpoint: (given: EndpointOptions) => createEndpoint(clients, given.key ?? key, given),
-    /** Its workers end, and no others start. */
+    /** Ends the endpoint's workers and starts no others. */
     endWorkers: (id: string) =>
       call(
         clients.endpoints,

@@ -1,21 +1,21 @@
-/** What tests ask of a real container engine of their own, whichever it is. */
+/** A real container engine that belongs to one test, Docker or Podman. */
 export interface TestEngine {
   /** Path of its socket. */
   socket: string;
   folder: string;
-  /** Names of its containers, a line each: those that run or stand still, unless something else is asked for. */
+  /** Returns the names of its containers, one per line. Default: containers that run or are paused. */
   names(which?: { all?: boolean; paused?: boolean }): Promise<string>;
-  /** Runs a program in a container; stdout. */
+  /** Runs a program in a container. Returns stdout. */
   exec(container: string, ...command: string[]): Promise<string>;
-  /** Makes an image of a root file system's tar; `changes` are lines of a Dockerfile. */
+  /** Makes an image from the tar of a root file system; `changes` are lines of a Dockerfile. */
   importTar(file: string, name: string, ...changes: string[]): Promise<void>;
-  /** Puts an image into a registry, with somebody's name and password. */
+  /** Pushes an image to a registry with the given credentials. */
   push(image: string, name: string, credentials: { username: string; password: string }): Promise<void>;
-  /** Images are read from this registry without TLS. */
+  /** Makes the engine read images from this registry without TLS. */
   trustRegistry(address: string): Promise<void>;
-  /** Ends its service at once; containers live on. */
+  /** Kills its service. Containers keep running. */
   killService(): Promise<void>;
   startService(): Promise<void>;
-  /** A process that goes with it. */
+  /** Registers a process that ends with the engine. */
   keepPid(name: string, pid: number): void;
 }

@@ -1,12 +1,12 @@
 /**
- * Divides the times by which parts repeat, forget and notice dead connections (proto/wire/link-timers.ts) by ten, in
- * this process and in those of ours that it starts. Must be the first import of a test file: what is loaded before has
- * read them.
+ * Divides by ten the times by which parts retry, expire records and detect dead connections
+ * (proto/wire/link-timers.ts), in this process and in Slipway's processes that it starts. Must be the first import of a
+ * test file: modules loaded earlier have already read the times.
  */
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import { requireDeclared } from '../declared.ts';
 
-/** What they are divided by. */
+/** Divisor of the times. */
 export const DIVISOR = 10;
 
 requireDeclared('alone');

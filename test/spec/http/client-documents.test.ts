@@ -5,8 +5,8 @@ import { graphqlClient } from '../../facades/graphql/graphql-client.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
 /**
- * What runpod-flash sends for `ServerlessEndpoint(name="ocr", imageName="ocr:1", env={"A": "1"})`, taken from its own
- * model.
+ * Document that runpod-flash sends for `ServerlessEndpoint(name="ocr", imageName="ocr:1", env={"A": "1"})`, taken from
+ * its own model.
  */
 const TEMPLATE = {
   advancedStart: false,

@@ -1,7 +1,7 @@
 // test: alone, postgres, 40 s
 /**
- * What HTTP itself asks: lengths, methods, hosts, expectations and packed bodies, each refused with a JSON body of its
- * surface; the front page.
+ * Requirements of HTTP itself: lengths, methods, hosts, expectations and compressed bodies, each rejected with a JSON
+ * body of its surface; and the front page.
  */
 import { execFile } from 'node:child_process';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';

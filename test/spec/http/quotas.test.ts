@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * What the operator lets an account use: workers, GPUs, queued jobs, requests. Over two core replicas, the facade and
- * the command line.
+ * Quotas that the operator sets for an account: workers, GPUs, queued jobs, requests. Over two core replicas, the
+ * facade and the command line.
  */
 import t from 'tap';
 import { commandLine } from '../../cli/command-line.ts';
@@ -66,7 +66,7 @@ t.test('queued jobs: all endpoints count together', async (t) => {
   );
   await setQuota({ queuedJobs: 4 });
   const submit = (id: string) => system.request('POST', `/v2/${id}/run`, { input: {} });
-  // Each replica remembers what it may for up to 5 s.
+  // Each replica caches the quotas for up to 5 s.
   const refused = await waitFor('a refusal', async () => {
     const { status, json } = await submit(ids[0]!);
     return status === 429 && json;

@@ -20,7 +20,7 @@ import type { Answer } from '../../helpers/system/system.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-/** What one running worker adds, requests and concurrency. Chosen so that it matters for the dynamic limit only. */
+/** Rate and concurrency that one running worker adds. Chosen so that only the dynamic limit depends on them. */
 const PER_WORKER = { rate: 30, concurrency: 3 };
 
 const system = await startSystem(t, {
@@ -67,7 +67,7 @@ t.test('/explain names the limit that rejected requests, for its own endpoint on
     ((await send(jobs, ['GET', '/explain'])).json as unknown as Limits).limits;
   const text = 'more than 2 requests to purge-queue in 10 s: 3 were refused (429) within the last minute';
   const change = 'send fewer requests, or let more workers run: each raises the rate';
-  // The facade tells core once a second.
+  // The facade reports to core once a second.
   const { explanation } = await waitFor('core to know', async () => {
     const answer = await call(system.clients.endpoints, 'explain', { endpointId: full.id }, system.key);
     return answer.explanation!.limits.length > 0 && answer;

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * POST /jobs/cancel and /jobs/retry (docs/reference/api.md#many-jobs): what they answer, page after page, and whose
- * jobs they touch.
+ * POST /jobs/cancel and /jobs/retry (docs/reference/api.md#many-jobs): their answers, page after page, and the jobs
+ * they change.
  */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -121,7 +121,7 @@ t.test('POST /jobs/retry?errorGroup: only jobs of that group, page after page', 
   let done = told.done;
   for (let pages = 1; told.nextCursor !== undefined; pages += 1) {
     t.ok(pages < 6, `${pages} pages`);
-    // What stands beside a cursor counts for nothing.
+    // Parameters beside a cursor are ignored.
     told = await ask(jobs, `retry?limit=1&cursor=${told.nextCursor}`);
     done += told.done;
   }

@@ -14,7 +14,9 @@ import { jsHandler } from '../../helpers/system/handlers.ts';
 import { publicRequest } from '../../helpers/system/public-api.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
-/** Of the 20 MiB that an output may have. One account has room for 32 MiB: for one of these. */
+/**
+ * Bytes of one output, of the 20 MiB that it may have. One account has a budget of 32 MiB, enough for one such output.
+ */
 const LENGTH = 18_000_000;
 /** Output that fills one page of a stream (8 MiB) and more. */
 const STREAM_LENGTH = 20_000_000;

@@ -1,7 +1,7 @@
 // test: postgres, python, 50 s
 /**
- * What bounds requests to load-balancing endpoints: those that wait, how long, workers that refuse or are full, and
- * slow clients.
+ * Limits of requests to load-balancing endpoints: how many wait and for how long, workers that reject requests or are
+ * full, and slow clients.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -55,7 +55,7 @@ async function bothWorkers(endpointId: string): Promise<[string, string]> {
   ];
 }
 
-/** Undefined: it still waits after this time, in milliseconds. */
+/** `undefined` if it still waits after this time, in milliseconds. */
 const orWaits = <Value>(answer: Promise<Value>, ms: number): Promise<Value | undefined> =>
   Promise.race([answer, delay(systemClock, ms).then(() => undefined)]);
 
@@ -65,7 +65,7 @@ t.test('waiting requests are limited per endpoint, per account and in total', as
   const otherKey = await system.newKey(KeyScope.ALL, accountId);
   const other = lbClient({ url, key: otherKey });
   const c = await lbEndpoint(system, { workersMax: 0 }, { key: otherKey });
-  /** The first that is refused says how many wait. */
+  /** The first rejection says how many requests wait. */
   const fill = async (client: typeof other, endpointId: string, status: number, whose: RegExp) => {
     const held: ReturnType<typeof waiting>[] = [];
     for (;;) {
