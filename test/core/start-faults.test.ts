@@ -1,5 +1,5 @@
 // test: postgres
-/** What core says when it cannot start: what to correct, and nothing that sounds as if waiting would help. */
+/** Errors of a core that cannot start: they name what to correct, and never suggest that waiting would help. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

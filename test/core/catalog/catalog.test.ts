@@ -1,5 +1,5 @@
 // test: postgres
-/** The catalogue over gRPC: known types and those of machines, what is free of them, pools, places. */
+/** The catalogue over gRPC: known GPU types and those of machines, their free capacity, pools, locations. */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { ListView } from '@slipway/proto/gen/slipway/v1/list_view';
@@ -114,7 +114,7 @@ t.test('machines come in pages, by name', async (t) => {
   t.match(await ask({ pageSize: 1_001 }), /^INVALID_REQUEST: page_size is 1001/);
 });
 
-/** What a list answers of one view, page by page. */
+/** Returns one page of a list's view: the ids and the token of the next page. */
 type Entries = (view: ListView, pageSize: number, pageToken: string) => Promise<{ ids: string[]; next: string }>;
 
 t.test('every list is searched and ordered before it is cut into pages', async (t) => {
@@ -342,7 +342,7 @@ t.test('data centres', async (t) => {
   await core.sql`INSERT INTO network_volume (id, account_id, name, size_gb, data_center_id) VALUES
     ('v1', ${core.accountId}, 'v', 1, 'US-OLD-1'), ('v2', ${stranger}, 'v', 1, 'US-STRANGE-1')`;
   const { dataCenters, cpu } = await call(core.clients.catalog, 'listDataCenters', {}, core.key);
-  // How many processors and how much memory they have, these machines do not tell.
+  // These machines do not report how many processors and how much memory they have.
   const room = (slots: number) => ({ slots, freeSlots: slots, freeVcpus: 2_147_483_647, freeMemoryGb: 2_147_483_647 });
   t.same(dataCenters, [
     { id: 'EU-CZ-1', countryCode: 'CZ', gpus: [{ gpuTypeId: 'NVIDIA L4', total: 3, free: 3 }], cpu: room(32) },

@@ -1,5 +1,5 @@
 // test: postgres, 10 s
-/** What the job table and the agents disagree about is put right, though nobody has told anybody. */
+/** Differences between the job table and the agents are corrected, even if no event announced them. */
 
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';

@@ -16,7 +16,7 @@ t.test('a worker that is placed before the session is open is sent when it opens
   agent.drop();
 
   // The hello must write the row of the worker that it does not list. While that row is locked the session stays half
-  // open. The worker is out of the picture already, so that writing it changes nothing of what is sent.
+  // open. The worker is already not desired, so that the write changes nothing that is sent.
   await core.sql`UPDATE worker SET desired = 'GONE' WHERE id = ${former!}`;
   const locker = await core.sql.reserve();
   await locker`BEGIN`;
@@ -35,7 +35,7 @@ t.test('a worker that is placed before the session is open is sent when it opens
     >`SELECT id FROM worker WHERE endpoint_id = ${second} AND machine_id = ${machineId}`;
     return rows.length > 0 && rows;
   });
-  // What is desired is looked at every two seconds as well; the lock outlasts that.
+  // Desired workers are also resynced every two seconds; the lock outlasts that.
   await waitFor('a look at what is desired', async () => {
     const [row] = await core.sql<
       { late: boolean }[]

@@ -1,4 +1,4 @@
-/** What is remembered of execution times, and for how long a long one counts. */
+/** The execution times that are remembered, and how long a long one has an effect. */
 
 import { ExecutionTimes } from '@slipway/core/dispatch/reports/execution-times';
 import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '@slipway/core/domain/jobs/prefetch';

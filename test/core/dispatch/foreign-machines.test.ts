@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * What the agent of one machine can do to another machine: nothing. An attacker holds a real key of a machine and
- * speaks raw gRPC.
+ * The agent of one machine cannot affect another machine. The attacker holds a real key of a machine and speaks raw
+ * gRPC.
  */
 
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * Images between core and agents: which bytes a tag means, which machines have them, which may be needed, and what a
- * starting worker is at.
+ * Images between core and agents: the digest of a tag, the machines that have an image, the images that may be needed,
+ * and the progress of a starting worker.
  */
 
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
@@ -22,7 +22,7 @@ t.setTimeout(120_000);
 const IMAGE = 'ollama/ollama:latest';
 const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
 
-/** What a machine is told that a tag means. */
+/** Returns a call that resolves the digest of a tag for a machine. */
 async function settling(t: Test, core: CoreReplicas, agent: ScriptedAgent, replica = 0) {
   const client = systemTransport.openClient(AgentServiceClient, core.replicas[replica]!.address);
   t.teardown(() => client.close());

@@ -1,5 +1,5 @@
 // test: postgres, 10 s
-/** What travels beside and on the session: large inputs and outputs, storage settings, chunks, progress, logs. */
+/** Data beside and on the session: large inputs and outputs, storage settings, chunks, progress, logs. */
 
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
 import type { AttemptRef, FetchInputResponse } from '@slipway/proto/gen/slipway/v1/agent_service';

@@ -1,4 +1,4 @@
-/** What leaves first on a session: heartbeats before everything, a stop never before the assignment that it ends. */
+/** The order of messages on a session: heartbeats come first, and a stop never precedes the assignment that it ends. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { SessionOutbox } from '@slipway/core/dispatch/session-outbox';
 import { systemClock } from '@slipway/kit/time/clock';

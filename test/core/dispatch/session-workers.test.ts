@@ -1,4 +1,4 @@
-/** Workers that end leave the slot pool, also when their last results are still on their way. */
+/** Workers that end leave the slot pool, even if their last results are still in transit. */
 
 import type { WorkerReports } from '@slipway/core/dispatch/reports/worker-reports';
 import { SessionWorkers } from '@slipway/core/dispatch/session/session-workers';
@@ -50,7 +50,7 @@ function setup() {
   return { pool, arriving, lost, workers, give, end };
 }
 
-/** One that is READY and holds an attempt whose result is arriving. */
+/** Returns a READY worker that holds an attempt whose result is in transit. */
 function busy() {
   const session = setup();
   session.workers.begin([report(WorkerState.READY, 1)], []);

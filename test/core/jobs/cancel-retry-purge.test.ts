@@ -1,5 +1,5 @@
 // test: postgres
-/** What owners do to their jobs: cancel, retry, purge, shorten their life, list them. */
+/** Operations of owners on their jobs: cancel, retry, purge, shorten the TTL, list. */
 
 import type { JobState } from '@slipway/core/domain/jobs/job-state';
 import { JOB_STATES } from '@slipway/core/domain/jobs/job-state';

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * Many jobs cancelled or retried by a filter: each as if it were the only one, whatever else happens to it meanwhile,
- * and however often the work is cut.
+ * Many jobs cancelled or retried by a filter: each behaves like a single cancel or retry, whatever else happens to it
+ * meanwhile, and however often the work is interrupted.
  */
 
 import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
@@ -123,7 +123,7 @@ t.test('cut in the middle, again and again, and gone on with at the other replic
       cuts += 1;
       return undefined;
     });
-    // Of the first ones none is answered: some are cut before they do anything, some after.
+    // None of the first rounds gets an answer: some are cut before they do anything, some after.
     if (round < 8) {
       const looked = database.sql`SELECT 1`;
       if (round % 4 > 1) await looked.catch(() => {});
@@ -220,7 +220,7 @@ t.test('retried jobs keep their order, are claimed at once, and what fails later
   const begun = await calls.change({ ...wantedOf(endpointId, 'retry', { states: ['FAILED'] }), limit: 4 });
   t.match(begun, { done: 4 });
   for (const job of claimed.slice(15)) await fail(job);
-  // One is retried by somebody else, one is no more.
+  // Another caller has retried one of them; another one no longer exists.
   await calls.retry({ endpointId, jobId: order[7]! });
   await sql`UPDATE job SET expires_at = now() WHERE id = ${order[8]!}`;
   for (let next = begun.next; next; ) ({ next } = await calls.change({ ...next, limit: 3 }));
@@ -252,7 +252,7 @@ t.test('what matched and was changed by others before its turn is counted by wha
   const endpointId = await engines.endpoint();
   const ids = await submit(endpointId, 6);
   const wanted = wantedOf(endpointId, 'cancel', { states: ['IN_QUEUE'] });
-  // Those of normal priority were found, and wait for what others do to them.
+  // The jobs of normal priority have been found, and wait for changes that others make to them.
   const { call, taken } = await sql.begin(async (tx) => {
     const [taken] = await attempts.claim(endpointId, slotsOn(endpointId, 1));
     await tx`UPDATE job SET state = 'COMPLETED', finished_at = now() WHERE id = ${ids[4]!}`;

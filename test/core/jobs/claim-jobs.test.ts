@@ -81,7 +81,7 @@ t.test('a job that appeared behind the cursor without any notice is found', asyn
   for (let i = 0; i < 3; i += 1) await calls.submit(submission(endpointId));
   const [first] = await attempts.claim(endpointId, slots(endpointId, 5));
   t.same(await attempts.claim(endpointId, slots(endpointId, 1)), [], 'the queue is believed empty');
-  // What a replica that died right after its commit leaves behind: a queued row that nobody was told of.
+  // State left by a replica that died right after its commit: a queued row that was never announced.
   const rule = outcomeRule('RETURNED', { retryLimit: 0, retryHandlerErrors: false });
   await engines.stores.outcomes.record([{ ...first!, rule, output: undefined, error: undefined }]);
   const [found] = await waitFor('the job to be found', async () => {

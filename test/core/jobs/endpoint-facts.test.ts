@@ -1,5 +1,5 @@
 // test: postgres
-/** What is remembered of endpoints is forgotten for those that changed, and for no other reason. */
+/** The cache of endpoint facts drops the endpoints that changed, and nothing else. */
 
 import { EndpointFactsCache } from '@slipway/core/jobs/submit/endpoint-facts';
 import t from 'tap';

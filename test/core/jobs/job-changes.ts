@@ -1,4 +1,4 @@
-/** Calls that change many jobs of an endpoint by a filter, and checks of what they left. */
+/** Calls that change many jobs of an endpoint by a filter, and checks of the result. */
 
 import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
 import type { WalkedJobs } from '@slipway/core/store/jobs/job-walk';
@@ -14,7 +14,7 @@ export const wantedOf = (endpointId: string, move: WalkedJobs['move'], more: Par
   ...more,
 });
 
-/** Those calls and checks on two replicas of the job engine. */
+/** Returns these calls and checks for two replicas of the job engine. */
 export function jobChanges({ sql, stores, replicas: [first] }: Awaited<ReturnType<typeof startEngines>>) {
   const { calls } = first!.engine;
 

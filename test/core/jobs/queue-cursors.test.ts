@@ -1,13 +1,10 @@
-/**
- * What a replica believes of a queue: it must never keep a job waiting because of a wrong belief that somebody could
- * have corrected.
- */
+/** A replica's belief about a queue. A wrong belief that could have been corrected must never keep a job waiting. */
 
 import { QueueCursors } from '@slipway/core/jobs/submit/queue-cursors';
 import type { Clock } from '@slipway/kit/time/clock';
 import t from 'tap';
 
-/** A clock that stands until it is moved. */
+/** Returns a clock that stands still until the test moves it. */
 function still(): Clock & { nowAtMs: number } {
   return {
     nowAtMs: 10_000,
@@ -23,7 +20,7 @@ function still(): Clock & { nowAtMs: number } {
 
 const claims = (...positions: number[]) => positions.map((position) => ({ position, lowPriority: false }));
 
-/** Cursors of an endpoint that has been looked at once and found empty. */
+/** Returns cursors of an endpoint whose queue was read once and found empty. */
 function empty() {
   const clock = still();
   const cursors = new QueueCursors(clock);

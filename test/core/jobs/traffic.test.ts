@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * What went on at an endpoint is written down: arrivals, waits, executions and starts; low priority apart; and it goes
- * when it is old.
+ * Records of an endpoint's traffic: arrivals, waits, executions and starts; low priority is recorded separately; old
+ * records are removed.
  */
 
 import { binOf, quantileOf } from '@slipway/core/domain/scaling/traffic';
@@ -80,7 +80,7 @@ t.test('how long jobs waited and ran, in all and by steps', async (t) => {
     stepMs: 60_000,
   };
   t.match(await times(0), nothing, 'an hour, in which nothing was');
-  /** So many jobs of a length each, as the meter counts them; low priority waits are not told. */
+  /** Records jobs of the given lengths, as the meter counts them. Waits of low priority are not recorded. */
   const ended = async (secondsAgo: number, lengthsMs: number[], waitsMs: number[]): Promise<void> => {
     const counted = (spans: number[]): number[] => {
       const bins: number[] = new Array<number>(Math.max(...spans.map(binOf)) + 1).fill(0);

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * Lists by their fields, over gRPC: each value finds its own and nothing else; a value that a field never has is
- * refused.
+ * Filters of lists by their fields, over gRPC: each value finds its own entries and no others; a value that a field
+ * never has is rejected.
  */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -25,10 +25,10 @@ const viewOf = (filters: Record<string, string>, search = ''): ListView => ({
   filters,
 });
 
-/** What a list of names finds by a filter, in any order. */
+/** Returns the names that a list finds by a filter, in any order. */
 type Finds = (filters: Record<string, string>) => Promise<string[]>;
 
-/** Each `filter=value` finds these; other values and other fields are refused. */
+/** Checks that each `filter=value` finds these names, and that other values and fields are rejected. */
 async function finds(t: Test, name: string, find: Finds, expected: Record<string, string[]>): Promise<void> {
   for (const [asked, names] of Object.entries(expected)) {
     const filters = Object.fromEntries(new URLSearchParams(asked));

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * What writes usage: every way in which workers, pods and network volumes come, change and go, through the services
- * that do it.
+ * Everything that writes usage: each way in which workers, pods and network volumes start, change and end, through the
+ * services that do it.
  */
 
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';

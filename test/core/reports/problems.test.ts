@@ -1,7 +1,7 @@
 // test: postgres, 30 s
 /**
- * What is wrong is told of all that an account has, or of all that there is: each kind with its reason, the worst
- * first, counted, and nobody else's.
+ * Problems of one account, or of all accounts: each kind with its reason, worst first, counted, and none of another
+ * account.
  */
 
 import { systemTransport } from '@slipway/kit/net/channel';
@@ -20,7 +20,7 @@ const core = await startReplicas(t);
 const { clients, key, rootKey, sql } = core;
 const list = (given: { limit?: number; endpointId?: string } = {}, apiKey = key): Promise<ListProblemsResponse> =>
   call(clients.problems, 'listProblems', { limit: 0, endpointId: '', ...given }, apiKey);
-/** A problem of this kind as soon as it is told. */
+/** Waits until a problem of this kind is reported. Returns it. */
 const told = (kind: string, endpointId = '', apiKey = key): Promise<Problem> =>
   waitFor(`${kind} to be told`, async () =>
     (await list({ limit: 100, endpointId }, apiKey)).problems.find((problem) => problem.kind === kind),

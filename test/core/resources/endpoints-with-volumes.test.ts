@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * What endpoints and templates may name, where their workers run then, and what an agent is told: real database,
- * scripted agents.
+ * The network volumes that endpoints and templates may name, where their workers run then, and what agents receive.
+ * Real database, scripted agents.
  */
 
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * What was sent is far too long, and the refusal repeats it: it is answered, and the connection, which many callers
- * share, goes on.
+ * Values that are far too long, which the rejection repeats: the call is answered, and the connection, which many
+ * callers share, stays open.
  */
 
 import { toGrpcStatus } from '@slipway/proto/wire/reason';

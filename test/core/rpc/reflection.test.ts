@@ -126,7 +126,7 @@ t.test('a caller who asks a thousand times and reads nothing costs no memory', a
   const before = process.memoryUsage().rss;
   for (let i = 0; i < TIMES; i += 1) greedy.write(ask);
   greedy.end();
-  // Answers on streams opened later: by then the greedy one has had all that its window holds.
+  // Calls on streams opened later are answered: by then the greedy stream has received all that fits its window.
   for (let i = 0; i < 10; i += 1) await client.ask({ $case: 'listServices', value: '' });
   const grownBytes = process.memoryUsage().rss - before;
   t.ok(grownBytes < 64 * 1024 * 1024, `grew by ${Math.round(grownBytes / 1024)} KiB`);

@@ -1,7 +1,7 @@
 // test: postgres, 30 s
 /**
- * Every rpc of the contract times every kind of key: who gets through, who is refused, and for whom a thing does not
- * exist. Real core, real database. A new rpc fails this test until it has its row.
+ * Every rpc of the contract times every kind of key: which keys are accepted, which are rejected, and for which keys a
+ * thing does not exist. Real core, real database. A new rpc fails this test until it has its row.
  */
 
 import { Api, KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -336,7 +336,7 @@ function carry(request: object, apiKey: string): void {
   }
 }
 
-/** What a call answered: OK, NO, GONE, or the reason and the text of any other failure. */
+/** Returns the result of a call: OK, NO, GONE, or the reason and the text of any other failure. */
 async function answer(rpc: string, { request }: Asked, secret: string): Promise<string> {
   try {
     const response = await any.call(rpcs.get(rpc)!, request, secret);
@@ -355,7 +355,7 @@ function kindOf(reason: string, message: string): string {
   return /(^|_)NOT_FOUND$/.test(reason) ? GONE : `${reason}: ${message}`;
 }
 
-/** How many changes there were so far: those that are audited, and jobs. */
+/** Returns the number of changes so far: audited changes and jobs. */
 async function changes(): Promise<string> {
   const [row] = await core.sql`
     SELECT (SELECT count(*) FROM audit_event) AS audited, (SELECT count(*) FROM job) AS jobs, (SELECT count(*) FROM price) AS prices,

@@ -1,6 +1,6 @@
 /**
- * The core, the keys and the makers of things that scope-matrix.test.ts calls every rpc with. It ends with the file
- * that imports it.
+ * The core, the keys and the fixtures with which scope-matrix.test.ts calls every rpc. They end with the file that
+ * imports this one.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -90,7 +90,7 @@ export const NO = 'NO';
 /** NOT_FOUND. */
 export const GONE = 'GONE';
 
-/** What each kind of call answers to each of the keys. */
+/** Result of each kind of call for each of the keys. */
 export const RULES = {
   //                     ALL READ no  mR  mRW jRW one  other agent root stranger
   'jobs: read': [OK, OK, NO, NO, NO, OK, OK, NO, NO, OK, GONE],

@@ -1,8 +1,5 @@
 // test: postgres, 50 s
-/**
- * What a fleet costs while nothing happens: statements at PostgreSQL, counted on their way. Whoever adds a poll finds
- * it here.
- */
+/** The cost of an idle fleet: statements at PostgreSQL, counted on their way. A new poll shows up here. */
 
 import { HEARTBEAT_PERIOD_MS } from '@slipway/core/domain/machines/lease';
 import type { Clock } from '@slipway/kit/time/clock';
@@ -22,8 +19,8 @@ const SLEEPING = 1_000;
 const MACHINES = 20;
 const ACTIVE = 50;
 /**
- * The clock of core goes so many times as fast, so that a span of seconds has many passes of each loop: where its ends
- * lie hardly counts.
+ * Factor by which core's clock runs faster. A span of seconds then has many passes of each loop, so that its ends
+ * hardly count.
  */
 const SPEED = 4;
 const fast: Clock = {
@@ -31,28 +28,28 @@ const fast: Clock = {
   monotonicMs: () => systemClock.monotonicMs() * SPEED,
   after: (ms, fn) => systemClock.after(ms / SPEED, fn),
 };
-/** What starts asks more for so long, in milliseconds of that clock. */
+/** Time during which starting parts send more statements, in milliseconds of core's clock. */
 const START_MS = 4_000;
 /** In milliseconds of that clock: some 410 statements of one core, of which its ends may cut off or add a handful. */
 const SPAN_MS = 90_000;
 /**
- * Statements a second of one core at the most; of three, so many times what one was measured to send. Both for each
- * look at all endpoints, which is made once a second and seldomer on a busy machine, as everything is: what others do
- * on it counts on neither side.
+ * Most statements per second of one core; and, for three cores, the largest multiple of one core's measured count. Both
+ * are per evaluation of all endpoints, which happens once a second, and less often on a busy machine, like everything
+ * else. Other load on the machine therefore does not affect the result.
  */
 const ONE_MAX = 5;
 const THREE_TIMES_MAX = 1.2;
 /**
- * What each core sends for itself, that it hears and which duties are free: by it a duty is taken within 3 s. Whatever
- * else is sent, one of them sends.
+ * The statement that each core sends for itself: that it listens, and which singleton tasks are free. It lets a core
+ * take over a task within 3 s. All other statements are sent by one core only.
  */
 const OWN = /^\s*SELECT pg_backend_pid\(\) AS pid, EXISTS \(SELECT FROM pg_listening_channels/;
 /**
- * What machines cost, a second at the most. It is counted apart, as nobody can go without it, and most of it grows with
- * the machines and not with endpoints: a heartbeat of each every 2 s, those that come while others are written in one
- * statement; its key, which is read anew some seconds after it was read last, so that one that is revoked ends its
- * session; and, however many machines there are, what they should have: workers, pods and attempts each 2 s, images
- * each 10 s.
+ * Highest cost of machines, in statements per second. It is counted separately because it cannot be avoided, and
+ * because most of it grows with the machines and not with endpoints. A machine sends a heartbeat every 2 s; heartbeats
+ * that arrive during a write are written in one statement. Its key is read again some seconds after the last read, so
+ * that a revoked key ends its session. The desired state costs the same for any number of machines: workers, pods and
+ * attempts every 2 s each, images every 10 s.
  */
 const MACHINE_COSTS: readonly [what: string, texts: RegExp, max: number][] = [
   ['leases', /^\s*UPDATE machine m SET lease_expires_at/, MACHINES * 0.55],
@@ -90,12 +87,12 @@ interface Sent {
   machines: number[];
   counts: Map<string, number>;
   looks: number;
-  /** Of all but what rests. */
+  /** Number of all statements except the one that rests. */
   steady: number;
   each: string[];
 }
 
-/** What is sent over a span in which nothing is asked of core. */
+/** Returns the statements sent over a span in which core gets no requests. */
 async function sentOver(t: Test, proxy: CountingProxy, spanMs = SPAN_MS): Promise<Sent> {
   const pass = (ms: number, since = fast.monotonicMs()) =>
     waitFor('the span to pass', () => fast.monotonicMs() - since >= ms);

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * Large tables. The length of a queue is kept by every statement that changes it: it is what counting would find, costs
- * nothing to ask however long the queue is, and nobody waits for another's commit to keep it.
+ * Queue lengths in large tables. Every statement that changes a queue maintains its length. The length is equal to a
+ * count, costs nothing to read however long the queue is, and no writer waits for the commit of another to maintain it.
  */
 
 import { connect } from '@slipway/core/store/sql/database';
@@ -13,7 +13,7 @@ const engines = await startEngines(t, { idle: true });
 const { engine, sql, database, stores, sealer } = engines;
 const { calls, attempts } = engine;
 
-/** What is told, and what counting finds. */
+/** Returns the maintained length of a queue, and the length that counting finds. */
 async function lengths(endpointId: string): Promise<{ told: number; counted: number }> {
   const [row] = await sql<
     { count: number }[]
@@ -135,7 +135,7 @@ t.test('outcomes of one endpoint do not wait for each other to be on disk', asyn
   t.match(await stores.counts.health(endpointId), { completed: 2 });
 });
 
-/** Pages that this database has looked at so far. */
+/** Returns the number of pages that this database has read so far. */
 async function pages(): Promise<number> {
   await database.hot`SELECT pg_stat_force_next_flush()`;
   const [row] = await database.hot<

@@ -1,7 +1,7 @@
 // test: alone, postgres, 20 s
 /**
- * Errors in groups cost what is looked at, not what there is: counted in index entries and rows, in bytes and in turns
- * of the loop.
+ * The cost of error groups grows with the jobs that are read, not with all jobs. Measured in index entries and rows, in
+ * bytes, and in ticks of the event loop.
  */
 
 import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
@@ -24,8 +24,8 @@ const SLICE = 500;
 const JOBS_MAX = 10_000;
 const PAGE_BYTES = 2 * 1024 * 1024;
 /**
- * Of each job: its entry in the index and its row, those of its error, and the same of the parts that a slice is merged
- * of.
+ * Entries read for each job: its index entry and its row, those of its error, and the same for the parts from which a
+ * slice is merged.
  */
 const ENTRIES_OF_JOB = 4;
 
@@ -109,7 +109,7 @@ t.test(
   'errors as long as they may be: no statement answers more than a page, and no call reads more than 64 MiB',
   async (t) => {
     const endpointId = await engines.endpoint();
-    // No two compress to nothing, and the end says what was wrong.
+    // No two texts compress away, and the end says what was wrong.
     const noise = Array.from({ length: 4_000 }, (_, n) => ((n * 2_654_435_761) % 4_294_967_296).toString(36)).join(' ');
     const error = `${noise.repeat(10).slice(0, 262_000)}\nValueError: no %s`;
     await insert(endpointId, 300, { error });
@@ -175,7 +175,7 @@ t.test(
       const entries = (await jobEntriesRead(database)) - before;
       done.push(changed.done);
       t.ok(longest < 20, `the loop is held for ${longest} ms`);
-      // Of errors that fill a page by few of them, batches are looked for again.
+      // If a few errors fill a page, batches are read again.
       if (done.length > 1) t.ok(entries < ENTRIES_OF_JOB * 1_300, `${entries} entries`);
       wanted = changed.next && { ...changed.next, limit: 0 };
     }

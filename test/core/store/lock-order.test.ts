@@ -141,7 +141,7 @@ t.test('jobs: many that are cancelled or queued again, and those that wait in ha
       await stores.jobs.retryMatching({ ...(await walkOf('retry')), range: { low: 0, high: 1e9 } }, some(1_000))
     ).length;
   };
-  /** What was cancelled runs or has failed again. */
+  /** Makes cancelled jobs run again or fail again. */
   const again = (): Promise<unknown> => sql`
     WITH l AS (
       SELECT id, CASE WHEN right(id, 4) < '8000' THEN 'FAILED' ELSE 'IN_PROGRESS' END AS state FROM job

@@ -1,7 +1,7 @@
 // test: postgres, envoy, grpcurl, 10 s
 /**
  * Workers that are gRPC servers, through the real edge: calls and streams, trailers and errors, from zero workers; and
- * the errors for clients that do not speak gRPC properly.
+ * the errors for clients that come in another way.
  */
 
 import { readFileSync } from 'node:fs';

@@ -77,7 +77,7 @@ t.test('internal headers from clients are dropped in every spelling', async (t) 
     [],
   );
   t.notMatch(JSON.stringify(names), /6\.6\.6\.6|evil|Bearer/);
-  // Headers named by Connection are removed, except those that frame the request or identify its account.
+  // Headers named by Connection are removed, except those that frame it, name its host or tell its origin.
   const { text } = await exchange(url, {
     pieces: [
       `POST /v2/${endpointId}/x HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\ncontent-length: 2\r\nx-gone: 1\r\nx-kept: 1\r\n` +

@@ -1,5 +1,5 @@
 // test: alone
-/** What errors have in common: grouped by what they say, numbers and ids left out, however long and odd they are. */
+/** Errors are grouped by their text without numbers and ids, however long and odd they are. */
 
 import {
   ERROR_HEAD,
@@ -105,7 +105,7 @@ t.test('nasty ones cost no more than plain ones of their length', async (t) => {
       text.length > 0 && text.length <= 500 && sample.length <= 4_096,
       `${JSON.stringify(error.slice(0, 12))} … ${text.length}, ${sample.length}`,
     );
-    // The same in the hands of whoever did not cut it.
+    // The same for a caller that has not truncated it.
     sharedText(error);
   }
   const { user } = process.cpuUsage(begin);

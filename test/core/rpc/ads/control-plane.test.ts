@@ -168,7 +168,7 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
     await waitFor('connections that are kept', async () => (await opened()) === 0);
     report(1, HttpHealth.READY, true);
     await waitFor('a connection for each request', async () => (await opened()) === 5);
-    // What was seen of one holds for the others of its version, even when it has not been seen of them.
+    // What one worker showed holds for the other workers of its version, even if they have not shown it.
     report(1, HttpHealth.READY);
     await waitFor('the same', async () => (await opened()) === 5);
   });
@@ -234,7 +234,7 @@ t.test(
     await waitFor('the refusal', () => stranger.errors.some((text) => text.includes('UNAUTHENTICATED')));
     t.same(stranger.answers, []);
 
-    // Core cannot read its endpoints yet: until it has, nobody is told that one is not there.
+    // Core cannot read its endpoints yet. Until it has, it must not report an endpoint as missing.
     const lock = await core.sql.reserve();
     await lock`BEGIN`;
     await lock`LOCK TABLE endpoint`;

@@ -1,4 +1,7 @@
-/** What Envoys are told, as a pure function: the same for the same endpoints, and changed no further than they are. */
+/**
+ * Envoy's configuration as a pure function: equal for equal endpoints, and a change of an endpoint changes no more than
+ * its own part.
+ */
 
 import type { Snapshot } from '@slipway/core/rpc/ads/snapshot';
 import {

@@ -1,6 +1,7 @@
 // test: postgres
 /**
- * What facades refused by rate limits is explained by every replica: whose word counts, what of it, and for how long.
+ * Every replica explains the requests that facades rejected by rate limits: whose reports count, which parts of them,
+ * and for how long.
  */
 
 import { REJECTIONS_VALID_MS, RejectionTracker } from '@slipway/core/edge/rejection-tracker';
@@ -100,7 +101,7 @@ t.test("only of endpoints whose jobs the key may use; the others' entries count 
   );
 });
 
-/** Of a newer facade. */
+/** Values that a newer facade may send. */
 const UNKNOWN = { limit: 99 as RequestLimit, operation: 99 as RequestOperation };
 t.test('nothing that cannot be', async (t) => {
   const endpointId = await newEndpoint();

@@ -134,7 +134,7 @@ t.test(
     const second = agent.desired.find((worker) => worker.workerId !== workerId)!.workerId;
     reported(second, endpointId, HttpHealth.READY);
     await waitFor('one of two again', () => {
-      // A demand that is not told again counts no more.
+      // A demand that is not repeated no longer counts.
       facade.tell({ endpointId, waiting: 0, workers: [{ workerId, inFlight: 1 }] });
       return agent.desired.find((worker) => worker.workerId === second)?.desired !== DesiredState.RUN;
     });
@@ -148,7 +148,7 @@ t.test(
       () => agent.desired.find((worker) => worker.workerId === workerId)?.idle,
       20_000,
     );
-    // The two are told on streams of their own.
+    // The two are sent on separate streams.
     await waitFor('what drains to be in no rotation', () =>
       facade.latest.get(endpointId)?.workers.every((worker) => worker.workerId !== workerId),
     );
@@ -178,7 +178,10 @@ t.test(
     const another = await core.createEndpoint(LB);
     const [facade, other] = [watch(0), watch(1)];
     const countOf = (id: string): number => facade.received.filter((rotation) => rotation.endpointId === id).length;
-    /** Answers in order: what was to come for the first has come once the second is answered. */
+    /**
+     * Returns the number of answers to a demand. Answers come in order: all answers to the first demand have arrived
+     * once the second is answered.
+     */
     const asked = async (version: string | undefined): Promise<number> => {
       const [before, others] = [countOf(endpointId), countOf(another)];
       facade.tell({ endpointId, version });

@@ -18,7 +18,7 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const PROGRAM = '/usr/sbin/pgbouncer';
 const skip = spawnSync(PROGRAM, ['--version']).status === 0 ? false : 'needs PgBouncer: apt-get install pgbouncer';
-/** What an operator writes who has read only PgBouncer's error. */
+/** Setting of an operator who has read only PgBouncer's error. */
 const IGNORED =
   'jit,enable_seqscan,enable_hashjoin,enable_mergejoin,enable_bitmapscan,enable_sort,enable_material,plan_cache_mode,client_min_messages';
 

@@ -1,5 +1,5 @@
 /**
- * What a statement was made of goes with the young objects: old ones are collected only with all of the heap
+ * The objects of a statement are collected while young; old objects are collected only with the whole heap
  * (deploy/patches/postgres/08-young-functions.patch).
  */
 import { execFile } from 'node:child_process';
@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 
-/** Of 40,000 parts, of which 20 MB became old. In bytes. */
+/** Most bytes of 40,000 statement parts that may become old. It was 20 MB without the patch. */
 const OLD_BYTES_MAX = 1024 * 1024;
 
 /**
- * In a process of its own, without what a test hooks onto promises. Nobody listens there: parts are made, and never
+ * Runs in its own process, without the hooks that a test puts on promises. No server listens: parts are made and never
  * sent.
  */
 const PROGRAM = `
@@ -43,7 +43,7 @@ const PROGRAM = `
 `;
 
 t.test('parts of statements do not become old', async (t) => {
-  // What is compiled meanwhile would be old too, and no garbage.
+  // Code compiled meanwhile would be old too, and is not garbage.
   const options = ['--no-opt', '--no-maglev', '--max-semi-space-size=16', '--input-type=module', '--eval', PROGRAM];
   const { stdout } = await promisify(execFile)(process.execPath, options);
   const { made, more, whole } = JSON.parse(stdout) as Record<'made' | 'more' | 'whole', number>;

@@ -1,5 +1,5 @@
 // test: postgres
-/** What an explanation reads must not grow with the queue. Counted in index entries and rows, not in time. */
+/** The cost of an explanation must not grow with the queue. Measured in index entries and rows, not in time. */
 
 import { JOBS_AHEAD_MAX } from '@slipway/core/domain/reports/explanation';
 import { RunningJobs } from '@slipway/core/store/jobs/running-jobs';

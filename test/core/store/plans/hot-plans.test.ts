@@ -100,7 +100,7 @@ async function useAll(
   await measure('reap', () => deletions.reapExpired(count));
 }
 
-/** Those that have just failed. */
+/** Retries jobs that have just failed. */
 async function retryMany(stores: Stores, count: number, measure: Parameters<typeof useAll>[2]): Promise<void> {
   const { jobs, submissions, outcomes } = stores;
   await submissions.insert(placements(count), randomUUID());
@@ -128,7 +128,7 @@ async function retryMany(stores: Stores, count: number, measure: Parameters<type
   });
 }
 
-/** Those that were retried, which are at the end of the queue; and some that run. */
+/** Cancels the retried jobs, which are at the end of the queue, and some running ones. */
 async function cancelMany({ jobs }: Stores, count: number, measure: Parameters<typeof useAll>[2]): Promise<void> {
   const walk = await jobs.beginWalk({
     endpointId: ENDPOINT,
@@ -144,7 +144,7 @@ async function cancelMany({ jobs }: Stores, count: number, measure: Parameters<t
   await measure('look for running jobs to cancel', () => jobs.nextMatches({ ...walk, part: 2 }, count));
 }
 
-/** Streams that nobody has read yet, that were read before, and from a place of the reader's own. */
+/** Reads streams that nobody has read yet, that were read before, and from a cursor of the reader. */
 async function readStreams(
   { chunks }: Stores,
   keys: readonly MachineAttempt[],
@@ -204,7 +204,7 @@ async function testPlans(t: Test, prepare: (sql: Sql, stores: Stores) => Promise
   await admin.sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES (${ENDPOINT}, 'account', 'endpoint', 'template')`;
   const tables = ['job', 'job_input', 'job_output', 'job_chunk', 'stream_cursor'];
   for (const table of tables) await admin.sql`ALTER TABLE ${admin.sql(table)} SET (autovacuum_enabled = off)`;
-  // The general pool in place of the hot one: what is measured is what the young connection plans.
+  // Uses the general pool instead of the hot one, because the plans of the young connection are measured.
   const filling = makeStores({ ...admin, hot: admin.sql }, sealer);
   const used = makeStores(young, sealer);
   await prepare(admin.sql, filling);

@@ -1,6 +1,6 @@
 // test: postgres, 10 s
 /**
- * What a page of jobs reads must not grow with the jobs there are, from whichever end and however far down. Counted in
+ * The cost of a page of jobs must not grow with the number of jobs, from either end and however far down. Measured in
  * index entries and rows.
  */
 import t from 'tap';

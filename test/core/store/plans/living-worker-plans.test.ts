@@ -18,8 +18,8 @@ useOwnServer();
 const ENDPOINTS = 1_000;
 const LOOKED = 10;
 /**
- * Index entries and rows of workers for each that is asked for: its own or its machine's ten, by the few indexes that
- * lead to them.
+ * Most index entries and rows of workers read for each requested worker: its own or its machine's ten, through the few
+ * indexes that lead to them.
  */
 const ENTRIES_MAX = 20;
 const session = { machineId: 'm0', sessionId: 's' };
@@ -34,7 +34,7 @@ const facts = {
   singleUse: false,
 } as const;
 
-/** What scaling and sessions ask all the time; `measure` gets each with the workers that it is about. */
+/** Runs the frequent queries of scaling and sessions. `measure` gets each query with the workers that it is about. */
 async function useAll(
   { scales, workers }: Stores,
   measure: (name: string, count: number, work: () => Promise<unknown>) => Promise<void>,

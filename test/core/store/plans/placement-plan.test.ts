@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * What reading machines for a placement costs: placements wait for each other, so it must not grow with the workers
- * that have ended.
+ * The cost of reading machines for a placement. Placements wait for each other, so it must not grow with the number of
+ * ended workers.
  */
 
 import type { WorkerAction } from '@slipway/core/domain/scaling/place-workers';

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * Finding what is wrong must not grow with queues, nor with webhook calls that were delivered. Counted in index entries
- * and rows, not in time.
+ * The cost of finding problems must not grow with queues or with delivered webhook calls. Measured in index entries and
+ * rows, not in time.
  */
 
 import { ProblemStore } from '@slipway/core/store/reports/problem-store';
@@ -14,7 +14,7 @@ t.setTimeout(120_000);
 const engines = await startEngines(t, { idle: true });
 const { sql, database, stores } = engines;
 const problems = new ProblemStore(database);
-/** Of the few jobs that are looked at. */
+/** Most entries read for the few jobs that are checked. */
 const ENTRIES_MAX = 100;
 
 t.test('queues, however long', async (t) => {
