@@ -1,4 +1,4 @@
-/** What a facade says when it cannot start: what to correct. */
+/** Errors of a facade that cannot start: they name what to correct. */
 
 import { buildFacade } from '@slipway/facades/app';
 import { readFacadeConfig } from '@slipway/facades/config';

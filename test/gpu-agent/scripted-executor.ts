@@ -1,10 +1,10 @@
-/** An executor whose units are only what a test says of them: nothing runs, and each ends when it is told to. */
+/** An executor whose workloads the test scripts: no process runs, and each workload ends when the test ends it. */
 import type { Executor, Launch, RunningUnit, UnitExit } from '@slipway/gpu-agent/executors/executor';
 
 /** A unit that was started. */
 export interface Started {
   launch: Launch;
-  /** What was asked of it, in order. */
+  /** Requests to it, in order. */
   asked: ('stop' | 'kill' | 'freeze' | 'thaw')[];
   /** It ends. */
   exit(exit?: Partial<UnitExit>): void;
@@ -13,12 +13,12 @@ export interface Started {
 export class ScriptedExecutor implements Executor {
   /** All starts, in order. */
   readonly starts: Started[] = [];
-  /** What runs from before, by id. */
+  /** Workloads that run from an earlier agent, by id. */
   readonly leftovers = new Map<string, Started>();
   closed = false;
-  /** What a preparation does, when it is not over at once. */
+  /** Preparation of a launch. Default: done at once. */
   preparing: (progress: (text: string) => void, signal: AbortSignal) => Promise<void> = async () => {};
-  /** How a freeze goes. */
+  /** Freezing of a workload. Default: done at once. */
   freezing: () => Promise<void> = async () => {};
 
   /** The latest start of a unit. */

@@ -105,7 +105,7 @@ class End extends EventEmitter {
 export interface Asked {
   facade: number;
   endpointId: string;
-  /** Undefined: it waits. */
+  /** `undefined` while it waits. */
   outcome: 'got' | 'failed' | undefined;
   workerId: string | undefined;
   leave(): void;
@@ -116,10 +116,10 @@ export class EndpointSetWorld {
   readonly random: SeededRandom;
   readonly endpoints = new Map<string, EndpointBackends>();
   readonly facades: { loadBalancer: LoadBalancer; link: EndpointSetLink; loads: Map<string, EndpointDemand> }[] = [];
-  /** Streams that stand, by the side of their facade. */
+  /** Open streams, by their end at the facade. */
   readonly streams = new Set<End>();
   readonly held = new Set<Asked>();
-  /** What is broken. */
+  /** Current faults. */
   readonly faults = { databaseAway: false, databaseSlowMs: 0, accessAway: false, lagMs: 0, refusedKey: '' };
   resent = 0;
   readonly #old: Old;
@@ -246,7 +246,7 @@ export class EndpointSetWorld {
           clock.after(this.lagMs(), ready);
         },
         watchRotation: () => this.#open(this.#replicas[Number(address)]!.parts),
-        // Whether core is there: it always is.
+        // Answers the check whether core is reachable, which it always is.
         makeClientStreamRequest: (
           _method: string,
           _encode: unknown,
@@ -291,7 +291,10 @@ function withoutVersions(message: unknown): unknown {
   return { demands: demands.map(({ version: _, ...demand }) => demand) };
 }
 
-/** Makes core take its memory of what it sent for what the facade has, as it did; facades get no versions. */
+/**
+ * Makes core rely on its own record of what it sent to the facade, as releases before versions did. Facades receive no
+ * versions.
+ */
 function asBeforeVersions(near: End, far: End, clock: SteppingClock): void {
   const sent = new Map<string, { heardAtMs: number; version: string | undefined }>();
   const forgetLater = (): void => {

@@ -1,7 +1,7 @@
 // test: 20 s
 /**
- * A facade knows the workers of an endpoint whenever a request comes: after any silence, after requests of any length,
- * and whatever broke in between.
+ * A facade knows the workers of an endpoint at every request: after any silence, after requests of any length, and
+ * after any fault in between.
  */
 
 import type { WatchRotationResponse } from '@slipway/proto/gen/slipway/v1/edge_service';
@@ -22,7 +22,7 @@ const LENGTHS = [0, 30, 62, 120];
 const PHASES = 3;
 const STEPS = 250;
 
-/** Of one pair of releases, how many second requests were held, by length and silence. */
+/** Returns, for one pair of releases, how many second requests were held, by length and silence. */
 async function heldTable(t: Test, old: Old): Promise<Record<string, number>> {
   const random = seededRandom();
   const world = new EndpointSetWorld(random, old);
@@ -115,7 +115,7 @@ t.test('what a facade knew is not used once core refuses to keep it up to date',
   await world.stop();
 });
 
-/** What goes wrong between two looks. Each answers once it is over. */
+/** Faults between two checks. Each resolves once it is over. */
 function faultsOf(world: EndpointSetWorld): Record<string, () => Promise<void>> {
   const { random, clock, faults, endpoints } = world;
   const someEndpoint = (): string => random.one([...endpoints.keys()]);
@@ -177,7 +177,7 @@ function faultsOf(world: EndpointSetWorld): Record<string, () => Promise<void>> 
   };
 }
 
-/** Asks until quiet, as somebody would; answers the last request. */
+/** Sends up to two requests while nothing else happens, as a user would. Returns the last one. */
 async function askInQuiet(world: EndpointSetWorld, facade: number, endpointId: string): Promise<Asked> {
   const first = world.ask(facade, endpointId, { waitMs: 10_000 });
   await world.clock.pass(3_000);

@@ -1,6 +1,6 @@
 /**
- * An answer that is whole at the facade before its client has taken it: the worker's connection ends meanwhile, and
- * nothing of the answer is lost.
+ * An answer that is complete at the facade before its client has read it. The worker's connection ends meanwhile, and
+ * nothing of the answer may be lost.
  */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -21,7 +21,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const PIECE = Buffer.alloc(10_000, 'x');
 
-/** A client's connection that takes nothing until it is told to. */
+/** A client's connection that reads nothing until the test releases it. */
 class SlowClient extends Duplex {
   bytes = 0;
   #isOpen = false;
@@ -88,7 +88,7 @@ t.test('a client that reads after the worker has gone gets all of it', async (t)
   t.notOk(reply.destroyed && !reply.writableFinished, 'nothing was cut');
 });
 
-/** What carries requests to one worker on connections that are pool. */
+/** Returns a server that forwards requests to one worker over pooled connections. */
 async function frontOf(t: Test, port: number) {
   const address = `127.0.0.1:${port}`;
   const target = { endpointId: 'e', path: '/', prefix: '', queryKey: undefined, isShared: false };

@@ -1,5 +1,5 @@
 // test: postgres
-/** What core is asked about pods that nobody has. */
+/** Requests to core about pods that do not exist are limited. */
 import type { IncomingMessage } from 'node:http';
 import { PodProxy } from '@slipway/facades/activator/pod-proxy';
 import { Tunnels } from '@slipway/facades/activator/tunnels';

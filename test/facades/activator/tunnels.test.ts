@@ -1,7 +1,4 @@
-/**
- * What bounds a facade's tunnels, and machines that are nasty at their end of one: nobody but they themselves have less
- * of it.
- */
+/** Limits of a facade's tunnels, and machines that misbehave at their end of one: only they themselves are affected. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createServer, request as httpRequest } from 'node:http';
@@ -27,7 +24,7 @@ const logger = pino(
     },
   },
 );
-/** What core says of a key: its machine, or that it is nobody's; nothing: core is away. */
+/** Core's errors by key. A key without an entry belongs to a machine or, while core is away, gets no answer. */
 const core = new Map<string, CoreError>();
 /** How many it answers at once, and who waits for that. */
 const together = { key: 'again', count: 12, waiting: [] as (() => void)[] };
@@ -87,7 +84,7 @@ async function dialIn(key: string): Promise<Socket> {
   return socket;
 }
 
-/** One that speaks HTTP/2. Default: it takes every connection and echoes. */
+/** Opens a tunnel that speaks HTTP/2. Default: it accepts every connection and echoes. */
 async function tunnelOf(key: string, onStream = echo): Promise<ServerHttp2Session> {
   const session = performServerHandshake(await dialIn(key), TUNNEL_OPTIONS);
   session.on('error', () => undefined);
@@ -106,7 +103,7 @@ function echo(stream: ServerHttp2Stream): void {
 const never = new AbortController().signal;
 const open = (key: string) => tunnels.open(`machine-of-${key}`, 'worker', never);
 
-/** Its machine is served as ever: a connection through its tunnel brings back what was sent. */
+/** Returns true if the key's machine is still served: a connection through its tunnel echoes the data. */
 async function works(key: string): Promise<boolean> {
   const connection = await open(key);
   if (!connection) return false;
@@ -114,7 +111,7 @@ async function works(key: string): Promise<boolean> {
   return Buffer.concat(await Array.fromAsync(connection as AsyncIterable<Buffer>)).toString() === 'hello';
 }
 
-/** In steps in which both ends of every tunnel are heard of. */
+/** Moves the clock in steps, each short enough that both ends of every tunnel show signs of life. */
 async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 2_500) {
     clock.pass(2_500);
@@ -222,7 +219,7 @@ for (const [what, bytes] of Object.entries(NASTY)) {
       lines.filter((line) => line.includes('machine-of-nasty') && line.includes('tunnel closed')).length;
     const before = ends();
     const socket = await dialIn('nasty');
-    // While a connection is asked for, so that what comes is the answer to it.
+    // A connection is requested first, so that the bytes arrive as the answer to it.
     const opening = open('nasty');
     socket.resume();
     const taken = new Promise((resolve) => {

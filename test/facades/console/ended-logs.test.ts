@@ -1,7 +1,7 @@
 // test: postgres, 50 s
 /**
- * What workers wrote that have ended, read in a real Chromium: beside each on the time line, and where the console
- * counts those that crashed.
+ * Logs of ended workers, read in a real Chromium: beside each worker on the time line, and where the console counts
+ * crashes.
  */
 
 import type { Locator } from 'playwright-core';
@@ -12,7 +12,7 @@ import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { consolePages } from './pages/console-pages.ts';
 
-/** More than the time line tells before it folds those that ended earlier. */
+/** More workers than the time line shows before it folds older ones. */
 const ENDED_MIN = 5;
 /** Each crash is followed by a longer pause. */
 const CRASHES_MS_MAX = 120_000;
@@ -21,7 +21,7 @@ t.setTimeout(300_000);
 t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(), timeout: 300_000 }, async (t) => {
   const system = await startSystem(t);
   const { open, inspect } = await consolePages(t, system);
-  // One stream: of two nobody knows which is read first.
+  // One stream, because the order in which two are read is not defined.
   const command = [
     '/bin/sh',
     '-c',
@@ -60,7 +60,7 @@ t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(),
     await page.keyboard.press('Escape');
     await log.waitFor({ state: 'detached' });
   };
-  // The last of all ended because it was told to, perhaps before it wrote anything.
+  // The very last worker was stopped, perhaps before it wrote anything.
   await see(
     page
       .locator('.told li')

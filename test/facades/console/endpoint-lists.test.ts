@@ -1,7 +1,7 @@
 // test: postgres, 70 s
 /**
- * What an endpoint's page draws and lists of the past, in a real Chromium: jobs a minute, decisions further back,
- * errors of how many.
+ * Charts and lists of an endpoint's past, in a real Chromium: jobs per minute, older decisions, errors with the number
+ * of their jobs.
  */
 
 import type { Locator } from 'playwright-core';
@@ -174,9 +174,9 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
         .filter({ has: page.getByRole('heading', { name: 'Wanted, decided and present' }) });
       const all = panel.getByRole('button', { name: /^All/ });
       const part = panel.locator('.zoom .hint');
-      // What comes above it later moves it.
+      // Elements that appear above the chart later move it.
       const plotNow = async () => (await panel.locator('.u-over').boundingBox())!;
-      /** What the legend tells of the left end of the chart. */
+      /** Returns the legend's text at the left end of the chart. */
       const begins = async (): Promise<string> => {
         const { x, y } = await plotNow();
         await page.mouse.move(x + 2, y + 40);
@@ -244,7 +244,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
       await panel.getByRole('button', { name: /^Zoom in/ }).focus();
       await page.keyboard.press('Enter');
       await later.focus();
-      // Whatever brings all of it back, as time that goes by does.
+      // Any action that restores the whole range, as the passing of time does.
       await panel.locator('.u-over').dispatchEvent('dblclick');
       await part.waitFor({ state: 'detached' });
       t.match(
@@ -288,7 +288,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     await page.getByText('1 ×').waitFor();
     await page.getByLabel('of the last').selectOption({ label: 'day' });
     await page.getByText('130 ×').waitFor();
-    // Only those that are shown, not all that are kept.
+    // Only the decisions on display, not all that are stored.
     await page.getByLabel('of the last').selectOption({ label: 'hour' });
     await page.getByText('1 ×').waitFor();
     await page.getByRole('button', { name: 'Run it again' }).click();

@@ -1,7 +1,7 @@
 // test: postgres, 80 s
 /**
- * Lists that come by the live feed, in a real Chromium: the jobs of an endpoint as one chose them, asked for once and
- * told as they change.
+ * Lists updated by the live feed, in a real Chromium: the jobs of an endpoint under the chosen filters, loaded once and
+ * then updated as they change.
  */
 
 import type { Page } from 'playwright-core';
@@ -56,7 +56,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByRole('checkbox', { name: `Select ${before[0]!}` }).check();
     const fresh = await jobs.run({ mode: 'value', value: 3 });
     await lists(other, fresh, ...before);
-    // What is new was told to all who listen.
+    // The other page shows the new job, so the event has been sent to all listeners.
     t.same(await rows(page), before, 'nothing moves below the hand');
     await page.getByRole('checkbox', { name: `Select ${before[0]!}` }).uncheck();
     await lists(page, fresh, ...before);
@@ -262,7 +262,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await page.getByRole('cell', { name: 'second', exact: true }).waitFor();
     const feeds = async (...wanted: string[]): Promise<void> => {
       await waitFor(`feeds ${wanted.join(' ')}`, () => asked.length >= wanted.length);
-      // What is rendered after it would ask by now.
+      // Anything rendered afterwards would have sent its request by then.
       await page.evaluate(
         'new Promise((resolve) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = resolve; port2.postMessage(0); })',
       );

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * Requests to a load-balancing endpoint that the console's page tries: what the worker gets of them, and what a browser
- * never takes of the answers.
+ * Requests to a load-balancing endpoint from the console's page: what the worker receives, and which parts of the
+ * answers never reach the browser.
  */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -13,7 +13,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const OWN = { 'x-console-page': '1' };
 
-/** What the page asks for. */
+/** Request of the page. */
 interface Asked {
   method: string;
   path: string;
@@ -72,7 +72,7 @@ t.test('requests tried in the console', async (t) => {
     );
     const seen = JSON.parse(answer.body) as { method: string; url: string; bytes: number; headers: string[] };
     t.match(seen, { method: 'PUT', url: '/predict?x=%2F&y', bytes: 15 });
-    // Whether it wants a body the facade asks it by itself.
+    // The facade adds Expect by itself to ask whether the worker wants the body.
     const names = seen.headers
       .filter((_, index) => index % 2 === 0)
       .map((name) => name.toLowerCase())

@@ -1,4 +1,4 @@
-/** The other end of a pipeline: a real gRPC server that answers as a test tells it to. */
+/** The core's end of a pipeline: a real gRPC server with scripted answers. */
 import type { Server, ServerDuplexStream, sendUnaryData, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { openServer, systemTransport } from '@slipway/kit/net/channel';
 import type { CheckAccessResponse } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -70,7 +70,7 @@ export class PipelineCore {
     }
   }
 
-  /** Answers on every open stream. */
+  /** Sends a reply on every open stream. */
   send(callId: number, reply: PipelineReply['reply']): void {
     for (const stream of this.#streams) stream.write({ replies: [{ callId, reply }] });
   }

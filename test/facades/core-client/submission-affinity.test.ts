@@ -1,4 +1,4 @@
-/** Which replica gets the submissions of an endpoint, by a clock that the test moves. */
+/** Chooses the replica for an endpoint's submissions, under a manual clock. */
 
 import type { PipelineLink } from '@slipway/facades/core-client/pipeline-link';
 import { SubmissionAffinity } from '@slipway/facades/core-client/submission-affinity';
@@ -7,7 +7,7 @@ import { PipelineReply } from '@slipway/proto/gen/slipway/v1/job_service';
 import t from 'tap';
 import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
-/** What is asked of a link. */
+/** The members of a link that the affinity uses. */
 type Link = Pick<PipelineLink, 'isReady' | 'load'>;
 const STAY_MS = 100;
 

@@ -1,6 +1,6 @@
 /**
- * What a document may cost is known before it costs anything: counting it must be cheap for every document that the
- * parser takes.
+ * The cost of a document is known before it is executed. Counting it must be cheap for every document that the parser
+ * accepts.
  */
 
 import { boundsRule, FIELDS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from '@slipway/facades/graphql/bounds';

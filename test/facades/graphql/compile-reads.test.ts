@@ -1,6 +1,6 @@
 /**
- * A document that is compiled answers exactly what it answered before: values, nulls, errors with their paths,
- * variables, fragments, lists.
+ * A compiled document gives exactly the answer of an executed one: values, nulls, errors with their paths, variables,
+ * fragments, lists.
  */
 
 import { compileReads } from '@slipway/facades/graphql/compile-reads';
@@ -47,7 +47,7 @@ for (const [type, fields] of Object.entries(RESOLVERS)) {
     (schema.getType(type) as GraphQLObjectType).getFields()[name]!.resolve = resolve;
 }
 
-/** What a client could see of a result. */
+/** Returns what a client could see of a result. */
 function shown({ data, errors }: ExecutionResult): unknown {
   const seen = errors?.map(({ message, path, extensions }) => ({ message, path, extensions }));
   return JSON.parse(JSON.stringify({ data, ...(seen ? { errors: seen } : {}) }));

@@ -1,4 +1,4 @@
-/** POST /graphql for tests: any body with its status, or a document that must succeed. */
+/** Sends POST /graphql for tests: any body with its status, or a document that must succeed. */
 import type { Test } from 'tap';
 
 /** A body of /graphql. */
@@ -24,14 +24,14 @@ export function graphqlClient(t: Test, url: string, key: string) {
   };
   return {
     post,
-    /** Answers `data` of a document that must succeed. */
+    /** Returns `data` of a document that must succeed. */
     async ok<Data = Record<string, unknown>>(query: string, variables?: object): Promise<Data> {
       const { status, body } = await post({ query, variables });
       t.equal(status, 200, JSON.stringify(body).slice(0, 500));
       t.notOk('errors' in body, `no errors key on success: ${JSON.stringify(body).slice(0, 500)}`);
       return body.data as Data;
     },
-    /** Answers the first error of a document that must fail with null data for its field. */
+    /** Returns the first error of a document that must fail with null data for its field. */
     async refused(query: string, variables?: object): Promise<{ message: string; reason: string | undefined }> {
       const { body } = await post({ query, variables });
       const [error] = body.errors ?? [];

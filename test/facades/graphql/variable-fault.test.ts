@@ -1,4 +1,4 @@
-/** What graphql-js says of variables that do not fit, without what the client had put into them. */
+/** Errors of graphql-js about invalid variables, without the client's values in them. */
 
 import { withoutValue } from '@slipway/facades/graphql/variable-fault';
 import { buildSchema, graphqlSync } from 'graphql';

@@ -1,4 +1,4 @@
-/** What Python writes for its values, read without Python. */
+/** Reads Python's literals without Python. */
 
 import { parsePythonLiteral } from '@slipway/facades/openai/python-literal';
 import t from 'tap';

@@ -1,7 +1,7 @@
 // test: 10 s
 /**
- * Room for answers over real connections: what is refused, what waits, who is cut off. The whole way is in
- * test/spec/jobs/unread-answers.test.ts.
+ * The budget for answers over real connections: which are rejected, which wait, who is cut off.
+ * test/spec/jobs/unread-answers.test.ts tests the whole way.
  */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -152,7 +152,7 @@ t.test('a long wait behind a large answer on the same connection is not cut off'
   socket.write('POST /held HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\nGET /wait HTTP/1.1\r\nhost: x\r\n\r\n');
   await waitFor('the large answer', async () => bytes > BYTES && waits.length === 1);
   const silentSinceMs = performance.now();
-  // What is tested is that nothing happens for longer than the idle time.
+  // The test needs a span without any activity that is longer than the idle time.
   await waitFor(
     'the idle time to pass',
     async () => socket.destroyed || performance.now() - silentSinceMs > 3 * idleMs,

@@ -11,7 +11,7 @@ server.on('clientError', rejectBrokenRequest);
 await once(server.listen(0, '127.0.0.1'), 'listening');
 t.teardown(() => server.close());
 
-/** What comes back on a connection that sent this and keeps silent, until the server closes it. */
+/** Returns all that the server sends, until it closes, on a connection that sends this text and then nothing. */
 async function answerTo(sent: string): Promise<string> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   if (sent) socket.write(sent);

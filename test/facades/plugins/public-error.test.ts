@@ -1,4 +1,4 @@
-/** What clients get to see of an error, in the shape of each surface. */
+/** The public form of errors, in the shape of each surface. */
 
 import { openaiErrorShape, queueErrorShape, restErrorShape } from '@slipway/facades/plugins/errors/error-handler';
 import { publicError, TooManyRequests, toCoreError } from '@slipway/facades/plugins/errors/public-error';

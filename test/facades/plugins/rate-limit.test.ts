@@ -1,4 +1,4 @@
-/** What one account may have under way at a facade, however many endpoints it has. */
+/** Limits of one account's concurrent requests at a facade, over any number of endpoints. */
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { RejectionListeners } from '@slipway/facades/plugins/limits/rate-limit';
@@ -10,7 +10,7 @@ import { RequestLimit } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { FACADE_REQUESTS_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
 
-/** Waits are over at once: how long refusals and turns last is tested elsewhere. */
+/** Delays end at once. How long rejections and pool waits last is tested elsewhere. */
 const quick: Clock = {
   ...systemClock,
   after: (_, fn) => {

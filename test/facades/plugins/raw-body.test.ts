@@ -33,7 +33,7 @@ async function setup(
     size: bodyBytes(request.body).length,
     type: request.sentContentType,
   }));
-  /** Answers only when the test says so; drops its body before that when it is told to. */
+  /** Requests answered only when the test releases them. A body with `drop` is dropped before that. */
   const held: (() => void)[] = [];
   app.post('/held', { onRequest }, async (request) => {
     if (bodyBytes(request.body).includes('drop')) dropBody(request);

@@ -1,4 +1,4 @@
-/** Who does not heed refusals hears the next ones late, and over a bound of them loses the connection. */
+/** A client that ignores rejections gets the next ones late, and loses the connection above a limit. */
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { RejectionDelay } from '@slipway/facades/plugins/limits/rejection-delay';

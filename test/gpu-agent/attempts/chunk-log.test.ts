@@ -15,7 +15,7 @@ function setup(bounds: Partial<ChunkBounds> = {}) {
   const add = (job: string, ...numbers: number[]): void => {
     for (const number of numbers) log.add(chunkOf(job, number));
   };
-  /** Whether there is no room for a chunk of this job now; `room` resolves when there is. */
+  /** Returns whether a chunk of this job must wait for capacity; `room` resolves once there is capacity. */
   const waits = async (job: string): Promise<{ waits: boolean; room: Promise<void> }> => {
     let waits = true;
     const room = log.room(keyOf(job)).then(() => {

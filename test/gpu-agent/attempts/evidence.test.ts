@@ -1,4 +1,4 @@
-/** What pings and takes of a worker prove about the jobs that it was given. */
+/** What a worker's pings and takes prove about its jobs. */
 
 import { LossCause, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';

@@ -1,5 +1,5 @@
 /**
- * Jobs that a worker got beyond what it asked for: in its hand, not begun
+ * Jobs that a worker received beyond those it requested: prefetched, not begun
  * (docs/reference/worker-protocol.md#short-jobs).
  */
 
@@ -114,8 +114,8 @@ t.test('what is in hand does not keep a worker alive that hangs', async (t) => {
 });
 
 /**
- * What the worker sends to job-done for a job, over a real connection; `answered`: while the worker could still begin
- * another job.
+ * Starts a bridge and returns a function that posts a worker's result for a job over a real connection. `answered`: the
+ * answer came while the worker could still begin another job.
  */
 async function withBridge(t: Test) {
   const agent = await threeForOne(t);

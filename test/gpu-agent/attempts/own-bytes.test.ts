@@ -1,4 +1,4 @@
-/** What the agent keeps of a worker's requests takes about as much memory as it counts for. */
+/** Bytes of a worker's requests that the agent keeps use about as much memory as is accounted for them. */
 
 import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
 import { ownBytes } from '@slipway/gpu-agent/attempts/own-bytes';

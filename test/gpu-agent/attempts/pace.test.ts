@@ -1,5 +1,5 @@
 /**
- * Workers of the Python SDK with room for several short jobs are kept awake: what they are given of it
+ * Workers of the Python SDK with capacity for several short jobs are kept busy: how much of the capacity is used
  * (docs/reference/worker-protocol.md#short-jobs).
  */
 
@@ -11,12 +11,12 @@ import { turn, wired } from './wired.ts';
 
 const ROOM = 20;
 
-/** A worker that has run three short jobs, and says with each take what it has room for. */
+/** Returns a worker that has run three short jobs and reports its capacity with each take. */
 async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
   const agent = await wired(t);
   const nowMs = agent.clock.monotonicMs.bind(agent.clock);
   let looks = 0;
-  // As with a real clock, no two looks at it agree.
+  // As with a real clock, no two readings are equal.
   agent.clock.monotonicMs = () => nowMs() + (looks += 1) / 1e6;
   await agent.desire({ w: 'e' });
   const worker = agent.pool.get('w')!;
@@ -68,7 +68,7 @@ async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
     given,
     assign,
     send,
-    /** What core is told of it. */
+    /** Reports of the worker's capacity to core. */
     room: () => agent.reporter.take(worker),
   };
 }

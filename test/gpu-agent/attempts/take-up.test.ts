@@ -1,6 +1,6 @@
 /**
- * What an agent keeps for its successor, and what that takes up: attempts in order, chunks with their numbers, and what
- * may be missing.
+ * State that an agent leaves to its successor, and how the successor adopts it: attempts in order, chunks with their
+ * numbers, and records that may be missing.
  */
 
 import { Attempt } from '@slipway/gpu-agent/attempts/attempt';
@@ -20,7 +20,7 @@ import { wired } from './wired.ts';
 const ref = { endpointId: 'e1', jobId: 'job', attempt: 1, workerId: 'w1' };
 const run = { bridge: 'http://10.0.0.1:1', isPatient: true, aliveMs: 0, leaseFromMs: 0, leaseMs: 10_000 };
 
-/** What is seen of a worker in a container. */
+/** Returns a worker in a container, as the attempts see it. */
 function container(sendsAgain = false): Worker {
   const sdk = { version: sendsAgain ? 'slipway-0.1.0' : '1.12.0', traits: { sendsAgain } };
   const spec = WorkerSpec.fromPartial({

@@ -1,4 +1,4 @@
-/** The end of a worker is told after everything that its attempts returned, and nothing else waits for that. */
+/** The end of a worker is reported after all results of its attempts, and no other report waits for that. */
 import { readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
@@ -12,7 +12,7 @@ import { wired } from './wired.ts';
 
 const { DRAINING, READY, UNHEALTHY } = WorkerState;
 
-/** A worker that crashed with a large result on the disk, and another one that goes on. */
+/** Returns an agent with two workers: one has crashed with a large result on the disk, the other continues. */
 async function crashed(t: Test) {
   const agent = await wired(t);
   const { table, message, refOf } = agent;
@@ -25,7 +25,7 @@ async function crashed(t: Test) {
   await table.end(first!, OutcomeKind.COMPLETED, { output: Buffer.from(JSON.stringify('x'.repeat(300_000))) });
   await agent.exit('ends', { code: 1 });
   agent.reporter.changed(agent.pool.get('stays')!);
-  /** What the next message says about workers. */
+  /** Returns the worker reports of the next message. */
   const told = (): Partial<WorkerReport>[] =>
     (message()?.workers ?? []).map(({ workerId, state, capacity }) => ({ workerId, state, capacity }));
   return { ...agent, large, small, told };

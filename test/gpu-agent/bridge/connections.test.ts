@@ -1,5 +1,6 @@
 /**
- * What a worker may have open at the bridge, over real connections: beyond it the worker itself loses, and nobody else.
+ * Limits of a worker's open connections at the bridge, over real connections: a worker that exceeds them affects only
+ * itself.
  */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';

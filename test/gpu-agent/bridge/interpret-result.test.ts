@@ -33,7 +33,7 @@ const TABLE: [body: string, expected: object][] = [
   ['{"error": 7}', failed('7')],
   ['{"error": true, "stopPod": true}', failed('true', undefined, true)],
   ['{"error": "nul \\u0000 inside"}', failed('nul \uFFFD inside')],
-  // What Python takes for false is no error.
+  // A value that is false in Python is not an error.
   ['{"output": 1, "error": null}', completed('1')],
   ['{"output": 1, "error": ""}', completed('1')],
   ['{"output": 1, "error": 0}', completed('1')],

@@ -1,4 +1,4 @@
-/** Results in one body: what a worker writes is what the bridge reads, and nothing else is read. */
+/** Several results in one body: the bridge reads exactly what a worker writes, and rejects everything else. */
 
 import { readResultBatch } from '@slipway/gpu-agent/bridge/result-batch';
 import fc from 'fast-check';
@@ -6,7 +6,9 @@ import { ResultSender } from 'slipway-worker/result-sender';
 import t from 'tap';
 import { SEED } from '../../helpers/time/seeded-random.ts';
 
-/** What a sender writes for results that come at the same time: the first two go alone, the others together. */
+/**
+ * Returns the batch that a sender writes for simultaneous results: the first two are sent alone, the others together.
+ */
 async function written(results: readonly { jobId: string; body: string; isStream: boolean }[]): Promise<string> {
   let text = '';
   const gate = Promise.withResolvers<void>();

@@ -1,7 +1,4 @@
-/**
- * What is cut into chunks: every piece is JSON within the limit, and together they are what was yielded, whatever it
- * was.
- */
+/** Values cut into chunks: every piece is JSON within the limit, and together the pieces equal any yielded value. */
 
 import { cutText, elementCount, splitChunk } from '@slipway/gpu-agent/bridge/split-chunk';
 import { workNow } from '@slipway/kit/bytes/sliced-work';
@@ -20,7 +17,7 @@ const text = fc
   .map(([value, escaped]) => {
     const units = [...Array(value.length).keys()].map((at) => value.charCodeAt(at));
     const isHalf = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
-    // What is half of a pair must not stand beside a half that is written in another way.
+    // Half of a surrogate pair must not stand beside a half that is written in the other form.
     const all = escaped[0]! || units.some(isHalf);
     const written = units.map((unit, at) =>
       all || escaped[at % escaped.length]

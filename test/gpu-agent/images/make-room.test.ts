@@ -1,7 +1,7 @@
 // test: alone, python, 10 s
 /**
- * A full disk, on a real Podman with a small one: what nobody needs makes way for what is pulled, and nothing else
- * does.
+ * A full disk, on a real Podman with a small one: images that nothing needs are removed for an image that is pulled,
+ * and no others.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -81,7 +81,7 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
   t.match(lines.join('\n'), 'the disk was full, an image that nobody needs has made way');
   t.same(await there(), [two, three].sort(), 'the one that nobody names has gone, and nothing more');
 
-  // What this machine alone has could not be had again; what a container is made of is in use.
+  // An image that exists on this machine only could not be pulled again. The image of a container is in use.
   wanted = [];
   await docker.getImage(two).tag({ repo: 'localhost/mine', tag: '1' });
   await docker.createContainer({ Image: three, Cmd: ['/file'] });

@@ -1,6 +1,5 @@
 /**
- * What is made of nvidia-smi's answers: recorded ones (recordings/README.md tells where from), then a few written by
- * hand.
+ * Parsing of nvidia-smi's output: recorded output (recordings/README.md names its sources), then some written by hand.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What workers and pods are started with: mounts and their places. */
+/** Launches of workers and pods: mounts and their locations. */
 import { join } from 'node:path';
 import { UnitLauncher } from '@slipway/gpu-agent/launch/launcher';
 import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
@@ -12,7 +12,7 @@ import { ScriptedExecutor } from '../scripted-executor.ts';
 
 const logger = createLogger('test', 'silent');
 
-/** Of a machine whose workers run as the agent itself. */
+/** Makes a launcher of a machine whose workers run as the agent's own user. */
 function makeLauncher(t: Test): { launcher: UnitLauncher; folder: string } {
   const folder = t.testdir({});
   const launcher = new UnitLauncher({

@@ -1,4 +1,4 @@
-/** Payloads beside the session, against a server of the contract that answers as a test says. */
+/** Payloads beside the session, against a server of the contract with scripted answers. */
 
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
@@ -23,7 +23,7 @@ import { outcomeOf, refOf } from '../make-outcome.ts';
 const LARGE = Buffer.alloc(3 * SIDE_STREAM_PIECE_BYTES + 7, 'x');
 
 async function link(t: Test, handlers: Partial<AgentServiceServer>) {
-  // What is left out is UNIMPLEMENTED.
+  // Methods without a handler answer UNIMPLEMENTED.
   const server = openServer([[AgentServiceService, handlers as UntypedServiceImplementation]]);
   const core = new CoreLink({
     address: `127.0.0.1:${await systemTransport.listen(server, '127.0.0.1:0')}`,

@@ -1,4 +1,7 @@
-/** What an agent holds, on disk: the last value of each key, whatever was written, whenever it was killed. */
+/**
+ * The agent's records on disk: the last value of each key survives, whatever was written and whenever the agent was
+ * killed.
+ */
 import { appendFileSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeyedLog } from '@slipway/gpu-agent/spool/keyed-log';

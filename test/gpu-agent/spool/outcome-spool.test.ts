@@ -22,7 +22,7 @@ const bytesOf = (folder: string): number =>
   files(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 
 async function open(folder: string, segmentBytesMax?: number): Promise<{ spool: OutcomeSpool; found: SpoolEntry[] }> {
-  // Those that a test leaves open stand for an agent that was killed.
+  // A spool that a test leaves open stands for that of a killed agent.
   const spool = new OutcomeSpool({
     folder,
     logger,

@@ -1,4 +1,4 @@
-/** Outcomes that were acknowledged to a worker are on disk, whatever the disk and the power do. */
+/** Outcomes acknowledged to a worker stay on disk, whatever the disk and the power do. */
 
 import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';
 import { OutcomeSpool } from '@slipway/gpu-agent/spool/outcome-spool';
@@ -72,7 +72,7 @@ t.test('faults and losses of power in any order: what was taken and not acknowle
           const back = new Set(next.found.map(({ outcome }) => outcome.ref!.jobId));
           for (const name of kept) if (!back.has(name)) throw new Error(`${name} is lost`);
           for (const name of back) if (!added.has(name)) throw new Error(`${name} was never added`);
-          // What is there again counts from now on.
+          // Outcomes found again must not be lost from now on.
           for (const name of back) kept.add(name);
         }
       }

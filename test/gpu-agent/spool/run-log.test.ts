@@ -1,6 +1,6 @@
 /**
- * What a run of the agent left, whoever has written into it meanwhile: what is whole goes on, and nothing keeps the
- * next run from starting.
+ * Records that a run of the agent left, even if others have written into them: intact records are used, and nothing
+ * keeps the next run from starting.
  */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The rule that workers and pods live by, for whatever is wanted and whatever is. */
+/** Properties of the rule for workers and pods, for any desired and any observed state. */
 
 import type { Action, Desired, Observed, Phase, Policy, Want } from '@slipway/gpu-agent/units/step';
 import { advance, isLive, step } from '@slipway/gpu-agent/units/step';
@@ -41,7 +41,7 @@ const observed: fc.Arbitrary<Observed> = fc.record({
 });
 const policy: fc.Arbitrary<Policy> = fc.record({ restarts: fc.boolean(), graceMs: time, initTimeoutMs: maybe(time) });
 
-/** What the driver makes of an action at once. */
+/** Returns the state right after the driver has started an action. */
 function after(is: Observed, wanted: Desired, action: Action, nowMs: number): Observed {
   const to = (phase: Phase): Observed => ({ ...is, phase: advance(is.phase, phase), sinceMs: nowMs });
   switch (action.do) {
@@ -117,8 +117,7 @@ t.test('what was done is not done again: nothing changes, nothing follows', asyn
   always((wanted, is, how, nowMs, actions) => {
     const later = actions.reduce((now, action) => after(now, wanted, action, nowMs), is);
     const next = step(wanted, later, how, nowMs);
-    // A start for what was condemned meanwhile is abandoned, a stop may turn into a kill: each once, and then it is
-    // quiet.
+    // A start that was condemned meanwhile is abandoned, and a stop may become a kill: each once, then nothing follows.
     const last = next.reduce((now, action) => after(now, wanted, action, nowMs), later);
     return actions.length === 0 ? next.length === 0 : step(wanted, last, how, nowMs).length === 0;
   });

@@ -36,13 +36,16 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const FIRST_LOAD_BYTES_MAX = 300 * 1024;
 const WAIT_MS = 30_000;
 
-/** What axe-core says of a rule. */
+/** Result of one axe-core rule. */
 interface AxeResult {
   id: string;
   nodes: { html: string; any: { data: { messageKey?: string } | null }[] }[];
 }
 
-/** What axe-core leaves to people to decide, by rule and by why it cannot; each was looked at. */
+/**
+ * Findings that axe-core leaves to people, by rule and by the reason why it cannot decide. Each has been checked by
+ * hand.
+ */
 const DECIDED: Readonly<Record<string, readonly string[]>> = {
   // Part of it is scrolled out of sight, or another thing is drawn over a part of it that stays in place (the frame,
   // heads of dialogs, actions of a row): the colours are those of others of its kind, which are judged where nothing is
@@ -77,7 +80,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   };
   const browser = await startChromium(t);
 
-  /** A page of its own browser profile. Whatever goes wrong in it fails the test. */
+  /** Opens a page in its own browser profile. Any error in it fails the test. */
   const open = async (t: Test, options: BrowserContextOptions = {}): Promise<Page> => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     t.teardown(() => context.close());
@@ -101,8 +104,8 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
   };
   /**
-   * No page may be wider than its window, nor have anything that axe-core finds. `rules`: those that are looked at;
-   * default: all.
+   * Checks that a page is not wider than its window and has no findings of axe-core. `rules`: the rules to check.
+   * Default: all.
    */
   const inspect = async (t: Test, page: Page, name: string, rules?: readonly string[]): Promise<void> => {
     if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
@@ -135,7 +138,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
         packed.push(response.body().then((body) => gzipSync(body).length));
     });
     await page.goto(`${system.url}/console`);
-    // Chromium forgets what it has loaded when it leaves the page.
+    // Chromium discards the responses that it has loaded when it leaves the page.
     const bytes = (await Promise.all(packed.splice(0))).reduce((sum, each) => sum + each, 0);
     page.removeAllListeners('response');
     await page.getByLabel('API key').fill('not-a-key');

@@ -1,4 +1,7 @@
-/** Every page at the widths of a desk and a phone, in the light and in the dark, with what each kind of key sees. */
+/**
+ * Opens every page at the widths of a desktop and a phone, in the light and the dark theme, as each kind of key sees
+ * it.
+ */
 
 import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
@@ -10,8 +13,8 @@ import type { BrowserParts } from './list-pages.ts';
 const WIDTHS = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 800 } };
 
 /**
- * Texts of the page in which a number stands apart from its unit by a blank at which a line may end; what users'
- * programs wrote is theirs.
+ * Finds texts of the page in which a line may break between a number and its unit. Output of users' programs is left
+ * out.
  */
 const BREAKABLE = `[...document.querySelectorAll('main, main *')].filter((element) => !element.closest('pre, code, textarea'))
   .map((element) => [...element.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data).join(''))
@@ -53,7 +56,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
       ],
       // Nothing is there.
       [await system.newKey(KeyScope.ALL, accountId), ['', ...lists]],
-      // What it may not see.
+      // Pages that the key may not see.
       [jobsKey, ['', 'keys', ...tabs.slice(2, 5), aJob]],
       [await system.newKey(KeyScope.READ_ONLY), ['', tabs[4]!, tabs[5]!, 'templates']],
     ];

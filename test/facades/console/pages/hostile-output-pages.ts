@@ -1,6 +1,6 @@
 /**
- * What a page must bear: outputs of a million members, terminals' escapes, names that are HTML, many endpoints, and a
- * core that is slow.
+ * Hostile input that a page must survive: outputs of a million members, terminal escapes, names that are HTML, many
+ * endpoints, and a slow core.
  */
 import postgres from 'postgres';
 import type { Test } from 'tap';
@@ -47,7 +47,7 @@ function viewers(t: Test, { system, id, browser, open, signIn }: BrowserParts): 
       t.ok((await look(deep)).length < 2_000_000, 'no more than one can bear');
     });
     t.ok(deepMs < DEAF_MS_MAX, `what is nested: ${deepMs} ms`);
-    // A JavaScript worker would have read it as a number already, so it is what was given.
+    // A JavaScript worker would already have parsed the numbers, so the test checks the input.
     const answer = await fetch(`${system.url}/v2/${id}/run`, {
       method: 'POST',
       headers: { authorization: `Bearer ${system.key}`, 'content-type': 'application/json' },

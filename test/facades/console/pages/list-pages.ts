@@ -1,4 +1,4 @@
-/** Part of browser.test.ts, on its system: lists, forms, usage, pods, and what the operator does. */
+/** Part of browser.test.ts, on its system: lists, forms, usage, pods, and the pages of the operator. */
 import { readFileSync } from 'node:fs';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -7,7 +7,7 @@ import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import type { System } from '../../../helpers/system/system.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-/** What browser.test.ts hands in. */
+/** Parts that browser.test.ts provides. */
 export interface BrowserParts {
   system: System;
   /** Its endpoint. */
@@ -47,7 +47,7 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByText('page 2').waitFor();
     await waitFor('the end of it', async () => (await names()).at(-1) === 'a-00');
-    // Found by the service, on whatever page it stands.
+    // The service searches, so a job is found whatever page of the list it is on.
     await page.getByLabel('Search').fill('A-4');
     await waitFor('what is looked for', async () => (await names()).length === 10);
     const download = page.waitForEvent('download');
@@ -115,7 +115,7 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
       .first()
       .waitFor();
     await inspect(t, page, 'usage');
-    // Their times grow while workers run, and the rows from before stand there until the others come.
+    // Their times grow while workers run, and the old rows stay until the new ones arrive.
     const groups = (): Promise<string[]> => page.locator('[aria-busy="false"] tbody td.id').allTextContents();
     await page.getByRole('button', { name: 'Time', exact: true }).click();
     await page.locator('th[aria-sort=ascending]').filter({ hasText: 'Time ↑' }).waitFor();

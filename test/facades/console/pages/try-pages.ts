@@ -1,6 +1,6 @@
 /**
- * Part of browser.test.ts, on its system: an endpoint tried in the page, by JSON and by a form, and lists that are
- * taken along as files.
+ * Part of browser.test.ts, on its system: an endpoint tried in the page, by JSON and by a form, and lists downloaded as
+ * files.
  */
 import { readFileSync } from 'node:fs';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -134,7 +134,7 @@ async function taken(page: Page): Promise<string[][]> {
   );
 }
 
-/** Of each list its columns, and a row that it must have. */
+/** Downloads each list and checks its columns and one of its rows. */
 async function takeEach(
   t: Test,
   system: BrowserParts['system'],

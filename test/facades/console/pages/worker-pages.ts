@@ -1,4 +1,6 @@
-/** Part of browser.test.ts, on its system: the time line of workers that crash and that are frozen, with their GPUs. */
+/**
+ * Part of browser.test.ts, on its system: the time line of workers that crash and of standby workers, with their GPUs.
+ */
 
 import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Page } from 'playwright-core';
@@ -76,7 +78,8 @@ function frozen(t: Test, { system, open, signIn, inspect }: BrowserParts): void 
     await lanes.getByText(/ · standby \d/).waitFor();
     await inspect(t, page, 'a frozen worker');
     await own.runSync({ mode: 'value', value: 2 });
-    // What it is at passes; that it stood still, was woken and stands still again stays in its bar.
+    // The current state passes. The bar of the worker keeps that it was in standby, was resumed and is in standby
+    // again.
     await lanes.locator('.phases .standby').nth(1).waitFor({ state: 'attached' });
     t.equal(await lanes.count(), 1, 'no other was started');
     await system.endWorkers(own.id);

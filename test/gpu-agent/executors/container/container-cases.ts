@@ -1,6 +1,6 @@
 /**
- * What containers do on a real engine, whichever it is: output, ends, orders, limits, and what survives the agent and
- * the engine.
+ * Behaviour of containers on a real engine, Docker or Podman: output, exits, signals, limits, and what survives the
+ * agent and the engine.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { LOG_BYTES_MAX, MACHINE_LABEL, UNIT_LABEL } from '@slipway/gpu-agent/executors/container/container-plan';
@@ -18,7 +18,10 @@ import { scratch } from '../../../helpers/scratch.ts';
 import type { TestEngine } from '../../../helpers/system/test-engine.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-/** The id of a container that took 300 MiB where it may have so many, ended and was removed with nobody watching. */
+/**
+ * Returns the id of a container that allocated 300 MiB under the given limit, ended and was removed while nothing
+ * watched it.
+ */
 async function goneContainer(engine: TestEngine, mebibytes: number): Promise<string> {
   const docker = new Docker({ socketPath: engine.socket });
   const Cmd = ['python3', '-c', 'a = bytearray(300 << 20)'];

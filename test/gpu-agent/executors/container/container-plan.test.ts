@@ -1,7 +1,7 @@
 // test: alone, python
 /**
- * What Docker and Podman are asked to make: GPUs, limits that hold, nothing more. And a made-up CDI device in a real
- * container.
+ * Requests to Docker and Podman to create containers: GPUs, effective limits, nothing more. And a made-up CDI device in
+ * a real container.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { ContainerPlan } from '@slipway/gpu-agent/executors/container/container-plan';

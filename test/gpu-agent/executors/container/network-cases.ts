@@ -1,5 +1,5 @@
 /**
- * Who reaches what from a container, whichever the engine: the agent's bridge, and nothing else of the host, nor a
+ * Network access of a container on either engine: it reaches the agent's bridge, and nothing else of the host, nor a
  * neighbour.
  */
 import { execFileSync } from 'node:child_process';
@@ -55,7 +55,7 @@ export async function networkCases(t: Test, engine: TestEngine): Promise<void> {
   const { executor, networks } = makeExecutor(engine, {}, async (address) => (bridgePort = await listen(t, address)));
   const bridge = new URL(await executor.bridgeUrl());
   t.equal(Number(bridge.port), bridgePort);
-  // What stands for core and PostgreSQL here: they may listen everywhere.
+  // Stands in for core and PostgreSQL, which may listen on all addresses.
   const everywhere = await listen(t, '0.0.0.0');
   const everywhere6 = await listen(t, '::');
   const host = Object.values(networkInterfaces())

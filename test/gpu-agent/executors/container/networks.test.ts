@@ -1,7 +1,7 @@
 // test: alone, python, 10 s
 /**
- * Who reaches what from a container on a real Podman, and that a test's Podman takes along what a killed agent left of
- * its networks.
+ * Network access of a container on a real Podman. A test's Podman also removes what a killed agent left of its
+ * networks.
  */
 import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';

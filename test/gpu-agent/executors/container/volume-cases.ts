@@ -1,6 +1,6 @@
 /**
- * One network volume of an account, used by images and by commands of the host in turn on a real engine: what root in a
- * container leaves there makes nobody more than he is, and whoever comes may work with what those before him made.
+ * One network volume of an account, used alternately by images and by commands of the host on a real engine. Files that
+ * root in a container leaves there give no user more privileges, and each user can work with what earlier users made.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -24,8 +24,8 @@ const STRANGER = { uid: 7_654_322, gid: 7_654_322 };
 const logger = createLogger('test', 'silent');
 
 /**
- * A folder of volumes and how units of the account use one: answers their exit code and what they wrote. `$V` is the
- * volume.
+ * Makes a folder of volumes. Returns ways for the account's workloads to use one, which return exit code and output.
+ * `$V` is the volume.
  */
 async function makeVolumes(t: Test, engine: TestEngine) {
   const folder = join(await openFolder(t), 'volumes');
@@ -87,7 +87,7 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     ];
     const left = await run(`exec python3 -c '${attack.join('\n')}'`, BASE_IMAGE);
     t.match(left, { code: 0, output: 'mknod forbidden\nsetcap forbidden\n' });
-    // Of a machine on which containers could do so, before.
+    // A device file from a machine where containers could once create one.
     execFileSync('mknod', ['-m', '666', join(path, 'null'), 'c', '1', '3']);
     const ran = await run('"$V/id" -u; cat "$V/null" 2>&1; :');
     t.match(ran.output, new RegExp(`^${ACCOUNT.uid}\\n.*Permission denied`));
@@ -111,7 +111,7 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     for (const [turn, [name, image]] of users.entries()) {
       const word = `${turn}-${name}`;
       expected += `${word}\n`;
-      // As a program does that keeps what it makes to itself.
+      // As programs do that keep their files private.
       const writes = `echo ${word} >> log; mkdir -p deep/er; echo ${word} > deep/er/${word}; echo ${word} > deep/last`;
       const script = `set -e; umask 077; cd "$V"; ${writes}; cat log; ls deep/er`;
       const { code, output } = await run(script, image);

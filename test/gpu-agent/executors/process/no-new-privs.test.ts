@@ -1,5 +1,6 @@
 /**
- * No command of this host gains privileges by what it runs, whatever its variables say; and these arrive as they are.
+ * A command of the host never gains privileges through the programs that it runs, whatever its environment says. The
+ * environment arrives unchanged.
  */
 import { chmodSync, chownSync, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ const SOMEBODY: HostUser = { uid: 7_654_321, gid: 7_654_321 };
 const where = { skip: findSetpriv() === '' ? 'needs setpriv of util-linux' : false };
 const asRoot = { skip: where.skip || (process.getuid!() === 0 ? false : 'needs root') };
 
-/** What a shell line writes. */
+/** Returns the output of a shell line. */
 async function outputOf(
   script: string,
   { env = {}, user }: { env?: Record<string, string>; user?: HostUser } = {},

@@ -12,7 +12,7 @@ import { PYTHONS, skipWithoutPython } from '../../../helpers/system/handlers.ts'
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const executor = new ProcessExecutor(systemClock, () => 'machine');
-/** What these units do not need. */
+/** Fields that these workloads do not need. */
 const PLAIN = {
   unitId: 'w',
   user: undefined,
@@ -37,7 +37,7 @@ while True:
 `;
 const PATH = process.env.PATH ?? '/usr/bin:/bin';
 
-/** A started worker and what it wrote so far. */
+/** Starts a worker. Returns it with its output so far. */
 function start(command: string[], env: Record<string, string> = {}): { worker: RunningUnit; output: () => string } {
   let text = '';
   const worker = executor.start({
@@ -209,7 +209,7 @@ t.test('frozen: nothing of it runs, its guard watches on, and it goes on where i
     groupMembers(group).map((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '')[0]);
   await worker.freeze();
   t.equal(states().filter((state) => state !== 'T').length, 1, 'only the guard');
-  // What was still in the pipe has been read after this.
+  // After this tick all output that was still in the pipe has been read.
   await new Promise((resolve) => {
     setImmediate(resolve);
   });

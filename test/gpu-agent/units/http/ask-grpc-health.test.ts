@@ -1,4 +1,4 @@
-/** What real servers say of their health, in the words of HTTP. */
+/** Health of real gRPC servers, translated into HTTP terms. */
 import { once } from 'node:events';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo, Server as NetServer } from 'node:net';
