@@ -4,7 +4,7 @@
 export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   [
     /process\.env/,
-    // Of the console these hold samples for users.
+    // These files of the console hold samples for users.
     /(^|\/)config\.ts$|^(test|dev|tools|worker|examples)\/|\/pinned-node\.mjs$|\/(load-balancing\/lb-|endpoint\/)code\.tsx?$/,
     'read it in the config.ts of the process and hand it in',
   ],
@@ -25,7 +25,7 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     /^examples\/|^test\/helpers\/time\/seeded-random\.ts$/,
     'use the Random that is handed in; tests use seededRandom',
   ],
-  // Secrets and names of tests need only differ; what is drawn, picked or sent is had again by its seed.
+  // Secrets and names of tests need only differ. Random choices of test data must be reproducible from a seed.
   [
     /\brandomBytes\((?!\d{1,2}\))|\brandomInt\b/,
     /^(?!test\/|tools\/bench)/,
@@ -39,15 +39,15 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     'use Clock.soon, Clock.after, within or delay',
   ],
   [
-    // Chance besides Random. Nonces of seals and secrets of an installation must never be predictable, whatever Random
-    // somebody hands in.
+    // Randomness that does not come from Random. Nonces of seals and secrets of an installation must never be
+    // predictable, whichever Random is passed in.
     /\b(randomBytes|randomUUID|randomInt|getRandomValues|randomFill(Sync)?)\b/,
     /^kit\/(time\/clock|host\/seal)\.ts$|^dev\/(secrets|postgres\/postgres-program)\.ts$|^worker\/|^examples\/|^(test|tools)\//,
     'use the Random that is handed in',
   ],
   [
-    // Builders have them as defaults, what is a process of its own takes them as they are. Traces are sent by the
-    // machine's clock, whatever one simulates.
+    // Builders have these as defaults, and programs use them directly. Traces are sent by the machine's clock, even in
+    // simulations.
     /\b(systemClock|systemRandom|systemTransport|machineDisk)\b/,
     new RegExp(
       '^(' +
@@ -66,8 +66,8 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     ),
     'take the Clock, Random, Transport or Disk that is handed in',
   ],
-  // What must outlive a process is written by the Disk that is handed in; settings, secrets and programs are read from
-  // the machine's.
+  // Data that must outlive a process is written through the Disk that is passed in. Settings, secrets and programs are
+  // read from the machine's disk.
   [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (kit/host/disk.ts)'],
   [
     /\bconsole\./,

@@ -1,8 +1,11 @@
 /**
- * Which folders may import which: tidy.test.ts holds the imports of all sources to it. ARCHITECTURE.md has the reasons.
+ * The rules of which folders may import which. tidy.test.ts checks the imports of all sources. ARCHITECTURE.md gives
+ * the reasons.
  */
 
-/** What every surface of the facade may import: what they share is there, and never in another surface. */
+/**
+ * Modules that every surface of the facade may import. Code that surfaces share is there, and never in another surface.
+ */
 const FACADE_SHARED = [
   'facades/config.ts',
   'facades/core-client/',
@@ -50,12 +53,12 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   ['facades/rest-v2/', ['facades/jobs/', ...FACADE_SHARED]],
   ['facades/graphql/', FACADE_SHARED],
   ['facades/front/', FACADE_SHARED],
-  // Runs in browsers: of the server it knows what that tells it, and nothing else.
+  // Runs in browsers: it knows only what the server sends it.
   ['facades/console/web/', ['facades/console/views.ts', 'facades/console/views-of-']],
   ['facades/console/', ['facades/jobs/', ...FACADE_SHARED]],
   ['cli/', ['facades/core-client/', 'facades/resources/', 'proto/', 'kit/']],
   ['facades/', ['facades/', 'proto/', 'kit/']],
-  // The agent: each layer knows those below it. Only what stands beside the folders, app.ts and the build files, knows
+  // The agent: each layer knows those below it. Only the files beside the folders, app.ts and the build files, know
   // all.
   ['worker/', []],
   ['gpu-agent/users/', ['kit/']],
@@ -76,7 +79,7 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   ],
   ['gpu-agent/tunnel/', ['proto/', 'kit/']],
   ['gpu-agent/', ['proto/', 'kit/']],
-  // What the edge lets through is made of the project's own limits, and decided as facades do.
+  // The edge's limits are the project's own, and it decides as facades do.
   ['edge/', ['facades/plugins/limits/rate-limit-rules.ts', 'facades/edge-authorizer.ts', 'proto/', 'kit/']],
   ['dev/', ['facades/core-client/', 'proto/', 'kit/']],
   ['tools/', ['tools/', 'test/', 'dev/', 'core/', 'edge/', 'facades/', 'proto/', 'kit/']],

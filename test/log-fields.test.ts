@@ -1,7 +1,4 @@
-/**
- * Each line of the log carries the ids of what its sentence is about: every call of a logger is read, not a sample of
- * them.
- */
+/** Each log line carries the ids of what its sentence is about. Every call of a logger is checked, not a sample. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +8,7 @@ import ts from 'typescript-api';
 const root = join(import.meta.dirname, '..');
 const LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 
-/** What spreads bring that no object of their file says. */
+/** Fields that come from spread values which no object literal of the file shows. */
 const SPREADS: Record<string, string[]> = {
   ref: ['endpointId', 'jobId', 'attempt', 'workerId'],
   attempt: ['endpointId', 'jobId', 'attempt', 'machineId'],
@@ -92,7 +89,7 @@ function spreadOf(node: ts.Expression, tree: ts.SourceFile): string[] {
   return ts.isObjectLiteralExpression(value) ? fieldsOf(value, tree) : spreadOf(value, tree);
 }
 
-/** What the variable was made with: of several of its name the last one before it. */
+/** Returns the initializer of a variable: of several with its name, the last one before it. */
 function lastBefore(variable: ts.Identifier, tree: ts.SourceFile): ts.Expression | undefined {
   let found: ts.Expression | undefined;
   const look = (node: ts.Node): void => {
@@ -109,7 +106,10 @@ const files = execFileSync('git', ['ls-files', 'core', 'facades', 'gpu-agent'], 
   .filter((file) => file.endsWith('.ts') && !file.startsWith('facades/console/web/'));
 const lines = files.flatMap(linesOf);
 
-/** Sentences with such a word that are about no single one, or are said before it is known, or of what is no more. */
+/**
+ * Sentences with such a word that are about no single object, or that are logged before it is known or after it is
+ * gone.
+ */
 const ABOUT_NONE = new Set<string>([
   // Nothing was claimed.
   'claim failed, will retry',

@@ -13,7 +13,9 @@ export interface BadRequest {
   code: string;
 }
 
-/** Answers that differ, by the case's name, where a proxy before the facade rejects the request. Empty without a proxy. */
+/**
+ * Different answers, by the case's name, where a proxy before the facade rejects the request. Empty without a proxy.
+ */
 export const OTHERWISE = new Map<string, Pick<BadRequest, 'status'> & { code: string | undefined }>();
 
 export const MIB = 1024 * 1024;

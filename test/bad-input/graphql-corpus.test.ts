@@ -18,10 +18,10 @@ import type { BadGraphql } from './graphql-corpus.ts';
 import { GRAPHQL_CORPUS } from './graphql-corpus.ts';
 
 const CASES_MIN = 60;
-/** What a wrong request could have changed. */
+/** Tables that a wrong request could have changed. */
 const TABLES = ['account', 'endpoint', 'template', 'network_volume', 'registry_auth', 'pod', 'audit_event'];
 
-/** One thing of each kind. Answers their ids. */
+/** Creates one resource of each kind. Returns their ids. */
 async function make(
   { ok }: GraphqlClient,
   name: string,

@@ -1,9 +1,9 @@
-/** Requests that look wrong and are not: POST /v2/{endpoint}/run answers 200 and keeps the input byte for byte. */
+/** Valid requests that look invalid: POST /v2/{endpoint}/run answers 200 and keeps the input byte for byte. */
 
 /** One strange request. */
 export interface LegalRequest {
   name: string;
-  /** What the handler must get. */
+  /** Input that the handler must receive. */
   input: string;
   body: string;
   headers?: Record<string, string>;

@@ -1,6 +1,6 @@
 /**
- * The command line as its users have it: in this process where only its answer counts, or as the real program in a
- * process of its own.
+ * Runs the command line for tests: in this process if only its output matters, or as the real program in its own
+ * process.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -56,7 +56,7 @@ export class Run {
   }
 }
 
-/** What a command of this process writes. */
+/** Collects the output of a command in this process. */
 function sink() {
   let text = '';
   const stream = new Writable({
@@ -86,8 +86,8 @@ async function runHere(args: readonly string[], env: Record<string, string>, cwd
 export type CommandLine = ReturnType<typeof commandLine>;
 
 /**
- * Runs `slipway` with these variables, for an empty folder, with nothing else of the test's environment that it would
- * look at.
+ * Returns a runner of `slipway` with these variables and an empty folder. Nothing else of the test's environment
+ * affects it.
  */
 export function commandLine(t: Test, variables: Record<string, string>) {
   const cwd = mkdtempSync(join(tmpdir(), 'slipway-cli-'));

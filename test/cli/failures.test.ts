@@ -1,7 +1,6 @@
 // test: postgres
 /**
- * What is wrong is said in a sentence and by the exit code: 1 refused, 2 wrong usage, 3 core not reachable; a key is
- * never echoed.
+ * Failures give one sentence and an exit code: 1 rejected, 2 wrong usage, 3 core not reachable. A key is never echoed.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +18,7 @@ const SECRET = 'rpa_thisMustNeverBeShown';
 
 t.setTimeout(280_000);
 
-/** Runs commands that end with 2 before anything is sent, and checks what they say. */
+/** Runs commands that exit with 2 before anything is sent, and checks their output. */
 async function refuses(t: Test, cli: CommandLine, cases: [args: string[], text: RegExp][]): Promise<void> {
   for (const [args, text] of cases) {
     const { code, stdout, stderr } = await cli.run(...args);

@@ -1,7 +1,7 @@
 // test: 10 s
 /**
- * bootstrap.mjs in a copy of the project that holds nothing else: when it installs, what it says, and how it hands
- * signals and exit codes on. npm is a small script here that does what `npm ci` leaves behind.
+ * bootstrap.mjs in an otherwise empty copy of the project: when it installs, what it prints, and how it passes signals
+ * and exit codes on. npm is a small script here that creates what `npm ci` would.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -63,7 +63,7 @@ async function project(t: Test) {
   write('tools/test-runner/run-tests.ts', START);
   const port = await quietPort();
   const start = (...given: string[]) => {
-    // What listens on the default port of this machine is not of this test.
+    // A server on the default port of this machine must not affect the test.
     const args = given.some((argument) => argument.startsWith('--port')) ? given : [...given, `--port=${port}`];
     const { npm_lifecycle_event: _, npm_node_execpath: __, ...env } = process.env;
     const child = spawn(process.execPath, [path('dev/install/bootstrap.mjs'), ...args], {

@@ -1,4 +1,4 @@
-/** What a handler is made of, and when its files count as changed. */
+/** The files of a handler, and when they count as changed. */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { handlerFiles } from '@slipway/dev/handler/handler-files';

@@ -1,6 +1,6 @@
 /**
- * Patches of packages: applied in order to what npm installed, once, also over earlier forms of themselves and over
- * some of them.
+ * Patches of packages: applied once, in order, to what npm installed, also on top of earlier versions or of a part of
+ * the patches.
  */
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import t from 'tap';
 import { scratch } from '../helpers/scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Of a package's `exports` as JSON, which Node reads again for each of its modules. */
+/** Most bytes of a package's `exports` as JSON, which Node reads again for each of its modules. */
 const EXPORTS_BYTES_MAX = 20_000;
 const ONE = 'Why it is needed.\n\n--- a/src/x.js\n+++ b/src/x.js\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n';
 const TWO =

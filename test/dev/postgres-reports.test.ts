@@ -63,7 +63,7 @@ t.test('an artifact that bundles the driver has the same files as this installat
   t.end();
 });
 
-/** What each reproducer prints on the published driver. */
+/** Output of each reproducer on the published driver. */
 const FAULTS: Record<string, RegExp> = {
   '01-write-after-close.mjs': /uncaught exception: .*reading 'write'/,
   '02-unhandled-rejections.mjs': /unhandled rejection: ECONNRESET/,

@@ -1,4 +1,4 @@
-/** What is told again and again, and what of it is not. */
+/** Which repeated messages are reported, and which are not. */
 
 import { WorkerCrashes } from '@slipway/dev/processes/worker-crashes';
 import { plain, Repeats } from '@slipway/dev/repeats';

@@ -1,4 +1,4 @@
-/** What the code, the tests and the pages cite is there: the file, and its heading. */
+/** Files and headings that the code, the tests and the pages cite exist. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

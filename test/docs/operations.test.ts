@@ -1,8 +1,9 @@
 // test: 50 s
 /**
- * docs/operate/operations.md: its commands are run as they stand, in order, on the distribution's PostgreSQL; only
- * folders and ports are others, so that nothing of this machine is touched, and npx, a second and a half of processor
- * each time, is there only for what runs on. Its tables are held against the settings that the processes read.
+ * Runs the commands of docs/operate/operations.md unchanged and in order, on the distribution's PostgreSQL. Only
+ * folders and ports differ, so that nothing of this machine is touched; and npx, which costs a second and a half of
+ * processor time per call, is used only for what keeps running. The page's tables are compared with the settings that
+ * the processes read.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -16,7 +17,7 @@ import { Shell } from './shell.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8');
-/** What each part writes when it is ready. */
+/** Line that each part logs when it is ready. */
 const READY: Record<string, RegExp> = { core: /core is ready/, facade: /facade listens/, agent: /session opened/ };
 
 t.setTimeout(280_000);

@@ -1,5 +1,5 @@
 // test: envoy
-/** What the edge says of certificate files that cannot serve, before Envoy gets them and while it runs. */
+/** Errors of the edge for invalid certificate files, before Envoy gets them and while it runs. */
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

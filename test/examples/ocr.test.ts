@@ -1,8 +1,5 @@
 // test: postgres, 10 s
-/**
- * The example that `npm start` serves: text from an image, with bad images refused and the worker still alive
- * afterwards.
- */
+/** The example that `npm start` serves: text from an image. Bad images are rejected, and the worker survives them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepareHandler } from '@slipway/dev/handler/handler';
@@ -13,7 +10,7 @@ import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
 import { startSystem } from '../helpers/system/system.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** What the example answers. */
+/** Answer of the example. */
 interface Page {
   text: string;
   confidence: number;

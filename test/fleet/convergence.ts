@@ -23,7 +23,7 @@ interface EndpointRow {
   /** Target of its decision without unplaced workers. */
   wanted: number;
   there: number;
-  /** Of the decision. */
+  /** Reason of the decision. */
   reason: string | null;
 }
 

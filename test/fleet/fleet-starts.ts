@@ -15,7 +15,7 @@ const PLACES = 8;
 /** Share of failing starts that hang while a model loads. */
 const HANGING_SHARE = 0.05;
 
-/** What a starting worker waits for. */
+/** A start of a worker, with what it waits for. */
 export interface FleetStart {
   imageName: string;
   /** Settled when its GPUs are free. */

@@ -48,7 +48,7 @@ export interface FleetWorker {
   state: WorkerState;
   /** Running attempts by name. */
   held: Map<string, AttemptRef>;
-  /** How it ends once core has acknowledged all outcomes. */
+  /** State and reason to report once core has acknowledged all outcomes. */
   end: { state: WorkerState; reason: string } | undefined;
   /** Its process has ended: its GPUs are free. */
   over: PromiseWithResolvers<void>;
@@ -57,7 +57,7 @@ export interface FleetWorker {
 /** Report about a worker. */
 export type FleetReport = ReturnType<typeof reportOf> & { exitCode?: number };
 
-/** Reported by itself. */
+/** As the machine reports itself. */
 export function machineOf({ id, gpus }: FleetMachineOptions) {
   return {
     id,

@@ -1,7 +1,7 @@
 /**
- * `npm run fleet -- --loads 1000`: all shapes of load over one fleet in turn, each until its jobs have ended and all
- * workers are gone: a trickle of small accounts, the same beside a flood, a steady Zipf rate, a ramp, a burst from
- * zero, and drains under load.
+ * `npm run fleet -- --loads 1000`: all shapes of load over one fleet, one after the other, each until its jobs have
+ * ended and all workers are gone: a trickle of small accounts, the same beside a flood, a steady Zipf rate, a ramp, a
+ * burst from zero, and drains under load.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuUs } from '@slipway/tools/bench/load/process-usage';
@@ -24,7 +24,7 @@ export interface LoadMeasures {
   machines: number;
   /** Per machine. */
   workers: number;
-  /** Of the steady load, and of the ramp at its end. */
+  /** Rate of the steady load, and of the ramp at its end. */
   perSecond: number;
   seconds: number;
 }

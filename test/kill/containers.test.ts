@@ -13,7 +13,7 @@ import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
 const JOBS = 100;
-/** One that takes long enough to be found while it runs. */
+/** Duration of a job that is long enough to be found while it runs, in seconds. */
 const LONG = 6;
 const ENDED_MS_MAX = 90_000;
 

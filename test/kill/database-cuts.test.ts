@@ -16,14 +16,14 @@ import { checkOutcomes, startJobs } from './jobs-in-flight.ts';
 const CUTS = 500;
 /** Cuts go on while this many jobs are submitted, and after that until there were enough. */
 const JOBS = 300;
-/** By then a connection has been told all parameters, the types of arrays and a first answer. */
+/** By then a connection has received all parameters, the types of arrays and a first answer. */
 const FIRST_BYTES_MAX = 4_000;
 
 t.setTimeout(180_000);
 
 /**
- * Cuts every few milliseconds until it is told to stop and there were enough; every third time one that is just being
- * made.
+ * Cuts every few milliseconds until it is no longer wanted and there were enough cuts. Every third cut hits a
+ * connection that is just being opened.
  */
 async function cutAtRandom(proxy: CuttingProxy, random: SeededRandom, wanted: () => boolean): Promise<void> {
   while (wanted()) {
@@ -36,7 +36,10 @@ async function cutAtRandom(proxy: CuttingProxy, random: SeededRandom, wanted: ()
   }
 }
 
-/** What is written in transactions of several statements, over and over. Failures are answered, never hung. */
+/**
+ * Makes changes that write in transactions of several statements, over and over. Failures must be answered; no call may
+ * hang.
+ */
 async function changeThings(slipway: Processes, name: string, wanted: () => boolean): Promise<Map<number, number>> {
   const answers = new Map<number, number>();
   for (let i = 0; wanted(); i += 1) {
@@ -77,7 +80,7 @@ t.test('500 connection cuts lose no acknowledged job', async (t) => {
   );
   t.equal(slipway.cores[0]!.pid, core);
   await checkOutcomes(t, inFlight);
-  // Under another name: what was answered with 503 may be there all the same.
+  // Under another name, because a change answered with 503 may have been made all the same.
   const after = await changeThings(slipway, 'whole', once());
   t.same([...after.keys()], [200], 'with the database back everything works');
 });

@@ -1,4 +1,4 @@
-/** 200 jobs in flight while a process is killed, and what must hold when they have ended. */
+/** 200 jobs in flight while a process is killed, and the checks after they have ended. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -31,7 +31,7 @@ interface Output {
 
 export type JobsInFlight = Awaited<ReturnType<typeof startJobs>>;
 
-/** What runs the jobs. */
+/** Options of the system and the jobs. */
 export interface InFlightOptions {
   /** Default 1. */
   workers?: number;
@@ -169,7 +169,8 @@ export async function checkOutcomes(t: Test, inFlight: JobsInFlight, others = 0)
 }
 
 /**
- * The outcome that a webhook told must be the one that stays. A call may come twice, but never with another outcome.
+ * Checks that the outcome reported by a webhook is the one that stays. A call may come twice, but never with another
+ * outcome.
  */
 async function checkWebhooks(t: Test, inFlight: JobsInFlight, records: Map<number, PublicJson>): Promise<void> {
   await inFlight.hurryWebhooks();
@@ -225,9 +226,9 @@ async function recoveryMs(slipway: Processes, sinceMs: number, fresh: boolean): 
 }
 
 /**
- * Checks how long it took from a restart to the first completed job, and tells it. The limit counts from the moment the
- * process, or the last of several, was up: how long Node needs to load them on a busy machine is no matter of recovery,
- * though it is told as well.
+ * Checks the time from a restart to the first completed job, and prints it. The limit counts from the moment when the
+ * process, or the last of several, was up. The time that Node needs to load them on a busy machine is not part of
+ * recovery; it is printed as well.
  */
 export async function checkRestart(
   t: Test,
@@ -246,14 +247,14 @@ export async function checkRestart(
   t.ok(ms - loadMs <= options.withinMs, `the first job is completed within ${options.withinMs} ms`);
 }
 
-/** Checks how long it took from a kill to the first job that was begun and completed after it, and tells it. */
+/** Checks the time from a kill to the first job that was begun and completed after it, and prints it. */
 export async function checkKill(t: Test, slipway: Processes, killedAtMs: number, withinMs: number): Promise<void> {
   const ms = await recoveryMs(slipway, killedAtMs, true);
   t.comment(`recovery: the first job was begun and completed ${Math.round(ms)} ms after the kill`);
   t.ok(ms <= withinMs, `a job is begun and completed within ${withinMs} ms`);
 }
 
-/** Checks how long after a kill all jobs that were there had ended, and tells it. */
+/** Checks the time from a kill until all jobs present at the kill had ended, and prints it. */
 export async function checkDrained(t: Test, slipway: Processes, sinceMs: number, withinMs: number): Promise<void> {
   const [row] = await slipway.sql<{ ms: number }[]>`
     SELECT extract(epoch FROM max(finished_at))::float8 * 1000 - ${sinceMs}::float8 AS ms FROM job

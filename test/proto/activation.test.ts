@@ -1,4 +1,4 @@
-/** What an edge says to an activator: only who has the edges' key can say it. */
+/** Messages from an edge to an activator: only a holder of the edges' key can send them. */
 
 import { activationText, readActivation } from '@slipway/kit/net/activation';
 import fc from 'fast-check';

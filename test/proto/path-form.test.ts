@@ -1,6 +1,6 @@
 /**
- * Answers of workers in the path form: their own addresses get the prefix, their cookies are for their own paths, and
- * they do not speak for the origin.
+ * Answers of workers in the path form: addresses of the worker get the prefix, its cookies are limited to its own
+ * paths, and it cannot set headers for the whole origin.
  */
 
 import { inPathForm, ORIGIN_HEADERS } from '@slipway/kit/net/path-form';

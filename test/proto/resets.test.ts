@@ -1,10 +1,10 @@
-/** Clients that give up their calls do not end the connection that others use, as they would behind a proxy. */
+/** Clients that cancel their calls, as they would behind a proxy, do not end the connection that others use. */
 import { connect, constants } from 'node:http2';
 import { openServer, systemTransport } from '@slipway/kit/net/channel';
 import t from 'tap';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-/** More than Node bears by itself on one connection. */
+/** More cancelled calls than Node itself allows on one connection. */
 const GIVEN_UP = 4_000;
 const { NGHTTP2_CANCEL } = constants;
 const PATH = '/test.Echo/Say';
@@ -56,7 +56,7 @@ t.test('4,000 calls are given up on a connection that somebody else waits on', a
   const over = new Promise<void>((resolve) => {
     client.once('close', resolve);
   });
-  /** What was sent before has been taken then, or the connection is gone. */
+  /** By then all that was sent before has been received, or the connection is gone. */
   const pinged = () =>
     Promise.race([
       new Promise((resolve) => {

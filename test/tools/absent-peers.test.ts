@@ -1,5 +1,5 @@
 // test: python
-/** Who cannot take part in the race is named, and the others run. */
+/** Peers that cannot take part in the race are named, and the others run. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Options } from '@slipway/tools/bench/options';

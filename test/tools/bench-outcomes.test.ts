@@ -1,5 +1,5 @@
 // test: postgres, python
-/** What the bench looks for after each round is found wrong when anything of it is. */
+/** The bench's check after each round fails when any of its conditions is broken. */
 
 import type { Sql } from '@slipway/core/store/sql/database';
 import { INPUT } from '@slipway/tools/bench/bench';
@@ -17,7 +17,7 @@ await fillTables(sql as unknown as Sql, ENDPOINT, { finished: 20, queued: 3, exp
 const db = { sql };
 const right = { jobs: 23, completed: 20, output: { ok: true } };
 
-/** Whether it is found after a change, which is taken back. */
+/** Returns whether the check fails after a change, which is then reverted. */
 async function found(change: string, check: () => Promise<void>): Promise<boolean> {
   await sql`BEGIN`;
   await sql.unsafe(change);

@@ -1,5 +1,5 @@
 // test: python
-/** What the race says of its figures. */
+/** The race's report of its figures. */
 
 import type { RaceFacts, Result } from '@slipway/tools/bench/peers/race-report';
 import { raceReport, verdictsOf } from '@slipway/tools/bench/peers/race-report';

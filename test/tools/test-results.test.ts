@@ -1,4 +1,4 @@
-/** The closing line of a test run is counted from tap's own output: this feeds it what real runs print. */
+/** The closing line of a test run is counted from tap's own output. This test feeds it the output of real runs. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ t.test('a few files that fail among many are run again, alone', async (t) => {
   const { path } = await scratch(t);
   const files = {
     'good.ts': `t.ok(1); t.ok(1);`,
-    // What a loaded machine does to a test, made sure: it fails the first time and passes the second.
+    // Reproduces the effect of a loaded machine: the test fails the first time and passes the second.
     'flaky.ts': `t.ok(1); t.ok(existsSync(${JSON.stringify(path('seen'))})); writeFileSync(${JSON.stringify(path('seen'))}, ''); t.ok(1);`,
   };
   const imports = `import t from 'tap'; import { existsSync, writeFileSync } from 'node:fs';`;

@@ -114,7 +114,7 @@ t.test('one more file runs while processors idle, and the next looks anew', asyn
   t.same(went, ['first', 'second', 'third'], 'nothing is left to run: nobody waits on');
 });
 
-/** What was set going has come to its next wait. */
+/** Waits until the started work has reached its next wait. */
 function settle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -4,7 +4,7 @@ import { ExecutionTimes } from '@slipway/core/dispatch/reports/execution-times';
 import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '@slipway/core/domain/jobs/prefetch';
 import t from 'tap';
 
-/** Short ones that it takes until they count again. */
+/** Returns the number of short times needed until they count again. */
 function untilKnown(times: ExecutionTimes): number {
   let count = 0;
   while (times.of('e').length === 0) {

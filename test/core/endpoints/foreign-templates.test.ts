@@ -1,5 +1,5 @@
 // test: postgres, 10 s
-/** What the owner of a public template and its users see of each other, and what they can do to each other. */
+/** The owner of a public template and its users: what they see of each other and can do to each other. */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';

@@ -1,6 +1,6 @@
 /**
- * What documents have from the code: whole pages, and parts between two marks. `npm run gen` writes them, and a test
- * compares them.
+ * Parts of documents that come from the code: whole pages, and parts between two marks. `npm run gen` writes them, and
+ * a test compares them.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 // test: postgres, python, 80 s
 /**
- * Answers of unmodified Python workers, and what callers see of them (docs/reference/worker-protocol.md#results), with
+ * Results of unmodified Python workers, and what callers see of them (docs/reference/worker-protocol.md#results), with
  * the newest SDK and one of 1.7.
  */
 

@@ -246,7 +246,7 @@ export class EndpointSetWorld {
           clock.after(this.lagMs(), ready);
         },
         watchRotation: () => this.#open(this.#replicas[Number(address)]!.parts),
-        // Answers the check whether core is reachable, which it always is.
+        // The check for a reachable core: it always is.
         makeClientStreamRequest: (
           _method: string,
           _encode: unknown,

@@ -24,11 +24,11 @@ const logger = pino(
     },
   },
 );
-/** Core's errors by key. A key without an entry belongs to a machine or, while core is away, gets no answer. */
+/** Errors of core by key: the key is invalid, or core is away. A key without an entry belongs to a machine. */
 const core = new Map<string, CoreError>();
-/** How many it answers at once, and who waits for that. */
+/** Calls of one key that core answers all at once, when `count` of them wait. */
 const together = { key: 'again', count: 12, waiting: [] as (() => void)[] };
-/** It says nothing to one key until this is resolved. */
+/** Core answers the key `unanswered` only when this resolves. */
 const answered = Promise.withResolvers<void>();
 const tunnels = new Tunnels({
   clock,

@@ -1,4 +1,4 @@
-/** What a worker's pings and takes prove about its jobs. */
+/** A worker's pings and takes as evidence about its jobs. */
 
 import { LossCause, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Test } from 'tap';

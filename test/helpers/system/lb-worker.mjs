@@ -128,7 +128,7 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
       return show();
     case '/download':
       return reply.end(Buffer.alloc(Number(url.searchParams.get('bytes')), 'x'));
-    // Answers with the given status, content type, and body in base64.
+    // Sends the given status, content type, and body in base64.
     case '/say': {
       const type = url.searchParams.get('type');
       reply.writeHead(Number(url.searchParams.get('status') ?? 200), type === null ? {} : { 'content-type': type });

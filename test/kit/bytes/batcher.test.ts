@@ -1,6 +1,6 @@
 /**
- * Batches for all loads: what is asked, how large, how fast it is answered and what fails are made up from a printed
- * seed.
+ * Batches under all loads: the items, their sizes, how fast they are answered and which fail are generated from a
+ * printed seed.
  */
 
 import { Batcher, OverloadError } from '@slipway/kit/bytes/batcher';
@@ -15,8 +15,8 @@ interface Item {
 }
 
 /**
- * What a test does next: ask for an item of so many bytes, let a turn pass, or end the oldest or newest flush in flight
- * in some way.
+ * Next step of a test: add an item of so many bytes, let a tick pass, or end the oldest or newest flush in flight in
+ * some way.
  */
 type Step = { add: number } | 'turn' | { end: 'well' | 'some fail' | 'all fail'; newest: boolean };
 

@@ -1,4 +1,4 @@
-/** What an operator is told of certificate files: new ones, ones that cannot be used, and the end of those in use. */
+/** Messages to operators about certificate files: new ones, invalid ones, and the expiry of those in use. */
 import { Writable } from 'node:stream';
 import type { CertificateState } from '@slipway/kit/net/certificate-watch';
 import { CertificateWatch } from '@slipway/kit/net/certificate-watch';

@@ -1,6 +1,6 @@
 /**
- * What bounded memory tells of its fill and of its bound, read as Prometheus does, while it is held, waited for and
- * given back.
+ * Metrics of the fill and the limit of memory budgets, read as Prometheus does, while memory is held, waited for and
+ * released.
  */
 
 import { OutcomeBudget } from '@slipway/core/rpc/server/outcome-budget';

@@ -1,6 +1,6 @@
 // test: alone, 10 s
 /**
- * Spans: what is sent is what a collector takes, of any text and any number, and nobody waits for a collector that does
+ * Spans: a collector accepts what is sent, for any text and any number, and no caller waits for a collector that does
  * not answer.
  */
 
@@ -29,7 +29,7 @@ async function tracingTo(t: Pick<Test, 'teardown'>, endpoint: string, ratio = 1)
 t.test('every text is sent as a collector takes it', async (t) => {
   const receiver = await receiveTraces(t);
   const tracing = await tracingTo(t, `${receiver.url}/`);
-  // What is left of a character that a cut went through, what JSON escapes, and what is longer in UTF-8.
+  // Remains of a character that was cut, characters that JSON escapes, and characters that are longer in UTF-8.
   const lengths = [63, 64, 65, 127, 128, 129, 16_384].map((length) => 'x'.repeat(length));
   const texts = [
     ...lengths,
@@ -153,7 +153,7 @@ t.test(
       },
     });
     const tracing = await tracingTo(t, receiver.url);
-    // More than fits into one request, so that the first goes out at once.
+    // More than fits into one request, so that the first is sent at once.
     for (let i = 0; i < 3; i += 1) tracing.root('large', undefined, { text: 'x'.repeat(200_000) })!.end();
     await waitFor('spans', async () => receiver.spans.length >= 2);
     t.same(encodings, ['gzip', 'gzip', 'gzip', 'gzip'], 'each of two requests was refused once, and said again');

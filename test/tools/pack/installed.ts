@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 export const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 const MIB = 1024 * 1024;
-/** What npm itself tells the programs it runs: with it, another npm would work in the project's folder. */
+/** Variables that npm sets for the programs it runs. With them, another npm would work in the project's folder. */
 const OF_NPM = ['npm_config_local_prefix', 'npm_config_workspace', 'npm_config_workspaces', 'npm_config_omit'];
 
 /** Runs npm in a folder and returns its output. Rejects with `stderr` when it fails. */
@@ -45,7 +45,7 @@ export function sizeOf(folder: string): { packages: number; mib: number } {
   return { packages: manifests.length, mib: bytes.reduce((sum, each) => sum + each, 0) / MIB };
 }
 
-/** Returns what a program prints. `env`: over this process's. */
+/** Returns the output of a program. `env` overrides this process's environment. */
 export async function output(file: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   return (await run(process.execPath, [file, ...args], { env: { ...process.env, ...env } })).stdout;
 }

@@ -1,6 +1,6 @@
 // test: postgres, 60 s
 /**
- * What `npm run pack` makes can be installed into an empty folder and runs there: a core on its patched driver, the
+ * Output of `npm run pack` can be installed into an empty folder and runs there: a core on its patched driver, the
  * command line, an agent, and a handler that has installed slipway-worker.
  */
 import { randomBytes } from 'node:crypto';
@@ -22,7 +22,7 @@ import { createEndpoint } from '../../helpers/system/create-endpoint.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { addTo, install, manifestOf, npm, output, pack, root, sizeOf } from './installed.ts';
 
-/** Of an agent's installation, the pinned Node apart. */
+/** Most packages of an agent's installation, without the pinned Node. */
 const AGENT_PACKAGES_MAX = 80;
 const AGENT_MIB_MAX = 60;
 const PACKED = ['gpu-agent', 'cli', 'worker', 'core'];
@@ -149,7 +149,7 @@ t.test('npm alone packs none of them', async (t) => {
   );
 });
 
-/** Starts a program of an installation, which ends with the test. Returns what it says when it is ready. */
+/** Starts a program of an installation, which ends with the test. Returns its output when it is ready. */
 async function start(t: Test, home: string, file: string, env: Record<string, string>): Promise<ReadyMessage> {
   const child = new Child<ReadyMessage>(
     nodeProcess({

@@ -168,7 +168,7 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
     await waitFor('connections that are kept', async () => (await opened()) === 0);
     report(1, HttpHealth.READY, true);
     await waitFor('a connection for each request', async () => (await opened()) === 5);
-    // What one worker showed holds for the other workers of its version, even if they have not shown it.
+    // An observation of one worker holds for the other workers of its version, even if none was made of them.
     report(1, HttpHealth.READY);
     await waitFor('the same', async () => (await opened()) === 5);
   });
