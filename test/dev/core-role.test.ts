@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * Core's role in the embedded PostgreSQL: no superuser, and enough for migrations and everything else; a data folder of
- * before is carried over.
+ * Core's role in the embedded PostgreSQL: no superuser, and enough rights for migrations and everything else. A data
+ * folder of an earlier release is converted.
  */
 import { join } from 'node:path';
 import { migrate } from '@slipway/core/store/sql/migrate';

@@ -15,7 +15,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 const NOBODY = 65_534;
 const asRoot = process.getuid!() === 0;
 
-/** Runs it as somebody whom modes bind: root may write everywhere. */
+/** Runs an action as a user to whom file modes apply: root may write everywhere. */
 function asOrdinaryUser<T>(action: () => T): T {
   if (!asRoot) return action();
   process.seteuid!(NOBODY);

@@ -1,4 +1,4 @@
-/** local.env is read by shells: whatever stands in it must arrive as it is, and nobody else may read it. */
+/** local.env is read by shells: all values must arrive unchanged, and no other user may read the file. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { removeLocalEnv, shellQuote, writeLocalEnv } from '@slipway/dev/local-env';

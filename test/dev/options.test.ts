@@ -1,4 +1,4 @@
-/** The options of `npm start`: what is taken, what is refused and with which words. */
+/** The options of `npm start`: which are accepted, which are rejected, and with which text. */
 import { join } from 'node:path';
 import { readOptions, UsageError } from '@slipway/dev/options';
 import t from 'tap';

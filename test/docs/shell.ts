@@ -7,7 +7,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 export class Shell {
   readonly #child: ChildProcess;
   #blocks = 0;
-  /** All that it wrote. */
+  /** All output so far. */
   text = '';
 
   constructor(env: Readonly<Record<string, string | undefined>>, cwd: string) {
@@ -23,7 +23,7 @@ export class Shell {
       });
   }
 
-  /** Types a block and waits for its end; fails when one of its commands does. Answers what it wrote. */
+  /** Types a block and waits for its end. Throws if one of its commands fails. Returns its output. */
   async run(block: string): Promise<string> {
     const from = this.text.length;
     const mark = `block ${(this.#blocks += 1)} ended with`;
@@ -37,7 +37,7 @@ export class Shell {
     return said;
   }
 
-  /** Types a command that goes on until the shell's end, and waits until it has written this. */
+  /** Types a command that runs until the shell's end, and waits for the output that `ready` matches. */
   async keep(block: string, ready: RegExp): Promise<void> {
     this.#child.stdin!.write(`${block}\n`);
     await waitFor(

@@ -1,7 +1,7 @@
 // test: alone, postgres, 100 s
 /**
- * Nothing happens to a load-balancing worker in the middle of a request because core does not hear of it: core
- * restarts, is away for a while, or its connections break in silence. All times are a tenth.
+ * A load-balancing worker survives in the middle of a request although core does not hear of the request: core
+ * restarts, is away for a while, or its connections break silently. All times are a tenth.
  */
 
 import { delay, systemClock } from '@slipway/kit/time/clock';

@@ -1,6 +1,6 @@
 // test: postgres, python, 40 s
 /**
- * FlashBoot with real workers: the same process stands still and goes on, whatever its SDK did meanwhile; nothing is
+ * FlashBoot with real workers: the same process goes to standby and resumes, whatever its SDK did meanwhile. Nothing is
  * left of a killed agent.
  */
 import { appendFileSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';

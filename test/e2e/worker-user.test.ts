@@ -1,6 +1,6 @@
 // test: postgres, python, 10 s
 /**
- * An agent that runs as root gives each account a user of its own: everything works, and nobody sees what is another's.
+ * An agent that runs as root gives each account its own user: everything works, and no account sees files of another.
  */
 import {
   chmodSync,
@@ -42,7 +42,7 @@ interface Snooped {
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;
 t.setTimeout(240_000);
 
-/** A Python below /root starts for nobody else. */
+/** Only root can start a Python below /root. */
 async function skipWithoutOpenPython(which: keyof typeof PYTHONS): Promise<false | string> {
   const missing = skipWithoutPython(which);
   if (missing) return missing;

@@ -1,4 +1,4 @@
-/** Why a call was refused. */
+/** Returns the reason why a call was rejected. */
 import { CoreError } from '@slipway/proto/wire/reason';
 
 /** Reason of the CoreError that `fn` throws; 'taken' when it throws none. */

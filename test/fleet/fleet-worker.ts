@@ -57,7 +57,7 @@ export interface FleetWorker {
 /** Report about a worker. */
 export type FleetReport = ReturnType<typeof reportOf> & { exitCode?: number };
 
-/** As the machine reports itself. */
+/** Returns a machine as it reports itself. */
 export function machineOf({ id, gpus }: FleetMachineOptions) {
   return {
     id,

@@ -1,6 +1,6 @@
 /**
- * One agent at a time uses a data folder, whatever path leads to it, and kill -9 frees it; one that cannot be made is
- * said in one line.
+ * One agent at a time uses a data folder, by whatever path, and kill -9 frees it. A folder that cannot be made gives an
+ * error of one line.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

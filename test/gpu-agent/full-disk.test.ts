@@ -1,5 +1,5 @@
 // test: postgres
-/** An agent that is told to stop on a full disk ends at once and says so in a line, not in a stack. */
+/** An agent that is stopped on a full disk ends at once and logs one line, not a stack trace. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

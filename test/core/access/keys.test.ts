@@ -215,7 +215,7 @@ t.test('a revoked key stops on both replicas, at once where the notice arrives, 
   t.equal(await works(core.clients), false, 'here at once');
   await waitFor('the other replica', async () => !(await works(other)));
   t.match(await reasonOf(call(core.clients.keys, 'revokeKey', { id: 'nosuch' }, core.key)), /^NOT_FOUND/);
-  // Without a notice: somebody changes the row by hand.
+  // No event announces the change, as after a manual update of the row.
   const second = await core.createKey(KeyScope.ALL);
   const secondWorks = () =>
     call(other.access, 'checkAccess', { endpointId: '', write: false, api: Api.JOBS }, second.secret).then(

@@ -6,7 +6,7 @@ import t from 'tap';
 
 const MACHINE = 'machine00001';
 
-/** An inbox whose engine takes what it is given when told to. */
+/** Returns an inbox whose engine accepts chunks only when the test releases it. */
 function setup() {
   const given: { chunks: readonly AttemptChunk[]; end(refused: AttemptChunk[] | undefined): void }[] = [];
   const acks: string[] = [];

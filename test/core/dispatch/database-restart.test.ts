@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * The database goes away and comes back under a running core: sessions live on, health says so, jobs go on, nothing is
- * lost.
+ * The database stops and restarts under a running core: sessions survive, health reports the fault, jobs continue,
+ * nothing is lost.
  */
 import { credentials, makeClientConstructor } from '@grpc/grpc-js';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';

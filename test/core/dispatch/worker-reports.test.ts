@@ -98,7 +98,7 @@ t.test('a detail that could not be written is written later', async (t) => {
   });
   await core.sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM nextval('refused'); RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$`);
-  // Unlike rows, a sequence keeps what a refused statement did.
+  // Unlike rows, a sequence keeps the effect of a failed statement.
   await core.sql`CREATE SEQUENCE refused`;
   await core.sql`CREATE TRIGGER refuse BEFORE UPDATE ON worker EXECUTE FUNCTION refuse()`;
   await reports.start();

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * An endpoint's row goes before its jobs. Whoever dies in between leaves jobs without an endpoint: they harm nobody and
- * do not stay.
+ * An endpoint's row is deleted before its jobs. A replica that dies in between leaves jobs without an endpoint: they do
+ * no harm and are removed later.
  */
 
 import type { Test } from 'tap';
@@ -74,7 +74,7 @@ t.test('a core that starts finishes the deletion', async (t) => {
   events.on('stop', (stops) => {
     stopped.push(...stops.map(({ jobId, reason }) => `${jobId} ${reason}`));
   });
-  // By the notices' connection a replica owns its duties.
+  // A replica owns its singleton tasks through the notifier's connection.
   for (const wanted of ['notifier', 'deletion finisher'])
     await engine.services.find(({ name }) => name === wanted)!.start();
   await waitFor('the jobs to go', async () => (await rowsLeft(engines)) === 4);

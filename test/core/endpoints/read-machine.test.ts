@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * A machine and what is on it, for its operator: who holds which GPU, workers that ended there, pods, images, its key,
- * and whom it refuses.
+ * A machine as its operator sees it: the holders of its GPUs, workers that ended there, pods, images, its key, and
+ * accounts that it rejects.
  */
 
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';

@@ -1,5 +1,5 @@
 // test: postgres
-/** GPUs that the public list does not know: what a machine has can be asked for by name. */
+/** GPU types that the public list lacks: a machine's own types can be requested by name. */
 
 import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';

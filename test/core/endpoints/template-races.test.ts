@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * A template that goes, or gets another name, in the same moment as somebody names it: whoever comes second is told
- * what is wrong.
+ * A template that is deleted or renamed at the moment when a request names it: the later of the two gets an error that
+ * says what is wrong.
  */
 
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';

@@ -10,7 +10,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 const engines = await startEngines(t, { replicas: 2 });
 const [here, there] = engines.replicas;
 
-/** Collects what a replica hears of one event. */
+/** Collects the payloads of one event at a replica. */
 function heard<Name extends keyof CoreEventMap>(
   replica: NonNullable<typeof here>,
   name: Name,

@@ -1,4 +1,4 @@
-/** How many jobs wait, as a replica counts them: nobody is refused for a job that was counted twice. */
+/** A replica's count of waiting jobs: no submission is rejected because a job was counted twice. */
 
 import { QueueCount } from '@slipway/core/jobs/submit/queue-count';
 import t from 'tap';

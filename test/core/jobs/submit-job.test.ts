@@ -1,5 +1,5 @@
 // test: postgres
-/** Submissions: what is stored, what is refused, and which get a worker at once. */
+/** Submissions: what is stored, what is rejected, and which get a worker at once. */
 import { randomUUID } from 'node:crypto';
 import { s3ConfigIdentity } from '@slipway/core/domain/settings/sealed-identity';
 import t from 'tap';

@@ -15,7 +15,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 
-/** Notes its number, the files it finds and where; leaves a file; goes on until it is ended. */
+/** Writes its pid and the files it finds with their folder, leaves a file, and runs until it is ended. */
 const PROGRAM =
   'env > "$NOTES/env"; pwd >> "$NOTES/folders"; echo $(ls) >> "$NOTES/files"; touch kept; echo $$ >> "$NOTES/pids"; ' +
   'echo hello $WORD; exec sleep 1000';

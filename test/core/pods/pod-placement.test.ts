@@ -1,5 +1,5 @@
 // test: postgres, 10 s
-/** Where a pod goes: capacity, GPUs and slots shared with workers, network volumes. The machines are scripted. */
+/** Placement of pods: capacity, GPUs and slots shared with workers, network volumes. The machines are scripted. */
 import { PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
 import { reasonOf } from '../../helpers/reason-of.ts';

@@ -174,7 +174,7 @@ t.test('what is refused is not in it', async (t) => {
   await reasonOf(call(core.clients.endpoints, 'deleteEndpoint', { id }, reads));
   await reasonOf(call(core.clients.keys, 'revokeKey', { id: 'nosuch' }, core.key));
   const { events } = await list(core);
-  // The template that the refused endpoint would have run.
+  // The template that the rejected endpoint would have run.
   t.same(
     events.slice(0, events.length - before).map(({ action }) => action),
     ['CreateTemplate'],

@@ -1,5 +1,8 @@
 // test: postgres
-/** A change without what it changes is refused for the key first: who has none learns nothing of what is missing. */
+/**
+ * A change of a missing object is rejected for the key first: a caller without a valid key does not learn what is
+ * missing.
+ */
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * Texts that cannot be stored, in every field of every rpc: a clear refusal, never a fault of ours, and nobody else is
- * kept waiting.
+ * Texts that cannot be stored, in every field of every rpc: they get a clear rejection, never an internal error, and no
+ * other caller has to wait.
  */
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';

@@ -1,5 +1,5 @@
 // test: postgres
-/** Calls that wait: one account must leave places to the others, whatever it does on one stream. */
+/** Calls that wait: one account must leave permits to the others, whatever it does on one stream. */
 
 import { Access } from '@slipway/core/access/access';
 import { StartedWorkers } from '@slipway/core/access/started-workers';

@@ -166,7 +166,7 @@ t.test('a private target is refused at the call too, however it is written', asy
   const { port } = new URL(url);
   const caller = new WebhookCaller(systemClock);
   t.teardown(() => caller.close());
-  // A name that passes every look at its text and resolves to this machine only when it is asked for.
+  // A name that passes every check of its text and resolves to this machine only at the time of the request.
   for (const host of [
     '127.0.0.1',
     'localhost',

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * Jobs of a stretch of time: exactly those, whatever became of them since, and no more is read for them than for a page
- * without it.
+ * Jobs of a time range: exactly those, whatever became of them since, and without more reads than for a page without a
+ * range.
  */
 import t from 'tap';
 import { jobEntriesRead } from '../../helpers/db/index-reads.ts';

@@ -91,7 +91,7 @@ t.test(
     const { url, sql } = await databaseOf(t, 17);
     await sql`CREATE INDEX job_finished_idx ON job (endpoint_id)`;
     await sql`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'job_finished_idx'::regclass`;
-    // Three at once: those that wait for their turn must not be waited for by the build.
+    // Three at once: the build must not wait for the migrations that wait for their turn.
     await Promise.all([1, 2, 3].map(() => migrate({ url }, logger)));
     const [index] =
       await sql`SELECT indisvalid, pg_get_indexdef(indexrelid) AS definition FROM pg_index WHERE indexrelid = 'job_finished_idx'::regclass`;

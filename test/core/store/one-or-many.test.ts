@@ -42,7 +42,7 @@ function jobsOf(endpointId: string): NewJob[] {
   }));
 }
 
-/** All that is stored of an endpoint's jobs, in their order, without what differs from one run to the next. */
+/** Returns all that is stored of an endpoint's jobs, in order, without the values that differ from run to run. */
 async function stored(endpointId: string): Promise<unknown> {
   const jobs = await sql`
     SELECT j.state, j.low_priority, j.attempt, j.retries, j.machine_id, j.worker_id, j.claim_id IS NULL AS unclaimed, j.has_webhook, j.execution_timeout_ms,

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * The secret key belongs to its database: another one is refused. What an earlier release left in the clear is sealed
- * and goes on working.
+ * The secret key belongs to its database: another key is rejected. Plaintext that an earlier release left is encrypted
+ * and remains usable.
  */
 import { randomBytes } from 'node:crypto';
 import { buildCore } from '@slipway/core/app';

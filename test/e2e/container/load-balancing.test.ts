@@ -65,8 +65,8 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
     t.equal(port, '9001');
     const [name] = (await podman.cli('ps', '--format={{.Names}}')).split('\n').filter((line) => line.includes(worker));
     await podman.cli('kill', name!);
-    // The engine's network goes with its last container: until the facade knows of its end a request leaves this host
-    // for whoever has its address elsewhere.
+    // The engine's network goes with its last container. Until the facade learns of its end, a request leaves this host
+    // for any other host with that address.
     const toIt = { headers: { 'x-runpod-worker-id': `strict ${worker}` } };
     await waitFor('its end', async () =>
       (await (await at(endpointId, '/x', toIt)).text()).includes('affinity_worker_gone'),

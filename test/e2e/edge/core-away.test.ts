@@ -1,7 +1,7 @@
 // test: postgres, envoy, 20 s
 /**
- * A request that the real Envoy carries straight to a worker is not cut because core restarts: Envoy opens its stream
- * of load reports again seconds later, and until then nobody tells of the request. In real time, as Envoy's own pauses
+ * A restart of core does not cut a request that the real Envoy carries straight to a worker. Envoy reopens its stream
+ * of load reports seconds later, and until then the request is not reported. In real time, because Envoy's own pauses
  * have no setting.
  */
 

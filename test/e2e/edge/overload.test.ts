@@ -32,7 +32,7 @@ t.test('an edge without memory rejects requests and recovers', { skip: skipWitho
   t.teardown(() => {
     for (const socket of clients) socket.destroy();
   });
-  /** More clients come until the edge refuses: what it refuses gives memory back. */
+  /** More clients come until the edge rejects them: a rejection frees memory. */
   const refusal = (path: string) =>
     waitFor(
       'the word of the edge',

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * A reader of a pod's log while processes are killed: core costs no line; the agent takes its log along, and all of the
- * next one is told.
+ * A reader of a pod's log while processes are killed. A killed core costs no line. A killed agent's log is lost with
+ * it, and the whole log of the next agent is read.
  */
 import { rmSync } from 'node:fs';
 import t from 'tap';
@@ -21,7 +21,7 @@ t.test('the log of a pod follows over a killed core and a killed agent', async (
     async () => (await call(slipway.clients.machines, 'listMachines', {}, slipway.rootKey)).machines.length > 0,
   );
   const files = await scratch(t);
-  // The next line comes when it is asked for, so that the second log is shorter than the first.
+  // The next line is written on demand, so that the second log is shorter than the first.
   const script = `echo first line of a long log; n=1; while true; do n=$((n+1)); while [ ! -e ${files.path('go')}$n ]; do sleep 0.05; done; echo line $n; done`;
   const { status, json } = await slipway.request('POST', '/v1/pods', {
     name: 'box',

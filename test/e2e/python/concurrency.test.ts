@@ -63,7 +63,7 @@ t.test(
         'Jobs in queue: 1',
       ),
     );
-    // An old SDK hears no stop, and the other job keeps its worker from being killed.
+    // An old SDK receives no stop, and the other job keeps its worker from being killed.
     await jobs.cancel(doomed);
     const next = await jobs.settled(await jobs.run({}), 40_000);
     t.equal(next.status, 'COMPLETED');
@@ -132,8 +132,8 @@ async function cancelOne(t: Test, jobs: EndpointJobs, version: Version): Promise
   t.notOk((await jobs.look(doomed)).output);
 }
 
-// The cancelled job would run for ever. An old SDK hears no stop, and a job that it takes now it begins only when that
-// one is over.
+// The cancelled job would run for ever. An old SDK receives no stop, and it begins a job that it takes now only when
+// the cancelled one is over.
 async function afterCancel(t: Test, jobs: EndpointJobs): Promise<void> {
   const { path, notes, lines } = await scratch(t);
   const [note, never] = ['note', 'never'].map(path);

@@ -1,7 +1,5 @@
 // test: postgres, 30 s
-/**
- * `npm start` on somebody's own PostgreSQL and without an agent, which joins afterwards with the line that is printed.
- */
+/** `npm start` on an existing PostgreSQL and without an agent, which joins afterwards with the printed line. */
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

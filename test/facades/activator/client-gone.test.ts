@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * A client that went while core was asked about its key: nobody was told of its end then, and nothing may be done for
- * it.
+ * A client that disconnected while core checked its key. The disconnect was not observed then, and nothing may be done
+ * for the client.
  */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';

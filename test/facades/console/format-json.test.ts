@@ -1,4 +1,4 @@
-/** JSON as the console lays it out: nothing but blanks is added, whatever it is cut off in. */
+/** The console's layout of JSON: it adds nothing but blanks, wherever the text is cut off. */
 
 import { formatJson, stringOf } from '@slipway/facades/console/web/src/lib/format-json';
 import fc from 'fast-check';

@@ -1,7 +1,7 @@
 // test: postgres, 90 s
 /**
- * The overview in a real Chromium: what is wrong, on whatever page it stands; what went on before one came; and what is
- * shown where there is nothing.
+ * The overview in a real Chromium: all problems, whatever page of a list they are on; what happened before the page was
+ * opened; and the text where there is nothing.
  */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';

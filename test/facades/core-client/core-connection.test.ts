@@ -1,6 +1,6 @@
 /**
- * A connection to core that brings no answer: a dead one is replaced, one of a slow core is kept, and so is one whose
- * core stands still. Time runs faster.
+ * A connection to core that brings no answer: a dead one is replaced; one to a slow core is kept, and so is one to a
+ * paused core. Time runs faster.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';

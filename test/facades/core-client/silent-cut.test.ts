@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
- * Connections of a facade to core that are cut silently, as by a host without power or a firewall that forgot them:
- * nobody says that they are gone, and new ones can be made. What is asked for then is answered all the same.
+ * Connections of a facade to core that are cut silently, as by a host without power or a firewall that dropped them.
+ * Neither side gets an error, and new connections can be made. Requests made in this state are answered all the same.
  */
 import t from 'tap';
 import { Links } from '../../helpers/net/links.ts';

@@ -1,4 +1,4 @@
-/** Bodies in another charset than UTF-8 are refused with a text that names the cause. */
+/** Bodies in a charset other than UTF-8 are rejected with a text that names the cause. */
 
 import { scanObject } from '@slipway/facades/plugins/bodies/json-body';
 import { workNow } from '@slipway/kit/bytes/sliced-work';

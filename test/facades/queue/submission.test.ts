@@ -1,6 +1,6 @@
 /**
- * Bodies of /run and /runsync: what is taken, what is refused with which word (docs/reference/api.md#submit,
- * docs/reference/api.md#s3-settings).
+ * Bodies of /run and /runsync: which are accepted, and which are rejected with which text
+ * (docs/reference/api.md#submit, docs/reference/api.md#s3-settings).
  */
 
 import { readSubmission } from '@slipway/facades/queue/submission';

@@ -1,6 +1,5 @@
 /**
- * Billing of the REST surface: what is asked of core and how its answer is shown
- * (docs/reference/management.md#billing).
+ * Billing of the REST surface: its requests to core and the form of its answers (docs/reference/management.md#billing).
  */
 
 import { presentUsage, presentVolumeUsage } from '@slipway/facades/rest/billing/present-usage';

@@ -1,6 +1,6 @@
 /**
- * Long lists: what has begun is finished, what has no turn is refused before its first byte. The whole way is in
- * test/spec/jobs/large-lists.test.ts.
+ * Long lists: a list that has begun is finished; one that must wait too long is rejected before its first byte. The
+ * whole way is in test/spec/jobs/large-lists.test.ts.
  */
 import type { AddressInfo } from 'node:net';
 import { handleErrors, restErrorShape } from '@slipway/facades/plugins/errors/error-handler';

@@ -1,4 +1,4 @@
-/** A stop is for one attempt of a job: however late the worker's next stop poll comes, no other attempt hears of it. */
+/** A stop is for one attempt of a job: however late the worker's next stop poll comes, no other attempt receives it. */
 
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';

@@ -1,5 +1,5 @@
 /**
- * Jobs beyond what a worker of our own SDK asked for: they wait in the agent until it does
+ * Prefetched jobs of a worker of our own SDK: they wait in the agent until the worker requests them
  * (docs/reference/worker-protocol.md#short-jobs).
  */
 

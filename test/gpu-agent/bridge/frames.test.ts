@@ -1,4 +1,4 @@
-/** Frames of the link: whatever they are cut into on their way, they arrive as they were. */
+/** Frames of the link: however they are split on their way, they arrive unchanged. */
 
 import type { NewFrame } from 'slipway-worker/frames';
 import { FrameKind, FrameReader, FrameWriter } from 'slipway-worker/frames';

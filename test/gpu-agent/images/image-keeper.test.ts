@@ -1,5 +1,8 @@
 // test: alone, python, 10 s
-/** Which images make way, on a real Podman: the longest unused of the agent's own that nobody names or uses. */
+/**
+ * The images that are removed to free space, on a real Podman: the longest unused of the agent's own that nothing names
+ * or uses.
+ */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { askEngine } from '@slipway/gpu-agent/executors/container/engine';

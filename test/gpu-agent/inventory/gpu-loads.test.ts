@@ -1,7 +1,7 @@
 // test: alone, postgres, 10 s
 /**
- * How busy GPUs are, from the driver to the operator: told while it is known, of those GPUs alone that the machine has,
- * and by no other key.
+ * Load of GPUs, from the driver to the operator: reported while it is known, only for GPUs of the machine, and never by
+ * another key.
  */
 
 import { gpuLoadsFromMessage } from '@slipway/core/dispatch/reports/gpu-load-messages';

@@ -1,7 +1,7 @@
 // test: alone, postgres
 /**
- * A GPU that the driver lists no more, or whose memory cannot be repaired, is not well until it is; a driver that is
- * silent tells nothing.
+ * A GPU that the driver no longer lists, or whose memory cannot be repaired, is unhealthy until that changes. A driver
+ * that does not answer changes nothing.
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A log that knows when its parts arrived, and goes on where an earlier one ended. */
+/** A log that knows when its parts arrived, and continues where an earlier one ended. */
 
 import { TimedLog } from '@slipway/gpu-agent/launch/timed-log';
 import t from 'tap';

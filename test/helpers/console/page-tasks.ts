@@ -1,4 +1,4 @@
-/** How long a page was deaf to whoever uses it: the longest piece of work of its main thread. */
+/** Measures how long a page was unresponsive: the longest task of its main thread. */
 import type { Browser, Page } from 'playwright-core';
 
 interface TraceEvent {

@@ -28,8 +28,8 @@ export function useOwnServer(): void {
 }
 
 /**
- * Makes a database with the schema of this build, or an empty one; it goes when the test ends. A connection that was
- * left open fails the test.
+ * Makes a database with the schema of this build, or an empty one. It is dropped when the test ends. A connection that
+ * was left open fails the test.
  */
 export async function createDatabase(t: Test, { empty = false } = {}): Promise<TestDatabase> {
   requireDeclared('postgres');

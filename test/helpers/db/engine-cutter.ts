@@ -1,4 +1,4 @@
-/** A socket before a container engine that loses what one kind of call asked or what it was answered. */
+/** A socket before a container engine that loses the requests or the answers of one kind of call. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -6,8 +6,8 @@ import type { Test } from 'tap';
 import { scratch } from '../scratch.ts';
 
 /**
- * Opens one; `call` is how the first line of the calls goes that are cut. ASKED: the engine never hears of it.
- * ANSWERED: it did it, and nobody hears.
+ * Opens one. `call` matches the first line of the calls to cut. ASKED: the request never reaches the engine. ANSWERED:
+ * the engine executes the call, and its answer is lost.
  */
 export async function engineCutter(t: Test, engineSocket: string, call: RegExp, cut: 'ASKED' | 'ANSWERED') {
   const { folder } = await scratch(t);

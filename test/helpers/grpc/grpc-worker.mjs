@@ -21,7 +21,7 @@ server.addService(Echo, {
       done({ code: status.FAILED_PRECONDITION, details: 'as asked', metadata: trailers(call) });
     else done(null, call.request, trailers(call));
   },
-  // As many MiB as it is asked for, as fast as they are read.
+  // Sends as many MiB as requested, as fast as they are read.
   flow: (call) => {
     let left = Number(String(call.request));
     const write = () => {

@@ -16,7 +16,7 @@ export function skipWithoutGrpcurl(): false | string {
   return existsSync(program) ? false : 'needs grpcurl: run `npm run test:python` with the internet in reach';
 }
 
-/** Runs it, in plain text unless an option is of TLS; answers its exit code and what it wrote. */
+/** Runs grpcurl, in plain text unless an option is about TLS. Returns its exit code and output. */
 export function grpcurl(
   address: string,
   options: readonly string[],

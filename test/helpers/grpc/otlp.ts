@@ -32,8 +32,8 @@ export interface Refusal {
 }
 
 /**
- * Listens until the test ends. What it did not understand stands in `faults`. `refuse`: answers instead of taking the
- * request.
+ * Listens until the test ends. `faults` collects messages that it could not parse. `refuse`: rejections to answer with
+ * instead of accepting requests.
  */
 export async function receiveTraces(
   t: Pick<Test, 'teardown'>,

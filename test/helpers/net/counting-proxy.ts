@@ -1,6 +1,5 @@
 /**
- * A TCP proxy before PostgreSQL that counts the statements that pass it, by their text: what one process asks, whatever
- * the others do.
+ * A TCP proxy before PostgreSQL that counts statements by their text: those of one process, whatever the others send.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';

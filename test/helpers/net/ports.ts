@@ -9,10 +9,10 @@ import { claimNumber } from '../time/claim-number.ts';
 const PORT_MIN = 10_000;
 /** Ports of a range. */
 const RANGE = 100;
-/** Where Linux starts to take ports for outgoing connections when nobody changed it. */
+/** First port that Linux uses for outgoing connections by default. */
 const OUTGOING_MIN = 32_768;
 
-/** Listens on a port until the test ends, as another program would; 0 or none: on any. Answers which. */
+/** Listens on a port until the test ends, as another program would. Default: 0, any port. Returns the port. */
 export async function occupy(t: Test, port = 0): Promise<number> {
   const server: Server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
@@ -32,8 +32,9 @@ export async function occupy(t: Test, port = 0): Promise<number> {
 let free: Iterator<number> | undefined;
 
 /**
- * A port for a program that must be told one and listens on it later. It stays free: nobody who asks the kernel for any
- * port gets one of these, no outgoing connection has one, and each process of tests has a range of its own.
+ * Returns a port for a program that needs its port in advance and listens on it later. The port stays free: the kernel
+ * gives none of these to programs that ask for any port or to outgoing connections, and each process of tests has its
+ * own range.
  */
 export async function quietPort(): Promise<number> {
   for (;;) {

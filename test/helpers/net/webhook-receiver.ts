@@ -53,9 +53,9 @@ export async function webhookReceiver(t: Test) {
   const { port } = server.address() as AddressInfo;
   return {
     port,
-    /** Address that is answered with `status`; `name` tells calls apart. */
+    /** Address whose calls are answered with `status`; `name` distinguishes calls. */
     url: (name: string, status = 200): string => `http://127.0.0.1:${port}/${status}/${name}`,
-    /** From now on calls of this name are answered so, whatever their address says. */
+    /** Answers calls of this name with `status` from now on, whatever their address says. */
     answer: (name: string, status: number): void => {
       answers.set(name, status);
     },

@@ -25,10 +25,7 @@ export type CoreReplicas = Awaited<ReturnType<typeof startReplicas>>;
 
 let machines = 0;
 
-/**
- * Starts `count` replicas and stops them when the test ends. Their database is a new one unless given, and they log
- * nowhere unless told.
- */
+/** Starts `count` replicas and stops them when the test ends. Defaults: a new database, no log. */
 export async function startReplicas(
   t: Test,
   count = 1,

@@ -110,8 +110,8 @@ export async function startDirectWay(
   const create = async (fields: Partial<Endpoint> = {}, command = LB_WORKER): Promise<string> => {
     const id = await lbEndpoint(system, fields, { command });
     await waitDirect(id);
-    // This worker ends idle connections early. When core has heard that, Envoy gets a new cluster, whose numbers begin
-    // at 0.
+    // This worker closes idle connections early. Once core has learned that, Envoy gets a new cluster, whose counters
+    // begin at 0.
     if (command === LB_WORKER && fields.env?.['KEEP_MS'] === undefined)
       await waitFor('one connection for each request', () => hasSingleUse(id));
     return id;

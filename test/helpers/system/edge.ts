@@ -58,7 +58,7 @@ export async function startEdge(t: Test, env: Record<string, string>, ...args: s
     dataDir,
     /** A successor relieves it: its end is no fault. */
     mayEnd: false,
-    /** All that it wrote. */
+    /** Returns all output so far. */
     log: () => readFileSync(new ProcessLog(join(logs, 'edge.log')).file, 'utf8'),
   };
   child.onEndedByItself = (how) => {

@@ -24,7 +24,7 @@ export function readFacts(file: string): Record<string, string> {
 export class Launcher {
   readonly #child: ChildProcess;
   readonly #ended: Promise<number | NodeJS.Signals>;
-  /** All that it wrote. */
+  /** All output so far. */
   text = '';
 
   /**

@@ -1,14 +1,14 @@
 /**
- * Numbers that no two tests of a machine have at the same time, whatever processes they run in: of ports and addresses,
- * for instance.
+ * Numbers that no two tests of a machine have at the same time, in any of its processes. They are used for ports and
+ * addresses, for instance.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A number from 0 up to, and without, `count`, which nobody else has under this name while this process lives. It is
- * held by the name of a socket, which the kernel frees with the process however that ends. It begins at another number
- * in each process: what one leaves behind does not meet the next.
+ * Returns a number from 0 up to, but excluding, `count`, which no other process has under this name while this process
+ * lives. A socket's name holds it; the kernel frees it with the process, however that ends. Each process starts its
+ * search at another number, so that leftovers of one do not affect the next.
  */
 export async function claimNumber(name: string, count: number): Promise<number> {
   for (let tries = 0; tries < count; tries += 1) {

@@ -1,9 +1,9 @@
 /**
- * Measures how long the event loop of this thread is kept busy: the processor time of the thread from one turn of the
- * loop to the next, so that other processes on a busy machine do not count, and neither do other threads.
+ * Measures how long the event loop of this thread is blocked: the thread's processor time from one tick to the next.
+ * Other processes on a busy machine and other threads therefore do not count.
  */
 
-/** Starts measuring; the answer ends it and tells the longest turns in milliseconds, the longest first. */
+/** Starts measuring. The returned function stops it and returns the longest ticks in milliseconds, longest first. */
 export function measureLoop(): () => number[] {
   const turns: number[] = [];
   let before = cpuMs();

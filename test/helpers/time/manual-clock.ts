@@ -27,7 +27,7 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** In the next turn, whatever the time: what waits for a turn waits for nobody's clock. */
+  /** Runs in the next tick, whatever the time: a tick does not depend on a clock. */
   soon(fn: () => void): void {
     setImmediate(fn);
   }

@@ -1,6 +1,6 @@
 /**
- * A clock that moves when a test says so, from timer to timer, with turns of the loop in between: what a timer starts
- * is done before the next one.
+ * A clock that a test moves from timer to timer, with ticks of the event loop in between: the work that a timer starts
+ * is done before the next timer.
  */
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 
@@ -71,7 +71,7 @@ export class SteppingClock implements Clock {
   }
 }
 
-/** Lets so many turns of the loop go by. */
+/** Lets `count` ticks of the event loop pass. */
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1)
     await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** How many jobs a worker gets beyond those it asked for, over many random measurements. */
+/** Number of jobs that a worker prefetches, over many random measurements. */
 
 import {
   MEASURED_MAX,

@@ -1,4 +1,4 @@
-/** Images of registries at private addresses are refused by their names, unless the operator names the registry. */
+/** Images of registries at private addresses are rejected by their names, unless the operator names the registry. */
 
 import { checkRegistry } from '@slipway/core/domain/resources/image-name';
 import { mayAskByName } from '@slipway/kit/net/private-registries';

@@ -1,5 +1,5 @@
 // test: postgres
-/** The driver is told of types with arrays instead of asking each new connection's server. */
+/** The driver knows the array types instead of querying the server for them on each new connection. */
 
 import { connect } from '@slipway/core/store/sql/database';
 import { createLogger } from '@slipway/kit/log/logger';

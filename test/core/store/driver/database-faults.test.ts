@@ -1,6 +1,7 @@
 // test: alone, postgres, 40 s
 /**
- * A database that refuses to write for a while: 503 with Retry-After, nothing acknowledged, and afterwards all goes on.
+ * A database that rejects writes for a while: 503 with Retry-After, nothing acknowledged, and afterwards everything
+ * continues.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -52,8 +53,8 @@ async function refused(t: Test): Promise<void> {
 }
 
 /**
- * A disk of 4 MB that fills up under the inputs of jobs. Only root may mount one; where that is not allowed PostgreSQL
- * raises the same error by a trigger. Answers what makes room.
+ * Fills a disk of 4 MB with the inputs of jobs. Only root may mount one; where that is not allowed, a trigger in
+ * PostgreSQL raises the same error. Returns a function that frees space.
  */
 async function fillDisk(t: Test): Promise<() => Promise<unknown>> {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-full-'));

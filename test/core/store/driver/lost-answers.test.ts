@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
- * One connection to the database is forgotten on its way, without a word, while all others go on: it is cut within
- * seconds, and what held its locks goes.
+ * One connection to the database is lost silently while all others work: it is cut within seconds, and the backend that
+ * held its locks goes.
  */
 
 import { PLACEMENT_LOCK } from '@slipway/core/store/scaling/standby-rows';
@@ -31,7 +31,7 @@ async function start(t: Test) {
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-/** The port of whoever waits for the placement lock, once somebody does. */
+/** Returns the port of the connection that waits for the placement lock, once there is one. */
 async function waiter({ own }: Started): Promise<number> {
   return waitFor(
     'somebody to wait for the lock',

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * While somebody holds an old snapshot open, vacuum may remove nothing. What is asked all the time, whatever happens,
- * must not walk over all jobs that ran since. Counted in index entries, not in time.
+ * While another session holds an old snapshot open, vacuum may remove nothing. Frequent queries must not scan all jobs
+ * that have run since. Measured in index entries, not in time.
  */
 import { randomUUID } from 'node:crypto';
 import { outcomeRule } from '@slipway/core/domain/jobs/attempt-outcome';
@@ -109,7 +109,7 @@ t.test('with an old snapshot held open', async (t) => {
       const before = await entries();
       for (let i = 0; i < ASKS; i += 1) await ask();
       const read = (await entries()) - before;
-      // One of them may be the look at everything that is due from time to time.
+      // One of them may be the periodic resync.
       t.ok(
         read < (BATCH * BATCHES * ASKS) / 2,
         `${what}: ${read} index entries for ${ASKS} times after ${BATCH * BATCHES} jobs, ${statistics}`,
@@ -171,7 +171,7 @@ t.test(
     t.same(await running.current([]), []);
     await engines.engine.attempts.recordOutcome({ ...outcome(first!), machineId });
     t.same(await running.current([one, other]), [other]);
-    // The look at everything comes by itself.
+    // The periodic resync comes without a trigger.
     await waitFor('it to be found', async () => (await held()).some((found) => found.jobId === other.jobId));
     t.same(await held(), [other]);
   },

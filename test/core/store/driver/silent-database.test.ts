@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * The host of the database is gone without a word, as one without power is, and another has its place: core goes on
- * there within seconds.
+ * The host of the database vanishes silently, as after a power failure, and another host takes its address: core
+ * continues there within seconds.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
@@ -15,7 +15,10 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 
-/** A host before the database. When it goes, whoever was connected hears nothing any more, and nobody gets in. */
+/**
+ * A host before the database. When it goes, open connections get no more data and no error, and new ones are not
+ * accepted.
+ */
 async function hostBefore(t: Test, target: { host: string; port: number }) {
   const upstreams = new Set<Socket>();
   const clients = new Set<Socket>();
@@ -67,7 +70,7 @@ t.test('a host that is gone without a word', async (t) => {
   const { ref } = await waitFor('it to run', () => agent.assignments[0]);
 
   first.go();
-  // Hangs: its statement was sent to nobody.
+  // Hangs: its statement went to the vanished host.
   const submitted = core.submit(endpointId).then(
     () => 'stored',
     (error: { reason?: string }) => error.reason,

@@ -12,7 +12,7 @@ const { engine, sql, database } = engines;
 const QUEUED = 30_000;
 const SLOTS = 100;
 
-/** Fills a queue without statistics: nobody has analyzed the tables, as on a fresh installation. */
+/** Fills a queue without statistics: the tables have not been analyzed, as on a fresh installation. */
 async function fill(endpointId: string, count: number): Promise<void> {
   await sql`
     INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)

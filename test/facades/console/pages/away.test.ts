@@ -35,7 +35,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
     await page.getByRole('row').filter({ hasText: id }).waitFor();
     return page;
   };
-  /** How many jobs wait, as the page of the endpoint tells it. */
+  /** Waits until the endpoint's page shows so many waiting jobs. */
   const waiting = (page: Page, count: number) =>
     page.locator('.figure').filter({ hasText: 'In queue' }).getByText(String(count), { exact: true }).waitFor();
   const parked = async (): Promise<void> => {

@@ -11,7 +11,7 @@ import { startChromium } from '../../../helpers/console/chromium.ts';
 import type { System } from '../../../helpers/system/system.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** The rules that look at colours; all others find the same in the dark as in the light. */
+/** The rules about colours. All others find the same in the dark theme as in the light one. */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 const WAIT_MS = 30_000;
 /** Where pictures of the pages go. Empty: none are made. */
@@ -32,7 +32,7 @@ export async function consolePages(t: Test, { url, key: own }: Pick<System, 'url
   const browser = await startChromium(t);
   return {
     browser,
-    /** A page of its own browser profile, signed in. Whatever goes wrong in it fails the test. */
+    /** Opens a page in its own browser profile, signed in. Any error in it fails the test. */
     open: async (t: Test, { key = own, ...options }: BrowserContextOptions & { key?: string } = {}): Promise<Page> => {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
       t.teardown(() => context.close());

@@ -1,5 +1,8 @@
 // test: alone, python
-/** Which engine is used: where it is looked for, what it says of itself, and that a missing one is asked for again. */
+/**
+ * The choice of the engine: where it is searched, what it reports of itself, and that the search is repeated while it
+ * is missing.
+ */
 
 import { symlinkSync } from 'node:fs';
 import { createServer, request } from 'node:http';
@@ -52,7 +55,7 @@ t.test('a real Podman', { skip: podmanSkip }, async (t) => {
   const finder = new EngineFinder({ ...AUTO, setting: `unix://${socket}` }, clock);
   await t.rejects(finder.find(), { message: /late\.sock does not answer: .*ENOENT/ });
   const asked: (string | undefined)[] = [];
-  // It hears what is asked.
+  // Records the requests.
   const between = createServer((from, to) => {
     asked.push(from.url);
     const { socket: socketPath } = podman;

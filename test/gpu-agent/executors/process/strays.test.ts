@@ -1,6 +1,6 @@
 /**
- * Units that end together look for what they left with one look at the host: each look costs something for every
- * process of it.
+ * Workloads that end together share one scan of the host for stray processes: each scan has a cost for every process of
+ * the host.
  */
 
 import { Strays, unitMark } from '@slipway/gpu-agent/executors/process/strays';

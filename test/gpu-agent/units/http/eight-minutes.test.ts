@@ -52,7 +52,7 @@ t.test('is told to end after 8 minutes, and not before, with the reason', async 
 t.test('whoever says 204 lasts longer, but no more than an hour', async (t) => {
   const { clock, worker, started, passedMs } = await serving(t);
   let answered = 0;
-  // The agent ends the connection when it has heard the status.
+  // The agent closes the connection once it has read the status.
   const server = createServer((request, reply) => {
     request.socket.once('close', () => {
       answered += 1;

@@ -1,4 +1,4 @@
-/** Memory is short: frozen workers go one at a time, until it is not. */
+/** When memory is short, standby workers are removed one at a time until it is not. */
 
 import { freeMemoryShare } from '@slipway/gpu-agent/inventory/host-size';
 import { StandbyCapacity } from '@slipway/gpu-agent/units/workers/standby-capacity';
