@@ -1,4 +1,4 @@
-/** Settings and reasons that stand in several places are the same in all: domain, contract, proto/wire and docs. */
+/** Settings and reasons that are defined in several places are equal in all: domain, contract, proto/wire and docs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PUBLISHED } from '@slipway/core/domain/published-settings';

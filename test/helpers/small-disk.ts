@@ -25,7 +25,7 @@ export function fillDisk(folder: string): void {
     try {
       writeFileSync(join(folder, `filling-${bytes}`), Buffer.alloc(bytes));
     } catch {
-      // It does not fit whole, so what fits of it lies there now.
+      // It does not fit whole; the part that fits is now on the disk.
     }
   }
 }

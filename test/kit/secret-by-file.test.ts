@@ -1,4 +1,7 @@
-/** Secrets of core and agent by file: what is taken, what is refused, and never a word of the secret in an error. */
+/**
+ * Secrets of core and agent by file: which files are accepted, which are rejected, and that no error contains a part of
+ * the secret.
+ */
 import { join } from 'node:path';
 import { readCoreConfig } from '@slipway/core/config';
 import { readAgentConfig } from '@slipway/gpu-agent/config';

@@ -1,6 +1,6 @@
 /**
- * The batching stream and its queue: order, nothing lost, bounds, closing, over a sink that takes each message when it
- * is told to.
+ * The batching stream and its queue: order, completeness, limits, closing, over a sink that accepts messages under the
+ * test's control.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { BatchQueue, MessageBudget } from '@slipway/kit/net/batch-queue';
@@ -11,7 +11,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { SEED } from '../helpers/time/seeded-random.ts';
 
-/** A stream that takes each message when it is told to. */
+/** A stream that accepts each message only when the test releases it. */
 class HeldSink<Item> implements MessageSink<Item[]> {
   readonly messages: Item[][] = [];
   #left: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** How many calls one connection may have open at core: they are opened before any key is looked at. */
+/** Limit of open calls on one connection to core: calls are opened before any key is checked. */
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { CONNECTION_STREAMS_MAX, openServer, systemTransport } from '@slipway/kit/net/channel';

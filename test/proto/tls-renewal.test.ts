@@ -1,6 +1,6 @@
 /**
- * Certificate files that are replaced while channels stand: the next handshake has the new ones, and a broken one never
- * takes the place of a good one.
+ * Certificate files replaced while channels are open: the next handshake uses the new ones, and a broken one never
+ * replaces a good one.
  */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServiceDefinition } from '@grpc/grpc-js';
@@ -92,7 +92,7 @@ async function serve(t: Test, file: (name: string) => string, ca: string, pair: 
   };
 }
 
-/** Resolves when a call was answered; while nobody does it waits. */
+/** Resolves when a call was answered. Waits while there is no server. */
 function echo(client: Client): Promise<void> {
   return new Promise((resolve, reject) => {
     client.waitForReady(Date.now() + 60_000, (late) => {

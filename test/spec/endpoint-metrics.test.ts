@@ -23,7 +23,7 @@ const read = (path: string, key = system.key) =>
 
 await endpoint.settled(await endpoint.run({ mode: 'odd', kind: 'date' }));
 await endpoint.settled(await endpoint.run({ mode: 'odd', kind: 'error' }));
-// Core shows what it counted for a moment again.
+// Core serves the same counts again for a moment.
 await waitFor(
   'both to be counted',
   async () => (await endpoint.health()).jobs.completed + (await endpoint.health()).jobs.failed === 2,

@@ -1,6 +1,6 @@
 // test: postgres, 10 s
 /**
- * Http ports of pods: by path with a key, by host for everybody where the operator says so; dialled and through a
+ * HTTP ports of pods: by path with a key, by host for everybody where the operator allows it; dialled and through a
  * tunnel.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -54,7 +54,7 @@ const send = (path: string, { method = 'GET', headers = {}, body }: Sent = {}): 
   });
 const bearer = (secret: string): OutgoingHttpHeaders => ({ authorization: `Bearer ${secret}` });
 
-/** A pod that runs the worker that answers anything. */
+/** Starts a pod that runs the worker that answers anything. */
 async function startPod(): Promise<{ id: string; port: number }> {
   const port = await quietPort();
   const env = { PORT: String(port), HEALTH_CHECK_PATH: '/ping' };

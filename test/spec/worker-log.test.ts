@@ -19,7 +19,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 
-/** More than a page has, of lines that are as long as their number says. */
+/** More lines than one page holds; the length of each line is its number. */
 const WRITTEN = 3_000;
 const LONG_LINES = 4_000;
 const LONG_LINE = 250;

@@ -6,7 +6,7 @@
 import { ResultSender } from 'slipway-worker/result-sender';
 import t from 'tap';
 
-/** An agent that answers when it is told to. */
+/** Returns an agent that answers when the test says so. */
 function agent(knowsBatches = true) {
   const open: { kind: string; body: string; answer: PromiseWithResolvers<void> }[] = [];
   const post = async (kind: string, body: string): Promise<void> => {

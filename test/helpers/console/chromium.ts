@@ -1,4 +1,4 @@
-/** A real browser: Debian's Chromium, driven by playwright-core, which brings none of its own. */
+/** A real browser: Debian's Chromium, driven by playwright-core, which has no browser itself. */
 import { existsSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { chromium } from 'playwright-core';
@@ -6,12 +6,12 @@ import type { Test } from 'tap';
 
 const PROGRAM = process.env.SLIPWAY_TEST_CHROMIUM ?? '/usr/bin/chromium';
 
-/** For tap's `skip` option: false when it is there, else one line that says what to install. */
+/** For tap's `skip` option: false if Chromium is installed, else one line that says what to install. */
 export function whyNoChromium(): false | string {
   return existsSync(PROGRAM) ? false : 'needs Chromium: apt-get install chromium';
 }
 
-/** Starts it; it ends with the test. As root it has no sandbox of its own: it sees the test's own pages only. */
+/** Starts Chromium; it ends with the test. As root it runs without a sandbox: it opens the test's own pages only. */
 export async function startChromium(t: Test): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: PROGRAM,

@@ -19,8 +19,8 @@ let server: Promise<SharedPostgres> | undefined;
 let alone = false;
 
 /**
- * To be called first by a file that other files' transactions would disturb, or that would disturb them: it gets a
- * server of its own.
+ * Gives the file a server of its own. Must be called first by a file whose transactions would disturb other files, or
+ * be disturbed by theirs.
  */
 export function useOwnServer(): void {
   requireDeclared('alone');

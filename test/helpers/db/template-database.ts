@@ -33,7 +33,7 @@ export function copyOf(template: string, name: string): string {
   return `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`;
 }
 
-/** Runs one statement on a connection of its own, which does without the names of types that a pool asks for first. */
+/** Runs one statement on a separate connection, without the query for type names that a pool sends first. */
 export async function administer(url: string, statement: string): Promise<void> {
   const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined });
   try {

@@ -9,9 +9,9 @@ import { waitFor } from '../time/wait-for.ts';
 const MADE_MS_MAX = 120_000;
 
 /**
- * The store's folder, which the first process that asks has `make` fill and the others wait for. Undefined where a run
- * has none or it could not be made: everybody makes images of their own then. `npm test` names the folder and removes
- * it.
+ * Returns the folder of the run's image store. The first process that asks fills it with `make`; the others wait.
+ * `undefined` if the run has none or it could not be made: each process then makes its own images. `npm test` names the
+ * folder and removes it.
  */
 export async function runImages(make: (store: string) => Promise<void>): Promise<string | undefined> {
   const { SLIPWAY_TEST_IMAGES: folder = '' } = process.env;

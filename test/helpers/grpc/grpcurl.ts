@@ -1,6 +1,5 @@
 /**
- * grpcurl (see tools/test-runner/test-grpcurl.ts), as a test runs it: without any .proto file, by what a server says about
- * itself.
+ * Runs grpcurl (see tools/test-runner/test-grpcurl.ts) for a test: without any .proto file, by the server's reflection.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -10,7 +9,7 @@ import { requireDeclared } from '../declared.ts';
 const program = process.env.SLIPWAY_TEST_GRPCURL ?? join(import.meta.dirname, '../../../.slipway-test/grpcurl/grpcurl');
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** For tap's `skip` option: false when it is there, else one line that says what to do. */
+/** For tap's `skip` option: false if grpcurl is there, else one line that says what to do. */
 export function skipWithoutGrpcurl(): false | string {
   requireDeclared('grpcurl');
   return existsSync(program) ? false : 'needs grpcurl: run `npm run test:python` with the internet in reach';

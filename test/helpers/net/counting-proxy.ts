@@ -58,7 +58,9 @@ export async function countingProxy(t: Test, url: string) {
   };
 }
 
-/** Reads what a client says on one connection: simple queries, and executions of statements that were parsed before. */
+/**
+ * Reads a client's messages on one connection: simple queries, and executions of statements that were parsed before.
+ */
 class StatementReader {
   readonly #onStatement: (text: string) => void;
   readonly #texts = new Map<string, string>();

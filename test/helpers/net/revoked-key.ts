@@ -1,5 +1,6 @@
 /**
- * That a revoked key ends what it has opened at a load-balancing endpoint, by a facade and by an edge in front of it.
+ * Checks that a revoked key ends all that it has opened at a load-balancing endpoint, through a facade and through an
+ * edge before it.
  */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';

@@ -29,7 +29,7 @@ const PATHS = [
 ];
 const METHODS = ['QUERY', 'TRACE', 'PROPFIND', 'M-SEARCH', 'PURGE', 'SEARCH', 'LINK', 'REPORT'];
 
-/** The address of the worker by path: `base` is the prefix of its own path. */
+/** The worker's address by path: `base` is the prefix before the worker's own path. */
 interface Asked {
   url: string;
   base: string;

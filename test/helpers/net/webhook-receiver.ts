@@ -1,4 +1,4 @@
-/** An HTTP server that takes webhook calls and answers as the test says. */
+/** An HTTP server that receives webhook calls and gives scripted answers. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:http';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import { waitFor } from '../time/wait-for.ts';
 
-/** One call as it came. */
+/** One received call. */
 export interface WebhookCall {
   method: string;
   path: string;

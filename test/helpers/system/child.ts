@@ -1,4 +1,4 @@
-/** One process of a test: started by the launcher's own plan, killed and started again as the test wants. */
+/** One process of a test: started by the launcher's plan, killed and restarted by the test. */
 import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { ProcessPlan } from '@slipway/dev/processes/supervised-process';

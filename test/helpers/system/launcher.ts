@@ -1,4 +1,4 @@
-/** `npm start` as a child: the launcher that it runs once everything is installed. */
+/** `npm start` as a child process: the launcher that runs once everything is installed. */
 
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
@@ -54,7 +54,7 @@ export class Launcher {
     return this.#child.pid!;
   }
 
-  /** Resolves when it says that it is ready; answers the seconds it took by its own count. */
+  /** Resolves when the launcher prints that it is ready. Returns the seconds that it counted. */
   async ready(timeoutMs = 60_000): Promise<number> {
     const found = await waitFor(
       'npm start to be ready',
@@ -65,18 +65,18 @@ export class Launcher {
     return Number(found[1]);
   }
 
-  /** It and all its processes. */
+  /** Returns the launcher's process and all its descendants. */
   processes(): ProcessEntry[] {
     return descendants(this.pid);
   }
 
-  /** Sends a signal and waits for the end; answers the exit code or the signal that ended it. */
+  /** Sends a signal and waits for the end. Returns the exit code or the signal that ended it. */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals> {
     this.#child.kill(signal);
     return this.#ended;
   }
 
-  /** Waits for an end of its own. */
+  /** Waits until the launcher ends without a signal from the test. */
   exit(): Promise<number | NodeJS.Signals> {
     return this.#ended;
   }

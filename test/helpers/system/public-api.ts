@@ -9,7 +9,7 @@ export interface Answer {
   json: PublicJson;
 }
 
-/** Whatever a public answer may carry; a test that reads a field says by that that it must be there. */
+/** Any member of a public answer. A test that reads a member asserts that it is there. */
 export interface PublicJson {
   [name: string]: unknown;
   id: string;

@@ -13,8 +13,8 @@ import type { CoreReplicas } from './core-replicas.ts';
 const keys = new Map<string, string>();
 
 /**
- * Starts it with a data folder of its own, or with one that an earlier agent left; it stops with the test. `env` has
- * more of its variables.
+ * Starts an agent with a new data folder, or with one that an earlier agent left. It stops with the test. `env` has
+ * further variables.
  */
 export async function startRealAgent(t: Test, core: CoreReplicas, env: Record<string, string> = {}, dataDir?: string) {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'slipway-agent-')));

@@ -1,7 +1,7 @@
 /**
- * Chance that can be had again: every run takes another seed and says which, and SLIPWAY_TEST_SEED=<seed> repeats a
- * run. Processes and databases still go at their own pace, so what is repeated is what the test does and when it wants
- * to.
+ * Reproducible randomness: each run takes another seed and prints it, and SLIPWAY_TEST_SEED=<seed> repeats a run.
+ * Processes and databases still run at their own pace, so only the test's own actions and their planned times are
+ * repeated.
  */
 import t from 'tap';
 import type { SeededRandom } from './random-of.ts';

@@ -1,16 +1,16 @@
 /** Waits for a condition. The only place of the tests that lets time pass. */
 
 /**
- * A check that took long is made again after so many times what it took: one that asks a program would keep a processor
- * busy otherwise.
+ * Pause between two checks, as a multiple of the time that the last check took. A check that runs a program would
+ * otherwise keep a processor busy.
  */
 const REST = 4;
 /** No pause grows longer, in milliseconds. */
 const PAUSE_MS_MAX = 500;
 
 /**
- * Calls `check` until it answers something truthy and returns that. Throws after `timeoutMs` with `what` and the last
- * answer.
+ * Calls `check` until it returns a truthy value, and returns that. Throws after `timeoutMs` with `what` and the last
+ * value.
  */
 export async function waitFor<T>(
   what: string,

@@ -1,6 +1,6 @@
 /**
- * Room for bodies and answers: a share for each account, owners take turns, nobody waits for an account that has used
- * up its own.
+ * The memory budget for bodies and answers: each account has a share, owners take turns, and no account waits for
+ * another that has used up its own share.
  */
 
 import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';

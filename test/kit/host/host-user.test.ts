@@ -1,5 +1,5 @@
 // test: alone
-/** Short scripts as another user: who they are, what they are told, and nothing of this process's environment. */
+/** Short scripts as another user: their user, their input, and nothing of this process's environment. */
 
 import { ACCOUNT_UID_BASE, tryAs } from '@slipway/kit/host/host-user';
 import t from 'tap';

@@ -1,6 +1,6 @@
 /**
- * When a loop passes: never twice at a time, soon after it is woken, at the latest after its period, and not in a spin
- * while it fails.
+ * When a loop passes: never twice at a time, soon after a trigger, at the latest after its period, and never in a tight
+ * loop while it fails.
  */
 
 import { Loop } from '@slipway/kit/lifecycle/loop';
@@ -18,7 +18,7 @@ const turn = (): Promise<void> =>
 
 type End = 'done' | 'more' | 'failed';
 
-/** A loop whose passes end when they are told. */
+/** Starts a loop whose passes end when the test ends them. */
 function startLoop() {
   const clock = new ManualClock();
   const begun: number[] = [];
@@ -126,8 +126,7 @@ t.test('whatever happens: one pass at a time, and after every wake a pass that b
           it.loop.wake();
           it.loop.wake();
           await turn();
-          // A pass that runs may not have seen what it was woken for: another one must follow. A failure delays it by 2
-          // s at most.
+          // A running pass may have missed its trigger: another one must follow. A failure delays it by 2 s at most.
           if (it.passing && it.begun.length === before) await it.end('done');
           await it.pass(2_000);
           if (it.begun.length === before) throw new Error('it was woken and did not pass');

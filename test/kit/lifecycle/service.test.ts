@@ -4,7 +4,7 @@ import { BaseService, StoppedError } from '@slipway/kit/lifecycle/service';
 import t from 'tap';
 import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
-/** Says what happens to it, and goes on only when it is let. */
+/** Records what happens to it, and continues only when the test lets it. */
 class Slow extends BaseService {
   readonly name = 'slow';
   readonly log: string[] = [];

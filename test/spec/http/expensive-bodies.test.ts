@@ -1,7 +1,7 @@
 // test: alone, postgres, 20 s
 /**
- * Nobody's bytes may stop a process: whatever a client or a worker sends, the loop of facade, core and agent, which are
- * one process here, is not kept busy for long, heartbeats go on and the jobs of others run.
+ * No input may block a process: whatever a client or a worker sends, the event loop of facade, core and agent, which
+ * are one process here, is never blocked for long. Heartbeats continue, and the jobs of others run.
  */
 
 import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
@@ -19,10 +19,11 @@ import { measureLoop } from '../../helpers/time/loop-meter.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /**
- * Longest turn of the loop in milliseconds of its own processor time. JSON.parse takes up to 900 for one of the shapes.
+ * Longest tick of the event loop, in milliseconds of its processor time. JSON.parse takes up to 900 for one of the
+ * shapes.
  */
 const TURN_MS_MAX = 20;
-/** A turn may be long by chance, because memory was tidied up in it; never three times in a row. */
+/** One tick may be long by chance, because of a garbage collection; three in a row may not. */
 const TRIES = 3;
 
 t.setTimeout(240_000);
@@ -35,7 +36,7 @@ const headers = { authorization: `Bearer ${system.key}`, 'content-type': 'applic
 const parked = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 }, workersMax: 0 });
 const names = Object.keys(SHAPES);
 
-/** Does something and checks that no turn of the loop was long meanwhile. */
+/** Does something and checks that no tick of the event loop was long meanwhile. */
 async function withoutLongTurns<Result>(
   t: Test,
   name: string,
@@ -86,7 +87,7 @@ t.test('expensive GraphQL documents and settings delay nobody else', async (t) =
 
 t.test('expensive submissions to core delay nobody else', async (t) => {
   for (const shape of ['numbers as keys', 'elements', 'empty objects', 'escapes']) {
-    // Refused at the end of it, so that nothing is stored.
+    // Rejected at its end, so that nothing is stored.
     const input = Buffer.from(`{"a":${SHAPES[shape]!()},}`);
     const submission = {
       endpointId: parked,

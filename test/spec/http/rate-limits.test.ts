@@ -113,7 +113,7 @@ t.test('management | 1000 requests per 10 s of an account', async (t) => {
   const calm = await freshAccount('calm by rate');
   const { flooded, answers } = await withinWindow(t, async () => {
     const busy = await freshAccount('busy by rate');
-    // Refused by the facade itself, as no id looks like that.
+    // Rejected by the facade itself, because no id has that form.
     const text = requestText(
       'GET',
       `/v1/templates/${NO_JOB}`,
@@ -145,12 +145,12 @@ t.test('management | 1000 requests per 10 s of an account', async (t) => {
 
 t.test('management | calls to core count together with calls through facades', async (t) => {
   const [busy, calm] = [await freshAccount('busy directly'), await freshAccount('calm directly')];
-  // Refused before anything is read.
+  // Rejected before anything is read.
   const ask = async (key: string): Promise<string> =>
     (await reasonOf(call(system.clients.templates, 'createTemplate', { template: undefined }, key))).split(':')[0]!;
   const seen = new Map<string, number>();
   let listed: Answer | undefined;
-  // On a machine that is too busy for a whole window's calls the next window has its turn.
+  // On a machine too busy for all calls within one window, the next window is tried.
   for (let sent = 0; listed?.status !== 429 && sent < 10 * MANAGEMENT_CALLS_MAX; sent += 500) {
     for (const reason of await Promise.all(Array.from({ length: 500 }, () => ask(busy))))
       seen.set(reason, (seen.get(reason) ?? 0) + 1);

@@ -42,8 +42,9 @@ async function submit(input: unknown, kind: SubmitKind = SubmitKind.ASYNC, core 
 }
 
 /**
- * How much longer something takes at the core that has no worker than at the one that has it, in milliseconds: medians
- * of `times` measurements in turn, so that neither one hiccup of a busy machine nor all of its load decides anything.
+ * Returns how much longer something takes at the core without a worker than at the one with it, in milliseconds. It
+ * compares medians of `times` alternating measurements, so that neither a hiccup of a busy machine nor its load
+ * decides.
  */
 async function longerMs(times: number, measure: (core: typeof far) => Promise<void>): Promise<number> {
   const spans = new Map<typeof far, number[]>([
@@ -71,7 +72,10 @@ t.test('a job submitted at one core and run by a worker of the other is answered
   t.ok(overMs < SOON_MS, `${Math.round(overMs)} ms longer`);
 });
 
-/** Runs one job through the facade. Answers whether the core that got it gave it to a worker in the same statement. */
+/**
+ * Runs one job through the facade. Returns whether the core that received it assigned it to a worker in the same
+ * statement.
+ */
 async function takenAtOnce(of: EndpointJobs, name: string): Promise<boolean> {
   const jobId = await of.run({ mode: 'until', file: files.path(name) });
   await of.reached(jobId, 'IN_PROGRESS');
@@ -87,8 +91,8 @@ t.test('the facade submits to the core with a free worker: few jobs wait for a c
   let atOnce = 0;
   const startedMs = performance.now();
   for (let n = 0; n < 20; n += 1) if (await takenAtOnce(jobs, `free-${n}`)) atOnce += 1;
-  // The replica without a free worker is asked again once a second, so on a busy machine more often; by a clock of its
-  // own: submission-affinity.test.ts.
+  // The replica without a free worker is tried again once a second, so more often on a busy machine.
+  // submission-affinity.test.ts tests this under a manual clock.
   const waitMost = 3 + Math.ceil((performance.now() - startedMs) / 1_000);
   t.ok(20 - atOnce <= waitMost, `${atOnce} of 20, and ${waitMost} may wait; in turn it would be 10`);
 });

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * Secrets (docs/reference/api.md#s3-settings, docs/reference/api.md#keys): s3Config reaches the worker and nobody else;
- * keys are stored hashed; nothing of either is logged.
+ * Secrets (docs/reference/api.md#s3-settings, docs/reference/api.md#keys): s3Config reaches only the worker; keys are
+ * stored hashed; neither is logged.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
@@ -14,7 +14,7 @@ import { jsHandler } from '../../helpers/system/handlers.ts';
 import { podCalls } from '../../helpers/system/pods.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
-/** All that any part logs, at the finest level and with nothing struck out, so that a secret would be seen. */
+/** All log lines of all parts, at the finest level and without redaction, so that a secret would be seen. */
 const lines: string[] = [];
 const logger = pino(
   { level: 'trace' },
@@ -57,7 +57,7 @@ const s3Config = {
 };
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Everything that must stand nowhere. */
+/** Values that must not appear anywhere. */
 const SECRETS = {
   accessSecret: s3Config.accessSecret,
   accessId: s3Config.accessId,

@@ -1,6 +1,6 @@
 // test: postgres, 10 s
 /**
- * An endpoint that no machine could ever take says so at once, on every surface; what allows it makes that go. Real
+ * An endpoint that no machine could ever run says so at once, on every surface, until a change makes it possible. Real
  * agents without an engine.
  */
 import t from 'tap';

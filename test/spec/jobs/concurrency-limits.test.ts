@@ -36,7 +36,7 @@ function open(method: string, path: string, key = system.key): void {
   socket.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n${body}`);
 }
 
-/** Of `base` + 1 requests at a time one is refused at once; when the others go, their places are free again. */
+/** Of `base` + 1 concurrent requests one is rejected at once; when the others end, their permits are free again. */
 async function checkConcurrency(
   t: Test,
   base: number,

@@ -1,5 +1,7 @@
 // test: postgres, 10 s
-/** The Idempotency-Key header of /run and /runsync: the same key and body is the same job, another body is refused. */
+/**
+ * The Idempotency-Key header of /run and /runsync: the same key and body give the same job; another body is rejected.
+ */
 import t from 'tap';
 import { jobRows } from '../../helpers/db/job-rows.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';

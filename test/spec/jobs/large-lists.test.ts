@@ -67,7 +67,7 @@ t.test('24 concurrent lists of 32 templates with 240 kB of environment', async (
   let answered = 0;
   const lists = Promise.all(
     Array.from({ length: LISTS }, async () => {
-      // On a busy machine some are refused, whole; none is cut.
+      // On a busy machine some lists are rejected as a whole; none is cut.
       const answer = await waitFor(
         'a list',
         async () => {
@@ -85,7 +85,7 @@ t.test('24 concurrent lists of 32 templates with 240 kB of environment', async (
       return check(answer);
     }),
   );
-  // Meanwhile another account lists what it has, again and again.
+  // Meanwhile another account lists its jobs, again and again.
   let meanwhile = 0;
   while (answered < LISTS / 2) {
     t.equal((await other('GET', '/v1/templates')).status, 200);

@@ -11,7 +11,7 @@ import { jsHandler } from '../../helpers/system/handlers.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-// A deaf worker is killed this much later than it is told to stop: long enough to see that no caller waits for that.
+// An unresponsive worker is killed this long after its stop: long enough to see that no caller waits for that.
 const system = await startSystem(t, { agentEnv: { SLIPWAY_STOP_GRACE_MS: '1500' } });
 const files = await scratch(t);
 const rows = jobRows(t, system.database.url);

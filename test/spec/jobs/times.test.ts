@@ -35,7 +35,7 @@ const { sql } = jobRows(t, system.database.url);
 const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: system.cores[0]!.address, SLIPWAY_API_KEY: system.key });
 const get = (query = '') => system.request('GET', `/v2/${jobs.id}/times${query}`);
 const read = async (query = ''): Promise<Times> => (await get(query)).json as unknown as Times;
-/** Traffic of a replica as it is written down: so many executions and waits of these lengths. */
+/** Records traffic of a replica: executions and waits of these lengths. */
 const recorded = async (minutesAgo: number, executions: number[], waits: number[]): Promise<void> => {
   const counted = (lengths: number[]): number[] => {
     const bins = new Array<number>(Math.max(...lengths.map(binOf)) + 1).fill(0);

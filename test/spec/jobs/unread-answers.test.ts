@@ -28,7 +28,7 @@ const jobs = endpointJobs(system, endpointId);
 const id = await jobs.run({ mode: 'big', length: LENGTH });
 await jobs.settled(id);
 
-/** Asks and reads no more than the headers and what fits into buffers until the answer is read on. */
+/** Sends a request and reads only the headers and what fits into buffers, until the answer is read on. */
 async function askAndStall(t: Test, path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
   const asked = httpRequest(`${system.url}/v2/${endpointId}${path}`, {
     headers: { authorization: `Bearer ${system.key}`, ...headers },

@@ -48,7 +48,7 @@ t.test('private addresses | 400 invalid_webhook', async (t) => {
 });
 
 t.test('a public address is accepted', async (t) => {
-  // 192.0.2.0/24 and the name are reserved for documentation: nobody answers there.
+  // 192.0.2.0/24 and the name are reserved for documentation: no server answers there.
   const answer = await jobs.call('POST', '/run', { input: {}, webhook: 'https://example.com/hook' });
   t.equal(answer.status, 200);
   await jobs.reached(answer.json.id, 'COMPLETED');

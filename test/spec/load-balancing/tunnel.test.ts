@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * Workers of a machine that nobody can dial: all that a request can be passes through the tunnel of its agent, and only
- * a cut fails what is in it.
+ * Workers of a machine that cannot be dialled: every kind of request passes through the tunnel of its agent, and only a
+ * cut of the tunnel fails the requests in it.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,8 +1,8 @@
 // test: postgres, schemathesis, 70 s
 /**
- * Requests made up from the document of REST v2, right ones and wrong ones, over all operations: no fault of ours, no
- * status and no shape that is not documented, wrong data refused, no answer without a key. The agent is scripted, so
- * that no made-up command is ever run.
+ * Generated requests from the document of REST v2, valid and invalid ones, over all operations: no internal error, no
+ * undocumented status or shape, invalid data rejected, no answer without a key. The agent is scripted, so that no
+ * generated command is ever run.
  */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
@@ -37,7 +37,7 @@ t.test('schemathesis', { skip: skipWithoutSchemathesis() }, async (t) => {
   await agent.connect();
   t.teardown(() => agent.drop());
   const { folder, path } = await scratch(t);
-  // A scripted agent keeps no logs; what is not here is refused as 501, which counts as a fault of ours.
+  // A scripted agent keeps no logs. A feature that is missing here gives 501, which counts as an internal error.
   const options = {
     document: '/v2/openapi.json',
     examples: EXAMPLES,

@@ -55,7 +55,7 @@ const RECORDS: Record<string, string> = {
     'amount, diskSpaceBilledGb, highPerformanceStorageAmount, highPerformanceStorageDiskSpaceBilledGb, time',
 };
 
-/** Fields of answers that no system has: nobody saves by plans here. */
+/** Fields of answers that no system fills: there are no savings plans here. */
 const ONLY_DESCRIBED: Record<string, string> = {
   'Pod.savingsPlans': 'id, podId, gpuTypeId, costPerHr, startTime, endTime',
 };

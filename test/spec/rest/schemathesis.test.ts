@@ -1,8 +1,8 @@
 // test: postgres, schemathesis, 100 s
 /**
- * Requests made up from the REST description, right ones and wrong ones, over all operations: no fault of ours, no
- * status and no shape that is not documented, wrong data refused, no answer without a key. The agent is scripted, so
- * that no made-up command is ever run.
+ * Generated requests from the REST description, valid and invalid ones, over all operations: no internal error, no
+ * undocumented status or shape, invalid data rejected, no answer without a key. The agent is scripted, so that no
+ * generated command is ever run.
  */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
