@@ -16,7 +16,7 @@ export interface BridgeSetting {
   next(): Promise<RawWorker>;
 }
 
-/** Creates it; resolves when its worker has pinged. `sdk`: the version that it says it is. */
+/** Creates the setting. Resolves when its worker has pinged. `sdk`: the SDK version that the worker claims. */
 export async function openSetting(
   t: Test,
   system: System,

@@ -131,7 +131,7 @@ async function closedPoll(t: Test, { jobs, worker }: BridgeSetting): Promise<voi
   t.notOk(job.retries, 'no attempt was lost: no worker had seen it');
 }
 
-/** Opens a take on a bare socket. `until` gets what arrives and says when to close it, without another word. */
+/** Opens a take on a bare socket. `until` gets the received text and decides when to close it without an answer. */
 async function takeAndVanish(worker: RawWorker, until: (received: string) => boolean): Promise<void> {
   const url = new URL(worker.takeUrl());
   const socket = connect(Number(url.port), url.hostname);
@@ -162,7 +162,8 @@ async function lostHandover(t: Test, { jobs, worker }: BridgeSetting): Promise<v
   await parked(jobs);
   const id = await jobs.run({});
   await vanished;
-  // The bridge could write all of it and cannot know. The worker's next take says that it holds nothing.
+  // The bridge wrote the whole answer and cannot know that it was lost. The worker's next take says that it holds
+  // nothing.
   t.equal((await worker.takeJob()).id, id, 'it comes again');
   t.equal(await worker.done(id, { output: 'got it' }), 200);
   t.match(await jobs.settled(id), { status: 'COMPLETED', output: 'got it' });

@@ -81,7 +81,7 @@ for (const [name, happens] of [
   });
 }
 
-/** A body that ends when the signal says so. */
+/** Returns a body that ends when the signal aborts. */
 function untilAborted(signal: AbortSignal): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {

@@ -22,7 +22,7 @@ import { startSystem } from '../helpers/system/system.ts';
 
 t.setTimeout(240_000);
 
-// One file: two Dockers on a host take each other's rules of the firewall away.
+// All in one file, because two Dockers on a host remove each other's firewall rules.
 t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') }, async (t) => {
   const docker = await startDocker();
   await t.test('containers', (t) => containerCases(t, docker));

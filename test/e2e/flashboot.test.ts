@@ -17,10 +17,10 @@ t.setTimeout(120_000);
 
 const FIELDS = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
 
-/** State of a process as the kernel says it: T when it is stopped. */
+/** State of a process in the kernel's words: T when it is stopped. */
 const stateOf = (pid: number): string => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0]!;
 const isFrozen = (pid: number) => waitFor(`process ${pid} to stand still`, () => stateOf(pid) === 'T', 30_000);
-/** Runs a job and answers the process that ran it. */
+/** Runs a job. Returns the pid of the process that ran it. */
 const pidOf = async (jobs: EndpointJobs, note: string): Promise<number> => {
   await jobs.runSync({ note });
   return pids(note).at(-1)!;
@@ -32,7 +32,7 @@ const pids = (note: string): number[] =>
     .split('\n')
     .map((line) => Number(line.split(' ').at(-1)));
 
-/** Bytes that have arrived at a process and that it has not read. */
+/** Returns the number of bytes that have arrived at a process and are unread. */
 function unread(pid: number): number {
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).map(
@@ -89,7 +89,7 @@ t.test(
         }
         t.equal(await pidOf(jobs, note), pid, 'woken, not started anew');
         await isFrozen(pid);
-        // Many at once: woken once, all served.
+        // Many at once: the worker is resumed once, and all jobs are served.
         const ids = await Promise.all(Array.from({ length: 20 }, () => jobs.run({ note })));
         for (const id of ids) await jobs.reached(id, 'COMPLETED', 30_000);
         t.strictSame(new Set(pids(note)), new Set([pid]), 'all by the one that was woken');

@@ -1,8 +1,5 @@
 // test: postgres, 20 s
-/**
- * Metrics of what comes late, is lost or starts anew: each is made to happen on real parts, and is counted as what it
- * is.
- */
+/** Metrics of late, lost and restarted things: each case is caused on real parts, and is counted under its own name. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as httpRequest } from 'node:http';

@@ -86,7 +86,7 @@ t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithou
   });
   const folder = await openFolder(t);
   const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
-  // Its jobs wait for one worker, though two are wished for.
+  // Its jobs wait for one worker, though two are desired.
   const held = endpointJobs(
     system,
     await system.createEndpoint({

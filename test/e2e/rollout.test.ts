@@ -1,7 +1,7 @@
 // test: postgres, 50 s
 /**
- * Releases on real parts, with a request each half second: a good one answers all of them, and so does the version
- * before one that does not come up.
+ * Releases on real parts, with a request each half second: a good release answers all of them, and so does the previous
+ * version while a new one fails to start.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -27,7 +27,7 @@ const { clients, key } = system;
 const sql = postgres(system.database.url, { max: 1 });
 t.teardown(() => sql.end());
 const PERIOD_MS = 500;
-/** Ends at its start where this variable says so. */
+/** Exits at its start if this variable is set. */
 const BROKEN_BY_ENV = ['sh', '-c', '[ -z "$BROKEN" ] || exit 4; exec "$0" "$@"'];
 
 const updateEndpoint = (id: string, fields: Partial<Endpoint>, updateMask: string[]) =>
@@ -69,7 +69,7 @@ const releasesHeld = async (endpoint: string): Promise<number> =>
   valueOf(await readMetrics(system.metrics.core), 'slipway_core_releases_held', { endpoint });
 const close = (id: string) => updateEndpoint(id, { workersMin: 0, workersMax: 0 }, ['workers_min', 'workers_max']);
 
-/** Sends a request each half second until `during` is over and for some more; answers how each ended. */
+/** Sends a request each half second until `during` is over and for some time more. Returns how each ended. */
 async function underLoad(send: () => Promise<string>, during: () => Promise<unknown>): Promise<string[]> {
   const over = new AbortController();
   const sent: Promise<string>[] = [];

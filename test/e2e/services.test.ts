@@ -22,7 +22,7 @@ import { seededRandom } from '../helpers/time/seeded-random.ts';
 t.setTimeout(240_000);
 
 const STEPS = 120;
-/** Longest that a call of start or stop may take, in milliseconds: a server lets its calls go on for 3 s. */
+/** Longest time of a start or stop call, in milliseconds. A server lets its calls run for 3 s. */
 const CALL_MS_MAX = 60_000;
 
 const WAYS: Record<string, (service: Service) => Promise<unknown>[]> = {

@@ -26,7 +26,7 @@ t.test('leases are extended while all connections for calls wait', async (t) => 
   const lost = (): true => Boolean((losses += 1)) as true;
   let release = (): void => undefined;
   const held = core.sql.begin(async (sql) => {
-    // Whoever wants to place a pod waits for this, with its connection.
+    // Placements of pods wait for this lock, each with its connection.
     await sql`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
     await new Promise<void>((resolve) => {
       release = resolve;

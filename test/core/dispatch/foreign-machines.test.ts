@@ -22,7 +22,7 @@ t.setTimeout(120_000);
 const silent = { onAssignment: () => undefined, onStop: () => undefined };
 const forged = Buffer.from('"forged"');
 
-/** The calls beside the session, with any key. Refusals answer their text. */
+/** Returns the calls beside the session, with any key. A rejected call returns its text. */
 function sideCalls(t: Test, core: CoreReplicas, key: string) {
   const client = systemTransport.openClient(AgentServiceClient, core.replicas[0]!.address);
   t.teardown(() => client.close());

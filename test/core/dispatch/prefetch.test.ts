@@ -22,7 +22,7 @@ async function measured(t: Test) {
   const agent = await core.joinAgent({ onAssignment: () => undefined });
   await core.ready(endpointId);
   const { workerId } = agent.desired[0]!;
-  /** It asks for so many jobs, beside those it runs. */
+  /** Requests `capacity` jobs in addition to those that run. */
   const ask = (capacity: number): void =>
     agent.send({ workers: [{ workerId, endpointId, state: WorkerState.READY, capacity, takesAhead: capacity > 0 }] });
   for (let count = 1; count <= 3; count += 1) {

@@ -12,7 +12,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);
 
-/** An agent that ends nothing by itself. */
+/** An agent that ends nothing unless the test does. */
 const silent = { onAssignment: () => undefined };
 
 t.test('a job goes to a worker and its output comes back', async (t) => {

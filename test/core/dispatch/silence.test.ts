@@ -1,6 +1,6 @@
 // test: postgres, 10 s
 /**
- * An agent that keeps its connection and says nothing loses its session after the length of a lease, and its lease is
+ * An agent that keeps its connection and sends nothing loses its session after the length of a lease, and its lease is
  * not extended.
  */
 

@@ -14,7 +14,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 
-/** Runs `statement` in a transaction that commits only when `second` waits for it, and answers how `second` ends. */
+/** Runs `statement` in a transaction that commits only when `second` waits for it. Returns how `second` ends. */
 async function race(core: CoreReplicas, statement: string, second: () => Promise<unknown>): Promise<string> {
   const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
   const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();

@@ -51,7 +51,7 @@ export function jobChanges({ sql, stores, replicas: [first] }: Awaited<ReturnTyp
     return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
   }
 
-  /** The queue is as long as it is said to be, and nothing that the tally of any endpoint says is wrong. */
+  /** Checks that the queue's length equals its counter, and that no counter of any endpoint is wrong. */
   async function checkTally(t: Test, endpointId: string): Promise<void> {
     const { IN_QUEUE = 0 } = await states(endpointId);
     t.same(await stores.counts.queued([endpointId]), [IN_QUEUE], 'as many wait as are counted');

@@ -1,5 +1,8 @@
 // test: postgres
-/** Waits: woken by a commit here, by one elsewhere, by nothing at all, and ended by the server's own clock. */
+/**
+ * Waits for jobs: resolved by a commit here, by one on another replica, without any event, and ended by the server's
+ * own clock.
+ */
 import t from 'tap';
 import {
   never,

@@ -28,7 +28,7 @@ const engines = await startEngines(t, { idle: true });
 const { sql, endpoint } = engines;
 await sql`UPDATE machine SET session_id = 'session', cpu_slots = 50 WHERE id = ${LIVE_MACHINES[0]!}`;
 
-/** A store with a lock timeout of its own, and a watchdog over it. */
+/** Starts a store with its own lock timeout, and a watchdog over it. */
 async function start(settings = '') {
   const database = openDatabase(`${engines.url}${settings}`, { logger: createLogger('test', 'silent') });
   t.teardown(() => database.close());

@@ -1,6 +1,6 @@
 /**
- * A model of rollouts: one endpoint, some GPUs, one decision per tick, and workers that come up or fail as their
- * version says.
+ * A model of rollouts: one endpoint, some GPUs, one decision per tick, and workers that start or fail as their version
+ * determines.
  */
 
 import { NO_QUOTA } from '@slipway/core/domain/accounts/quota';

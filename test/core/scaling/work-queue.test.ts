@@ -10,7 +10,7 @@ const due = (id: string, accountId: string): QueuedReconcile => ({
 });
 const flood = Array.from({ length: 500 }, (_, n) => due(`flood${n}`, 'flood'));
 
-/** A queue whose transactions end when the test says so. */
+/** Returns a queue whose transactions end when the test says so. */
 function queue() {
   const batches: { ids: readonly string[]; end: PromiseWithResolvers<void> }[] = [];
   const work = new WorkQueue((ids) => {

@@ -9,7 +9,7 @@ import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import { logger, type startEngines } from '../../helpers/system/job-engine.ts';
 
-/** A receiver that answers with these codes in turn, the last for ever. */
+/** Starts a receiver that answers with these codes in order, and with the last one from then on. */
 export async function receiver(t: Test, ...codes: number[]) {
   const received: { headers: IncomingHttpHeaders; body: string; method: string | undefined }[] = [];
   const server = createServer((request, response) => {
@@ -44,7 +44,7 @@ export interface WaitingDelivery {
 
 /** Deliverers on those engines, and what waits for them. */
 export function webhookDeliveries({ stores, sql, sealer }: Awaited<ReturnType<typeof startEngines>>) {
-  /** A deliverer of its own, as another replica or the same one after a restart has it. */
+  /** Returns a separate deliverer, like that of another replica or of the same one after a restart. */
   function deliverer(t: Test, allowPrivate: PrivateWebhooks = true): WebhookDeliverer {
     const made = new WebhookDeliverer({
       stores,

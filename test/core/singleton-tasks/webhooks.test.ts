@@ -217,7 +217,7 @@ t.test('a try that was cut off by a stop is made again and not counted', async (
 t.test(
   'a receiver that does not answer holds up neither other endpoints nor other accounts, however much waits for it',
   async (t) => {
-    // One host for all: its connections must not be what the calls wait for.
+    // One host for all calls, which must not wait for its connections.
     const counts = { '/mine': 0, '/others': 0 };
     const server = createServer(({ url }, response) => {
       if (url !== '/mine' && url !== '/others') return;

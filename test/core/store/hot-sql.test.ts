@@ -33,7 +33,7 @@ interface Prepared {
 
 const logger = createLogger('test', 'silent');
 const { url } = await createDatabase(t);
-// One connection each: it has prepared all that is run.
+// One connection per pool, so that it has prepared all statements that are run.
 const database = openDatabase(url, { logger, connectionsMax: 1, hotConnectionsMax: 1 });
 t.teardown(() => database.close());
 await migrate(database, logger);

@@ -1,5 +1,5 @@
 // test: postgres
-/** The database itself refuses an impossible job, whatever the code does. */
+/** The database itself rejects an impossible job, whatever the code does. */
 
 import { JOB_STATES } from '@slipway/core/domain/jobs/job-state';
 import type { Test } from 'tap';

@@ -36,7 +36,7 @@ t.test("an operator's time limit for statements is not for migrations", async (t
   t.ok(await sql`SELECT FROM job`);
 });
 
-/** A database as the first releases left it: with so many migrations and no more. */
+/** Returns a database as an early release left it: with only the first `migrations` migrations. */
 async function databaseOf(t: Test, migrations: number): Promise<{ url: string; sql: postgres.Sql }> {
   const { url } = await createDatabase(t, { empty: true });
   const { folder, path } = await scratch(t);

@@ -1,7 +1,7 @@
 // test: postgres
 /**
- * A single job or outcome has a statement of its own shape, which skips what only many need: it must do what the
- * statement of many does.
+ * A single job or outcome has a shorter statement, without the parts that only several need. It must have the same
+ * effect as the statement for many.
  */
 import { randomUUID } from 'node:crypto';
 import type { OutcomeKind } from '@slipway/core/domain/jobs/attempt-outcome';
@@ -58,7 +58,7 @@ async function stored(endpointId: string): Promise<unknown> {
   return { jobs: [...jobs], tally: tally[0], health: await counts.health(endpointId) };
 }
 
-/** Does the same in one statement for all, and in one for each, on an endpoint of its own each time. */
+/** Does the same in one statement for all and in one for each, each time on a new endpoint. */
 async function bothWays<Item>(
   t: Test,
   prepare: (endpointId: string) => Promise<Item[]>,

@@ -1,7 +1,7 @@
 // test: alone, postgres, python, 30 s
 /**
  * Load-balancing workers in containers, on a real Podman: a uvicorn server in an image, reached at its own address on
- * the port that its template says.
+ * the port of its template.
  */
 import { join } from 'node:path';
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';

@@ -1,8 +1,5 @@
 // test: alone, postgres, python, 10 s
-/**
- * An image that does not exist, on a machine with a real Podman: everything that answers "why" names it and says what
- * to do.
- */
+/** An image that does not exist, on a machine with a real Podman: every explanation names it and says what to do. */
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';

@@ -1,7 +1,7 @@
 // test: alone, postgres, python, envoy, 10 s
 /**
- * Envoy in a container of its own, by the command of docs/operate/operations.md: not as root it serves, and takes a new
- * certificate. The image is this host's.
+ * Envoy in a container, started by the command of docs/operate/operations.md: it serves as a user other than root, and
+ * loads a new certificate. The image is made from this host's files.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs';

@@ -1,7 +1,7 @@
 // test: postgres, envoy, 10 s
 /**
- * Wrong and strange requests once more, through the real Envoy: what it says itself is JSON too, and what it lets
- * through is stopped behind it.
+ * The corpus of wrong and strange requests through the real Envoy: its own answers are JSON too, and what it lets
+ * through is rejected behind it.
  */
 import t from 'tap';
 import { OTHERWISE } from '../../bad-input/bad-request.ts';

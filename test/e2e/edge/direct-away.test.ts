@@ -1,7 +1,7 @@
 // test: postgres, python, envoy, 40 s
 /**
- * Requests that go straight from the real Envoy to their workers go on when an Envoy is relieved, and when core or the
- * facade is away.
+ * Requests that go straight from the real Envoy to their workers survive when an Envoy is replaced, and when core or
+ * the facade is away.
  */
 import { createHash } from 'node:crypto';
 import { askAdmin } from '@slipway/edge/admin';

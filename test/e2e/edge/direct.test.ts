@@ -101,8 +101,7 @@ t.test(
       t.equal((await send(`/v2/${keeping}/count`)).json['silent'], 0, 'the worker has ended none of them');
     });
     /**
-     * Each after a silence of its own, about as long as the worker keeps a connection. Runs beside the tests that
-     * follow.
+     * Each after another idle time, about as long as the worker keeps a connection. Runs beside the following tests.
      */
     const afterSilence = Promise.all(
       Array.from({ length: 24 }, async (_, n) => {

@@ -1,5 +1,5 @@
 // test: postgres, envoy, 10 s
-/** An Envoy that has no memory left for more: what it says to whom, and that it serves again when it has. */
+/** An Envoy without free memory: its answers, and that it serves again when it has some. */
 
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';

@@ -30,7 +30,7 @@ t.test('the logs of workers that have ended', async (t) => {
     (await call(machines, 'getWorkerLog', { workerId, tailBytes: MIB }, key)).log.toString();
   const endpoint = async (startCommand: string[], workersMin = 1): Promise<string> =>
     core.createEndpoint({ templateId: await core.createTemplate({ startCommand }), workersMin, workersMax: 1 });
-  /** Its latest worker, once that has ended. */
+  /** Returns the endpoint's latest worker once it has ended. */
   const ended = (endpointId: string): Promise<Worker> =>
     waitFor(
       'a worker that has ended',

@@ -36,7 +36,7 @@ const linesOf = (process: string): Line[] =>
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Line);
-/** Waits for the line of a process that says this of these. */
+/** Waits for a process's log line with this message and these ids. */
 const line = (process: string, msg: string, ids: Record<string, unknown>): Promise<Line> =>
   waitFor(`"${msg}" of ${process}`, () =>
     linesOf(process).find(

@@ -101,7 +101,7 @@ function checkEndpoint(t: Test, seen: Answers, version: string): void {
     gpuCount: 1,
     allowedCudaVersions: '',
   });
-  // The 1.7 line says FlashBoot by the end of the name, and does not ask for the field.
+  // The 1.7 line requests FlashBoot by the end of the name, and does not read the field.
   t.equal(seen.endpoint!.name, version === 'new' ? 'endpoint-new' : 'endpoint-old-fb');
   if (version === 'new') t.equal(seen.endpoint!.flashBootType, 'FLASHBOOT');
   t.match(seen.no_template, /^QueryError: .*template/);

@@ -21,7 +21,7 @@ t.setTimeout(300_000);
 t.jobs = 2;
 
 const SHORT = { sleep: 0.005 };
-/** Jobs at once of a worker that is kept awake. */
+/** Concurrent jobs of a worker that is kept busy. */
 const ROOM = 20;
 
 const versions = Object.keys(PYTHONS) as Version[];
@@ -229,8 +229,8 @@ async function recalled(t: Test, jobs: EndpointJobs): Promise<void> {
 }
 
 /**
- * The worker runs `first`, which waits, and has some of four jobs like `other` in hand. Ids: the first, those in hand,
- * the rest.
+ * The worker runs `first`, which waits, and has prefetched some of four jobs like `other`. Returns ids: the first, the
+ * prefetched ones, the rest.
  */
 async function handedOver(
   jobs: EndpointJobs,

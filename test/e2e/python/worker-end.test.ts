@@ -32,8 +32,8 @@ t.setTimeout(180_000);
 
 for (const version of Object.keys(PYTHONS) as Version[]) {
   t.test(`ends of a Python worker, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
-    // Each part waits most of the time, so they run side by side, each on an endpoint of its own. Workers of the 1.7
-    // line keep a processor busy.
+    // Each part waits most of the time, so they run in parallel, each on a separate endpoint. Workers of the 1.7 line
+    // keep a processor busy.
     t.jobs = version === 'new' ? 8 : 3;
     const system = await startSystem(t);
     const jobsFor = async (t: Test, file: string, options: Partial<EndpointOptions> = {}): Promise<EndpointJobs> => {

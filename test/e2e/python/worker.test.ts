@@ -164,7 +164,7 @@ async function progress(t: Test, all: EndpointJobs): Promise<void> {
   open('until');
   t.match(await all.settled(id), { status: 'COMPLETED', output: 'done' });
 
-  // Progress leaves the worker in threads of its own and may overtake or follow the result
+  // Progress leaves the worker in separate threads and may overtake or follow the result
   // (docs/reference/worker-protocol.md#progress).
   const raced = await Promise.all(
     Array.from({ length: 8 }, (_, number) => all.run({ progress: [1, 2, 3], return: `result ${number}` })),

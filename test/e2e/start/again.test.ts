@@ -1,7 +1,7 @@
 // test: 20 s
 /**
- * An `npm start` right after another one that was killed or is stopping: it waits for what that one leaves, and says
- * so.
+ * An `npm start` right after another one that was killed or is stopping: it waits for the end of its leftovers, and
+ * says so.
  */
 
 import type { Test } from 'tap';
@@ -13,7 +13,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(240_000);
 
-/** Starts one and holds its facade still, so that it cannot end; `letGo` lets it. */
+/** Starts one and holds its facade, so that it cannot end until `letGo`. */
 async function startAndHold(t: Test) {
   const args = ['--no-agent', '--port', String(await quietPort()), '--data-dir', await openFolder(t)];
   const first = new Launcher(t, ...args);

@@ -1,7 +1,7 @@
 // test: postgres, envoy, 70 s
 /**
- * Core as the control plane of the real Envoy: workers come and go, core restarts, an Envoy refuses, and load reports
- * are what endpoints scale by.
+ * Core as the control plane of the real Envoy: workers start and end, core restarts, an Envoy rejects a configuration,
+ * and endpoints scale by load reports.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

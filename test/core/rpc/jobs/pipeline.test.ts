@@ -64,7 +64,7 @@ class Client {
     });
   }
 
-  /** Sends calls in one message; answers their numbers. */
+  /** Sends calls in one message. Returns their ids. */
   send(...calls: PipelineCall['call'][]): number[] {
     const numbered = calls.map((each) => ({ callId: this.#next++, apiKey: core.key, call: each }));
     this.stream.write({ calls: numbered });

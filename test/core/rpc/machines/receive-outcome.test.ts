@@ -23,7 +23,7 @@ const arriving = new Set<string>();
 const budget = new OutcomeBudget({ bytesMax: 100, machineBytesMax: 60 });
 const context = { attempts, pool, arriving, table: { get: () => undefined }, clock, budget };
 
-/** An upload whose first piece is sent; the test says how it goes on. */
+/** Starts an upload and sends its first piece. The test decides how it continues. */
 function upload(
   job: MachineAttempt,
   piece: Buffer,
@@ -32,7 +32,7 @@ function upload(
   const { jobId, attempt, machineId } = job;
   const stream = new PassThrough({ objectMode: true });
   const done = receiveOutcome(stream as unknown as Parameters<typeof receiveOutcome>[0], machineId, given);
-  // Some are looked at only later.
+  // Some are awaited only later.
   done.catch(() => undefined);
   const ref = { endpointId, jobId, attempt, workerId: 'worker00000001' };
   stream.write(ReportOutcomeRequest.fromPartial({ outcome: { ref, kind: OutcomeKind.COMPLETED }, piece, size }));

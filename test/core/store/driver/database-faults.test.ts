@@ -41,7 +41,9 @@ const submit = () =>
   system.request('POST', `/v2/${endpointId}/run`, { input: { text: random.bytes(300_000).toString('base64') } });
 const logged = (text: string) => waitFor(`a log line with ${text}`, () => lines.some((line) => line.includes(text)));
 
-/** Submits until the database refuses; before that everything is accepted, and nothing is ever a fault of ours. */
+/**
+ * Submits until the database rejects a job. Before that every job is accepted, and no error is ever an internal one.
+ */
 async function refused(t: Test): Promise<void> {
   const answer = await waitFor('a refusal', async () => {
     const given = await submit();

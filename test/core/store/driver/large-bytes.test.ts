@@ -13,9 +13,9 @@ import { seededRandom } from '../../../helpers/time/seeded-random.ts';
 
 const random = seededRandom();
 const MIB = 1024 * 1024;
-/** A turn may be long by chance, because memory was tidied up in it; never five times in a row. */
+/** One tick may be long by chance, because of a garbage collection; five in a row may not. */
 const TRIES = 5;
-/** Longest turn in milliseconds of processor time. As text in hexadecimal it took about 130. */
+/** Longest tick in milliseconds of processor time. As text in hexadecimal it took about 130. */
 const TURN_MS_MAX = 20;
 
 const sql = connect((await createDatabase(t)).url, 'large-bytes', 1, createLogger('test', 'silent'));

@@ -23,7 +23,7 @@ const ASKS = 4;
 const TIMEOUT_MS = 100;
 const rule = outcomeRule('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
 
-/** Queues and runs so many batches; the place up to which was claimed. */
+/** Queues and runs a number of batches. Returns the position up to which jobs were claimed. */
 async function work(endpointId: string, after: number): Promise<number> {
   const machineId = 'machine00001';
   const slots = Array.from({ length: BATCH }, () => ({ workerId: 'worker00000001', machineId }));

@@ -1,5 +1,5 @@
 // test: postgres
-/** How long a statement waited for its turn on a connection (deploy/patches/postgres/12-onturn.patch). */
+/** How long a statement waited in the pool for a connection (deploy/patches/postgres/12-onturn.patch). */
 
 import { connect, onPoolWait } from '@slipway/core/store/sql/database';
 import { createLogger } from '@slipway/kit/log/logger';

@@ -1,5 +1,5 @@
 // test: postgres
-/** A core behind PgBouncer does not start, and says at once what to correct: it would look as if it worked. */
+/** A core behind PgBouncer would seem to work. It therefore does not start, and says at once what to correct. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';

@@ -24,7 +24,7 @@ t.test('the driver of this clone is not', async (t) => {
   t.equal(await connectWith(join(root, 'node_modules/postgres/src/index.js')), 'taken');
 });
 
-/** Makes a client of core in a process of its own, with that driver. It connects to nothing. */
+/** Makes a client of core in a separate process, with that driver. It connects to nothing. */
 async function connectWith(driver: string): Promise<string> {
   const module = (file: string): string => JSON.stringify(pathToFileURL(join(root, file)).href);
   const program = `

@@ -17,7 +17,7 @@ const {
 } = engines;
 const HERE = 'here00000000';
 const OWN = 10;
-/** Its own workers, by the few indexes that lead to them, for each of what is read. */
+/** Most entries of the machine's own workers, through the few indexes that lead to them, for each value read. */
 const ENTRIES_MAX = 20 * OWN;
 
 t.test('among few and among many', async (t) => {
