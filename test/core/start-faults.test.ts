@@ -17,7 +17,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);
 
-/** Starts a core on these, and collects all that it logs. */
+/** Starts a core on this database and address, and collects its log. */
 function coreOn(t: Test, url: string, listen = '127.0.0.1:0') {
   const lines: string[] = [];
   const logger = pino(

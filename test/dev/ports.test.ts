@@ -1,7 +1,7 @@
 // test: postgres, 20 s
 /**
- * Ports that may be lost between the look and the listening: core takes another one and keeps it, the facade says
- * clearly that the user's own is taken.
+ * Ports that may be lost between the check and the listening: core takes another one and keeps it; the facade says
+ * clearly that the user's own port is taken.
  */
 
 import type { ChildProcess } from 'node:child_process';

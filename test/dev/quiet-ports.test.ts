@@ -12,7 +12,7 @@ const PROCESSES = 5;
 const PORTS = 120;
 
 const helper = pathToFileURL(join(import.meta.dirname, '../helpers/net/ports.ts')).href;
-/** Takes ports, says them, and lives until nobody writes to it any more. */
+/** Program that takes ports, prints them, and lives until its input ends. */
 const TAKER = `
   const { quietPort } = await import(${JSON.stringify(helper)});
   const ports = [];

@@ -63,7 +63,7 @@ t.test(
     const { path } = await scratch(t);
     const [, unit = ''] = /```ini\n([\s\S]*?)```/.exec(page) ?? [];
     const file = path('slipway-agent.service');
-    // Its program and its folder are those of this machine: systemd looks whether they are there.
+    // Its program and folder are replaced by those of this machine, because systemd checks that they exist.
     const check = (text: string): string => {
       writeFileSync(file, text.replace('/usr/bin/npx', process.execPath).replace('/opt/slipway', root));
       const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });

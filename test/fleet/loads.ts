@@ -32,7 +32,7 @@ export async function offer(fleet: Fleet, { seconds, perSecond, pick }: Offer): 
     share = now;
     if (due < 1) continue;
     const submission = fleet.submit(pick(Math.floor(due)));
-    // Whoever waits for all of them sees the failure.
+    // The caller that awaits all submissions sees the failure.
     submission.catch(() => undefined);
     submitted.push(submission);
     due %= 1;
@@ -57,7 +57,7 @@ export async function trickle(fleet: Fleet, sql: postgres.Sql, jobs: number, pat
   return (await waitsOf(fleet, sql, ids)).p95Ms;
 }
 
-/** Submits a flood of jobs to all endpoints of the first account in turn. */
+/** Submits a flood of jobs to all endpoints of the first account in rounds. */
 export function floodOf(fleet: Fleet, jobs: number): FleetEndpoint[] {
   const own = fleet.endpoints.filter(({ accountId }) => accountId === fleet.endpoints[0]!.accountId);
   return range(jobs).map((place) => own[place % own.length]!);

@@ -1,4 +1,4 @@
-/** `npm run fleet`: fleets of several sizes in turn, and how figures grow; or scalers side by side. */
+/** `npm run fleet`: fleets of several sizes, one after the other, and how figures grow; or scalers side by side. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Database } from '@slipway/tools/bench/database';

@@ -24,8 +24,7 @@ t.test('another core takes over all singleton tasks of a killed core and does th
   const { json: job } = await request('POST', `/v2/${full}/run`, { input: {} });
   await cores[0]!.kill();
   const killedAtMs = systemClock.monotonicMs();
-  // Written where nobody is told of it: who does not look at everything by itself, as the owner of a duty does, never
-  // finds it.
+  // Written without an event: only the owner of the singleton task, which resyncs everything periodically, finds it.
   await sql`UPDATE endpoint SET workers_min = 1 WHERE id = ${woken}`;
   await sql`UPDATE job SET ttl_deadline_at = now() - interval '1 s', expires_at = now() - interval '1 s' WHERE id = ${job.id}`;
   const after = await waitFor('another owner', async () => {

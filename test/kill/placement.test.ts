@@ -21,7 +21,10 @@ const GPUS_EACH = 10;
 /** Two workers of each take all GPUs. */
 const ENDPOINTS = 20;
 
-/** GPUs of living workers that nobody holds for them, and those that are held for somebody who has them not. */
+/**
+ * Returns the differences between GPUs of living workers and reservations: GPUs without a reservation, and reservations
+ * without a worker that has the GPU.
+ */
 const differences = ({ sql }: Processes) => sql`
   WITH had AS (SELECT machine_id, unnest(gpu_uuids) AS gpu_uuid, id AS worker_id FROM worker WHERE ended_at IS NULL),
     held AS (SELECT machine_id, gpu_uuid, worker_id FROM gpu_hold)
@@ -79,8 +82,8 @@ t.test('a core killed inside and between placement transactions loses no worker 
     }),
   );
   /**
-   * Asked of the core that is to be killed: it places them at once, and nobody else does before it is gone. Some calls
-   * may end with it.
+   * Requested from the core that is to be killed: it places the workers at once, and no other core does before it is
+   * gone. Some calls may end with it.
    */
   const want = (workersMin: number) =>
     Promise.allSettled(

@@ -74,7 +74,7 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
       await lists(page, 'queue');
       await page.goto(`${system.url}/console?trouble=no_place`);
       await waitFor('one without a place', async () => {
-        // A turn of the scaler may have said meanwhile that there is none.
+        // A reconcile pass may have recorded meanwhile that there is none.
         await sql`UPDATE scale_decision SET throttled = 1 WHERE endpoint_id = ${id}`;
         return (await namesOf(page)) === 'queue';
       });

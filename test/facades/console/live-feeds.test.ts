@@ -10,7 +10,7 @@ import t from 'tap';
 import { ManualClock } from '../../helpers/time/manual-clock.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-/** A feed of `read` by a clock of its own, and the events that its one listener was told so far. */
+/** Returns a feed of `read` under a manual clock, and the events that its only listener has received so far. */
 async function followed(t: Test, read: () => Promise<object | undefined>) {
   const app = fastify({ forceCloseConnections: true });
   const clock = new ManualClock();
@@ -44,7 +44,7 @@ t.test('what is as it was told last is not told again, and beats come by the clo
   });
   const views = () => told.filter((event) => !event.startsWith('event: '));
   const beats = () => told.filter((event) => event === BEAT).length;
-  /** Lets seconds pass, each when what was due in the one before has been told. */
+  /** Lets seconds pass, each once the events due in the previous one have been delivered. */
   const pass = async (seconds: number): Promise<void> => {
     for (let second = 0; second < seconds; second += 1) {
       clock.pass(1_000);

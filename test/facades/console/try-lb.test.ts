@@ -1,7 +1,7 @@
 // test: postgres, python, 50 s
 /**
- * "Try it" of a load-balancing endpoint in a real Chromium with a real worker: a cold start, answers that stream, and
- * answers as nobody would like them.
+ * "Try it" of a load-balancing endpoint in a real Chromium with a real worker: a cold start, streamed answers, and
+ * faulty answers.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -19,7 +19,7 @@ const TIMES = 10;
 /** How long a sign of life is waited for, in milliseconds. */
 const SIGN_MS = 1_500;
 
-/** A line to an address on which somebody waits. */
+/** Returns a connection to an address, with a call that always waits on it. */
 function waitingLine(t: Test, address: string) {
   const seen = { opened: 0, asked: 0, died: 0 };
   const clock: Clock = {

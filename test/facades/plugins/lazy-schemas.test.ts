@@ -15,7 +15,7 @@ t.test('checks and writers', async (t) => {
     n: (request.body as { n: number }).n,
     secret: 1,
   }));
-  // Its schema cannot be compiled, which hurts nobody but its callers.
+  // Its schema cannot be compiled, which affects only its callers.
   app.get(
     '/broken',
     { schema: { querystring: { type: 'object', properties: { a: { type: 'nonsense' } } } } },

@@ -22,7 +22,7 @@ const CASES: [text: string, words: string[]][] = [
   ['x ${', ['x', '${']],
 ];
 
-/** Letters that mean something to somebody. */
+/** Characters with a special meaning in some shell. */
 const ALPHABET = [...'ab1 \t\n\'"\\$`!#~;&|<>(){}[]*?=^é😀'];
 
 t.test('texts and their words', async (t) => {

@@ -23,7 +23,7 @@ async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
   worker.sdk.learn(version);
   const { pace } = agent.holdings.of('w');
   let told: string[] = [];
-  /** It asks for the rest of its room. */
+  /** Requests jobs for the rest of its capacity. */
   const ask = (requested: number): void => {
     pace.asks(requested, { held: agent.holdings.of('w').size, idle: requested === room });
     told = [];

@@ -21,7 +21,7 @@ import type { Test } from 'tap';
 import { ManualClock } from '../../helpers/time/manual-clock.ts';
 import { ScriptedExecutor } from '../scripted-executor.ts';
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Lets one tick of the event loop pass, so that all work that only waits for a tick is done. */
 export const turn = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve);
@@ -93,8 +93,8 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
     workerId,
   });
   /**
-   * A worker's take is open; answers what closes it. `told` gets what it is answered, `over` what is to be called once
-   * its connection is used again.
+   * Opens a worker's take. Returns a function that closes it. `told` receives the answer, `over` the callback for the
+   * moment when its connection is used again.
    */
   const openTake = (
     workerId: string,
@@ -140,8 +140,8 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
       await turn();
     },
     /**
-     * The worker holds a stop poll open; resolves with the jobs it is told of so far. `delivered`: the answer reaches
-     * it.
+     * Opens a stop poll of the worker. Resolves with the jobs reported to it so far. `delivered`: the answer reaches
+     * the worker.
      */
     openStopPoll: (workerId: string, delivered = true): string[] => {
       const told: string[] = [];

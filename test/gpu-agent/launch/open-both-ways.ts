@@ -1,6 +1,4 @@
-/**
- * Run by a test as somebody who is not root: opens a volume for an image, then for a command, and says what came of it.
- */
+/** Run by a test as a user other than root: opens a volume for an image, then for a command, and prints the results. */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';

@@ -1,5 +1,5 @@
 // test: postgres
-/** An agent whose core is away, or refuses it: how often it tries, and how rarely it says so. */
+/** An agent whose core is away or rejects it: how often it tries, and how rarely it logs so. */
 import { Writable } from 'node:stream';
 import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
 import { ConnectLoop } from '@slipway/gpu-agent/session/connect-loop';

@@ -48,7 +48,7 @@ function outcomeThat(
   return { key: jobId, ref: outcome.ref!, isReady, load: async () => outcome, acknowledge: onAcknowledged };
 }
 
-/** Notes what arrives; refuses the first `refusals` tries. */
+/** Records what arrives. Rejects the first `refusals` tries. */
 function receiver(refusals = 0) {
   const got: { jobId: string; output: Buffer }[] = [];
   let tries = 0;

@@ -1,4 +1,4 @@
-/** Run by a test as another user: whether workers would run as somebody else, and what was said about it. */
+/** Run by a test as another user: prints whether workers would run as a separate user, and the log about it. */
 import { Writable } from 'node:stream';
 import { parseWorkerUser } from '@slipway/gpu-agent/users/worker-user-setting';
 import { WorkerUsers } from '@slipway/gpu-agent/users/worker-users';

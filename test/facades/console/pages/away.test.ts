@@ -41,7 +41,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
   const parked = async (): Promise<void> => {
     await slipway.request('POST', `/v2/${id}/run`, { input: {} });
   };
-  /** Its feed tells that it is there, and nothing else. */
+  /** Waits for a heartbeat of its feed. */
   const beat = async (page: Page): Promise<void> => {
     const browserOf = await page.context().newCDPSession(page);
     const heard = new Promise<void>((resolve) => {
@@ -105,7 +105,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
       );
       await list.getByLabel('State').selectOption('FAILED');
       await list.locator('.panel .away').waitFor();
-      // Nobody knows by now whether its key is good, so that the feed itself is refused.
+      // By now no part knows whether its key is valid, so that the feed itself is rejected.
       await unheard;
       t.equal(await list.locator('.panel .away').count(), 1, 'it goes on too');
       await slipway.cores[0]!.start();

@@ -6,8 +6,8 @@ import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
 import type { BrowserParts } from './list-pages.ts';
 
 /**
- * Where the focus is, as far as whoever looks at the page can see it: its outline is drawn, within the window, and
- * nothing lies over it.
+ * Script that returns the focused element, and whether a user can see its focus: its outline is drawn within the
+ * window, and nothing covers it.
  */
 const FOCUSED = `(() => {
   const element = document.activeElement;

@@ -1,4 +1,4 @@
-/** Views of directories: what they let nobody do, and that nothing is left of them. */
+/** Views of directories: access that they deny, and that nothing is left of them. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
