@@ -1,5 +1,5 @@
 /**
- * Answers of workers in the path form: addresses of the worker get the prefix, its cookies are limited to its own
+ * Headers of workers in the path form: addresses of the worker get the prefix, its cookies are limited to its own
  * paths, and it cannot set headers for the whole origin.
  */
 

@@ -1,8 +1,8 @@
 /** The two kinds of machine that jobs run on in the bench. */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { call } from '@slipway/test/helpers/grpc/grpc-clients';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';

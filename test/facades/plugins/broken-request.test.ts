@@ -1,3 +1,4 @@
+/** Answers to HTTP requests that break off or cannot be parsed. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+/** The log of chunks that core has not acknowledged: order, repeats, rounds between attempts, and limits. */
 import type { ChunkBounds } from '@slipway/gpu-agent/attempts/chunk-log';
 import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
 import { attemptKey } from '@slipway/gpu-agent/spool/attempt-key';

@@ -1,3 +1,4 @@
+/** Interpretation of workers' results and chunks: outputs, errors, limits. */
 import { interpretChunk, interpretResult } from '@slipway/gpu-agent/bridge/interpret-result';
 import { workNow } from '@slipway/kit/bytes/sliced-work';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';

@@ -55,7 +55,7 @@ export async function webhookReceiver(t: Test) {
     port,
     /** Address whose calls are answered with `status`; `name` distinguishes calls. */
     url: (name: string, status = 200): string => `http://127.0.0.1:${port}/${status}/${name}`,
-    /** Answers calls of this name with `status` from now on, whatever their address says. */
+    /** Sets the `status` of answers to calls of this name from now on, whatever their address says. */
     answer: (name: string, status: number): void => {
       answers.set(name, status);
     },
