@@ -1,11 +1,8 @@
 /**
- * The path of requests to load-balancing endpoints straight to their workers. Envoy asks an authorizer about each
- * request before it reads any of the body (ext_authz, facades/activator/authorizer.ts). If the authorizer names a
- * cluster, the request takes the direct route, else it goes unchanged to a facade. The authorizer runs beside Envoy
- * (facades/edge-authorizer.ts). Where it does not run or is not ready, a facade is asked. Clusters come from core.
- * Their second choice is always activators, which get what they need to know from the cluster's metadata; workers never
- * see it. If core has not sent a cluster to an Envoy yet, because Envoy started while core was away, its requests also
- * go to activators, with what the authorizer said of them.
+ * The path of requests to load-balancing endpoints straight to their workers. Envoy asks an authorizer before it reads
+ * a body (ext_authz, facades/edge-authorizer.ts, or a facade). If that names a cluster, the request goes to it, else to
+ * a facade. Clusters come from core. Their second choice is activators, which read the cluster's metadata. Requests of
+ * a cluster that Envoy does not have yet also go to activators.
  */
 import { ACTIVATION_HEADER, ACTIVATION_METADATA, EDGE_HEADER, EDGE_METADATA } from '@slipway/kit/net/activation';
 import {

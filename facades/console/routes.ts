@@ -31,7 +31,7 @@ const CANNOT_BE_TRIED =
   'of which none says who asks or how the connection goes on (Authorization, Cookie, Host, Content-Length, X-Forwarded-* and their like).';
 
 /**
- * Adds all routes of the console. Requests to other surfaces arrive here only if they are rejected (other-surfaces.ts).
+ * Adds all routes of the page. Requests to other surfaces arrive here only if they are rejected (other-surfaces.ts).
  */
 export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesParts, logger: Logger): Promise<void> {
   handleErrors(app, queueErrorShape, logger);

@@ -1,7 +1,4 @@
-/**
- * Drives one workload of this machine, a worker or a pod: observes its state, asks the rule (step.ts) for the next
- * actions, and runs them through the executor. The kind of workload says what to start and is notified of changes.
- */
+/** Drives one workload, a worker or a pod: observes it, asks the rule (step.ts) for the next actions, and runs them. */
 import { WORKER_LOG_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { RunningUnit, UnitExit } from '../executors/executor.ts';
 import type { GpuUse } from '../launch/gpu-handover.ts';

@@ -63,7 +63,7 @@ t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(),
   // The very last worker was stopped, perhaps before it wrote anything.
   await see(
     page
-      .locator('.told li')
+      .locator('.worker-lines li')
       .filter({ hasText: 'crashed' })
       .getByRole('button', { name: /^Log of worker/ }),
   );
