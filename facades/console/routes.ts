@@ -39,7 +39,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
     parts.feeds.close();
     done();
   });
-  // Not a route inside the page, unlike other paths under /console.
+  // Not a route inside the page, unlike other paths of the page
   app.all('/console/api/*', async () => {
     throw new CoreError('NOT_FOUND', 'The console has no such operation.');
   });
