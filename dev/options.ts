@@ -30,7 +30,7 @@ export interface LocalOptions {
   lb: boolean;
 }
 
-/** A user's mistake. Its text is all that they need to see. */
+/** A mistake in the options. Its message is shown to the user without a stack. */
 export class UsageError extends Error {}
 
 const PORT_DEFAULT = 8080;

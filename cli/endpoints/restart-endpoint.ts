@@ -1,6 +1,6 @@
 /**
- * `slipway endpoints restart`: replaces the workers of an endpoint and, if wanted, waits until those of before are
- * gone.
+ * `slipway endpoints restart`: replaces the workers of an endpoint. With `--wait` it returns when the previous workers
+ * are gone.
  */
 import { delay } from '@slipway/kit/time/clock';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';

@@ -54,7 +54,7 @@ import { NoticeChannel } from './sql/notice-channel.ts';
 
 type Classes = ReturnType<typeof makeStores>;
 
-/** The stores by name. A use case names those that it needs: `Pick<Stores, 'jobs'>`. */
+/** All stores by name. A use case declares its own: `Pick<Stores, 'jobs'>`. */
 export type Stores = { readonly [Name in keyof Classes]: Pick<Classes[Name], keyof Classes[Name]> };
 
 /** An open database, as everything outside this folder sees it. */

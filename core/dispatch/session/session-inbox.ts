@@ -41,7 +41,7 @@ export interface SessionInboxOptions {
   logger: Logger;
   /** Records that a worker finished an attempt with a result of its own. */
   onHealthy(workerId: string): void;
-  /** These of its attempts wait in hand. */
+  /** Records which attempts the machine has prefetched and not started. */
   onWaiting(waiting: readonly MachineAttempt[]): void;
   /** Called when the stream should no longer be read, and when it may be read again. */
   onPressure(high: boolean): void;

@@ -181,7 +181,7 @@ async function removePayloads(tx: Sql, rows: readonly DeletedRow[]): Promise<voi
     DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id`;
 }
 
-/** Deletes results of webhook calls. Calls that are still to be made stay: each has all that it needs. */
+/** Deletes results of webhook calls. Pending calls stay: a call does not read the job again. */
 async function removeWebhookResults(tx: Sql, rows: readonly DeletedRow[]): Promise<void> {
   if (rows.length === 0) return;
   await tx`
