@@ -3,7 +3,7 @@
 import { activationText, readActivation } from '@slipway/kit/net/activation';
 import fc from 'fast-check';
 import t from 'tap';
-import { SEED } from '../helpers/time/seeded-random.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 
 const KEY = 'edge-key-of-this-test-0123456789';
 const OF = { endpointId: 'abc123', accountId: 'user_1' };

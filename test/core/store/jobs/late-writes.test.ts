@@ -8,8 +8,8 @@
 import { ChunkStore } from '@slipway/core/store/jobs/chunk-store';
 import type { Sql } from '@slipway/core/store/sql/database';
 import t from 'tap';
-import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import { never, outcome, runningJob, slotsOn, startEngines, submission } from '../../../helpers/system/job-engine.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t, { idle: true });
 const { engine, sql } = engines;

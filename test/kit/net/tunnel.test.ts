@@ -6,8 +6,8 @@ import { connect, createServer } from 'node:net';
 import { TUNNEL_OPTIONS, watchTunnel } from '@slipway/kit/net/tunnel';
 import type { Test } from 'tap';
 import t from 'tap';
-import { ManualClock } from '../helpers/time/manual-clock.ts';
-import { waitFor } from '../helpers/time/wait-for.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /** A facade's side, and the connection at its other end. */
 async function halfTunnel(t: Test) {

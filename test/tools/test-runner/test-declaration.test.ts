@@ -3,9 +3,9 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { needsOf, parseDeclaration, readDeclaration } from '@slipway/tools/test-runner/test-declaration';
 import t from 'tap';
-import { requireDeclared } from '../helpers/declared.ts';
+import { requireDeclared } from '../../helpers/declared.ts';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 const parse = (text: string) => {
   const { alone, needs, seconds } = parseDeclaration('x.test.ts', text);
   return { alone, needs: [...needs], seconds };

@@ -9,7 +9,7 @@ import { BatchingStream } from '@slipway/kit/net/batching-stream';
 import { systemClock } from '@slipway/kit/time/clock';
 import fc from 'fast-check';
 import t from 'tap';
-import { SEED } from '../helpers/time/seeded-random.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 
 /** A stream that accepts each message only when the test releases it. */
 class HeldSink<Item> implements MessageSink<Item[]> {

@@ -4,7 +4,7 @@
 import { JOB_STATES } from '@slipway/core/domain/jobs/job-state';
 import type { Test } from 'tap';
 import t from 'tap';
-import { runningJob, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { runningJob, startEngines, submission } from '../../../helpers/system/job-engine.ts';
 
 const engines = await startEngines(t, { idle: true });
 const { engine, sql } = engines;

@@ -9,7 +9,7 @@ import { systemTransport } from '@slipway/kit/net/channel';
 import { explainConnection, tlsFaults } from '@slipway/kit/net/tls';
 import { TlsSource } from '@slipway/kit/net/tls-source';
 import t from 'tap';
-import { scratch } from '../helpers/scratch.ts';
+import { scratch } from '../../helpers/scratch.ts';
 
 t.test('addresses', async (t) => {
   t.same(parseAddress('core.internal:50051'), { target: 'core.internal:50051', secure: false });

@@ -1,8 +1,8 @@
 // test: postgres
 /**
- * The hot statements whole, as PostgreSQL gets them: test/core/store/sql has them to be read, compared and given to
- * EXPLAIN. Each is prepared and planned here on a real server. After a change of a statement: `SLIPWAY_TEST_SQL=write
- * npm test -- test/core/store/hot-sql.test.ts`, and read the difference.
+ * The hot statements whole, as PostgreSQL gets them. test/core/store/sql/statements has them to be read, compared and
+ * given to EXPLAIN. Each is prepared and planned here on a real server. After a change of a statement: `SLIPWAY_TEST_SQL=write
+ * npm test -- test/core/store/sql/hot-sql.test.ts`, and read the difference.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,9 +15,9 @@ import { makeStores } from '@slipway/core/store/storage';
 import { Sealer } from '@slipway/kit/host/seal';
 import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createDatabase } from '../../helpers/db/database.ts';
+import { createDatabase } from '../../../helpers/db/database.ts';
 
-const FOLDER = join(import.meta.dirname, 'sql');
+const FOLDER = join(import.meta.dirname, 'statements');
 const WRITES = process.env.SLIPWAY_TEST_SQL === 'write';
 const ENDPOINT = 'ep1234567890ab';
 const SLOT = { workerId: 'worker', machineId: 'machine' };

@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { testsOf } from '@slipway/tools/test-runner/test-of';
 import t from 'tap';
-import { scratch } from '../helpers/scratch.ts';
+import { scratch } from '../../helpers/scratch.ts';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 
 /** A project of these files; `of` answers the tests of one of them with their distances. */
 async function project(t: Parameters<typeof scratch>[0], files: Record<string, string>) {

@@ -10,8 +10,8 @@ import type { OutcomeEntry } from '@slipway/core/store/jobs/outcome-store';
 import type { WorkerFacts } from '@slipway/core/store/machines/worker-store';
 import { lockedInOrder } from '@slipway/core/store/sql/worker-order';
 import t from 'tap';
-import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
-import { seededRandom } from '../../helpers/time/seeded-random.ts';
+import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../../helpers/system/job-engine.ts';
+import { seededRandom } from '../../../helpers/time/seeded-random.ts';
 
 t.setTimeout(120_000);
 

@@ -4,8 +4,8 @@
  * range.
  */
 import t from 'tap';
-import { jobEntriesRead } from '../../helpers/db/index-reads.ts';
-import { startEngines } from '../../helpers/system/job-engine.ts';
+import { jobEntriesRead } from '../../../helpers/db/index-reads.ts';
+import { startEngines } from '../../../helpers/system/job-engine.ts';
 
 t.setTimeout(120_000);
 

@@ -8,10 +8,10 @@ import { drizzle, migrate as runMigrations } from '@slipway/drizzle/orm';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
-import { createDatabase } from '../../helpers/db/database.ts';
-import { scratch } from '../../helpers/scratch.ts';
-import { logger } from '../../helpers/system/job-engine.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import { createDatabase } from '../../../helpers/db/database.ts';
+import { scratch } from '../../../helpers/scratch.ts';
+import { logger } from '../../../helpers/system/job-engine.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.test('replicas that start together migrate once', async (t) => {
   const { url } = await createDatabase(t, { empty: true });

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { JsonScan } from '@slipway/kit/bytes/json-scan';
 import fc from 'fast-check';
 import t from 'tap';
-import { SEED } from '../helpers/time/seeded-random.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
 
 const NAMES = ['input', 'a', 'policy'];
 const RUNS = { seed: SEED, numRuns: 3_000 };

@@ -10,7 +10,7 @@ import type { OutcomeEntry } from '@slipway/core/store/jobs/outcome-store';
 import type { JobWithSlot, NewJob } from '@slipway/core/store/jobs/submission-store';
 import type { Test } from 'tap';
 import t from 'tap';
-import { startEngines } from '../../helpers/system/job-engine.ts';
+import { startEngines } from '../../../helpers/system/job-engine.ts';
 
 const { sql, stores, endpoint } = await startEngines(t, { idle: true });
 const { submissions, outcomes, counts, chunks } = stores;

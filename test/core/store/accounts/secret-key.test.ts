@@ -11,12 +11,12 @@ import { connect } from '@slipway/core/store/sql/database';
 import { migrate } from '@slipway/core/store/sql/migrate';
 import { Sealer } from '@slipway/kit/host/seal';
 import t from 'tap';
-import { createDatabase } from '../../helpers/db/database.ts';
-import { call } from '../../helpers/grpc/grpc-clients.ts';
-import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { logger } from '../../helpers/system/job-engine.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import { createDatabase } from '../../../helpers/db/database.ts';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../../../helpers/system/core-replicas.ts';
+import { logger } from '../../../helpers/system/job-engine.ts';
+import { podCalls } from '../../../helpers/system/pods.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const newKey = (): string => randomBytes(32).toString('hex');
 

@@ -5,7 +5,7 @@
 
 import { inPathForm, ORIGIN_HEADERS } from '@slipway/kit/net/path-form';
 import t from 'tap';
-import { PATH_FORM_CASES } from '../helpers/net/path-form.ts';
+import { PATH_FORM_CASES } from '../../helpers/net/path-form.ts';
 
 const form = { prefix: '/v2/abc', host: 'api.example:8443', proto: 'https' };
 

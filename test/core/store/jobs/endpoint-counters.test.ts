@@ -7,7 +7,7 @@
 import { connect } from '@slipway/core/store/sql/database';
 import { makeStores } from '@slipway/core/store/storage';
 import t from 'tap';
-import { logger, outcome, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { logger, outcome, slotsOn, startEngines, submission } from '../../../helpers/system/job-engine.ts';
 
 const engines = await startEngines(t, { idle: true });
 const { engine, sql, database, stores, sealer } = engines;

@@ -9,7 +9,7 @@ import { systemTransport } from '@slipway/kit/net/channel';
 import { TlsSource } from '@slipway/kit/net/tls-source';
 import type { Test } from 'tap';
 import t from 'tap';
-import { makeCertificates } from '../helpers/system/edge.ts';
+import { makeCertificates } from '../../helpers/system/edge.ts';
 
 const asItIs = (bytes: Buffer): Buffer => bytes;
 const ECHO = '/test.Echo/Echo';

@@ -1,7 +1,7 @@
 // test: postgres
 /** A template that very many endpoints use: more than a statement has parameters. */
 import t from 'tap';
-import { startEngines } from '../../helpers/system/job-engine.ts';
+import { startEngines } from '../../../helpers/system/job-engine.ts';
 
 const ENDPOINTS = 11_000;
 const { stores, sql } = await startEngines(t, { idle: true });

@@ -8,7 +8,7 @@ import { jobColumns } from '@slipway/core/store/jobs/rows';
 import { connect } from '@slipway/core/store/sql/database';
 import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { createDatabase } from '../../helpers/db/database.ts';
+import { createDatabase } from '../../../helpers/db/database.ts';
 
 const sql = connect((await createDatabase(t)).url, 'job-times', 1, createLogger('test', 'silent'));
 t.teardown(() => sql.end());

@@ -7,7 +7,7 @@ import { fillTables } from '@slipway/tools/bench/load/fill-tables';
 import { checkOutcomes, checkQueued, databaseNow } from '@slipway/tools/bench/parts/outcomes';
 import postgres from 'postgres';
 import t from 'tap';
-import { createDatabase } from '../helpers/db/database.ts';
+import { createDatabase } from '../../helpers/db/database.ts';
 
 const ENDPOINT = 'endpoint';
 const database = await createDatabase(t);

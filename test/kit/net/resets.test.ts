@@ -2,7 +2,7 @@
 import { connect, constants } from 'node:http2';
 import { openServer, systemTransport } from '@slipway/kit/net/channel';
 import t from 'tap';
-import { waitFor } from '../helpers/time/wait-for.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 
 /** More cancelled calls than Node itself allows on one connection. */
 const GIVEN_UP = 4_000;

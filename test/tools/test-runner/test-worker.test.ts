@@ -9,8 +9,8 @@ import { SpareProcessors } from '@slipway/tools/test-runner/spare-processors';
 import { SharedProcess } from '@slipway/tools/test-runner/test-process';
 import { TestResultReader } from '@slipway/tools/test-runner/test-results';
 import t from 'tap';
-import { scratch } from '../helpers/scratch.ts';
-import { ManualClock } from '../helpers/time/manual-clock.ts';
+import { scratch } from '../../helpers/scratch.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 /** `import t from 'tap'` is answered by the process that runs the file, wherever the file lies. */
 const FILES = {

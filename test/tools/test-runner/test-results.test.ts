@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { TestResultReader } from '@slipway/tools/test-runner/test-results';
 import { filesToRunAgain, resultsOfBoth } from '@slipway/tools/test-runner/test-second-run';
 import t from 'tap';
-import { scratch } from '../helpers/scratch.ts';
+import { scratch } from '../../helpers/scratch.ts';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 const node = join(root, 'node_modules/.bin/node');
 const tap = JSON.stringify(join(root, 'node_modules/tap/dist/esm/index.js'));
 

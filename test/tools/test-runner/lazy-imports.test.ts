@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { PYTHONS, skipWithoutPython } from '../helpers/system/handlers.ts';
+import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
 
 const PROGRAM = `
 import sys, runpod

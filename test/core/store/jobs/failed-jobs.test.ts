@@ -6,9 +6,9 @@
 
 import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
 import t from 'tap';
-import { jobEntriesRead } from '../../helpers/db/index-reads.ts';
-import { refused, startEngines } from '../../helpers/system/job-engine.ts';
-import { measureLoop } from '../../helpers/time/loop-meter.ts';
+import { jobEntriesRead } from '../../../helpers/db/index-reads.ts';
+import { refused, startEngines } from '../../../helpers/system/job-engine.ts';
+import { measureLoop } from '../../../helpers/time/loop-meter.ts';
 
 t.setTimeout(180_000);
 
