@@ -6,12 +6,12 @@
 
 import type { Logger } from '@slipway/kit/log/logger';
 import { someAttempts, someWorkers } from '@slipway/kit/log/logger';
-import type { TakeUpParts } from './attempts/take-up.ts';
-import { dropAll, takeUp } from './attempts/take-up.ts';
+import type { TakeUpParts } from './attempts/adopt-attempts.ts';
+import { dropAll, takeUp } from './attempts/adopt-attempts.ts';
 import type { ContainerHost } from './container-host.ts';
 import type { Lease } from './session/lease.ts';
 import type { LastRun } from './spool/run-log.ts';
-import type { PodRegistry } from './units/pods/pod-registry.ts';
+import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 
 /** Dependencies of the adoption. */
 export interface TakeoverParts extends TakeUpParts {
@@ -67,12 +67,12 @@ export class Adoption {
     return !this.#begun;
   }
 
-  /** Units that nobody may remove yet, and how long to wait for their engine, in milliseconds. */
-  get left(): { units: ReadonlySet<string>; waitMs: number } {
+  /** Workloads that nobody may remove yet, and how long to wait for their engine, in milliseconds. */
+  get left(): { workloads: ReadonlySet<string>; waitMs: number } {
     const { pods, workers } = this.#last!;
     const isHeld = this.#holdsLease;
     return {
-      units: new Set([...pods.keys(), ...(isHeld ? workers.keys() : [])]),
+      workloads: new Set([...pods.keys(), ...(isHeld ? workers.keys() : [])]),
       waitMs: workers.size > 0 && isHeld ? this.#leftMs : 0,
     };
   }
@@ -107,7 +107,7 @@ export class Adoption {
   }
 
   /**
-   * Records for the next run that this run is alive. Called often; does nothing while no unit would outlive this run.
+   * Records for the next run that this run is alive. Called often; does nothing while no workload would outlive this run.
    */
   beat(): void {
     const { runLog, containers, lease, clock } = this.#parts;

@@ -12,7 +12,7 @@ import { enumName } from '@slipway/proto/wire/enum-name';
 import type { FastifyInstance } from 'fastify';
 import type { OnPull } from './images/image-puller.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
-import type { OnStart } from './units/unit-kind.ts';
+import type { OnStart } from './workloads/workload-kind.ts';
 
 /** Values that are read at each scrape. */
 export interface AgentReadings {

@@ -20,8 +20,8 @@ import { Bridge } from './bridge/server.ts';
 import type { AttemptParts } from './build-attempts.ts';
 import { buildAttempts } from './build-attempts.ts';
 import { buildConnectLoop } from './build-connect-loop.ts';
-import type { UnitBase } from './build-units.ts';
-import { buildUnitBase } from './build-units.ts';
+import type { WorkloadBase } from './build-workloads.ts';
+import { buildWorkloadBase } from './build-workloads.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerHost } from './container-host.ts';
 import { findHttpServer } from './find-http-server.ts';
@@ -34,10 +34,10 @@ import { Inbound } from './session/inbound.ts';
 import { Lease } from './session/lease.ts';
 import { StartInventory } from './start-inventory.ts';
 import { TunnelPool } from './tunnel/tunnel-pool.ts';
-import { PodFiles } from './units/pods/pod-files.ts';
-import { PodRegistry } from './units/pods/pod-registry.ts';
-import { StandbyCapacity } from './units/workers/standby-capacity.ts';
 import { SharedFolders } from './users/shared-folder.ts';
+import { PodFiles } from './workloads/pods/pod-files.ts';
+import { PodRegistry } from './workloads/pods/pod-registry.ts';
+import { StandbyCapacity } from './workloads/workers/standby-capacity.ts';
 
 /** Interval of the watch pass, in milliseconds. */
 const WATCH_PERIOD_MS = 250;
@@ -58,7 +58,7 @@ export class AgentParts {
   readonly deps: AgentDependencies;
   readonly settler: ImageResolver;
   readonly containers: ContainerHost;
-  readonly units: UnitBase;
+  readonly workloads: WorkloadBase;
   readonly attempts: AttemptParts;
   readonly pods: PodRegistry;
   readonly bridge: Bridge;
@@ -90,16 +90,16 @@ export class AgentParts {
     this.measures = new MetricsServer({ listen: config.metricsListen, metrics: this.#metrics, logger: deps.logger });
     const meter = this.#buildMeter();
     this.containers = this.#buildContainers(meter);
-    this.units = this.#buildUnits(meter);
+    this.workloads = this.#buildWorkloads(meter);
     const tracing = tracingOf('agent', config);
     const { onAttemptEnd, onOutOfMemory } = meter;
-    this.attempts = buildAttempts({ config, ...deps, tracing, units: this.units, onAttemptEnd, onOutOfMemory });
+    this.attempts = buildAttempts({ config, ...deps, tracing, workloads: this.workloads, onAttemptEnd, onOutOfMemory });
     this.pods = this.#buildPods();
     this.bridge = this.#buildBridge(meter);
     this.lease = this.#buildLease();
     const { attempts, pods, containers, lease } = this;
     this.takeover = new Adoption({ ...attempts, ...deps, pods, containers, lease });
-    this.inbound = new Inbound({ ...attempts, ...deps, pods, images: containers, archive: this.units.archive });
+    this.inbound = new Inbound({ ...attempts, ...deps, pods, images: containers, archive: this.workloads.archive });
     const connect = buildConnectLoop(this, this.#tls);
     this.gpus = this.#buildGpus(connect);
     this.inventory = new StartInventory({ ...this, ...deps, connect, dataDir: config.dataDir });
@@ -134,12 +134,12 @@ export class AgentParts {
       keepsAny: () => this.attempts.runLog.keepsAny,
       onChanged: () => this.attempts.outbox.addContainers(),
       onPull,
-      holdsSizes: () => this.units.volumes.holdsSizes(),
+      holdsSizes: () => this.workloads.volumes.holdsSizes(),
     });
   }
 
-  #buildUnits({ onStart }: AgentMeter): UnitBase {
-    return buildUnitBase({
+  #buildWorkloads({ onStart }: AgentMeter): WorkloadBase {
+    return buildWorkloadBase({
       config: this.config,
       ...this.deps,
       container: this.containers,
@@ -179,11 +179,11 @@ export class AgentParts {
   #buildPods(): PodRegistry {
     const { outbox, runLog, reach } = this.attempts;
     return new PodRegistry({
-      ...this.units,
+      ...this.workloads,
       ...this.deps,
       reach,
       graceMs: this.config.workerGraceMs,
-      files: new PodFiles(this.units.podsFolder, new SharedFolders(this.deps.logger)),
+      files: new PodFiles(this.workloads.podsFolder, new SharedFolders(this.deps.logger)),
       onChanged: (podId) => {
         runLog.pod(podId, this.pods.get(podId)?.keepsake);
         outbox.addPod(podId);
@@ -224,7 +224,7 @@ export class AgentParts {
 
   /** Services that remove old logs and read changed certificates. */
   #buildUpkeep(): Service[] {
-    const pass = (): Promise<void> => this.units.archive.prune();
+    const pass = (): Promise<void> => this.workloads.archive.prune();
     return [
       new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass, ...this.deps }),
       new CertificateWatch({

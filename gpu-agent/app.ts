@@ -81,7 +81,7 @@ class AgentProcess extends SingleRunService {
     const parts = this.#parts;
     const { dataDir } = parts.config;
     const { logger, random } = parts.deps;
-    const { users, archive, scratchFolder, podsFolder } = parts.units;
+    const { users, archive, scratchFolder, podsFolder } = parts.workloads;
     this.#unlock = await takeDataFolder(dataDir, users.differ);
     await dropAllIn(scratchFolder).catch((error: unknown) =>
       logger.warn({ err: error }, 'old scratch folders were not removed'),
@@ -99,7 +99,8 @@ class AgentProcess extends SingleRunService {
   }
 
   protected override async onStop(): Promise<void> {
-    const { inbound, inventory, stopping, containers, attempts, pods, takeover, bridge, units, lease } = this.#parts;
+    const { inbound, inventory, stopping, containers, attempts, pods, takeover, bridge, workloads, lease } =
+      this.#parts;
     const { logger, clock } = this.#parts.deps;
     inbound.close();
     await inventory.stop();
@@ -110,7 +111,7 @@ class AgentProcess extends SingleRunService {
     if (this.keepContainers) await takeover.leave(() => bridge.drain());
     await stopAll(this.services, logger);
     await containers.stop();
-    for (const executor of [units.executors.process, units.executors.container]) await executor?.close();
+    for (const executor of [workloads.executors.process, workloads.executors.container]) await executor?.close();
     lease.close();
     attempts.outcomes.writeAll();
     try {

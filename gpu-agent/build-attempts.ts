@@ -24,17 +24,17 @@ import { OutcomeReporter } from './attempts/outcome-reporter.ts';
 import { WorkerCapacity } from './attempts/worker-capacity.ts';
 import { WorkerReporter } from './attempts/worker-reporter.ts';
 import { OpenPolls } from './bridge/open-polls.ts';
-import type { UnitBase } from './build-units.ts';
+import type { WorkloadBase } from './build-workloads.ts';
 import type { AgentConfig } from './config.ts';
 import { LargePayloads } from './session/large-payloads.ts';
 import { Outbox } from './session/outbox.ts';
 import { OutcomeSpool } from './spool/outcome-spool.ts';
 import { RunLog } from './spool/run-log.ts';
-import { FreePorts } from './units/http/free-ports.ts';
-import { HealthWatch } from './units/http/health-watch.ts';
-import type { HttpAddresses } from './units/http/pod-ports.ts';
-import type { Worker } from './units/workers/worker.ts';
-import { WorkerPool } from './units/workers/worker-pool.ts';
+import { FreePorts } from './workloads/http/free-ports.ts';
+import { HealthWatch } from './workloads/http/health-watch.ts';
+import type { HttpAddresses } from './workloads/http/pod-ports.ts';
+import type { Worker } from './workloads/workers/worker.ts';
+import { WorkerPool } from './workloads/workers/worker-pool.ts';
 
 /** The wired parts. */
 export interface AttemptParts {
@@ -69,7 +69,8 @@ export interface AttemptOptions {
   logger: Logger;
   clock: Clock;
   random: Random;
-  units: Pick<UnitBase, 'launcher' | 'archive' | 'handover' | 'starts'> & Partial<Pick<UnitBase, 'onStart'>>;
+  workloads: Pick<WorkloadBase, 'launcher' | 'archive' | 'handover' | 'starts'> &
+    Partial<Pick<WorkloadBase, 'onStart'>>;
   /** Counts ends of attempts. Default: they are not counted. */
   onAttemptEnd?: ((kind: OutcomeKind) => void) | undefined;
   /** Counts workers that ended because memory ran out. Default: they are not counted. */
@@ -83,12 +84,12 @@ export interface AttemptOptions {
 
 /** Builds the parts and connects them. Nothing runs before the services of the agent start. */
 export function buildAttempts(options: AttemptOptions): AttemptParts {
-  const { config, logger, clock, random, units } = options;
+  const { config, logger, clock, random, workloads } = options;
   const records = buildRecords(options);
   const { holdings, spans, outcomes, reporter } = records;
   const ports = new FreePorts(random);
   const pool = new WorkerPool({
-    ...units,
+    ...workloads,
     ports,
     questions: {
       isBusy: (workerId) => holdings.isBusy(workerId),

@@ -12,7 +12,7 @@ import { ConnectLoop } from './session/connect-loop.ts';
 import type { ImageResolver } from './session/image-resolver.ts';
 import type { Inbound } from './session/inbound.ts';
 import type { Lease } from './session/lease.ts';
-import type { PodRegistry } from './units/pods/pod-registry.ts';
+import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 
 /** Parts of the agent that the session reads from and reports to. */
 export interface ConnectedParts {

@@ -6,7 +6,7 @@ import type { AgentInstance } from './inventory/agent-instance.ts';
 import { hostSize } from './inventory/host-size.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
 import { AGENT_VERSION } from './session/agent-version.ts';
-import type { PodRegistry } from './units/pods/pod-registry.ts';
+import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 
 /** Sources of a hello. */
 export interface HelloParts {

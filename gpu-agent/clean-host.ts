@@ -12,7 +12,7 @@ import type { Engine } from './executors/container/engine.ts';
 import { removeContainer } from './executors/container/engine-calls.ts';
 import { HostFirewall } from './executors/container/host-firewall.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
-import { interfacePrefix, UnitNetworks } from './executors/container/unit-networks.ts';
+import { interfacePrefix, WorkloadNetworks } from './executors/container/workload-networks.ts';
 import { HostViews } from './executors/process/host-views.ts';
 
 /** Lock of a data folder while its host is cleaned. */
@@ -74,7 +74,7 @@ async function clean({
     await Promise.all(left.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
     const firewall = new HostFirewall(interfacePrefix(machineId), hostPrograms);
     const openBridge = (): Promise<number> => Promise.reject(new Error('nobody listens'));
-    await new UnitNetworks({ machineId, firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge }).clear(
+    await new WorkloadNetworks({ machineId, firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge }).clear(
       engine,
     );
   }

@@ -20,7 +20,7 @@ import { imageRoom } from './executors/container/engine.ts';
 import { EngineFinder } from './executors/container/engine-finder.ts';
 import { HostFirewall } from './executors/container/host-firewall.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
-import { interfacePrefix, UnitNetworks } from './executors/container/unit-networks.ts';
+import { interfacePrefix, WorkloadNetworks } from './executors/container/workload-networks.ts';
 import { ImageCache, isNamed } from './images/image-cache.ts';
 import type { OnPull } from './images/image-puller.ts';
 import { ImageStore } from './images/image-store.ts';
@@ -52,15 +52,15 @@ export interface HostMachine {
   instance: string;
   gpus: readonly MachineGpu[];
   /**
-   * Units of the previous run that nobody may remove yet; and how long to wait for their engine at the start, in
+   * Workloads of the previous run that nobody may remove yet; and how long to wait for their engine at the start, in
    * milliseconds.
    */
-  left: { units: ReadonlySet<string>; waitMs: number };
+  left: { workloads: ReadonlySet<string>; waitMs: number };
 }
 
 /** Interval between checks of engine and images, in milliseconds. */
 const LOOK_MS = 10_000;
-/** The same while units of the previous run wait for their engine. */
+/** The same while workloads of the previous run wait for their engine. */
 const WAITING_LOOK_MS = 250;
 /** Most images that are reported. */
 const IMAGES_MAX = 1_000;
@@ -73,7 +73,7 @@ export class ContainerHost extends BaseService {
   readonly #keeper: ImageCache;
   readonly #engines: EngineFinder;
   readonly #looking: Loop;
-  #machine: HostMachine = { id: '', instance: '', gpus: [], left: { units: new Set(), waitMs: 0 } };
+  #machine: HostMachine = { id: '', instance: '', gpus: [], left: { workloads: new Set(), waitMs: 0 } };
   #isSwept = false;
   #mayLose = false;
   #firewall: HostFirewall | undefined;
@@ -136,9 +136,9 @@ export class ContainerHost extends BaseService {
     this.#machine = machine;
   }
 
-  /** Releases the units of the previous run: all of them were adopted or ended. */
+  /** Releases the workloads of the previous run: all of them were adopted or ended. */
   keepNothing(): void {
-    this.#machine = { ...this.#machine, left: { units: new Set(), waitMs: 0 } };
+    this.#machine = { ...this.#machine, left: { workloads: new Set(), waitMs: 0 } };
   }
 
   /**
@@ -205,7 +205,7 @@ export class ContainerHost extends BaseService {
     this.#firewall ??= new HostFirewall(interfacePrefix(id), hostPrograms);
     this.#executor ??= new ContainerExecutor({
       engines: this.#engines,
-      networks: new UnitNetworks({
+      networks: new WorkloadNetworks({
         machineId: id,
         firewall: this.#firewall,
         programs: hostPrograms,
@@ -232,8 +232,8 @@ export class ContainerHost extends BaseService {
       instance,
     });
     try {
-      // Units that nobody knows any more go first: one may hold the address.
-      if (!this.#isSwept) await this.#executor.sweep(left.units);
+      // Workloads that nobody knows any more go first: one may hold the address.
+      if (!this.#isSwept) await this.#executor.sweep(left.workloads);
       this.#isSwept = true;
       this.#bridgeUrl = await this.#executor.bridgeUrl();
     } catch (error) {
@@ -253,7 +253,7 @@ export class ContainerHost extends BaseService {
   }
 
   /**
-   * Pulls missing images one at a time, so that pulls that units wait for are not slowed down much. A failed pull is
+   * Pulls missing images one at a time, so that pulls that workloads wait for are not slowed down much. A failed pull is
    * tried again at the next check.
    */
   async #prefetch(store: ImageStore): Promise<void> {

@@ -1,6 +1,6 @@
 /** Finds the HTTP server of a worker or pod of this machine by the name in a tunnel's request. */
 import type { AttemptParts } from './build-attempts.ts';
-import type { PodRegistry } from './units/pods/pod-registry.ts';
+import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 
 /** Returns the address at which it listens; `undefined` if there is none. `name`: a worker's id, or `POD:PORT`. */
 export function findHttpServer(

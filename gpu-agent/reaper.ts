@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { machineDisk } from '@slipway/kit/host/disk';
 import { delay, systemClock } from '@slipway/kit/time/clock';
 import { cleanHost } from './clean-host.ts';
-import { MACHINE_LABEL, UNIT_LABEL } from './executors/container/container-plan.ts';
+import { MACHINE_LABEL, WORKLOAD_LABEL } from './executors/container/container-plan.ts';
 import type { Engine } from './executors/container/engine.ts';
 import { removeContainer } from './executors/container/engine-calls.ts';
 import { EngineFinder } from './executors/container/engine-finder.ts';
@@ -75,6 +75,6 @@ async function isAlone(): Promise<boolean> {
 async function endAll(): Promise<void> {
   const { docker } = await findEngine();
   const found = await docker.listContainers({ all: true, filters: { label: [`${MACHINE_LABEL}=${machineId}`] } });
-  const own = found.filter(({ Labels }) => workers.has(Labels[UNIT_LABEL] ?? ''));
+  const own = found.filter(({ Labels }) => workers.has(Labels[WORKLOAD_LABEL] ?? ''));
   await Promise.all(own.map(({ Id }) => removeContainer(docker.getContainer(Id))));
 }

@@ -26,7 +26,7 @@ export interface StartParts {
   connect: ConnectLoop;
   bridge: Service;
   /** Ends processes of earlier runs. */
-  units: { sweepProcesses(): Promise<void> };
+  workloads: { sweepProcesses(): Promise<void> };
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -47,7 +47,7 @@ export class StartInventory {
 
   /** Resolves when workers can be started. `ending`: aborts when the agent stops. */
   async take(machine: Pick<HostMachine, 'id' | 'instance'>, ending: AbortSignal): Promise<void> {
-    const { dataDir, gpus, containers, takeover, inbound, bridge, units } = this.#parts;
+    const { dataDir, gpus, containers, takeover, inbound, bridge, workloads } = this.#parts;
     const last = await readLastInventory(dataDir);
     const done = new AbortController();
     const reading = gpus.read(machine.id);
@@ -58,7 +58,7 @@ export class StartInventory {
       await bridge.start();
       containers.know({ ...machine, gpus: gpus.all, left: takeover.left });
       await containers.start();
-      await units.sweepProcesses();
+      await workloads.sweepProcesses();
       await takeover.begin();
     } finally {
       done.abort();
@@ -102,7 +102,7 @@ export class StartInventory {
       connect,
     } = this.#parts;
     if (assumed && JSON.stringify(gpus) !== JSON.stringify(assumed.gpus)) {
-      containers.know({ ...machine, gpus, left: { units: new Set(), waitMs: 0 } });
+      containers.know({ ...machine, gpus, left: { workloads: new Set(), waitMs: 0 } });
       connect.renew('the GPUs were read');
     }
     await keepInventory(dataDir, { gpus, cudaVersion, containers: containers.has });

@@ -68,14 +68,14 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   ['gpu-agent/executors/', ['gpu-agent/images/', 'gpu-agent/inventory/', 'kit/']],
   ['gpu-agent/launch/', ['gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'kit/']],
   [
-    'gpu-agent/units/',
+    'gpu-agent/workloads/',
     ['gpu-agent/launch/', 'gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'kit/'],
   ],
-  ['gpu-agent/attempts/', ['gpu-agent/units/', 'gpu-agent/spool/', 'proto/', 'kit/']],
-  ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/units/', 'worker/frames.ts', 'proto/', 'kit/']],
+  ['gpu-agent/attempts/', ['gpu-agent/workloads/', 'gpu-agent/spool/', 'proto/', 'kit/']],
+  ['gpu-agent/bridge/', ['gpu-agent/attempts/', 'gpu-agent/workloads/', 'worker/frames.ts', 'proto/', 'kit/']],
   [
     'gpu-agent/session/',
-    ['gpu-agent/attempts/', 'gpu-agent/units/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'kit/'],
+    ['gpu-agent/attempts/', 'gpu-agent/workloads/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'kit/'],
   ],
   ['gpu-agent/tunnel/', ['proto/', 'kit/']],
   ['gpu-agent/', ['proto/', 'kit/']],

@@ -11,8 +11,8 @@ import type { AttemptRef, AttemptStop } from '@slipway/proto/gen/slipway/v1/agen
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { attemptKey } from '../spool/attempt-key.ts';
-import type { Worker } from '../units/workers/worker.ts';
-import type { WorkerPool } from '../units/workers/worker-pool.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
+import type { WorkerPool } from '../workloads/workers/worker-pool.ts';
 import type { Attempt, StopRequest } from './attempt.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';

@@ -5,8 +5,8 @@
 
 import type { Clock } from '@slipway/kit/time/clock';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { Worker } from '../units/workers/worker.ts';
-import type { WorkerPool } from '../units/workers/worker-pool.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
+import type { WorkerPool } from '../workloads/workers/worker-pool.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';

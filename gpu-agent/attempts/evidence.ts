@@ -6,8 +6,8 @@
 
 import type { Clock } from '@slipway/kit/time/clock';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { ResultLine } from '../units/workers/result-lines.ts';
-import type { Worker } from '../units/workers/worker.ts';
+import type { ResultLine } from '../workloads/workers/result-lines.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';

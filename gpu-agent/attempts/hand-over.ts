@@ -2,7 +2,7 @@
 
 import type { Clock } from '@slipway/kit/time/clock';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { Worker } from '../units/workers/worker.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Holding, Holdings } from './holding.ts';

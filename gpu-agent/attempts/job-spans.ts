@@ -3,7 +3,7 @@
  * memory, only the latest of each worker.
  */
 import type { Clock } from '@slipway/kit/time/clock';
-import type { JobSpan } from '../units/workers/job-lines.ts';
+import type { JobSpan } from '../workloads/workers/job-lines.ts';
 import type { Attempt } from './attempt.ts';
 import type { Holdings } from './holding.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Keeps for the agent's next run what it must know of workers in containers, which outlive the agent, and of their
- * attempts. take-up.ts adopts it. Worker processes end with the agent: nothing is kept for them, at no cost.
+ * attempts. adopt-attempts.ts adopts it. Worker processes end with the agent: nothing is kept for them, at no cost.
  *
  * A value that a worker streams is kept before the worker is answered, so no accepted value is lost with the agent. The
  * Python SDK does not resend a value whose connection broke. A value that was on its way when the agent ended is
@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import type { AttemptChunk } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { KeptAttempt, KeptWorker, RunLog } from '../spool/run-log.ts';
-import type { Worker } from '../units/workers/worker.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { Attempt } from './attempt.ts';
 
 /**

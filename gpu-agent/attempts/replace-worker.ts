@@ -1,6 +1,6 @@
 /** Replaces a worker although it has prefetched attempts: those are returned, and it must not begin any of them. */
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { Worker } from '../units/workers/worker.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Holdings } from './holding.ts';
 

@@ -1,8 +1,8 @@
 /** Computes a worker's capacity from its traits, the attempts that it holds and the work that it asks for. */
 import type { Clock } from '@slipway/kit/time/clock';
-import type { CapacityFacts } from '../units/workers/capacity.ts';
-import { capacity, takeLimit } from '../units/workers/capacity.ts';
-import type { Worker } from '../units/workers/worker.ts';
+import type { CapacityFacts } from '../workloads/workers/capacity.ts';
+import { capacity, takeLimit } from '../workloads/workers/capacity.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { Holdings } from './holding.ts';
 import type { Pace } from './pace.ts';
 import type { OpenTake, WorkerPolls } from './worker-polls.ts';

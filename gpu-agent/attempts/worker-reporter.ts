@@ -5,7 +5,7 @@
  */
 import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
-import type { Worker } from '../units/workers/worker.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { Keeper } from './keeper.ts';
 import type { ToCore } from './to-core.ts';
 import type { Room, WorkerCapacity } from './worker-capacity.ts';

@@ -14,7 +14,7 @@ import type { Holdings } from '../attempts/holding.ts';
 import type { Keeper } from '../attempts/keeper.ts';
 import type { ToCore } from '../attempts/to-core.ts';
 import type { WorkerReporter } from '../attempts/worker-reporter.ts';
-import type { WorkerPool } from '../units/workers/worker-pool.ts';
+import type { WorkerPool } from '../workloads/workers/worker-pool.ts';
 import type { OpenPolls } from './open-polls.ts';
 
 export interface BridgeParts {

@@ -8,7 +8,7 @@ import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { FastifyInstance } from 'fastify';
 import type { Attempt } from '../attempts/attempt.ts';
 import { replaceWorker } from '../attempts/replace-worker.ts';
-import type { Worker } from '../units/workers/worker.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import type { Result, ResultBody } from './interpret-result.ts';
 import { interpretResult } from './interpret-result.ts';

@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 import { delay } from '@slipway/kit/time/clock';
 import type { Frame, NewFrame } from 'slipway-worker/frames';
 import { Answer, FrameKind, FrameReader, FrameWriter, LINK_BODY_BYTES_MAX, LINK_PROTOCOL } from 'slipway-worker/frames';
-import type { Worker } from '../units/workers/worker.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import type { Connections } from './connections.ts';
 import { postResult } from './done-route.ts';

@@ -8,7 +8,7 @@ import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { CHUNK_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Attempt } from '../attempts/attempt.ts';
-import type { Worker } from '../units/workers/worker.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import type { ResultBody } from './interpret-result.ts';
 import { interpretChunk } from './interpret-result.ts';

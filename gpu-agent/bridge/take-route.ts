@@ -5,7 +5,7 @@
 
 import { delay } from '@slipway/kit/time/clock';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Worker } from '../units/workers/worker.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 import { LongPoll } from './long-poll.ts';
 import type { Demand, HeldCall } from './open-polls.ts';

@@ -5,8 +5,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { delay } from '@slipway/kit/time/clock';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { versionFromUserAgent } from '../units/workers/sdk-traits.ts';
-import type { Worker } from '../units/workers/worker.ts';
+import { versionFromUserAgent } from '../workloads/workers/sdk-traits.ts';
+import type { Worker } from '../workloads/workers/worker.ts';
 import type { BridgeParts } from './bridge-parts.ts';
 
 /** Parameters in the addresses of worker-env.ts. */

@@ -38,7 +38,7 @@ export interface Mount {
 }
 
 /** Resource limits of a workload. `undefined`: no limit of its own. */
-export interface UnitLimits {
+export interface WorkloadLimits {
   memoryBytes: number | undefined;
   /** Processors; fractions are possible. */
   cpus: number | undefined;
@@ -61,7 +61,7 @@ export interface LaunchGpu {
 /** Description of a workload to start. */
 export interface Launch {
   /** Id of the workload for its whole life: 14 lowercase letters and digits. */
-  unitId: string;
+  workloadId: string;
   /** Program and arguments. With an image: replaces the image's command; empty keeps it. */
   command: readonly string[];
   /** With an image: replaces its entry point; empty keeps it. Without one: always empty. */
@@ -80,13 +80,13 @@ export interface Launch {
    */
   mounts: readonly Mount[];
   gpus: readonly LaunchGpu[];
-  limits: UnitLimits;
+  limits: WorkloadLimits;
   /** Receives its output, stdout and stderr in the order of arrival. */
   onOutput(bytes: Buffer): void;
 }
 
 /** How a workload ended. */
-export interface UnitExit {
+export interface WorkloadExit {
   /** Exit code. `undefined` if a signal ended it or it never started. */
   code: number | undefined;
   /** Name of the signal that ended it, for instance SIGKILL. */
@@ -98,16 +98,16 @@ export interface UnitExit {
 }
 
 /** Current resource usage of a workload. */
-export interface UnitStats {
+export interface WorkloadStats {
   memoryBytes: number;
   /** Processor time since its start, in microseconds. */
   cpuMicros: number;
 }
 
 /** A started workload. None of its methods throws or rejects once it has ended; `ended` reports the end. */
-export interface RunningUnit {
+export interface RunningWorkload {
   /** Resolves once the workload no longer runs and all of its output was received. Never rejects. */
-  readonly ended: Promise<UnitExit>;
+  readonly ended: Promise<WorkloadExit>;
   /** IP address at which its ports can be reached from this host. */
   readonly address: string;
   /** Asks it to end (SIGTERM). A frozen workload is thawed for this. */
@@ -119,7 +119,7 @@ export interface RunningUnit {
   /** Resumes it. */
   thaw(): Promise<void>;
   /** `undefined` if it has ended, or if its executor has no statistics. */
-  stats(): Promise<UnitStats | undefined>;
+  stats(): Promise<WorkloadStats | undefined>;
 }
 
 /** Starts workloads of one kind. */
@@ -131,12 +131,12 @@ export interface Executor {
    */
   prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void>;
   /** Starts a prepared workload. Never throws: a failure is reported by `ended`. */
-  start(launch: Launch): RunningUnit;
+  start(launch: Launch): RunningWorkload;
   /**
    * Adopts the workload that a previous run of the agent left running under this id; its further output goes to
    * `onOutput`. A workload that has ended since reports how. `undefined` if nothing runs and nothing is known of it.
    */
-  adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined>;
+  adopt(workloadId: string, onOutput: (bytes: Buffer) => void): Promise<RunningWorkload | undefined>;
   /** Ends and removes everything that previous runs of this machine's agent left, except for these ids. */
   sweep(keep: ReadonlySet<string>): Promise<unknown>;
   /**

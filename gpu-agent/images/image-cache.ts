@@ -51,7 +51,7 @@ export class ImageCache {
     this.#usedAtMs = new Map(Object.entries(parse(text)));
   }
 
-  /** Records that a unit is about to run the image. */
+  /** Records that a workload is about to run the image. */
   async used({ id }: StoredImage): Promise<void> {
     this.#usedAtMs.set(id, this.#clock.nowMs());
     await this.#save();

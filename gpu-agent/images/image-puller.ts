@@ -1,5 +1,5 @@
 /**
- * Ensures that an image is on this machine. Units that want the same image share a pull. A failure that may pass is
+ * Ensures that an image is on this machine. Workloads that want the same image share a pull. A failure that may pass is
  * retried; for any other the error is a sentence for the owner.
  */
 

@@ -1,4 +1,4 @@
-/** Errors of the preparation of a unit, and the data that is needed to refer to an image. */
+/** Errors of the preparation of a workload, and the data that is needed to refer to an image. */
 
 /** Credentials for an image's registry. Used for one pull, stored nowhere, never logged. */
 export interface ImageCredentials {
@@ -8,11 +8,11 @@ export interface ImageCredentials {
   name?: string;
 }
 
-/** Reason why a unit cannot be prepared. */
+/** Reason why a workload cannot be prepared. */
 export type PrepareFailure = 'NOT_FOUND' | 'NO_ACCESS' | 'NO_SPACE' | 'WRONG_PLATFORM' | 'UNREACHABLE' | 'REFUSED';
 
 /**
- * A unit cannot be prepared, and an immediate retry would not help. The message is for its owner and says what to do.
+ * A workload cannot be prepared, and an immediate retry would not help. The message is for its owner and says what to do.
  */
 export class PrepareError extends Error {
   readonly failure: PrepareFailure;

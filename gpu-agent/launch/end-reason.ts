@@ -1,5 +1,5 @@
 /** Texts that tell a person why a worker ended. Pure. */
-import type { UnitExit } from '../executors/executor.ts';
+import type { WorkloadExit } from '../executors/executor.ts';
 
 /** Longest text in bytes, including the last lines of the log (agent_service.proto, WorkerReport.reason). */
 const REASON_BYTES_MAX = 4 * 1024;
@@ -11,7 +11,7 @@ const FAILURE_LENGTH_MAX = 480;
 export const REASON_LOG_BYTES = REASON_BYTES_MAX - SENTENCE_BYTES_MAX;
 
 /** Returns how the workload ended, as the end of a sentence. */
-export function describeExit(exit: UnitExit): string {
+export function describeExit(exit: WorkloadExit): string {
   if (exit.failure !== undefined) return `could not be started: ${cut(exit.failure)}`;
   if (exit.outOfMemory) return 'ran out of memory';
   if (exit.signal !== undefined) return `was ended by ${exit.signal}`;
@@ -22,7 +22,7 @@ export function describeExit(exit: UnitExit): string {
  * Returns advice as the rest of a sentence; empty if there is none. `memoryGb`: memory limit in GiB; 0 if it may use
  * all of its machine.
  */
-export function exitAdvice(exit: UnitExit, memoryGb: number): string {
+export function exitAdvice(exit: WorkloadExit, memoryGb: number): string {
   if (!exit.outOfMemory) return '';
   if (memoryGb > 0) return `: it has ${memoryGb} GiB; choose a larger size or a smaller batch`;
   return ': its machine had no more for it; choose one with more memory or a smaller batch';
@@ -32,7 +32,7 @@ export function exitAdvice(exit: UnitExit, memoryGb: number): string {
  * Returns the complete reason of a worker that ended by itself. `early`: what it ended before; empty if it was running
  * well. `memoryGb`: as in `exitAdvice`.
  */
-export function endReason(exit: UnitExit, early: string, logTail: Buffer, memoryGb = 0): string {
+export function endReason(exit: WorkloadExit, early: string, logTail: Buffer, memoryGb = 0): string {
   // A failed start describes itself: the worker wrote nothing, and the progress of its preparation is no cause.
   if (exit.failure !== undefined) return `The worker ${describeExit(exit)}.`;
   return withLog(

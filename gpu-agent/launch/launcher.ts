@@ -76,7 +76,7 @@ export function initTimeoutSeconds(spec: WorkerSpec): number {
   return spec.initTimeoutSeconds || INIT_TIMEOUT_SECONDS;
 }
 
-export class UnitLauncher {
+export class WorkloadLauncher {
   readonly #parts: LauncherParts;
 
   constructor(parts: LauncherParts) {
@@ -116,7 +116,7 @@ export class UnitLauncher {
       executor,
       launch: {
         ...this.#base(spec, by, user, scratch),
-        unitId: workerId,
+        workloadId: workerId,
         image: this.#image(spec, by, settled),
         mounts,
         env,
@@ -141,7 +141,7 @@ export class UnitLauncher {
     const image = this.#image(spec, by, { endpointId: '', version: 0, podId, run });
     return {
       executor,
-      launch: { ...this.#base(spec, by, user, disk.source), unitId: podId, image, mounts, env, onOutput },
+      launch: { ...this.#base(spec, by, user, disk.source), workloadId: podId, image, mounts, env, onOutput },
     };
   }
 

@@ -1,6 +1,6 @@
 /** Resource limits of a workload, from the size it was sold with. Pure. */
 import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { UnitLimits } from '../executors/executor.ts';
+import type { WorkloadLimits } from '../executors/executor.ts';
 
 const MEMORY_GB = 1024 ** 3;
 const DISK_GB = 1000 ** 3;
@@ -13,7 +13,7 @@ export function limitsOf({
   memoryGb,
   vcpuCount,
   containerDiskGb,
-}: Pick<WorkerSpec, 'memoryGb' | 'vcpuCount' | 'containerDiskGb'>): UnitLimits {
+}: Pick<WorkerSpec, 'memoryGb' | 'vcpuCount' | 'containerDiskGb'>): WorkloadLimits {
   return {
     memoryBytes: memoryGb > 0 ? memoryGb * MEMORY_GB : undefined,
     cpus: vcpuCount > 0 ? vcpuCount : undefined,

@@ -7,10 +7,10 @@ import type { Clock } from '@slipway/kit/time/clock';
 import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
 import type { JobSpans } from '../attempts/job-spans.ts';
 import type { ArchivedLog, LogArchive } from '../launch/log-archive.ts';
-import type { PodRegistry } from '../units/pods/pod-registry.ts';
-import type { AttributedLog } from '../units/workers/job-lines.ts';
-import { jobLines } from '../units/workers/job-lines.ts';
-import type { WorkerPool } from '../units/workers/worker-pool.ts';
+import type { PodRegistry } from '../workloads/pods/pod-registry.ts';
+import type { AttributedLog } from '../workloads/workers/job-lines.ts';
+import { jobLines } from '../workloads/workers/job-lines.ts';
+import type { WorkerPool } from '../workloads/workers/worker-pool.ts';
 
 /** Sources of the lines. */
 export interface JobLogParts {

@@ -119,12 +119,12 @@ export class RunLog {
 
   /** Records a worker; `undefined` if nothing of it runs any more. */
   worker(workerId: string, worker: KeptWorker | undefined): void {
-    this.#unit('worker', workerId, worker);
+    this.#workload('worker', workerId, worker);
   }
 
   /** Records a pod; `undefined` if nothing of it runs any more. */
   pod(podId: string, pod: KeptPod | undefined): void {
-    this.#unit('pod', podId, pod);
+    this.#workload('pod', podId, pod);
   }
 
   /** Records the current state of an attempt. */
@@ -166,7 +166,7 @@ export class RunLog {
     return this.#log.close();
   }
 
-  #unit(kind: Kind, id: string, value: KeptWorker | KeptPod | undefined): void {
+  #workload(kind: Kind, id: string, value: KeptWorker | KeptPod | undefined): void {
     const name = nameOf(kind, id);
     if (value) {
       this.#kept.add(id);

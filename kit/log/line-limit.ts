@@ -18,7 +18,7 @@ const OTHERS = 'others';
 /** Causes reported at the end of a window: those with the most omitted lines. */
 const REPORTED_MAX = 50;
 /** Fields that name the thing a line is about; the first one counts. */
-const OWNERS = ['endpointId', 'podId', 'accountId', 'workerId', 'unitId', 'machineId', 'url', 'address'] as const;
+const OWNERS = ['endpointId', 'podId', 'accountId', 'workerId', 'workloadId', 'machineId', 'url', 'address'] as const;
 const NAME_LENGTH_MAX = 200;
 
 /** Omitted lines of one cause in a window. */

@@ -75,7 +75,7 @@ export const LB_ANSWER_HEADER_BYTES_MAX = 64 * KIB;
 export const LB_ANSWER_HEADERS_MAX = 200;
 /**
  * How long a silent connection to a worker is kept, in milliseconds: half of what its agent has seen that it does
- * (gpu-agent/units/http/single-use.ts).
+ * (gpu-agent/workloads/http/single-use.ts).
  */
 export const LB_KEPT_MS = 1_000;
 /**

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildWorkerEnv } from '@slipway/gpu-agent/launch/worker-env';
-import { sdkTraits } from '@slipway/gpu-agent/units/workers/sdk-traits';
+import { sdkTraits } from '@slipway/gpu-agent/workloads/workers/sdk-traits';
 import t from 'tap';
 import { tableOf } from './page.ts';
 

@@ -3,7 +3,7 @@
  * limit.
  */
 
-import { StartGate } from '@slipway/gpu-agent/units/start-gate';
+import { StartGate } from '@slipway/gpu-agent/workloads/start-gate';
 import type { Timer } from '@slipway/kit/time/clock';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { FleetImages } from './fleet-images.ts';

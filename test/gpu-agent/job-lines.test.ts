@@ -1,8 +1,8 @@
 /** Whose line is whose in the log of a worker, and the pages in which lines are read. */
 
 import { TimedLog } from '@slipway/gpu-agent/launch/timed-log';
-import type { JobSpan } from '@slipway/gpu-agent/units/workers/job-lines';
-import { jobLines } from '@slipway/gpu-agent/units/workers/job-lines';
+import type { JobSpan } from '@slipway/gpu-agent/workloads/workers/job-lines';
+import { jobLines } from '@slipway/gpu-agent/workloads/workers/job-lines';
 import t from 'tap';
 
 /** A log written at these instants. */

@@ -1,13 +1,13 @@
 /** An executor whose workloads the test scripts: no process runs, and each workload ends when the test ends it. */
-import type { Executor, Launch, RunningUnit, UnitExit } from '@slipway/gpu-agent/executors/executor';
+import type { Executor, Launch, RunningWorkload, WorkloadExit } from '@slipway/gpu-agent/executors/executor';
 
-/** A unit that was started. */
+/** A workload that was started. */
 export interface Started {
   launch: Launch;
   /** Requests to it, in order. */
   asked: ('stop' | 'kill' | 'freeze' | 'thaw')[];
   /** It ends. */
-  exit(exit?: Partial<UnitExit>): void;
+  exit(exit?: Partial<WorkloadExit>): void;
 }
 
 export class ScriptedExecutor implements Executor {
@@ -21,26 +21,26 @@ export class ScriptedExecutor implements Executor {
   /** Freezing of a workload. Default: done at once. */
   freezing: () => Promise<void> = async () => {};
 
-  /** The latest start of a unit. */
-  of(unitId: string): Started | undefined {
-    return this.starts.findLast(({ launch }) => launch.unitId === unitId);
+  /** The latest start of a workload. */
+  of(workloadId: string): Started | undefined {
+    return this.starts.findLast(({ launch }) => launch.workloadId === workloadId);
   }
 
   async prepare(_launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void> {
     await this.preparing(progress, signal);
   }
 
-  start(launch: Launch): RunningUnit {
-    const { unit, started } = this.#make(launch);
+  start(launch: Launch): RunningWorkload {
+    const { workload, started } = this.#make(launch);
     this.starts.push(started);
-    return unit;
+    return workload;
   }
 
-  async adopt(unitId: string): Promise<RunningUnit | undefined> {
-    if (!this.leftovers.has(unitId)) return undefined;
-    const { unit, started } = this.#make(this.leftovers.get(unitId)!.launch);
-    this.leftovers.set(unitId, started);
-    return unit;
+  async adopt(workloadId: string): Promise<RunningWorkload | undefined> {
+    if (!this.leftovers.has(workloadId)) return undefined;
+    const { workload, started } = this.#make(this.leftovers.get(workloadId)!.launch);
+    this.leftovers.set(workloadId, started);
+    return workload;
   }
 
   async sweep(): Promise<void> {}
@@ -49,14 +49,14 @@ export class ScriptedExecutor implements Executor {
     this.closed = true;
   }
 
-  #make(launch: Launch): { unit: RunningUnit; started: Started } {
-    const { promise: ended, resolve } = Promise.withResolvers<UnitExit>();
+  #make(launch: Launch): { workload: RunningWorkload; started: Started } {
+    const { promise: ended, resolve } = Promise.withResolvers<WorkloadExit>();
     const started: Started = {
       launch,
       asked: [],
       exit: (exit = {}) => resolve({ code: undefined, signal: undefined, failure: undefined, ...exit }),
     };
-    const unit: RunningUnit = {
+    const workload: RunningWorkload = {
       ended,
       address: '127.0.0.1',
       stop: () => {
@@ -75,6 +75,6 @@ export class ScriptedExecutor implements Executor {
       },
       stats: async () => undefined,
     };
-    return { unit, started };
+    return { workload, started };
   }
 }

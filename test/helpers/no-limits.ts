@@ -1,7 +1,7 @@
-/** Limits of a unit that has none. */
-import type { UnitLimits } from '@slipway/gpu-agent/executors/executor';
+/** Limits of a workload that has none. */
+import type { WorkloadLimits } from '@slipway/gpu-agent/executors/executor';
 
-export const NO_LIMITS: UnitLimits = {
+export const NO_LIMITS: WorkloadLimits = {
   memoryBytes: undefined,
   cpus: undefined,
   pids: undefined,

@@ -10,21 +10,21 @@ import { ImagePuller } from '../../images/image-puller.ts';
 import type { StoredImage } from '../../images/image-store.ts';
 import { ImageStore } from '../../images/image-store.ts';
 import { RegistryGuard } from '../../images/registry-guard.ts';
-import type { Executor, ImageRequest, Launch, RunningUnit } from '../executor.ts';
+import type { Executor, ImageRequest, Launch, RunningWorkload } from '../executor.ts';
 import { PrepareError } from '../executor.ts';
 import type { Ulimit } from './container-plan.ts';
-import { LOG_LABEL, MACHINE_LABEL, UNIT_LABEL } from './container-plan.ts';
-import { ContainerUnit } from './container-unit.ts';
+import { LOG_LABEL, MACHINE_LABEL, WORKLOAD_LABEL } from './container-plan.ts';
+import { ContainerWorkload } from './container-workload.ts';
 import type { Engine } from './engine.ts';
 import { createContainer, removeContainer } from './engine-calls.ts';
 import type { EngineFinder } from './engine-finder.ts';
 import { boundLog } from './log-bound.ts';
-import type { UnitNetworks } from './unit-networks.ts';
+import type { WorkloadNetworks } from './workload-networks.ts';
 
 /** Options of ContainerExecutor. */
 export interface ContainerExecutorOptions {
   engines: EngineFinder;
-  networks: UnitNetworks;
+  networks: WorkloadNetworks;
   machineId: string;
   /** Vendor and class of the machine's CDI devices. Default: `nvidia.com/gpu`. */
   cdiKind?: string;
@@ -51,7 +51,7 @@ const REMOVE_PAUSE = { firstMs: 500, maxMs: 10_000 };
 
 export class ContainerExecutor implements Executor {
   readonly #options: ContainerExecutorOptions;
-  readonly #units = new Map<string, ContainerUnit>();
+  readonly #workloads = new Map<string, ContainerWorkload>();
   /** Images of prepared workloads, by workload. */
   readonly #images = new Map<string, StoredImage>();
   /** Removals in progress, by workload: its next start waits until its previous container is removed. */
@@ -70,11 +70,11 @@ export class ContainerExecutor implements Executor {
 
   async prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void> {
     if (!launch.image) throw new PrepareError('REFUSED', 'a container needs an image');
-    await this.#removals.get(launch.unitId);
+    await this.#removals.get(launch.workloadId);
     const engine = await this.#engine();
     const image = await this.#pullerOf(engine).prepare(launch.image, progress, signal);
     await this.#options.onImage?.(image);
-    this.#images.set(launch.unitId, image);
+    this.#images.set(launch.workloadId, image);
   }
 
   /** Pulls an image that no workload needs yet. Rejects as `prepare` does. */
@@ -83,50 +83,50 @@ export class ContainerExecutor implements Executor {
     await this.#options.onImage?.(await this.#pullerOf(engine).prepare(image, () => undefined, signal));
   }
 
-  start(launch: Launch): RunningUnit {
+  start(launch: Launch): RunningWorkload {
     const { clock, logger } = this.#options;
-    const unit = new ContainerUnit({
-      unitId: launch.unitId,
+    const workload = new ContainerWorkload({
+      workloadId: launch.workloadId,
       onOutput: (bytes) => launch.onOutput(bytes),
       clock,
       logger,
     });
-    this.#keep(launch.unitId, unit);
-    void unit.run(() => this.#create(launch));
-    return unit;
+    this.#keep(launch.workloadId, workload);
+    void workload.run(() => this.#create(launch));
+    return workload;
   }
 
-  async adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined> {
+  async adopt(workloadId: string, onOutput: (bytes: Buffer) => void): Promise<RunningWorkload | undefined> {
     const { engines, clock, logger, networks } = this.#options;
     const engine = await engines.find();
     // The container needs its bridge again, too.
     await networks.bridgeUrl(engine);
-    const found = (await this.#containers(engine)).find((container) => container.Labels[UNIT_LABEL] === unitId);
+    const found = (await this.#containers(engine)).find((container) => container.Labels[WORKLOAD_LABEL] === workloadId);
     if (!found) return undefined;
-    const unit = new ContainerUnit({ unitId, onOutput, clock, logger });
+    const workload = new ContainerWorkload({ workloadId, onOutput, clock, logger });
     const container = engine.docker.getContainer(found.Id);
     try {
       if (['running', 'paused'].includes(found.State)) {
-        this.#keep(unitId, unit);
-        await unit.adopt(container);
+        this.#keep(workloadId, workload);
+        await workload.adopt(container);
         const bounded = engine.facts.kind === 'docker' || found.Labels[LOG_LABEL] !== undefined;
-        if (!bounded) boundLog(container, unit.ended, { clock, logger, closing: this.#closing.signal });
-        return unit;
+        if (!bounded) boundLog(container, workload.ended, { clock, logger, closing: this.#closing.signal });
+        return workload;
       }
-      const hasEnded = await unit.recall(container);
-      this.#discard(unitId);
-      return hasEnded ? unit : undefined;
+      const hasEnded = await workload.recall(container);
+      this.#discard(workloadId);
+      return hasEnded ? workload : undefined;
     } catch (error) {
       // A rejection leaves no workload behind, so nothing else would remove the container.
-      this.#discard(unitId);
+      this.#discard(workloadId);
       throw error;
     }
   }
 
   async sweep(keep: ReadonlySet<string>): Promise<void> {
     const engine = await this.#options.engines.find();
-    const known = new Set([...keep, ...this.#units.keys()]);
-    const left = (await this.#containers(engine)).filter(({ Labels }) => !known.has(Labels[UNIT_LABEL] ?? ''));
+    const known = new Set([...keep, ...this.#workloads.keys()]);
+    const left = (await this.#containers(engine)).filter(({ Labels }) => !known.has(Labels[WORKLOAD_LABEL] ?? ''));
     await Promise.all(left.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
     await this.#options.networks.sweep(engine, known);
   }
@@ -137,69 +137,69 @@ export class ContainerExecutor implements Executor {
     return new Set(
       found
         .filter(({ State }) => State === 'running' || State === 'paused')
-        .map(({ Labels }) => Labels[UNIT_LABEL] ?? ''),
+        .map(({ Labels }) => Labels[WORKLOAD_LABEL] ?? ''),
     );
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    for (const unit of this.#units.values()) unit.release();
+    for (const workload of this.#workloads.values()) workload.release();
     await Promise.all(this.#removals.values());
-    if (this.#units.size === 0) await this.#options.networks.close();
+    if (this.#workloads.size === 0) await this.#options.networks.close();
   }
 
   /**
    * Registers a workload. Its container is removed once it has ended; waiters for its end do not wait for the removal.
    */
-  #keep(unitId: string, unit: ContainerUnit): void {
-    this.#units.set(unitId, unit);
-    void unit.ended.then(() => this.#discard(unitId));
+  #keep(workloadId: string, workload: ContainerWorkload): void {
+    this.#workloads.set(workloadId, workload);
+    void workload.ended.then(() => this.#discard(workloadId));
   }
 
-  #discard(unitId: string): void {
-    const removal = this.#remove(unitId).finally(() => this.#removals.delete(unitId));
-    this.#removals.set(unitId, removal);
+  #discard(workloadId: string): void {
+    const removal = this.#remove(workloadId).finally(() => this.#removals.delete(workloadId));
+    this.#removals.set(workloadId, removal);
   }
 
   /**
    * Removes a container, with retries until the engine is available. A container whose start was interrupted may run
    * on, with the GPUs that are assigned to the next workload.
    */
-  async #remove(unitId: string): Promise<void> {
+  async #remove(workloadId: string): Promise<void> {
     const { logger, clock, random } = this.#options;
     try {
-      await retry(() => this.#removeOnce(unitId), {
+      await retry(() => this.#removeOnce(workloadId), {
         clock,
         random,
         pause: REMOVE_PAUSE,
         signal: this.#closing.signal,
         onFailure: (err, failures) => {
-          if (failures === 1) logger.warn({ unitId, err }, 'a container could not be removed, trying again');
+          if (failures === 1) logger.warn({ workloadId, err }, 'a container could not be removed, trying again');
         },
       });
     } catch (error) {
-      logger.warn({ unitId, err: error }, 'a container was not removed: the next start of the agent does it');
+      logger.warn({ workloadId, err: error }, 'a container was not removed: the next start of the agent does it');
     } finally {
-      this.#units.delete(unitId);
-      this.#images.delete(unitId);
+      this.#workloads.delete(workloadId);
+      this.#images.delete(workloadId);
     }
   }
 
-  async #removeOnce(unitId: string): Promise<void> {
+  async #removeOnce(workloadId: string): Promise<void> {
     const { engines, networks } = this.#options;
     const engine = await engines.find();
-    const own = await this.#containers(engine, unitId);
+    const own = await this.#containers(engine, workloadId);
     await Promise.all(own.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
-    await networks.drop(engine, unitId);
+    await networks.drop(engine, workloadId);
   }
 
   async #create(launch: Launch): Promise<Docker.Container> {
     const { engines, networks, machineId, cdiKind = 'nvidia.com/gpu', ulimits = [] } = this.#options;
-    const image = this.#images.get(launch.unitId);
+    const image = this.#images.get(launch.workloadId);
     if (image === undefined) throw new Error('it was not prepared');
     const engine = await engines.find();
     for (const mount of launch.mounts) await mount.admit?.(userName(image.user, engine.facts.remapsUsers));
-    const network = await networks.open(engine, launch.unitId);
+    const network = await networks.open(engine, launch.workloadId);
     const { limits, diskCountsImage } = engine.facts;
     const imageDiskBytes = diskCountsImage ? image.sizeBytes : 0;
     return createContainer(engine, {
@@ -241,10 +241,10 @@ export class ContainerExecutor implements Executor {
   }
 
   /** Returns the containers of this machine's workloads, running or not. */
-  #containers({ docker }: Engine, unitId?: string): Promise<Docker.ContainerInfo[]> {
+  #containers({ docker }: Engine, workloadId?: string): Promise<Docker.ContainerInfo[]> {
     const label = [
       `${MACHINE_LABEL}=${this.#options.machineId}`,
-      ...(unitId === undefined ? [] : [`${UNIT_LABEL}=${unitId}`]),
+      ...(workloadId === undefined ? [] : [`${WORKLOAD_LABEL}=${workloadId}`]),
     ];
     return docker.listContainers({ all: true, filters: { label } });
   }

@@ -6,7 +6,7 @@ import type { Launch, LaunchGpu } from '../executor.ts';
 import type { LimitName } from './engine.ts';
 
 /** Labels that name the workload and machine of a container. */
-export const UNIT_LABEL = 'slipway.unit';
+export const WORKLOAD_LABEL = 'slipway.unit';
 export const MACHINE_LABEL = 'slipway.machine';
 
 /** A resource limit of a process, with its name in setrlimit without RLIMIT_. */
@@ -62,8 +62,8 @@ export const LOG_LABEL = 'slipway.log-bytes';
 /**
  * Returns the name of a workload's container. It includes the machine, so workloads of two agents never share a name.
  */
-export function containerName(machineId: string, unitId: string): string {
-  return `slipway-${machineId}-${unitId}`;
+export function containerName(machineId: string, workloadId: string): string {
+  return `slipway-${machineId}-${workloadId}`;
 }
 
 /** Returns the body of Docker's `POST /containers/create`. */
@@ -106,7 +106,7 @@ export function podmanBody(plan: ContainerPlan): object {
   const { launch, imageId, network, ulimits, cdiKind } = plan;
   const limits = held(plan);
   return {
-    name: containerName(plan.machineId, launch.unitId),
+    name: containerName(plan.machineId, launch.workloadId),
     image: imageId,
     labels: labels(plan),
     env: launch.env,
@@ -138,7 +138,7 @@ export function podmanBody(plan: ContainerPlan): object {
 }
 
 function labels({ launch, machineId }: ContainerPlan): Record<string, string> {
-  return { [UNIT_LABEL]: launch.unitId, [MACHINE_LABEL]: machineId, [LOG_LABEL]: String(LOG_BYTES_MAX) };
+  return { [WORKLOAD_LABEL]: launch.workloadId, [MACHINE_LABEL]: machineId, [LOG_LABEL]: String(LOG_BYTES_MAX) };
 }
 
 /** Returns the limits that this engine enforces. */

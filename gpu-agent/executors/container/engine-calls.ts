@@ -28,7 +28,7 @@ export async function createContainer({ docker, facts }: Engine, plan: Container
     const { Id } = (await libpod(docker, 'POST', '/containers/create', podmanBody(plan))) as { Id: string };
     return docker.getContainer(Id);
   }
-  return docker.createContainer({ ...dockerBody(plan), name: containerName(plan.machineId, plan.launch.unitId) });
+  return docker.createContainer({ ...dockerBody(plan), name: containerName(plan.machineId, plan.launch.workloadId) });
 }
 
 /** Kills the container if it runs, and removes it. */

@@ -11,7 +11,7 @@ import { uptime } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { hostPrograms } from '../container/host-programs.ts';
-import type { Executor, Launch, RunningUnit, UnitExit, UnitStats } from '../executor.ts';
+import type { Executor, Launch, RunningWorkload, WorkloadExit, WorkloadStats } from '../executor.ts';
 import { carriedByShell } from './carried-env.ts';
 import type { Descendants } from './descendants.ts';
 import { descendantsOf, stillThere } from './descendants.ts';
@@ -20,9 +20,9 @@ import { wasEndedForMemory } from './kernel-oom.ts';
 import { withoutNewPrivs } from './no-new-privs.ts';
 import { sendSignal } from './send-signal.ts';
 import { startFailure } from './start-failure.ts';
-import { Strays, unitMark } from './strays.ts';
-import type { UnitCgroup } from './unit-cgroups.ts';
-import { UnitCgroups } from './unit-cgroups.ts';
+import { Strays, workloadMark } from './strays.ts';
+import type { WorkloadCgroup } from './workload-cgroups.ts';
+import { WorkloadCgroups } from './workload-cgroups.ts';
 
 /**
  * Shell code that starts the guard, a subshell in the background. The shell itself becomes the worker, so that its exit
@@ -46,10 +46,10 @@ export class ProcessExecutor implements Executor {
   readonly #clock: Clock;
   readonly #strays: Strays;
   readonly #machineId: () => string;
-  readonly #cgroups: UnitCgroups;
+  readonly #cgroups: WorkloadCgroups;
 
   /** `machineId`: known by the first start or sweep. `cgroups`: default those of this host. */
-  constructor(clock: Clock, machineId: () => string, cgroups: UnitCgroups = new UnitCgroups(machineId, clock)) {
+  constructor(clock: Clock, machineId: () => string, cgroups: WorkloadCgroups = new WorkloadCgroups(machineId, clock)) {
     this.#clock = clock;
     this.#strays = new Strays(clock);
     this.#machineId = machineId;
@@ -69,16 +69,16 @@ export class ProcessExecutor implements Executor {
 
   async close(): Promise<void> {}
 
-  start(launch: Launch): RunningUnit {
+  start(launch: Launch): RunningWorkload {
     try {
-      const mark = unitMark(this.#machineId(), launch.unitId);
+      const mark = workloadMark(this.#machineId(), launch.workloadId);
       const child = spawnGuarded({ ...launch, env: { ...launch.env, ...mark } });
       child.stdout?.on('data', launch.onOutput);
       child.stderr?.on('data', launch.onOutput);
       // A closed pipe is not an error.
       const guard = child.stdio[3] as Writable | null | undefined;
       guard?.on('error', () => {});
-      const cgroup = child.pid === undefined ? undefined : this.#cgroups.take(child.pid, launch.unitId);
+      const cgroup = child.pid === undefined ? undefined : this.#cgroups.take(child.pid, launch.workloadId);
       guard?.write('\n');
       return new GroupProcess(child, { launch, cgroup, endMarked: () => this.#strays.end(mark), clock: this.#clock });
     } catch (error) {
@@ -101,7 +101,7 @@ function spawnGuarded({ user, workingDirectory, command, env }: Launch): ChildPr
   });
 }
 
-function neverStarted(failure: string): RunningUnit {
+function neverStarted(failure: string): RunningWorkload {
   const ended = Promise.resolve({ code: undefined, signal: undefined, failure });
   return {
     ended,
@@ -118,19 +118,19 @@ function neverStarted(failure: string): RunningUnit {
 interface GroupOptions {
   launch: Launch;
   /** `undefined` if the agent may not make control groups. */
-  cgroup: UnitCgroup | undefined;
+  cgroup: WorkloadCgroup | undefined;
   /** Ends the processes that it started and that carry its mark. */
   endMarked(): Promise<void>;
   clock: Clock;
 }
 
-class GroupProcess implements RunningUnit {
-  readonly ended: Promise<UnitExit>;
+class GroupProcess implements RunningWorkload {
+  readonly ended: Promise<WorkloadExit>;
   /** It shares the host's network. */
   readonly address = '127.0.0.1';
   readonly #child: ChildProcess;
   readonly #clock: Clock;
-  readonly #cgroup: UnitCgroup | undefined;
+  readonly #cgroup: WorkloadCgroup | undefined;
   readonly #endMarked: () => Promise<void>;
   #isKilled = false;
   /** Used without a control group: what it had started when it was asked to end. */
@@ -143,7 +143,7 @@ class GroupProcess implements RunningUnit {
     this.#endMarked = endMarked;
     const startedAtS = uptime();
     this.ended = new Promise((resolve) => {
-      let exit: UnitExit | undefined;
+      let exit: WorkloadExit | undefined;
       let strays: Promise<unknown> | undefined;
       let timer: Timer | undefined;
       child.once('error', (error) => {
@@ -217,7 +217,7 @@ class GroupProcess implements RunningUnit {
     if (this.#child.pid !== undefined) thawGroup(this.#child.pid);
   }
 
-  async stats(): Promise<UnitStats | undefined> {
+  async stats(): Promise<WorkloadStats | undefined> {
     return undefined;
   }
 }

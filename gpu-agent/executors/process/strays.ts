@@ -1,6 +1,6 @@
 /**
  * Finds processes that a workload started and that left its process group, for instance a daemon, where there are no
- * control groups (unit-cgroups.ts). They would outlive the workload and use the GPU of the next one. They are known by
+ * control groups (workload-cgroups.ts). They would outlive the workload and use the GPU of the next one. They are known by
  * an inherited variable that names the machine, so that a later run of the agent finds them too. A process that clears
  * the variable is not found: this is for programs, not for attackers (docs/operate/security.md).
  */
@@ -27,9 +27,9 @@ let starts = 0;
  * Returns the variable that marks every process of one start of a workload: no other start on this host has the same
  * value.
  */
-export function unitMark(machineId: string, unitId: string): Record<typeof NAME, string> {
+export function workloadMark(machineId: string, workloadId: string): Record<typeof NAME, string> {
   starts += 1;
-  return { [NAME]: `${machineId}.${unitId}.${process.pid}.${starts}` };
+  return { [NAME]: `${machineId}.${workloadId}.${process.pid}.${starts}` };
 }
 
 /** Scans all processes of this host and returns the process ids of each mark. */

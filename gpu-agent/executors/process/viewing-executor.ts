@@ -1,5 +1,5 @@
 /** An executor that mounts views (host-views.ts) for commands from their preparation to their end. */
-import type { Executor, Launch, RunningUnit } from '../executor.ts';
+import type { Executor, Launch, RunningWorkload } from '../executor.ts';
 import type { HostViews } from './host-views.ts';
 
 export class ViewingExecutor implements Executor {
@@ -15,14 +15,14 @@ export class ViewingExecutor implements Executor {
   }
 
   async prepare(launch: Launch, progress: (text: string) => void, signal: AbortSignal): Promise<void> {
-    await this.#close(launch.unitId);
+    await this.#close(launch.workloadId);
     const close = await this.#open(launch);
-    this.#opened.set(launch.unitId, close);
+    this.#opened.set(launch.workloadId, close);
     // A workload that is not wanted any more may never be started.
     signal.addEventListener(
       'abort',
       () => {
-        if (this.#opened.get(launch.unitId) === close) void this.#close(launch.unitId);
+        if (this.#opened.get(launch.workloadId) === close) void this.#close(launch.workloadId);
       },
       { once: true },
     );
@@ -30,16 +30,16 @@ export class ViewingExecutor implements Executor {
     signal.throwIfAborted();
   }
 
-  start(launch: Launch): RunningUnit {
-    const close = this.#opened.get(launch.unitId);
-    this.#opened.delete(launch.unitId);
-    const unit = this.#inner.start(launch);
-    void unit.ended.then(close);
-    return unit;
+  start(launch: Launch): RunningWorkload {
+    const close = this.#opened.get(launch.workloadId);
+    this.#opened.delete(launch.workloadId);
+    const workload = this.#inner.start(launch);
+    void workload.ended.then(close);
+    return workload;
   }
 
-  adopt(unitId: string, onOutput: (bytes: Buffer) => void): Promise<RunningUnit | undefined> {
-    return this.#inner.adopt(unitId, onOutput);
+  adopt(workloadId: string, onOutput: (bytes: Buffer) => void): Promise<RunningWorkload | undefined> {
+    return this.#inner.adopt(workloadId, onOutput);
   }
 
   async sweep(keep: ReadonlySet<string>): Promise<unknown> {
@@ -71,9 +71,9 @@ export class ViewingExecutor implements Executor {
     return close;
   }
 
-  async #close(unitId: string): Promise<void> {
-    const close = this.#opened.get(unitId);
-    this.#opened.delete(unitId);
+  async #close(workloadId: string): Promise<void> {
+    const close = this.#opened.get(workloadId);
+    this.#opened.delete(workloadId);
     await close?.();
   }
 }

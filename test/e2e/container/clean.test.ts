@@ -7,7 +7,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { interfacePrefix } from '@slipway/gpu-agent/executors/container/unit-networks';
+import { interfacePrefix } from '@slipway/gpu-agent/executors/container/workload-networks';
 import t from 'tap';
 import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
 import { podCalls } from '../../helpers/system/pods.ts';

@@ -5,13 +5,13 @@
 import { join } from 'node:path';
 import { buildAttempts } from '@slipway/gpu-agent/build-attempts';
 import { readAgentConfig } from '@slipway/gpu-agent/config';
-import type { UnitExit } from '@slipway/gpu-agent/executors/executor';
+import type { WorkloadExit } from '@slipway/gpu-agent/executors/executor';
 import { GpuHandover } from '@slipway/gpu-agent/launch/gpu-handover';
-import { UnitLauncher } from '@slipway/gpu-agent/launch/launcher';
+import { WorkloadLauncher } from '@slipway/gpu-agent/launch/launcher';
 import { LogArchive } from '@slipway/gpu-agent/launch/log-archive';
 import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
-import { StartGate, startPlaces } from '@slipway/gpu-agent/units/start-gate';
 import { WorkerUsers } from '@slipway/gpu-agent/users/worker-users';
+import { StartGate, startPlaces } from '@slipway/gpu-agent/workloads/start-gate';
 import { machineDisk } from '@slipway/kit/host/disk';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemRandom } from '@slipway/kit/time/clock';
@@ -36,7 +36,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
   const executor = new ScriptedExecutor();
   const folder = t.testdir({ logs: {} });
   const logger = createLogger('test', 'silent');
-  const launcher = new UnitLauncher({
+  const launcher = new WorkloadLauncher({
     executors: { process: executor, container: undefined },
     users: new WorkerUsers({ kind: 'same' }, folder, logger),
     scratchFolder: join(folder, 'scratch'),
@@ -61,7 +61,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
     diskAfterMs,
     random: systemRandom,
     disk: machineDisk,
-    units: {
+    workloads: {
       launcher,
       archive: new LogArchive({ folder: join(folder, 'logs'), bytesMax: 64 * 1024 * 1024, clock }),
       handover: new GpuHandover(),
@@ -135,7 +135,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
         containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
       }),
     /** Its process ends. */
-    exit: async (workerId: string, exit: Partial<UnitExit> = {}): Promise<void> => {
+    exit: async (workerId: string, exit: Partial<WorkloadExit> = {}): Promise<void> => {
       executor.of(workerId)!.exit(exit);
       await turn();
     },

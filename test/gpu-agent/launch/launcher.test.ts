@@ -1,6 +1,6 @@
 /** Launches of workers and pods: mounts and their locations. */
 import { join } from 'node:path';
-import { UnitLauncher } from '@slipway/gpu-agent/launch/launcher';
+import { WorkloadLauncher } from '@slipway/gpu-agent/launch/launcher';
 import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
 import { parseWorkerUser } from '@slipway/gpu-agent/users/worker-user-setting';
 import { WorkerUsers } from '@slipway/gpu-agent/users/worker-users';
@@ -13,9 +13,9 @@ import { ScriptedExecutor } from '../scripted-executor.ts';
 const logger = createLogger('test', 'silent');
 
 /** Makes a launcher of a machine whose workers run as the agent's own user. */
-function makeLauncher(t: Test): { launcher: UnitLauncher; folder: string } {
+function makeLauncher(t: Test): { launcher: WorkloadLauncher; folder: string } {
   const folder = t.testdir({});
-  const launcher = new UnitLauncher({
+  const launcher = new WorkloadLauncher({
     executors: { process: new ScriptedExecutor(), container: new ScriptedExecutor() },
     users: new WorkerUsers(parseWorkerUser('same')!, folder, logger),
     scratchFolder: join(folder, 'scratch'),

@@ -5,7 +5,7 @@ import { ContainerExecutor } from '@slipway/gpu-agent/executors/container/contai
 import { EngineFinder } from '@slipway/gpu-agent/executors/container/engine-finder';
 import { HostFirewall } from '@slipway/gpu-agent/executors/container/host-firewall';
 import { hostPrograms } from '@slipway/gpu-agent/executors/container/host-programs';
-import { interfacePrefix, UnitNetworks } from '@slipway/gpu-agent/executors/container/unit-networks';
+import { interfacePrefix, WorkloadNetworks } from '@slipway/gpu-agent/executors/container/workload-networks';
 import type { Launch } from '@slipway/gpu-agent/executors/executor';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
@@ -35,7 +35,7 @@ export function makeExecutor(
   requireDeclared('alone');
   const machineId = more.machineId ?? freshId();
   const firewall = new HostFirewall(interfacePrefix(machineId), hostPrograms);
-  const networks = new UnitNetworks({ machineId, firewall, programs: hostPrograms, asRoot: true, openBridge });
+  const networks = new WorkloadNetworks({ machineId, firewall, programs: hostPrograms, asRoot: true, openBridge });
   const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const executor = new ContainerExecutor({
     engines: new EngineFinder({ setting: engine.socket, dockerHost: '', runtimeDir: '' }, systemClock),
@@ -62,7 +62,7 @@ export function makeExecutor(
 export function launchOf(script: string, more: Partial<Launch> = {}): Launch & { output(): string } {
   let text = '';
   return {
-    unitId: freshId(),
+    workloadId: freshId(),
     command: ['/bin/sh', '-c', script],
     entrypoint: [],
     user: undefined,

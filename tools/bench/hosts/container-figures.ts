@@ -46,10 +46,10 @@ async function ownStart(executor: Executor): Promise<number> {
   await executor.prepare(launch, () => undefined, new AbortController().signal);
   let end = async (): Promise<unknown> => undefined;
   const ms = await timed(async () => {
-    const unit = executor.start(launch);
+    const workload = executor.start(launch);
     end = async () => {
-      unit.kill();
-      return unit.ended;
+      workload.kill();
+      return workload.ended;
     };
     await up.promise;
   });
@@ -75,24 +75,24 @@ async function measureStarts(podman: TestPodman, executor: Executor): Promise<Fi
 
 async function measureWakes(executor: Executor): Promise<Figure[]> {
   const launch = launchOf('exec python3 -u -m http.server 8000');
-  const unit = await startContainer(executor, launch);
-  await waitFor('it to listen', () => launch.output().includes('8000') && unit.address);
+  const workload = await startContainer(executor, launch);
+  await waitFor('it to listen', () => launch.output().includes('8000') && workload.address);
   const ask = async (): Promise<unknown> =>
-    (await fetch(`http://${unit.address}:8000/`, { headers: { connection: 'close' } })).arrayBuffer();
+    (await fetch(`http://${workload.address}:8000/`, { headers: { connection: 'close' } })).arrayBuffer();
   const [warm, woken]: [number[], number[]] = [[], []];
   for (let round = 0; round <= ROUNDS; round += 1) {
     const warmMs = await timed(ask);
-    await unit.freeze();
+    await workload.freeze();
     const wokenMs = await timed(async () => {
-      await unit.thaw();
+      await workload.thaw();
       await ask();
     });
     if (round === 0) continue;
     warm.push(warmMs);
     woken.push(wokenMs);
   }
-  unit.kill();
-  await unit.ended;
+  workload.kill();
+  await workload.ended;
   const more = median(woken.map((ms, index) => ms - warm[index]!));
   return [
     { name: 'answer of a warm container', path: '', value: median(warm), unit: 'ms' },

@@ -3,7 +3,7 @@
  * agent and the engine.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { LOG_BYTES_MAX, MACHINE_LABEL, UNIT_LABEL } from '@slipway/gpu-agent/executors/container/container-plan';
+import { LOG_BYTES_MAX, MACHINE_LABEL, WORKLOAD_LABEL } from '@slipway/gpu-agent/executors/container/container-plan';
 import { askEngine } from '@slipway/gpu-agent/executors/container/engine';
 import { readLog } from '@slipway/gpu-agent/executors/container/engine-calls';
 import { killsInKernelLog } from '@slipway/gpu-agent/executors/container/memory-watch';
@@ -58,29 +58,29 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
       'i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done; echo $GREETING >&2; exit 3',
       { env: { GREETING: 'hello' } },
     );
-    const unit = await startContainer(executor, launch);
-    t.same(await unit.ended, { code: 3, signal: undefined, failure: undefined });
+    const workload = await startContainer(executor, launch);
+    t.same(await workload.ended, { code: 3, signal: undefined, failure: undefined });
     // Two pipes: engines read them one after the other.
     t.match(launch.output(), /^hello$/m);
     t.equal(
       launch.output().replace('hello\n', ''),
       Array.from({ length: 300 }, (_, index) => `line ${index}\n`).join(''),
     );
-    await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
+    await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.workloadId));
   });
 
   await t.test('a program that is not there is said', async (t) => {
-    const unit = await startContainer(executor, launchOf('', { command: ['/no/such'] }));
-    const { failure } = await unit.ended;
+    const workload = await startContainer(executor, launchOf('', { command: ['/no/such'] }));
+    const { failure } = await workload.ended;
     t.match(failure, /could not be started.*"\/no\/such".*no such file/);
   });
 
   await t.test('SIGTERM is a request, SIGKILL is not', async (t) => {
     const launch = launchOf('trap "echo asked; exit 7" TERM; echo up; while :; do sleep 0.05; done');
-    const unit = await startContainer(executor, launch);
+    const workload = await startContainer(executor, launch);
     await waitFor('it to run', () => launch.output() === 'up\n');
-    unit.stop();
-    t.same(await unit.ended, { code: 7, signal: undefined, failure: undefined });
+    workload.stop();
+    t.same(await workload.ended, { code: 7, signal: undefined, failure: undefined });
     t.equal(launch.output(), 'up\nasked\n');
 
     const stubborn = launchOf('trap "" TERM; echo up; while :; do sleep 0.05; done');
@@ -94,17 +94,17 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
   await t.test('killed before it was made, it never runs', async (t) => {
     const launch = launchOf('echo ran');
     await executor.prepare(launch, () => undefined, new AbortController().signal);
-    const unit = executor.start(launch);
-    unit.kill();
-    t.match(await unit.ended, { signal: 'SIGKILL' });
+    const workload = executor.start(launch);
+    workload.kill();
+    t.match(await workload.ended, { signal: 'SIGKILL' });
   });
 
   await t.test('more memory than its limit: out of memory is known for certain', async (t) => {
     const launch = launchOf('exec python3 -c "a = bytearray(300 << 20)"', {
       limits: { ...NO_LIMITS, memoryBytes: 64 << 20 },
     });
-    const unit = await startContainer(executor, launch);
-    t.same(await unit.ended, { code: undefined, signal: 'SIGKILL', failure: undefined, outOfMemory: true });
+    const workload = await startContainer(executor, launch);
+    t.same(await workload.ended, { code: undefined, signal: 'SIGKILL', failure: undefined, outOfMemory: true });
     const fine = await startContainer(
       executor,
       launchOf('kill -9 $$', { limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } }),
@@ -126,8 +126,8 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
         limits: { ...NO_LIMITS, pids: 77, shmBytes: 3 << 20, cpus: 0.5, memoryBytes: 64 << 20 },
       },
     );
-    const unit = await startContainer(executor, launch);
-    t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
+    const workload = await startContainer(executor, launch);
+    t.same(await workload.ended, { code: 0, signal: undefined, failure: undefined });
     const output = launch.output();
     t.match(output, /^\/tmp\/work\n/);
     t.match(output, /size=3072k/, 'shm');
@@ -159,33 +159,33 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
         last = (last + String(piece)).slice(-100);
       },
     });
-    const unit = await startContainer(executor, launch);
+    const workload = await startContainer(executor, launch);
     await waitFor('all it writes', () => last.endsWith('x\nsaid\n'));
     t.equal(bytes, 24_000_005, 'nothing was left out');
-    const kept = await logBytes(engine, `slipway-${machineId}-${launch.unitId}`);
+    const kept = await logBytes(engine, `slipway-${machineId}-${launch.workloadId}`);
     t.ok(kept > 0 && kept <= LOG_BYTES_MAX + 100_000, `${kept} bytes are kept`);
     open('end');
-    await unit.ended;
+    await workload.ended;
   });
 
   await t.test(
     'the log of a container that an earlier agent made without a bound is bounded once it is taken up',
     async (t) => {
       const { folder, open } = await scratch(t);
-      const unitId = freshId();
+      const workloadId = freshId();
       const docker = new Docker({ socketPath: engine.socket });
       const container = await docker.createContainer({
-        name: `slipway-${machineId}-${unitId}`,
+        name: `slipway-${machineId}-${workloadId}`,
         Image: BASE_IMAGE,
         Cmd: ['/bin/sh', '-c', TALKS],
-        Labels: { [UNIT_LABEL]: unitId, [MACHINE_LABEL]: machineId },
+        Labels: { [WORKLOAD_LABEL]: workloadId, [MACHINE_LABEL]: machineId },
         HostConfig: { NetworkMode: 'none', Mounts: [{ Type: 'bind', Source: folder, Target: '/data' }] },
       });
       await container.start();
       open('go');
       await waitFor('a large log', async () => (await readLog(container)).toString().endsWith('x\nsaid\n'));
       let output = '';
-      const unit = await executor.adopt(unitId, (piece) => {
+      const workload = await executor.adopt(workloadId, (piece) => {
         output = (output + String(piece)).slice(-100);
       });
       t.match(output, /x\nsaid\n$/, 'the end of what it wrote before is told');
@@ -193,27 +193,27 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
       if (facts.kind === 'podman')
         await waitFor('the log to be cut', async () => (await logBytes(engine, container.id)) <= LOG_BYTES_MAX);
       open('end');
-      t.match(await unit!.ended, { code: 0 });
+      t.match(await workload!.ended, { code: 0 });
     },
   );
 
   await t.test('frozen it stands still, thawed it goes on, and stop reaches a frozen one', async (t) => {
     const launch = launchOf('trap "exit 0" TERM; while :; do echo tick; sleep 0.02; done');
-    const unit = await startContainer(executor, launch);
+    const workload = await startContainer(executor, launch);
     await waitFor('ticks', () => launch.output().length > 10);
-    await unit.freeze();
-    await unit.freeze();
-    t.equal((await engine.names({ paused: true })).trim(), `slipway-${machineId}-${launch.unitId}`);
+    await workload.freeze();
+    await workload.freeze();
+    t.equal((await engine.names({ paused: true })).trim(), `slipway-${machineId}-${launch.workloadId}`);
     const { length } = launch.output();
-    const stats = await unit.stats();
+    const stats = await workload.stats();
     t.ok(stats && stats.memoryBytes > 0 && stats.cpuMicros > 0, 'stats');
     t.ok(launch.output().length - length < 10, 'nothing more came but what was on its way');
-    await unit.thaw();
+    await workload.thaw();
     const then = launch.output().length;
     await waitFor('more ticks', () => launch.output().length > then + 10);
-    await unit.freeze();
-    unit.stop();
-    t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
+    await workload.freeze();
+    workload.stop();
+    t.same(await workload.ended, { code: 0, signal: undefined, failure: undefined });
   });
 
   await t.test('it outlives its agent; the next one takes it up, and sweeps what it does not know', async (t) => {
@@ -227,17 +227,17 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
 
     const second = makeExecutor(engine, { machineId: first.machineId });
     let output = '';
-    const unit = await second.executor.adopt(launch.unitId, (bytes) => {
+    const workload = await second.executor.adopt(launch.workloadId, (bytes) => {
       output += String(bytes);
     });
     t.equal(await second.executor.adopt('nothing0000000', () => undefined), undefined);
-    await second.executor.sweep(new Set([launch.unitId]));
+    await second.executor.sweep(new Set([launch.workloadId]));
     const names = await engine.names({ all: true });
-    t.match(names, launch.unitId);
-    t.notMatch(names, stranger.unitId);
+    t.match(names, launch.workloadId);
+    t.notMatch(names, stranger.workloadId);
     await waitFor('what it wrote before', () => output === 'early\n');
-    unit!.stop();
-    t.same(await unit!.ended, { code: 5, signal: undefined, failure: undefined });
+    workload!.stop();
+    t.same(await workload!.ended, { code: 5, signal: undefined, failure: undefined });
     t.equal(output, 'early\nasked\n');
   });
 
@@ -246,30 +246,30 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     const { folder, open } = await scratch(t);
     const script = 'echo early; while [ ! -e /data/go ]; do sleep 0.02; done; echo out of luck; exit 5';
     const launch = launchOf(script, { mounts: [{ source: folder, target: '/data' }] });
-    const unit = await startContainer(first.executor, launch);
-    await waitFor('it to run', () => unit.address !== '' && launch.output() === 'early\n');
+    const workload = await startContainer(first.executor, launch);
+    await waitFor('it to run', () => workload.address !== '' && launch.output() === 'early\n');
     await first.executor.close();
     open('go');
-    await waitFor('its end', async () => !(await engine.names()).includes(launch.unitId));
+    await waitFor('its end', async () => !(await engine.names()).includes(launch.workloadId));
 
     const second = makeExecutor(engine, { machineId: first.machineId });
     let output = '';
-    const found = await second.executor.adopt(launch.unitId, (bytes) => {
+    const found = await second.executor.adopt(launch.workloadId, (bytes) => {
       output += String(bytes);
     });
     t.same(await found!.ended, { code: 5, signal: undefined, failure: undefined });
     t.equal(output, 'early\nout of luck\n');
-    await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
+    await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.workloadId));
   });
 
   await t.test('killed while the engine is away, it ends once the engine is back', async (t) => {
     const launch = launchOf('trap "" TERM; echo up; while :; do sleep 0.05; done');
-    const unit = await startContainer(executor, launch);
-    await waitFor('it to run', () => unit.address !== '' && launch.output() === 'up\n');
+    const workload = await startContainer(executor, launch);
+    await waitFor('it to run', () => workload.address !== '' && launch.output() === 'up\n');
     await engine.killService();
-    unit.kill();
+    workload.kill();
     await engine.startService();
-    t.match(await unit.ended, { signal: 'SIGKILL' });
+    t.match(await workload.ended, { signal: 'SIGKILL' });
   });
 
   await t.test('the engine is killed: the container lives on, its output and its end are not lost', async (t) => {
@@ -277,16 +277,16 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     const script =
       'echo one; while [ ! -e /data/go ]; do sleep 0.02; done; echo two; while [ ! -e /data/end ]; do sleep 0.02; done; echo three; exit 9';
     const launch = launchOf(script, { mounts: [{ source: folder, target: '/data' }] });
-    const unit = await startContainer(executor, launch);
+    const workload = await startContainer(executor, launch);
     await waitFor('the first line', () => launch.output() === 'one\n');
     // It writes before the engine has written down that it runs.
-    await waitFor('it to run', () => unit.address !== '');
+    await waitFor('it to run', () => workload.address !== '');
     await engine.killService();
     open('go');
     await engine.startService();
     await waitFor('the second line', () => launch.output() === 'one\ntwo\n');
     open('end');
-    t.same(await unit.ended, { code: 9, signal: undefined, failure: undefined });
+    t.same(await workload.ended, { code: 9, signal: undefined, failure: undefined });
     t.equal(launch.output(), 'one\ntwo\nthree\n');
   });
 
@@ -294,12 +294,12 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ANSWERED');
     const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
     const launch = launchOf('echo up; trap "exit 7" TERM; while :; do sleep 0.05; done');
-    const unit = await startContainer(executor, launch);
-    await waitFor('its address', () => unit.address !== '');
+    const workload = await startContainer(executor, launch);
+    await waitFor('its address', () => workload.address !== '');
     await waitFor('its output', () => launch.output() === 'up\n');
     t.equal(cutter.cuts(), 1);
-    unit.stop();
-    t.same(await unit.ended, { code: 7, signal: undefined, failure: undefined });
+    workload.stop();
+    t.same(await workload.ended, { code: 7, signal: undefined, failure: undefined });
   });
 
   await t.test(
@@ -308,9 +308,9 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
       const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ASKED');
       const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
       const launch = launchOf('echo up');
-      const unit = await startContainer(executor, launch);
-      t.match((await unit.ended).failure, /could not be started/);
-      await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.unitId));
+      const workload = await startContainer(executor, launch);
+      t.match((await workload.ended).failure, /could not be started/);
+      await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.workloadId));
       t.equal(launch.output(), '');
     },
   );

@@ -112,8 +112,8 @@ t.test('a made-up vendor of CDI devices', { skip: podmanSkip }, async (t) => {
       { uuid: 'MIG-three', virtual: false },
     ],
   });
-  const unit = await startContainer(executor, launch);
-  t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
+  const workload = await startContainer(executor, launch);
+  t.same(await workload.ended, { code: 0, signal: undefined, failure: undefined });
   t.match(launch.output(), /GOT_GPU_one=yes[\s\S]*made-up-GPU-one\nmade-up-MIG-three\n/);
   t.notMatch(launch.output(), /two/);
   t.match(launch.output(), /^123$/m);

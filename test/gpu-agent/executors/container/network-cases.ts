@@ -67,7 +67,7 @@ export async function networkCases(t: Test, engine: TestEngine): Promise<void> {
   await waitFor('the neighbour to listen', () => neighbour.output().includes('8000') && other.address);
   t.ok(
     await fetch(`http://${other.address}:8000/`).then((response) => response.ok),
-    'the host reaches a unit: health checks do',
+    'the host reaches a workload: health checks do',
   );
 
   const probe = launchOf('', {});
@@ -81,8 +81,8 @@ export async function networkCases(t: Test, engine: TestEngine): Promise<void> {
     `${other.address}|8000`,
     '169.254.169.254|80',
   ];
-  const unit = await startContainer(executor, { ...probe, command: ['/usr/bin/python3', '-c', PROBE, ...targets] });
-  t.same(await unit.ended, { code: 0, signal: undefined, failure: undefined });
+  const workload = await startContainer(executor, { ...probe, command: ['/usr/bin/python3', '-c', PROBE, ...targets] });
+  t.same(await workload.ended, { code: 0, signal: undefined, failure: undefined });
   const expected = targets.map((target, index) => `${target} ${index === 0 ? 'open' : 'shut'}`);
   t.same(probe.output().trim().split('\n'), expected, 'the bridge answers, the rest does not');
 
@@ -90,7 +90,7 @@ export async function networkCases(t: Test, engine: TestEngine): Promise<void> {
     const inOther = (await engine.names())
       .trim()
       .split('\n')
-      .find((name) => name.endsWith(neighbour.unitId))!;
+      .find((name) => name.endsWith(neighbour.workloadId))!;
     const device = Object.values(networkInterfaces()).find((entries) =>
       entries!.some(({ address }) => address === own),
     );
@@ -99,7 +99,7 @@ export async function networkCases(t: Test, engine: TestEngine): Promise<void> {
     t.match(await engine.exec(inOther, '/usr/bin/python3', '-c', PROBE, `${link}%eth0|${everywhere6}`), 'shut');
   });
 
-  await t.test('rules and address stay while a unit runs, and go after the last', async (t) => {
+  await t.test('rules and address stay while a workload runs, and go after the last', async (t) => {
     const rules = (): string => execFileSync('iptables-save', ['-t', 'mangle'], { encoding: 'utf8' });
     t.match(rules(), `-d ${bridge.hostname}/32`);
     other.kill();

@@ -8,7 +8,7 @@ import { networkInterfaces } from 'node:os';
 import { askEngine } from '@slipway/gpu-agent/executors/container/engine';
 import { HostFirewall } from '@slipway/gpu-agent/executors/container/host-firewall';
 import { hostPrograms } from '@slipway/gpu-agent/executors/container/host-programs';
-import { interfacePrefix, UnitNetworks } from '@slipway/gpu-agent/executors/container/unit-networks';
+import { interfacePrefix, WorkloadNetworks } from '@slipway/gpu-agent/executors/container/workload-networks';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
 import { freshId } from '../../../helpers/engines/containers.ts';
@@ -24,7 +24,7 @@ t.test('what an agent left that was killed goes with the Podman of a test', { sk
   const machineId = freshId();
   const prefix = interfacePrefix(machineId);
   const firewall = new HostFirewall(prefix, hostPrograms);
-  const networks = new UnitNetworks({
+  const networks = new WorkloadNetworks({
     machineId,
     firewall,
     programs: hostPrograms,

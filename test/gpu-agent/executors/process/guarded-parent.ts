@@ -1,7 +1,7 @@
 /** Run by a test: starts a worker that prints its process id and lives on, then waits to be killed. */
 
 import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
-import { UnitCgroups } from '@slipway/gpu-agent/executors/process/unit-cgroups';
+import { WorkloadCgroups } from '@slipway/gpu-agent/executors/process/workload-cgroups';
 import { systemClock } from '@slipway/kit/time/clock';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 
@@ -15,9 +15,9 @@ const [uid = 0, machineId = 'machine', cgroups = 'yes', script] = process.argv.s
 ];
 const user = Number(uid) === 0 ? undefined : { uid: Number(uid), gid: Number(uid) };
 const command = script ? [process.execPath, '-e', script] : ['sh', '-c', 'trap "" TERM; sleep 1000 & echo $$; wait'];
-const none = new UnitCgroups(() => machineId, systemClock, []);
+const none = new WorkloadCgroups(() => machineId, systemClock, []);
 const worker = new ProcessExecutor(systemClock, () => machineId, ...(cgroups === 'no' ? [none] : [])).start({
-  unitId: 'w',
+  workloadId: 'w',
   entrypoint: [],
   image: undefined,
   mounts: [],

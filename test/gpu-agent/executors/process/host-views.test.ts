@@ -95,7 +95,7 @@ t.test(
       const target = views.pathOf(source, MINE);
       let text = '';
       const launch: Launch = {
-        unitId: 'w',
+        workloadId: 'w',
         user: MINE,
         entrypoint: [],
         image: undefined,

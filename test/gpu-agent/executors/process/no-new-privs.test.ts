@@ -22,8 +22,8 @@ async function outputOf(
   { env = {}, user }: { env?: Record<string, string>; user?: HostUser } = {},
 ): Promise<string> {
   let text = '';
-  const unit = new ProcessExecutor(systemClock, () => 'machine').start({
-    unitId: 'w',
+  const workload = new ProcessExecutor(systemClock, () => 'machine').start({
+    workloadId: 'w',
     user,
     entrypoint: [],
     image: undefined,
@@ -37,7 +37,7 @@ async function outputOf(
       text += String(bytes);
     },
   });
-  await unit.ended;
+  await workload.ended;
   return text;
 }
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RunningUnit } from '@slipway/gpu-agent/executors/executor';
+import type { RunningWorkload } from '@slipway/gpu-agent/executors/executor';
 import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
@@ -14,7 +14,7 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 const executor = new ProcessExecutor(systemClock, () => 'machine');
 /** Fields that these workloads do not need. */
 const PLAIN = {
-  unitId: 'w',
+  workloadId: 'w',
   user: undefined,
   entrypoint: [],
   image: undefined,
@@ -38,7 +38,7 @@ while True:
 const PATH = process.env.PATH ?? '/usr/bin:/bin';
 
 /** Starts a worker. Returns it with its output so far. */
-function start(command: string[], env: Record<string, string> = {}): { worker: RunningUnit; output: () => string } {
+function start(command: string[], env: Record<string, string> = {}): { worker: RunningWorkload; output: () => string } {
   let text = '';
   const worker = executor.start({
     ...PLAIN,
@@ -125,7 +125,7 @@ t.test('what cannot be started says why', async (t) => {
   nowhere.kill();
 });
 
-t.test('what the system refuses to start ends its unit, not the agent', linuxOnly, async (t) => {
+t.test('what the system refuses to start ends its workload, not the agent', linuxOnly, async (t) => {
   const large = 'x'.repeat(200_000);
   const all = Object.fromEntries(Array.from({ length: 300 }, (_, number) => [`A${number}`, 'x'.repeat(10_000)]));
   for (const { failure, ...more } of [
@@ -136,7 +136,7 @@ t.test('what the system refuses to start ends its unit, not the agent', linuxOnl
     { workingDirectory: `/${'x'.repeat(300)}`, failure: /working directory .*ENAMETOOLONG/ },
     { env: { A: 'a\0b' }, failure: /null bytes/ },
   ]) {
-    const unit = executor.start({
+    const workload = executor.start({
       ...PLAIN,
       command: ['true'],
       workingDirectory: '/',
@@ -144,9 +144,9 @@ t.test('what the system refuses to start ends its unit, not the agent', linuxOnl
       onOutput: () => {},
       ...more,
     });
-    t.match((await unit.ended).failure, failure);
-    unit.stop();
-    unit.kill();
+    t.match((await workload.ended).failure, failure);
+    workload.stop();
+    workload.kill();
   }
 });
 
@@ -177,7 +177,7 @@ t.test('nor what has left its group, with its children', linuxOnly, async (t) =>
   const { worker, output } = start(['sh', '-c', `${daemon} & ${daemon} & sleep 0.5`]);
   const other = executor.start({
     ...PLAIN,
-    unitId: 'other',
+    workloadId: 'other',
     command: ['sleep', '1000'],
     workingDirectory: '/',
     env: { PATH },
@@ -197,7 +197,7 @@ t.test('nor what has left its group, with its children', linuxOnly, async (t) =>
       setImmediate(resolve, false);
     }),
   ]);
-  t.equal(isOver, false, 'another unit goes on');
+  t.equal(isOver, false, 'another workload goes on');
 });
 
 t.test('frozen: nothing of it runs, its guard watches on, and it goes on where it stood', linuxOnly, async (t) => {

@@ -1,5 +1,5 @@
 /**
- * Nothing of a unit lives on: neither what has a session and an environment of its own, nor what outlived guard and
+ * Nothing of a workload lives on: neither what has a session and an environment of its own, nor what outlived guard and
  * agent. By control groups and, where an agent may make none, by links and marks.
  */
 import { spawn } from 'node:child_process';
@@ -7,9 +7,9 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import type { UnitExit } from '@slipway/gpu-agent/executors/executor';
+import type { WorkloadExit } from '@slipway/gpu-agent/executors/executor';
 import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-executor';
-import { readHierarchies, UnitCgroups } from '@slipway/gpu-agent/executors/process/unit-cgroups';
+import { readHierarchies, WorkloadCgroups } from '@slipway/gpu-agent/executors/process/workload-cgroups';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
@@ -28,14 +28,16 @@ const isRunning = (pid: number): boolean =>
 /** An executor of a machine of its own; `how`: with control groups or without. */
 function makeExecutor(how: 'cgroups' | 'none', machineId = `test${process.pid}x${(machines += 1)}`) {
   const cgroups =
-    how === 'none' ? new UnitCgroups(() => machineId, systemClock, []) : new UnitCgroups(() => machineId, systemClock);
+    how === 'none'
+      ? new WorkloadCgroups(() => machineId, systemClock, [])
+      : new WorkloadCgroups(() => machineId, systemClock);
   return { machineId, executor: new ProcessExecutor(systemClock, () => machineId, cgroups) };
 }
 
 /** This test may make control groups. */
 function makesGroups(): boolean {
   const child = spawn('sleep', ['1000']);
-  const group = new UnitCgroups(() => `probe${process.pid}`, systemClock).take(child.pid!, 'probe');
+  const group = new WorkloadCgroups(() => `probe${process.pid}`, systemClock).take(child.pid!, 'probe');
   child.kill('SIGKILL');
   void group?.end();
   return group !== undefined;
@@ -47,8 +49,8 @@ const ways = linux ? [] : [...(makesGroups() ? ['cgroups' as const] : []), 'none
 async function start(how: 'cgroups' | 'none', script: string) {
   const { executor } = makeExecutor(how);
   let text = '';
-  const unit = executor.start({
-    unitId: 'w',
+  const workload = executor.start({
+    workloadId: 'w',
     user: undefined,
     entrypoint: [],
     image: undefined,
@@ -63,21 +65,21 @@ async function start(how: 'cgroups' | 'none', script: string) {
     },
   });
   const numbers = await waitFor('its numbers', () => /^[\d ]+\n/.exec(text)?.[0].trim().split(' ').map(Number));
-  return { unit, numbers };
+  return { workload, numbers };
 }
 
 const HIDDEN = `env -i PATH="$PATH" setsid ${process.execPath} -e '${SERVER}'`;
 
 for (const how of ways) {
-  t.test(`a child with a session and an environment of its own ends with its unit, ${how}`, async (t) => {
+  t.test(`a child with a session and an environment of its own ends with its workload, ${how}`, async (t) => {
     for (const end of ['kill', 'stop'] as const) {
       const {
-        unit,
+        workload,
         numbers: [pid, port],
       } = await start(how, `${HIDDEN} & wait`);
       t.ok(isRunning(pid!));
-      unit[end]();
-      await unit.ended;
+      workload[end]();
+      await workload.ended;
       t.notOk(isRunning(pid!), end);
       await portIsFree(t, port!);
     }
@@ -109,17 +111,17 @@ for (const how of ways) {
 
 const grouped = { skip: ways.includes('cgroups') ? false : 'makes no control groups' };
 
-t.test('what a unit started before it ended by itself, and another unit goes on', grouped, async (t) => {
+t.test('what a workload started before it ended by itself, and another workload goes on', grouped, async (t) => {
   const other = await start('cgroups', 'echo $$; exec sleep 1000');
   const {
-    unit,
+    workload,
     numbers: [pid],
   } = await start('cgroups', `${HIDDEN} & sleep 1`);
-  await unit.ended;
+  await workload.ended;
   t.notOk(isRunning(pid!));
   t.ok(isRunning(other.numbers[0]!));
-  other.unit.kill();
-  await other.unit.ended;
+  other.workload.kill();
+  await other.workload.ended;
   const groups = readHierarchies()
     .flatMap(({ own }) => readdirSync(own))
     .filter((name) => name.startsWith(`slipway-test${process.pid}x`));
@@ -130,11 +132,11 @@ const memory = readHierarchies().find(({ controllers }) => controllers.includes(
 
 const counted = { skip: grouped.skip || (memory ? false : 'needs a control group of memory') };
 
-t.test('a unit that ran out of memory is told from one that was killed', counted, async (t) => {
+t.test('a workload that ran out of memory is told from one that was killed', counted, async (t) => {
   const { executor, machineId } = makeExecutor('cgroups');
-  const run = async (script: string): Promise<UnitExit> => {
-    const unit = executor.start({
-      unitId: 'w',
+  const run = async (script: string): Promise<WorkloadExit> => {
+    const workload = executor.start({
+      workloadId: 'w',
       user: undefined,
       entrypoint: [],
       image: undefined,
@@ -149,7 +151,7 @@ t.test('a unit that ran out of memory is told from one that was killed', counted
     const parent = join(memory!.own, `slipway-${machineId}`);
     const folder = readdirSync(parent).find((name) => name.startsWith('w.'))!;
     writeFileSync(join(parent, folder, 'memory.limit_in_bytes'), String(64 << 20));
-    return unit.ended;
+    return workload.ended;
   };
   t.match(await run('sleep 0.2; exec python3 -c "a = bytearray(300 << 20)"'), { signal: 'SIGKILL', outOfMemory: true });
   t.notOk((await run('kill -9 $$')).outOfMemory);

@@ -3,7 +3,7 @@
  * the host.
  */
 
-import { Strays, unitMark } from '@slipway/gpu-agent/executors/process/strays';
+import { Strays, workloadMark } from '@slipway/gpu-agent/executors/process/strays';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
 
@@ -16,7 +16,7 @@ t.test('a hundred ends share a look, and one that comes meanwhile waits for the 
         looks.push(() => resolve(new Map()));
       }),
   );
-  const first = Array.from({ length: 100 }, (_, n) => strays.end(unitMark('machine', `unit-${n}`)));
+  const first = Array.from({ length: 100 }, (_, n) => strays.end(workloadMark('machine', `workload-${n}`)));
   const begun = async (count: number): Promise<void> => {
     while (looks.length < count)
       await new Promise((resolve) => {
@@ -25,7 +25,7 @@ t.test('a hundred ends share a look, and one that comes meanwhile waits for the 
   };
   await begun(1);
   let late = false;
-  const last = strays.end(unitMark('machine', 'late')).then(() => {
+  const last = strays.end(workloadMark('machine', 'late')).then(() => {
     late = true;
   });
   looks[0]!();
@@ -37,7 +37,7 @@ t.test('a hundred ends share a look, and one that comes meanwhile waits for the 
   t.equal(looks.length, 2);
 });
 
-t.test('marks differ, also of one unit that starts again', (t) => {
-  t.not(unitMark('machine', 'a').SLIPWAY_UNIT, unitMark('machine', 'a').SLIPWAY_UNIT);
+t.test('marks differ, also of one workload that starts again', (t) => {
+  t.not(workloadMark('machine', 'a').SLIPWAY_UNIT, workloadMark('machine', 'a').SLIPWAY_UNIT);
   t.end();
 });

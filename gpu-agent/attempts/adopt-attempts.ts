@@ -1,0 +1,71 @@
+/** Adopts workers and attempts that the agent's previous run recorded (keeper.ts). */
+import type { Clock } from '@slipway/kit/time/clock';
+import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { KeptAttempt, KeptWorker, LastRun, RunLog } from '../spool/run-log.ts';
+import type { SdkTraits } from '../workloads/workers/sdk-traits.ts';
+import type { WorkerPool } from '../workloads/workers/worker-pool.ts';
+import { Attempt } from './attempt.ts';
+import type { AttemptTable } from './attempt-table.ts';
+import type { ChunkLog } from './chunk-log.ts';
+import type { Holdings } from './holding.ts';
+import type { OutcomeReporter } from './outcome-reporter.ts';
+
+/** Dependencies of the adoption of attempts. */
+export interface TakeUpParts {
+  runLog: RunLog;
+  pool: WorkerPool;
+  table: AttemptTable;
+  holdings: Holdings;
+  outcomes: OutcomeReporter;
+  chunks: ChunkLog;
+  clock: Clock;
+}
+
+/** Adopts what a run left whose lease still lasts. Must be called before a worker can reach the bridge. */
+export function takeUp(last: LastRun, { runLog, pool, table, holdings, outcomes, chunks, clock }: TakeUpParts): void {
+  for (const [workerId, kept] of last.workers) pool.takeUp(workerId, { ...kept, spec: specOf(kept) });
+  const nowMs = clock.monotonicMs();
+  for (const kept of last.attempts) {
+    const attempt = Attempt.takeUp(kept, nowMs);
+    const worker = pool.get(kept.ref.workerId);
+    // The outcome was written to the disk, but the agent ended before it had forgotten the attempt.
+    if (outcomes.has(attempt.key) || !worker) {
+      runLog.forgetAttempt(attempt.key);
+      continue;
+    }
+    // The connection of the take's answer has ended with the agent.
+    if (!worker.sdk.traits.tellsFreeSlots) attempt.answerOver(nowMs);
+    attempt.missed ??= missedBy(kept, last, worker.sdk.traits);
+    const own = last.chunks.get(attempt.key) ?? [];
+    attempt.chunkNumber = Math.max(attempt.chunkNumber, ...own.map(({ number }) => number));
+    table.add(attempt);
+    holdings.of(worker.id).takeUp(attempt);
+    // It may have prefetched jobs that were returned.
+    if (worker.refresh) holdings.of(worker.id).isFinal = true;
+    for (const chunk of own) chunks.add(chunk);
+  }
+}
+
+/** Drops what a run left whose lease is over: its attempts were given to others. */
+export function dropAll(last: LastRun, runLog: RunLog): void {
+  for (const workerId of last.workers.keys()) runLog.worker(workerId, undefined);
+  for (const { ref } of last.attempts) runLog.forgetAttempt(Attempt.keyOf(ref));
+  for (const key of last.chunks.keys()) runLog.forgetAttempt(key);
+}
+
+function specOf({ image, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer }: KeptWorker): WorkerSpec {
+  return WorkerSpec.fromPartial({
+    imageName: image,
+    gpuUuids: [...gpuUuids],
+    concurrency,
+    version,
+    initTimeoutSeconds,
+    ...(httpServer && { httpServer }),
+  });
+}
+
+function missedBy({ begun }: KeptAttempt, { run }: LastRun, { sendsAgain }: SdkTraits): string | undefined {
+  if (sendsAgain) return undefined;
+  if (!run?.isPatient) return 'The agent was away, and what the worker streamed meanwhile may be missing.';
+  return begun ? 'A streamed value was on its way when the agent ended, and may be missing.' : undefined;
+}

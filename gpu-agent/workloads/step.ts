@@ -1,0 +1,201 @@
+/**
+ * Decides the next actions for a workload, a worker or a pod, by one level-triggered rule for both. It compares the
+ * desired state, the observed state and the time, and keeps no state of its own. The driver (workload.ts) runs the actions
+ * and evaluates the rule again after every change. Pure.
+ *
+ *   unknown > adopting > absent or running
+ *   absent, exited, settled > preparing > running <> freezing > frozen > running
+ *   preparing, running, freezing, frozen > exited (a worker: for good; a pod: until it is tried again), or absent
+ *   absent, exited, settled > settling > settled
+ *   absent, exited, settled > removing > gone, or back to absent or exited
+ */
+
+/**
+ * Desired state of a workload. run: it runs. freeze: it goes to standby, with everything it has in memory, once it
+ * holds no attempts. drain: it gets no new work and ends when it holds none. stand: it is stopped, and its files stay.
+ * gone: it is absent, and its files are removed. halt: the agent shuts down; the workload must not run here, and
+ * nothing is decided about it.
+ */
+export type Want = 'run' | 'freeze' | 'drain' | 'stand' | 'gone' | 'halt';
+
+/** The desired state with its versions. */
+export interface Desired {
+  readonly want: Want;
+  /**
+   * Number of the start. A workload that was started under another number is replaced. Workers have one start: always
+   * 0.
+   */
+  readonly run: number;
+  /** Number of the disk. Workers have none: always 0. */
+  readonly disk: number;
+}
+
+/**
+ * unknown: nobody has checked whether a previous agent left it running. absent: it does not run. exited: it ran, or
+ * could not be started, and has ended, by itself or for good. settled: it does not run, and its files have been cleaned
+ * up. gone: removed for good.
+ */
+export type Phase =
+  | 'unknown'
+  | 'adopting'
+  | 'absent'
+  | 'preparing'
+  | 'running'
+  | 'freezing'
+  | 'frozen'
+  | 'exited'
+  | 'settling'
+  | 'settled'
+  | 'removing'
+  | 'gone';
+
+/** Observed state of a workload. */
+export interface Observed {
+  readonly phase: Phase;
+  /** Since when it is in this phase, by the monotonic clock. */
+  readonly sinceMs: number;
+  /**
+   * The versions that were prepared or run. `undefined` if there are none, or if the workload was adopted and is as
+   * desired.
+   */
+  readonly made: { readonly run: number; readonly disk: number } | undefined;
+  /** It holds attempts. */
+  readonly busy: boolean;
+  /** It has asked for work since its start. */
+  readonly asked: boolean;
+  /** The agent itself has decided to end it: gracefully (`stop`) or at once (`kill`). */
+  readonly condemned: 'stop' | 'kill' | undefined;
+  /** Its preparation is not wanted any more and was told to end. */
+  readonly abandoned: boolean;
+  /** When it was asked to end. That cannot be undone. */
+  readonly stopAskedAtMs: number | undefined;
+  readonly killed: boolean;
+  /** Earliest time of the next start, removal or freeze. Infinity: not until the desired state changes. */
+  readonly retryAtMs: number | undefined;
+  /** Number of the disk for which its files were last cleaned up. */
+  readonly settledDisk: number | undefined;
+}
+
+/** Rules for one kind of workload. */
+export interface Policy {
+  /** The workload is started again when it ends. If false, it ends once and for good. */
+  readonly restarts: boolean;
+  /** How long it may take to end after it was asked to, in milliseconds. */
+  readonly graceMs: number;
+  /** How long it may take from its start until it asks for work, in milliseconds. `undefined` if it never asks. */
+  readonly initTimeoutMs: number | undefined;
+}
+
+/**
+ * Why a workload ends. unwanted: the desired state says so. replaced: another run or disk is desired. condemned: the
+ * agent decided it. late: it did not ask for work in time. grace: it did not end in time.
+ */
+export type EndCause = 'unwanted' | 'replaced' | 'condemned' | 'late' | 'grace';
+
+/** The next action. `abandon`: end a preparation. `settle`: clean up its files, for this disk if one is named. */
+export type Action =
+  | { readonly do: 'adopt' | 'prepare' | 'freeze' | 'thaw' }
+  | { readonly do: 'abandon' | 'stop' | 'kill'; readonly why: EndCause }
+  | { readonly do: 'settle'; readonly disk: number | undefined }
+  | { readonly do: 'remove' };
+
+/** Phases that may follow each phase. Any other transition is an error. */
+const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
+  unknown: ['adopting'],
+  adopting: ['absent', 'running'],
+  absent: ['preparing', 'settling', 'removing'],
+  preparing: ['running', 'absent', 'exited'],
+  running: ['freezing', 'absent', 'exited'],
+  freezing: ['frozen', 'running', 'absent', 'exited'],
+  frozen: ['running', 'absent', 'exited'],
+  exited: ['preparing', 'settling', 'removing'],
+  settling: ['settled'],
+  settled: ['preparing', 'settling', 'removing'],
+  removing: ['absent', 'exited', 'gone'],
+  gone: [],
+};
+
+/** Returns the next phase. Throws an Error that names both phases if the transition is not allowed. */
+export function advance(from: Phase, to: Phase): Phase {
+  if (!NEXT[from].includes(to)) throw new Error(`a workload that is ${from} cannot become ${to}`);
+  return to;
+}
+
+/** Returns whether the workload runs in this phase, standby included. */
+export function isLive(phase: Phase): boolean {
+  return phase === 'running' || phase === 'freezing' || phase === 'frozen';
+}
+
+/** Returns the actions to take now; empty if the agent only has to wait. */
+export function step(desired: Desired, observed: Observed, policy: Policy, nowMs: number): Action[] {
+  switch (observed.phase) {
+    case 'unknown':
+      return [{ do: 'adopt' }];
+    case 'preparing':
+      return stepPreparing(desired, observed, policy, nowMs);
+    case 'running':
+    case 'freezing':
+    case 'frozen':
+      return stepLive(desired, observed, policy, nowMs);
+    case 'absent':
+    case 'exited':
+    case 'settled':
+      return stepStill(desired, observed, policy, nowMs);
+    // These phases end by themselves.
+    case 'adopting':
+    case 'settling':
+    case 'removing':
+    case 'gone':
+      return [];
+  }
+}
+
+function stepPreparing(desired: Desired, observed: Observed, policy: Policy, nowMs: number): Action[] {
+  const end = endOf(desired, observed, policy, nowMs);
+  return end && !observed.abandoned ? [{ do: 'abandon', why: end.why }] : [];
+}
+
+function stepLive(desired: Desired, observed: Observed, { graceMs, ...policy }: Policy, nowMs: number): Action[] {
+  const { phase, stopAskedAtMs, killed } = observed;
+  if (killed) return [];
+  const end = endOf(desired, observed, { graceMs, ...policy }, nowMs);
+  if (end?.how === 'kill') return [{ do: 'kill', why: end.why }];
+  if (stopAskedAtMs !== undefined) return nowMs - stopAskedAtMs > graceMs ? [{ do: 'kill', why: 'grace' }] : [];
+  if (end) return [{ do: 'stop', why: end.why }];
+  if (phase === 'running' && desired.want === 'freeze') return mayFreeze(observed, nowMs) ? [{ do: 'freeze' }] : [];
+  return phase === 'frozen' && desired.want !== 'freeze' ? [{ do: 'thaw' }] : [];
+}
+
+function mayFreeze({ asked, busy, retryAtMs = 0 }: Observed, nowMs: number): boolean {
+  return asked && !busy && nowMs >= retryAtMs;
+}
+
+function stepStill(desired: Desired, observed: Observed, policy: Policy, nowMs: number): Action[] {
+  const { phase, condemned, retryAtMs = 0, settledDisk } = observed;
+  const { want, disk } = desired;
+  if (!policy.restarts && (phase === 'exited' || want !== 'run' || condemned))
+    return nowMs >= retryAtMs ? [{ do: 'remove' }] : [];
+  if (want === 'stand') return phase === 'settled' && settledDisk === disk ? [] : [{ do: 'settle', disk }];
+  if (want === 'halt') return phase === 'settled' ? [] : [{ do: 'settle', disk: undefined }];
+  if (nowMs < retryAtMs) return [];
+  return want === 'gone' ? [{ do: 'remove' }] : [{ do: 'prepare' }];
+}
+
+/** Returns how to end what is prepared or runs, and why. `undefined` if it should not end. */
+function endOf(
+  desired: Desired,
+  observed: Observed,
+  policy: Policy,
+  nowMs: number,
+): { how: 'stop' | 'kill'; why: EndCause } | undefined {
+  const { want } = desired;
+  const { phase, condemned, busy, made, asked, sinceMs } = observed;
+  if (condemned) return { how: condemned, why: 'condemned' };
+  // Nobody waits for the attempts that it holds.
+  if (want === 'gone') return { how: busy ? 'kill' : 'stop', why: 'unwanted' };
+  if (want === 'stand' || want === 'halt' || (want === 'drain' && !busy)) return { how: 'stop', why: 'unwanted' };
+  if (made && (made.run !== desired.run || made.disk !== desired.disk)) return { how: 'stop', why: 'replaced' };
+  const isLate =
+    phase === 'running' && !asked && policy.initTimeoutMs !== undefined && nowMs - sinceMs > policy.initTimeoutMs;
+  return isLate ? { how: 'kill', why: 'late' } : undefined;
+}

@@ -1,0 +1,97 @@
+/** How one worker ended, or will end: the first verdict of its agent, and the exit of its program. */
+import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { WorkloadExit } from '../../executors/executor.ts';
+import { PrepareError } from '../../executors/executor.ts';
+import { describeExit, endReason, exitAdvice, REASON_LOG_BYTES, withLog } from '../../launch/end-reason.ts';
+import { initTimeoutSeconds } from '../../launch/launcher.ts';
+import type { LogRing } from '../../launch/log-ring.ts';
+import type { EndCause } from '../step.ts';
+import type { EndStatus } from './worker-want.ts';
+
+export class WorkerEnd {
+  #verdict: EndStatus | undefined;
+  #exit: WorkloadExit | undefined;
+  #reason = '';
+  readonly #spec: WorkerSpec;
+
+  constructor(spec: WorkerSpec) {
+    this.#spec = spec;
+  }
+
+  /** Memory limit in GB; 0 if the worker is a command, which may use all of its machine. */
+  get #memoryGb(): number {
+    return this.#spec.imageName === '' ? 0 : this.#spec.memoryGb;
+  }
+
+  /** The agent has recorded a verdict. */
+  get isSaid(): boolean {
+    return this.#verdict !== undefined;
+  }
+
+  /** Its program has ended. */
+  get hasExited(): boolean {
+    return this.#exit !== undefined;
+  }
+
+  /** State to report once the worker no longer runs. */
+  get state(): WorkerState {
+    return this.#verdict?.state ?? WorkerState.UNHEALTHY;
+  }
+
+  /** Why it ended, for people. */
+  get reason(): string {
+    return this.#reason;
+  }
+
+  get exitCode(): number | undefined {
+    return this.#exit?.code;
+  }
+
+  /** Its program ended because memory ran out. */
+  get ranOutOfMemory(): boolean {
+    return this.#exit?.outOfMemory ?? false;
+  }
+
+  /** Records the verdict on its end. Only the first one counts. */
+  say(verdict: EndStatus): void {
+    this.#verdict ??= verdict;
+  }
+
+  /** Throws PrepareError if there is a reason why the worker cannot be started. */
+  refuse(reason: string | undefined): void {
+    if (reason === undefined) return;
+    this.say({ state: WorkerState.UNHEALTHY, reason });
+    throw new PrepareError('REFUSED', reason);
+  }
+
+  /** Records why the workload is about to end. */
+  ending(why: EndCause): void {
+    if (this.hasExited) return;
+    if (why === 'unwanted') this.say({ state: WorkerState.STOPPED, reason: '' });
+    const reason = `The worker did not ask for work within ${initTimeoutSeconds(this.#spec)} s.`;
+    if (why === 'late') this.say({ state: WorkerState.UNHEALTHY, reason });
+  }
+
+  /** Records the exit of its program. `asked`: the worker had asked for work, or was ready if it serves HTTP. */
+  exited(exit: WorkloadExit, asked: boolean, log: LogRing): void {
+    this.#exit = exit;
+    const tail = log.tail(REASON_LOG_BYTES);
+    const verdict = this.#verdict;
+    if (!verdict)
+      this.#reason = endReason(
+        exit,
+        asked ? '' : this.#spec.httpServer ? 'before it was ready' : 'before it asked for work',
+        tail,
+        this.#memoryGb,
+      );
+    else this.#reason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
+  }
+
+  /** Returns why attempts that it held are lost. */
+  causeOfLosses(workerId: string): string {
+    if (this.#verdict?.reason) return this.#verdict.reason;
+    if (!this.#exit) return `The worker ${workerId} was not wanted any more while it held the job.`;
+    return `The worker ${workerId} ${describeExit(this.#exit)} while it held the job${exitAdvice(this.#exit, this.#memoryGb)}.`;
+  }
+}

@@ -1,0 +1,298 @@
+/** One worker: the state that core sees of it, its start and its end. A restart is a new worker. */
+import type { DesiredWorker, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { enumName } from '@slipway/proto/wire/enum-name';
+import type { Executor, WorkloadExit } from '../../executors/executor.ts';
+import type { Ready } from '../../launch/launcher.ts';
+import { initTimeoutSeconds } from '../../launch/launcher.ts';
+import type { TimedLog } from '../../launch/timed-log.ts';
+import { HttpServing } from '../http/http-serving.ts';
+import type { EndCause, Policy } from '../step.ts';
+import { isLive } from '../step.ts';
+import { Workload } from '../workload.ts';
+import type { WorkloadKind } from '../workload-kind.ts';
+import type { FormerWorker } from './previous-worker.ts';
+import { removeWorker } from './remove-worker.ts';
+import { ResultLines } from './result-lines.ts';
+import { ReportedSdk } from './sdk-traits.ts';
+import { WorkerEnd } from './worker-end.ts';
+import type { WorkerParts } from './worker-parts.ts';
+import { isOver, workerStateOf } from './worker-state.ts';
+import type { EndStatus } from './worker-want.ts';
+import { wantOf } from './worker-want.ts';
+
+export class Worker implements WorkloadKind {
+  readonly id: string;
+  readonly endpointId: string;
+  readonly spec: WorkerSpec;
+  /** Token that authenticates the worker's requests to the bridge. */
+  readonly token: string;
+  /** `undefined` if the worker asks for work. */
+  readonly http: HttpServing | undefined;
+  readonly policy: Policy;
+  readonly sdk = new ReportedSdk();
+  readonly #workload: Workload;
+  readonly #parts: WorkerParts<Worker>;
+  #state: WorkerState = WorkerState.INITIALIZING;
+  #refresh = false;
+  readonly #end: WorkerEnd;
+  readonly #resultLines = new ResultLines();
+  #shownProgress = '';
+  /** Why it cannot be started: it already runs from a previous agent, or it ended while no agent watched. */
+  #notAgain: string | undefined;
+  readonly #looked = Promise.withResolvers<void>();
+
+  /** Nothing happens before `begin`. `former`: it runs from a previous agent. */
+  constructor(request: DesiredWorker, token: string, parts: WorkerParts<Worker>, former?: FormerWorker) {
+    this.id = request.workerId;
+    this.endpointId = request.endpointId;
+    this.spec = request.spec!;
+    this.token = token;
+    this.#parts = parts;
+    this.#end = new WorkerEnd(this.spec);
+    this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer, parts.httpDrainMs);
+    // A worker that serves HTTP has no limit here: its health checks decide how long its start may take.
+    this.policy = {
+      restarts: false,
+      graceMs: parts.graceMs,
+      initTimeoutMs: this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000,
+    };
+    this.#workload = new Workload(
+      this.id,
+      { want: wantOf(request.desired), run: 0, disk: 0 },
+      this,
+      parts,
+      former && { asked: former.asked, made: undefined },
+    );
+    this.#notAgain = former && 'The worker ended while its agent was away.';
+    this.#refresh = former?.refresh ?? false;
+    if (former) this.#state = former.frozen ? WorkerState.FROZEN : this.#stateNow();
+    this.sdk.learn(former?.sdk ?? '');
+  }
+
+  get ids(): { workerId: string; endpointId: string } {
+    return { workerId: this.id, endpointId: this.endpointId };
+  }
+  get state(): WorkerState {
+    return this.#state;
+  }
+  /** How the worker ended, or will end. */
+  get end(): Pick<WorkerEnd, 'exitCode' | 'ranOutOfMemory'> {
+    return this.#end;
+  }
+  get log(): TimedLog {
+    return this.#workload.log;
+  }
+
+  /** It wants to be replaced before its next job. */
+  get refresh(): boolean {
+    return this.#refresh;
+  }
+
+  /** It has asked for work. */
+  get asked(): boolean {
+    return this.#workload.observed.asked;
+  }
+
+  /** Why it ended, the progress of its preparation, or why its server is not ready. */
+  get reason(): string {
+    return this.hasEnded ? this.#end.reason : this.#workload.progress || (this.http?.notReady ?? '');
+  }
+
+  /** Where its ports can be reached from this host. `undefined` if it does not run. */
+  get address(): string | undefined {
+    return this.#workload.address;
+  }
+
+  /** Its container continues when the agent ends. */
+  get outlives(): boolean {
+    return this.spec.imageName !== '';
+  }
+
+  /** It runs, and nothing has told it to end. */
+  get isRunning(): boolean {
+    return isLive(this.#workload.observed.phase) && !this.isStopping;
+  }
+
+  /** Resolves once it is known whether an adopted worker still runs. */
+  get looked(): Promise<void> {
+    return this.#looked.promise;
+  }
+
+  /** The worker no longer runs. */
+  get hasEnded(): boolean {
+    return isOver(this.#state);
+  }
+
+  /** It gets no more work, or none while it is on standby. */
+  get isLeaving(): boolean {
+    return this.#state !== WorkerState.INITIALIZING && this.#state !== WorkerState.READY;
+  }
+
+  /** Since when it is on standby, by the monotonic clock. `undefined` if it is not. */
+  get frozenSinceMs(): number | undefined {
+    const { phase, sinceMs } = this.#workload.observed;
+    return phase === 'frozen' ? sinceMs : undefined;
+  }
+
+  /** It was told to end. */
+  get isStopping(): boolean {
+    return this.#workload.isEnding;
+  }
+
+  get over(): Promise<void> {
+    return this.#workload.over;
+  }
+
+  /** Starts to drive the worker. */
+  begin(): void {
+    this.changed();
+    this.#parts.listener.changed(this);
+    this.#workload.look();
+  }
+
+  /**
+   * Sets the state that core desires. `undefined` if the worker must end and nobody waits for what it holds. A worker
+   * that is to be replaced drains, whatever core desires. `idle`: no client uses it, if it serves HTTP.
+   * `connectedAtMs`: since when core is connected, by the monotonic clock.
+   */
+  want(desired: DesiredState | undefined, idle = false, connectedAtMs = -Infinity): void {
+    this.http?.want(desired === DesiredState.DRAIN, idle, this.#parts.clock.monotonicMs(), connectedAtMs);
+    const want = desired === undefined ? 'gone' : wantOf(desired);
+    this.#workload.want({ want: this.#refresh && want !== 'gone' ? 'drain' : want, run: 0, disk: 0 });
+  }
+
+  /** Ends the worker because the agent stops. */
+  halt(verdict: EndStatus): void {
+    if (!this.isStopping) this.#end.say(verdict);
+    this.#workload.want({ want: 'halt', run: 0, disk: 0 });
+  }
+
+  /** Marks an adopted worker that cannot continue, for this reason; it no longer runs. Called instead of `begin`. */
+  disown(reason: string): void {
+    this.#notAgain = reason;
+    this.#end.say({ state: WorkerState.STOPPED, reason });
+    this.begin();
+  }
+
+  /** Ends the worker by decision of the agent, gracefully or at once. The first verdict counts. */
+  condemn(how: 'stop' | 'kill', verdict: EndStatus): void {
+    if (this.hasEnded || (how === 'stop' && this.isStopping)) return;
+    this.#end.say(verdict);
+    this.#workload.condemn(how);
+  }
+
+  /** Records that it asked for work, or is ready if it serves HTTP. */
+  ready(): void {
+    this.#workload.asked();
+  }
+
+  /** Notifies listeners of something to report to core that is no change of state. */
+  news(): void {
+    this.#parts.listener.changed(this);
+  }
+
+  /** Records that it wants to be replaced before its next job; it drains. */
+  recycle(): void {
+    if (this.#refresh) return;
+    this.#refresh = true;
+    this.#parts.listener.changed(this);
+    const { want } = this.#workload.desired;
+    if (want === 'run' || want === 'freeze') this.#workload.want({ want: 'drain', run: 0, disk: 0 });
+  }
+
+  /** Runs the due actions. */
+  look(): void {
+    this.#workload.look();
+  }
+
+  /** Checks again after an attempt of it has ended: its end or standby may have waited for that. */
+  settle(): void {
+    if (this.#workload.desired.want !== 'run') this.#workload.look();
+  }
+
+  // Implementation of WorkloadKind.
+  get gpuUuids(): readonly string[] {
+    return this.spec.gpuUuids;
+  }
+
+  isBusy(): boolean {
+    return this.http?.hasClients(this.#parts.clock.monotonicMs()) ?? this.#parts.isBusy(this.id);
+  }
+
+  executor(): Executor | undefined {
+    if (this.#end.isSaid && this.#notAgain !== undefined) return undefined;
+    return this.#parts.launcher.executorOf(this.spec);
+  }
+
+  async launch(): Promise<Ready> {
+    this.#end.refuse(this.#notAgain);
+    const { ids, token, spec, http } = this;
+    if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
+    const onOutput = (bytes: Buffer): void => this.output(bytes);
+    return this.#parts.launcher.worker({ ...ids, token, spec, httpVariables: http?.variables(), onOutput });
+  }
+
+  started(): void {
+    const text = this.#notAgain === undefined ? 'worker started' : 'worker adopted';
+    this.#parts.logger.info({ ...this.ids, version: this.spec.version }, text);
+    if (this.outlives) this.#parts.listener.changed(this);
+  }
+
+  changed(): void {
+    const { listener, logger } = this.#parts;
+    const { phase } = this.#workload.observed;
+    if (phase !== 'unknown' && phase !== 'adopting' && phase !== 'absent') this.#looked.resolve();
+    const from = this.#state;
+    const to = this.#stateNow();
+    if (from === to) return this.#showProgress();
+    this.#state = to;
+    const [fromName, toName] = [from, to].map((state) => enumName(WorkerState, state));
+    logger.debug({ ...this.ids, from: fromName, to: toName }, 'worker changed its state');
+    // The causes of its attempts come before its own end: core reads them in this order.
+    if (this.hasEnded) listener.ended(this, this.#end.causeOfLosses(this.id));
+    listener.changed(this);
+    if (to === WorkerState.DRAINING || to === WorkerState.FROZEN) listener.leaving(this);
+  }
+
+  output(bytes: Buffer): void {
+    this.log.write(bytes);
+    if (this.http) return;
+    for (const line of this.#resultLines.push(bytes)) this.#parts.listener.said(this, line);
+  }
+
+  ending(why: EndCause): void {
+    this.#end.ending(why);
+  }
+
+  stopping(): void {
+    this.#parts.listener.stopping(this);
+  }
+
+  exited(exit: WorkloadExit): void {
+    if (this.#refresh && exit.code === 0) this.#end.say({ state: WorkerState.STOPPED, reason: '' });
+    this.#end.exited(exit, this.asked, this.log);
+    const state = enumName(WorkerState, this.#end.state);
+    this.#parts.logger.info({ ...this.ids, exit, state }, 'worker ended');
+  }
+
+  async settleFiles(): Promise<void> {}
+
+  async remove(): Promise<void> {
+    this.http?.givePorts(this.#parts.ports);
+    await removeWorker(this, this.#parts);
+  }
+
+  #stateNow(): WorkerState {
+    const { observed, desired } = this.#workload;
+    return workerStateOf(observed, desired.want, this.#refresh, this.#end.state);
+  }
+
+  #showProgress(): void {
+    const { progress } = this.#workload;
+    if (progress === this.#shownProgress) return;
+    this.#shownProgress = progress;
+    this.#parts.listener.changed(this);
+  }
+}

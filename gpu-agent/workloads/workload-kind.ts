@@ -1,0 +1,59 @@
+/** The interface by which the driver of all workloads (workload.ts) handles each kind of them. */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { Executor, Launch, WorkloadExit } from '../executors/executor.ts';
+import type { GpuHandover } from '../launch/gpu-handover.ts';
+import type { StartGate } from './start-gate.ts';
+import type { Desired, EndCause, Policy } from './step.ts';
+
+/** A kind of workload: a worker or a pod. */
+export interface WorkloadKind {
+  readonly policy: Policy;
+  /** Fields that name it in log lines. */
+  readonly ids: Readonly<Record<string, string>>;
+  /** GPUs that it holds from its preparation to its end. */
+  readonly gpuUuids: readonly string[];
+  /** Returns whether it holds attempts. */
+  isBusy(): boolean;
+  /** Returns the executor that runs it. `undefined` if no executor of this machine can. */
+  executor(): Executor | undefined;
+  /**
+   * Prepares its own resources, for instance folders, and returns what to start. Rejects with the reason; a
+   * PrepareError with REFUSED is final.
+   */
+  launch(desired: Desired): Promise<{ launch: Launch; executor: Executor }>;
+  /** Its phase, desired state or progress changed. */
+  changed(): void;
+  /** It wrote this output. */
+  output(bytes: Buffer): void;
+  /** It is about to end for this reason. */
+  ending(why: EndCause): void;
+  /** It runs. */
+  started(): void;
+  /** It was asked to end. */
+  stopping(): void;
+  /**
+   * It has ended, or could not be started. `pauseMs`: it is started again after this many milliseconds; Infinity: when
+   * the desired state changes. Called before `changed`.
+   */
+  exited(exit: WorkloadExit, pauseMs: number | undefined): void;
+  /** Cleans up its files, for this disk if one is named, and archives its log. Never rejects. */
+  settleFiles(disk: number | undefined): Promise<void>;
+  /** Removes its own resources. If it rejects, it is called again later. */
+  remove(): Promise<void>;
+}
+
+/** Called when a start has ended: the workload is started, could not be started, or was not wanted any more. */
+export type OnStart = (result: 'started' | 'failed' | 'abandoned', tookMs: number) => void;
+
+/** Dependencies that all workloads of a machine share. */
+export interface WorkloadParts {
+  handover: GpuHandover;
+  starts: StartGate;
+  /** Default: starts are not counted. */
+  onStart?: OnStart | undefined;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}

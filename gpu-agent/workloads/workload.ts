@@ -1,0 +1,300 @@
+/** Drives one workload, a worker or a pod: observes it, asks the rule (step.ts) for the next actions, and runs them. */
+import { WORKER_LOG_BYTES_MAX } from '@slipway/proto/wire/limits';
+import type { RunningWorkload, WorkloadExit } from '../executors/executor.ts';
+import type { GpuUse } from '../launch/gpu-handover.ts';
+import { TimedLog } from '../launch/timed-log.ts';
+import { ObservedState } from './observed-state.ts';
+import { exitOfFailure, isFinal, prepareWorkload } from './prepare-workload.ts';
+import { Progress } from './progress.ts';
+import type { Action, Desired, EndCause, Observed, Phase } from './step.ts';
+import { step } from './step.ts';
+import type { WorkloadKind, WorkloadParts } from './workload-kind.ts';
+
+/** Pause before a failed removal of files, or a failed freeze, is tried again, in milliseconds. */
+const RETRY_MS = 5_000;
+/** More actions in a row than a workload has phases. Reaching this means that the rule loops. */
+const ACTIONS_MAX = 20;
+
+export class Workload {
+  readonly id: string;
+  readonly log: TimedLog;
+  /** Resolves when the workload is gone, or cleaned up because the agent stops. */
+  readonly over: Promise<void>;
+  readonly #parts: WorkloadParts;
+  readonly #kind: WorkloadKind;
+  #desired: Desired;
+  readonly #is: ObservedState;
+  #running: RunningWorkload | undefined;
+  #preparation = new AbortController();
+  /** GPU use, from the beginning of a preparation until the workload has ended. */
+  #use: GpuUse | undefined;
+  readonly #progress: Progress;
+  #looking = false;
+  readonly #end: () => void;
+
+  /** Nothing happens before the first `look`. `former`: a previous agent should have left it running. */
+  constructor(
+    id: string,
+    desired: Desired,
+    kind: WorkloadKind,
+    parts: WorkloadParts,
+    former?: Pick<Observed, 'asked' | 'made'>,
+  ) {
+    this.id = id;
+    this.#desired = desired;
+    this.#kind = kind;
+    this.#parts = parts;
+    this.log = new TimedLog(WORKER_LOG_BYTES_MAX, parts.clock);
+    this.#progress = new Progress(parts.clock, (line) => {
+      this.log.write(Buffer.from(`${line}\n`));
+      kind.changed();
+    });
+    ({ promise: this.over, resolve: this.#end } = Promise.withResolvers<void>());
+    this.#is = new ObservedState(parts.clock, parts.random, kind.policy.restarts, former);
+  }
+
+  get desired(): Desired {
+    return this.#desired;
+  }
+
+  get observed(): Readonly<ObservedState> {
+    return this.#is;
+  }
+
+  /** Progress of its preparation, for people. Empty if nothing is being prepared. */
+  get progress(): string {
+    return this.#progress.text;
+  }
+
+  /** Where its ports can be reached from this host. `undefined` if it does not run. */
+  get address(): string | undefined {
+    return this.#running?.address;
+  }
+
+  /** It will end, or has ended. */
+  get isEnding(): boolean {
+    return this.#is.isEnding;
+  }
+
+  /** Sets the desired state. */
+  want(desired: Desired): void {
+    const { want, run, disk } = this.#desired;
+    if (want === desired.want && run === desired.run && disk === desired.disk) return this.look();
+    this.#desired = desired;
+    this.#is.forgetFailures();
+    this.#kind.changed();
+    this.look();
+    this.#endIfOver();
+  }
+
+  /** Ends the workload by decision of the agent, gracefully or at once. */
+  condemn(how: 'stop' | 'kill'): void {
+    if (this.#is.condemned === how || this.#is.condemned === 'kill') return;
+    this.#is.condemned = how;
+    this.#kind.changed();
+    this.look();
+  }
+
+  /** Records that it asked for work. */
+  asked(): void {
+    if (this.#is.asked) return;
+    this.#is.asked = true;
+    this.#parts.starts.leave(this.id);
+    this.#kind.changed();
+    this.look();
+  }
+
+  /** Runs the actions that are due. Call it after every change, and often, because some actions depend on time. */
+  look(): void {
+    // A listener may have changed the desired state inside this call: the loop that already runs sees the change.
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      for (let count = 0; count < ACTIONS_MAX; count += 1) {
+        const actions = step(
+          this.#desired,
+          { ...this.#is, busy: this.#kind.isBusy() },
+          this.#kind.policy,
+          this.#parts.clock.monotonicMs(),
+        );
+        if (actions.length === 0) return;
+        for (const action of actions) this.#do(action);
+      }
+      this.#parts.logger.error(
+        { ...this.#kind.ids, phase: this.#is.phase, want: this.#desired.want },
+        'a workload runs in a circle',
+      );
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  #do(action: Action): void {
+    switch (action.do) {
+      case 'adopt':
+        return void this.#adopt();
+      case 'prepare':
+        return void this.#prepare();
+      case 'abandon':
+        return this.#abandon(action.why);
+      case 'stop':
+        return this.#stop(action.why);
+      case 'kill':
+        return this.#kill(action.why);
+      case 'freeze':
+        return void this.#freeze();
+      case 'thaw':
+        return void this.#thaw();
+      case 'settle':
+        return void this.#settle(action.disk);
+      case 'remove':
+        return void this.#remove();
+    }
+  }
+
+  async #adopt(): Promise<void> {
+    this.#enter('adopting');
+    const running = await this.#kind
+      .executor()
+      ?.adopt(this.id, (bytes) => this.#kind.output(bytes))
+      .catch((error: unknown) => {
+        this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not look whether it runs from before');
+        return undefined;
+      });
+    if (running) this.#runs(running);
+    else this.#enter('absent');
+    this.look();
+  }
+
+  async #prepare(): Promise<void> {
+    const { signal } = (this.#preparation = new AbortController());
+    this.#use = this.#parts.handover.use(this.#kind.gpuUuids);
+    this.#is.beginStart(this.#desired);
+    this.#enter('preparing');
+    let start: () => RunningWorkload;
+    try {
+      const [kind, desired, parts, progress] = [this.#kind, this.#desired, this.#parts, this.#progress];
+      start = await prepareWorkload({ kind, desired, gpus: this.#use, progress, parts, signal });
+    } catch (error) {
+      this.#exited(exitOfFailure(error, signal), isFinal(error));
+      return this.look();
+    }
+    this.#runs(start());
+    this.look();
+  }
+
+  #runs(running: RunningWorkload): void {
+    this.#running = running;
+    this.#use ??= this.#parts.handover.use(this.#kind.gpuUuids);
+    this.#enter('running');
+    this.#kind.started();
+    void running.ended.then((exit) => {
+      this.#running = undefined;
+      this.#exited(exit);
+      this.look();
+    });
+  }
+
+  /** `isLast`: another try would end the same way. */
+  #exited(exit: WorkloadExit, isLast = false): void {
+    this.#use?.end();
+    this.#use = undefined;
+    this.#parts.starts.leave(this.id);
+    const { restarts } = this.#kind.policy;
+    if (restarts && this.isEnding) return this.#enter('absent');
+    const pauseMs = restarts ? this.#is.pauseAfterExit(isLast) : undefined;
+    this.#kind.exited(exit, pauseMs);
+    this.#enter('exited');
+  }
+
+  #abandon(why: EndCause): void {
+    this.#is.abandoned = true;
+    this.#leave(why);
+    this.#preparation.abort();
+  }
+
+  #stop(why: EndCause): void {
+    this.#is.stopAskedAtMs = this.#parts.clock.monotonicMs();
+    this.#leave(why);
+    this.#running?.stop();
+    this.#kind.stopping();
+  }
+
+  #kill(why: EndCause): void {
+    this.#is.killed = true;
+    this.#leave(why);
+    this.#running?.kill();
+  }
+
+  /**
+   * The next user of its GPUs may be in the same message from core. From now on that user waits until this workload has
+   * ended.
+   */
+  #leave(why: EndCause): void {
+    this.#use?.leave();
+    this.#kind.ending(why);
+    this.#kind.changed();
+  }
+
+  async #freeze(): Promise<void> {
+    this.#enter('freezing');
+    try {
+      await this.#running?.freeze();
+      if (this.#is.phase === 'freezing') this.#enter('frozen');
+    } catch (error) {
+      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'it could not be frozen');
+      this.#is.retryAfter(RETRY_MS);
+      if (this.#is.phase === 'freezing') this.#enter('running');
+    }
+    this.look();
+  }
+
+  async #thaw(): Promise<void> {
+    this.#enter('running');
+    await this.#running?.thaw().catch((error: unknown) => {
+      this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'it could not be thawed and is ended');
+      this.condemn('kill');
+    });
+  }
+
+  async #settle(disk: number | undefined): Promise<void> {
+    this.#enter('settling');
+    await this.#kind.settleFiles(disk);
+    this.#is.settledDisk = disk;
+    this.#enter('settled');
+    this.look();
+  }
+
+  async #remove(): Promise<void> {
+    this.#kind.ending('unwanted');
+    this.#enter('removing');
+    try {
+      await this.#kind.remove();
+      const { want } = this.#desired;
+      this.#enter(this.#kind.policy.restarts && (want === 'run' || want === 'stand') ? 'absent' : 'gone');
+    } catch (error) {
+      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'what is its own was not removed, will try again');
+      this.#is.retryAfter(RETRY_MS);
+      this.#enter(this.#kind.policy.restarts ? 'absent' : 'exited');
+    }
+    this.look();
+  }
+
+  #enter(phase: Phase): void {
+    const from = this.#is.phase;
+    try {
+      this.#is.enter(phase);
+    } catch (error) {
+      return this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'a step back was refused');
+    }
+    if (phase !== 'preparing') this.#progress.clear();
+    this.#parts.logger.debug({ ...this.#kind.ids, from, to: phase }, 'workload changed phase');
+    this.#kind.changed();
+    this.#endIfOver();
+  }
+
+  #endIfOver(): void {
+    const { phase } = this.#is;
+    if (phase === 'gone' || (phase === 'settled' && this.#desired.want === 'halt')) this.#end();
+  }
+}

@@ -1,0 +1,302 @@
+/** The driver of workers and pods, with workloads that end when the test says so. */
+
+import type { Launch, WorkloadExit } from '@slipway/gpu-agent/executors/executor';
+import { GpuHandover } from '@slipway/gpu-agent/launch/gpu-handover';
+import { StartGate } from '@slipway/gpu-agent/workloads/start-gate';
+import type { Desired, Policy, Want } from '@slipway/gpu-agent/workloads/step';
+import { isLive } from '@slipway/gpu-agent/workloads/step';
+import { Workload } from '@slipway/gpu-agent/workloads/workload';
+import type { WorkloadKind } from '@slipway/gpu-agent/workloads/workload-kind';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemRandom } from '@slipway/kit/time/clock';
+import fc from 'fast-check';
+import t from 'tap';
+import { NO_LIMITS } from '../../helpers/no-limits.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { SEED } from '../../helpers/time/seeded-random.ts';
+import { turn } from '../attempts/wired.ts';
+import { ScriptedExecutor } from '../scripted-executor.ts';
+
+const WORKER: Policy = { restarts: false, graceMs: 5_000, initTimeoutMs: 60_000 };
+const POD: Policy = { restarts: true, graceMs: 5_000, initTimeoutMs: undefined };
+const GPU = 'GPU-1';
+
+const want = (name: Want, run = 0): Desired => ({ want: name, run, disk: 0 });
+
+/** A workload of no kind in particular. `errors` has what its log says is wrong. */
+function makeWorkload(
+  policy: Policy,
+  {
+    executor = new ScriptedExecutor(),
+    handover = new GpuHandover(),
+    id = 'workload',
+    desired = want('run'),
+    starts = undefined as StartGate | undefined,
+  } = {},
+) {
+  const clock = new ManualClock();
+  const errors: string[] = [];
+  const logger = createLogger('test', 'silent');
+  logger.error = (...args: unknown[]) => {
+    errors.push(JSON.stringify(args));
+  };
+  const seen = {
+    exits: [] as WorkloadExit[],
+    busy: false,
+    removed: 0,
+    settled: [] as (number | undefined)[],
+    launchFails: undefined as Error | undefined,
+  };
+  const launch: Launch = {
+    workloadId: id,
+    command: ['run'],
+    entrypoint: [],
+    image: undefined,
+    user: undefined,
+    workingDirectory: '/',
+    env: {},
+    mounts: [],
+    gpus: [],
+    limits: NO_LIMITS,
+    onOutput: () => undefined,
+  };
+  const kind: WorkloadKind = {
+    policy,
+    ids: { workloadId: id },
+    gpuUuids: [GPU],
+    isBusy: () => seen.busy,
+    executor: () => executor,
+    launch: async () => {
+      if (seen.launchFails) throw seen.launchFails;
+      return { launch, executor };
+    },
+    changed: () => undefined,
+    output: () => undefined,
+    ending: () => undefined,
+    started: () => undefined,
+    stopping: () => undefined,
+    exited: (exit) => {
+      seen.exits.push(exit);
+    },
+    settleFiles: async (disk) => {
+      seen.settled.push(disk);
+    },
+    remove: async () => {
+      seen.removed += 1;
+    },
+  };
+  const workload = new Workload(id, desired, kind, {
+    handover,
+    starts: starts ?? new StartGate(4, clock),
+    clock,
+    random: { ...systemRandom, fraction: () => 0 },
+    logger,
+  });
+  return { workload, executor, clock, errors, seen, handover };
+}
+
+t.test('a workload waits until one that starts has asked for work, has ended, or is not wanted any more', async (t) => {
+  const starts = new StartGate(1, new ManualClock());
+  const make = (id: string) => makeWorkload(WORKER, { id, starts });
+  const [first, second, third, fourth] = [make('a'), make('b'), make('c'), make('d')];
+  const phases = async (): Promise<string[]> => {
+    await turn();
+    return [first, second, third, fourth].map(({ workload }) => workload.observed.phase);
+  };
+  for (const { workload } of [first, second, third, fourth]) workload.look();
+  t.same(await phases(), ['running', 'preparing', 'preparing', 'preparing']);
+  t.match(second.workload.progress, /waiting for others to start/);
+  second.workload.want(want('gone'));
+  first.workload.asked();
+  t.same(await phases(), ['running', 'gone', 'running', 'preparing']);
+  third.executor.starts[0]!.exit({ code: 1, signal: undefined });
+  t.equal((await phases())[3], 'running');
+  t.equal(second.executor.starts.length, 0);
+});
+
+t.test('a worker is started, asked to end, killed when it does not, and removed', async (t) => {
+  const { workload, executor, clock, seen, errors } = makeWorkload(WORKER);
+  workload.look();
+  await turn();
+  t.equal(workload.observed.phase, 'running');
+  workload.asked();
+  workload.want(want('drain'));
+  t.same(executor.starts[0]!.asked, ['stop'], 'at once: it holds nothing');
+  clock.pass(5_000);
+  workload.look();
+  t.same(executor.starts[0]!.asked, ['stop']);
+  clock.pass(1);
+  workload.look();
+  await workload.over;
+  t.same(executor.starts[0]!.asked, ['stop', 'kill']);
+  t.match(
+    { ...seen, starts: executor.starts.length, errors },
+    { exits: [{ signal: 'SIGKILL' }], removed: 1, starts: 1, errors: [] },
+  );
+  workload.want(want('run'));
+  await turn();
+  t.equal(executor.starts.length, 1, 'an ended worker stays ended');
+});
+
+t.test('a preparation tells how it gets on, and ends when nobody wants it any more', async (t) => {
+  const { workload, executor, clock, seen } = makeWorkload(WORKER);
+  executor.preparing = (progress, signal) =>
+    new Promise((_, reject) => {
+      progress('pulling: 10 %');
+      progress('pulling: 20 %');
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  workload.look();
+  await turn();
+  t.equal(workload.progress, 'pulling: 10 %', 'at once');
+  clock.pass(1_000);
+  t.equal(workload.progress, 'pulling: 20 %', 'and at most once a second');
+  t.equal(workload.log.tail(100).toString(), 'pulling: 10 %\npulling: 20 %\n');
+  workload.want(want('gone'));
+  await workload.over;
+  t.equal(workload.progress, '');
+  t.same([executor.starts.length, seen.exits[0]?.failure], [0, 'it was not wanted any more']);
+});
+
+t.test('what runs from before is adopted, not started', async (t) => {
+  const executor = new ScriptedExecutor();
+  const first = makeWorkload(WORKER, { executor });
+  first.workload.look();
+  await turn();
+  executor.leftovers.set('workload', executor.starts[0]!);
+  const { workload } = makeWorkload(WORKER, { executor });
+  workload.look();
+  await turn();
+  t.same([workload.observed.phase, executor.starts.length], ['running', 1]);
+  executor.leftovers.get('workload')!.exit({ code: 3 });
+  await workload.over;
+});
+
+t.test('it is frozen, woken, and ended when it cannot be', async (t) => {
+  const { workload, executor, seen, clock } = makeWorkload(WORKER);
+  workload.look();
+  await turn();
+  const { asked } = executor.starts[0]!;
+  workload.asked();
+  seen.busy = true;
+  workload.want(want('freeze'));
+  t.same(asked, [], 'not while it holds something');
+  seen.busy = false;
+  workload.look();
+  await turn();
+  t.equal(workload.observed.phase, 'frozen');
+  workload.want(want('run'));
+  t.same([asked, workload.observed.phase], [['freeze', 'thaw'], 'running']);
+  executor.freezing = () => Promise.reject(new Error('not here'));
+  workload.want(want('freeze'));
+  await turn();
+  t.equal(workload.observed.phase, 'running', 'it goes on');
+  workload.look();
+  t.equal(asked.length, 3, 'and is not asked again at once');
+  clock.pass(5_000);
+  workload.look();
+  t.equal(asked.length, 4);
+});
+
+t.test('a pod is started again after a pause that grows, and not at all where it cannot be', async (t) => {
+  const { workload, executor, clock, seen } = makeWorkload(POD);
+  workload.look();
+  for (const pauseMs of [1_000, 2_000, 4_000]) {
+    await turn();
+    const starts = executor.starts.length;
+    executor.starts.at(-1)!.exit({ code: 1 });
+    await turn();
+    clock.pass(pauseMs - 1);
+    workload.look();
+    t.equal(executor.starts.length, starts, 'not yet');
+    clock.pass(1);
+    workload.look();
+    await turn();
+    t.equal(executor.starts.length, starts + 1);
+  }
+  workload.want(want('run', 1));
+  t.same(executor.starts.at(-1)!.asked, ['stop'], 'another run takes its place');
+  executor.starts.at(-1)!.exit({ code: 0 });
+  await turn();
+  t.equal(workload.observed.made?.run, 1);
+  workload.want(want('halt'));
+  executor.starts.at(-1)!.exit();
+  await workload.over;
+  t.same([seen.settled, seen.removed], [[undefined], 0], 'when the agent stops its files stay');
+});
+
+t.test('two never have one GPU', async (t) => {
+  const handover = new GpuHandover();
+  const [leaves, comes] = [makeWorkload(POD, { handover, id: 'leaves' }), makeWorkload(POD, { handover, id: 'comes' })];
+  leaves.workload.look();
+  await turn();
+  leaves.workload.want(want('gone'));
+  comes.workload.look();
+  await turn();
+  t.equal(comes.executor.starts.length, 0, "it waits for the other's end");
+  leaves.executor.starts[0]!.exit();
+  await turn();
+  t.equal(comes.executor.starts.length, 1);
+});
+
+const events = fc.oneof(
+  fc.record({
+    want: fc.constantFrom<Want>('run', 'freeze', 'drain', 'gone', 'stand'),
+    run: fc.integer({ min: 0, max: 1 }),
+  }),
+  fc.constantFrom(
+    'asked' as const,
+    'busy' as const,
+    'idle' as const,
+    'exit' as const,
+    'kill' as const,
+    'fail' as const,
+    'mend' as const,
+  ),
+  fc.record({ passMs: fc.integer({ min: 1, max: 10_000 }) }),
+);
+
+for (const policy of [WORKER, POD]) {
+  t.test(
+    `whatever happens, one start at a time, no step back, and nothing runs once it is gone: ${policy === POD ? 'pod' : 'worker'}`,
+    async (t) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(events, { maxLength: 30 }), async (list) => {
+          const { workload, executor, clock, seen, errors } = makeWorkload(policy);
+          workload.look();
+          const isLegal = (event: (typeof list)[number]): boolean =>
+            typeof event === 'string' ||
+            !('want' in event) ||
+            (policy === POD ? !['freeze', 'drain'].includes(event.want) : event.want !== 'stand');
+          for (const event of list.filter(isLegal)) {
+            if (event === 'asked') workload.asked();
+            else if (event === 'busy' || event === 'idle') seen.busy = event === 'busy' && policy === WORKER;
+            else if (event === 'exit') executor.starts.at(-1)?.exit({ code: 1 });
+            else if (event === 'kill') workload.condemn(policy === WORKER ? 'kill' : 'stop');
+            else if (event === 'fail' || event === 'mend')
+              seen.launchFails = event === 'fail' ? new Error('no folder') : undefined;
+            else if ('passMs' in event) clock.pass(event.passMs);
+            else workload.want(want(event.want, policy === POD ? event.run : 0));
+            workload.look();
+            await turn();
+            const ended = seen.exits.length;
+            if (policy === WORKER && executor.starts.length > 1) return false;
+            if (policy === WORKER && ended > 1) return false;
+          }
+          seen.launchFails = undefined;
+          workload.want(want('gone'));
+          for (let i = 0; i < 5; i += 1) {
+            executor.starts.at(-1)?.exit();
+            await turn();
+            clock.pass(60_000);
+            workload.look();
+          }
+          await workload.over;
+          return !isLive(workload.observed.phase) && workload.observed.phase === 'gone' && errors.length === 0;
+        }),
+        { seed: SEED, numRuns: 150 },
+      );
+      t.pass();
+    },
+  );
+}
