@@ -6,15 +6,15 @@
 
 import type { Logger } from '@slipway/kit/log/logger';
 import { someAttempts, someWorkers } from '@slipway/kit/log/logger';
-import type { TakeUpParts } from './attempts/adopt-attempts.ts';
-import { dropAll, takeUp } from './attempts/adopt-attempts.ts';
+import type { AdoptAttemptsParts } from './attempts/adopt-attempts.ts';
+import { adopt, dropAllAttempts } from './attempts/adopt-attempts.ts';
 import type { ContainerHost } from './container-host.ts';
 import type { Lease } from './session/lease.ts';
 import type { LastRun } from './spool/run-log.ts';
 import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 
 /** Dependencies of the adoption. */
-export interface TakeoverParts extends TakeUpParts {
+export interface AdoptionParts extends AdoptAttemptsParts {
   pods: PodRegistry;
   containers: ContainerHost;
   lease: Lease;
@@ -22,14 +22,14 @@ export interface TakeoverParts extends TakeUpParts {
 }
 
 export class Adoption {
-  readonly #parts: TakeoverParts;
+  readonly #parts: AdoptionParts;
   #last: LastRun | undefined;
   /** The workers of the previous run were adopted or ended. */
   #begun = false;
   /** The lease ran out before that. */
-  #late = false;
+  #tooLate = false;
 
-  constructor(parts: TakeoverParts) {
+  constructor(parts: AdoptionParts) {
     this.#parts = parts;
   }
 
@@ -41,8 +41,8 @@ export class Adoption {
     const { runLog, lease, clock } = this.#parts;
     const last = await runLog.open();
     this.#last = last;
-    if (last.workers.size === 0 || this.#leftMs > 0) takeUp(last, this.#parts);
-    else dropAll(last, runLog);
+    if (last.workers.size === 0 || this.#leftMs > 0) adopt(last, this.#parts);
+    else dropAllAttempts(last, runLog);
     const { run } = last;
     if (last.workers.size === 0 || this.#leftMs === 0 || run?.leaseFromMs === undefined) return;
     lease.resume(run.leaseFromMs - (clock.machineMs() - clock.monotonicMs()), run.leaseMs);
@@ -63,7 +63,7 @@ export class Adoption {
    * instead.
    */
   expire(): boolean {
-    this.#late ||= !this.#begun;
+    this.#tooLate ||= !this.#begun;
     return !this.#begun;
   }
 
@@ -78,7 +78,7 @@ export class Adoption {
   }
 
   /** Returns the port at which the workers expect the bridge on this address of the host; 0 if no worker does. */
-  formerPort(address: string): number {
+  previousPort(address: string): number {
     const url = this.#last?.run?.bridge;
     return url && this.#holdsLease && new URL(url).hostname === address ? Number(new URL(url).port) : 0;
   }
@@ -86,18 +86,18 @@ export class Adoption {
   /** Adopts what still runs and ends the rest. Containers must have started. */
   async begin(): Promise<void> {
     const { pool, pods, containers, runLog, logger } = this.#parts;
-    const { workers, pods: formerPods } = this.#last!;
+    const { workers, pods: previousPods } = this.#last!;
     const { executor } = containers;
-    const disowned = workers.size === 0 ? undefined : this.#hindrance();
-    if (disowned !== undefined) {
-      logger.warn({ ...someWorkers(workers.keys()), reason: disowned }, 'workers of the run before are ended');
-      await executor?.sweep(new Set(formerPods.keys()));
+    const rejection = workers.size === 0 ? undefined : this.#obstacle();
+    if (rejection !== undefined) {
+      logger.warn({ ...someWorkers(workers.keys()), reason: rejection }, 'workers of the run before are ended');
+      await executor?.sweep(new Set(previousPods.keys()));
     }
     this.#begun = true;
-    await pool.begin(disowned);
+    await pool.begin(rejection);
     const running = (await executor?.running()) ?? new Set();
-    for (const [podId, pod] of formerPods) {
-      if (running.has(podId)) pods.takeUp(podId, pod);
+    for (const [podId, pod] of previousPods) {
+      if (running.has(podId)) pods.adopt(podId, pod);
       else runLog.pod(podId, undefined);
     }
     containers.keepNothing();
@@ -111,7 +111,7 @@ export class Adoption {
    */
   beat(): void {
     const { runLog, containers, lease, clock } = this.#parts;
-    if (!runLog.keepsAny) return;
+    if (!runLog.hasRecords) return;
     const { bridge, isPatient } = (this.#begun ? undefined : this.#last?.run) ?? {
       bridge: containers.bridgeUrl,
       isPatient: containers.isPatient,
@@ -150,10 +150,10 @@ export class Adoption {
 
   /** True if the lease of the previous run goes on, or still lasts although that run left no workers. */
   get #holdsLease(): boolean {
-    return !this.#late && (this.#parts.lease.heldFromMs !== undefined || this.#leftMs > 0);
+    return !this.#tooLate && (this.#parts.lease.heldFromMs !== undefined || this.#leftMs > 0);
   }
 
-  #hindrance(): string | undefined {
+  #obstacle(): string | undefined {
     const { containers } = this.#parts;
     if (!this.#holdsLease) return 'Its agent came back when its lease was over.';
     if (!containers.executor || containers.bridgeUrl === '')

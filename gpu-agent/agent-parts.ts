@@ -56,7 +56,7 @@ export interface AgentDependencies {
 export class AgentParts {
   readonly config: AgentConfig;
   readonly deps: AgentDependencies;
-  readonly settler: ImageResolver;
+  readonly imageResolver: ImageResolver;
   readonly containers: ContainerHost;
   readonly workloads: WorkloadBase;
   readonly attempts: AttemptParts;
@@ -64,10 +64,10 @@ export class AgentParts {
   readonly bridge: Bridge;
   readonly inbound: Inbound;
   readonly lease: Lease;
-  readonly takeover: Adoption;
+  readonly adoption: Adoption;
   readonly gpus: MachineGpus;
   readonly inventory: StartInventory;
-  readonly measures: MetricsServer;
+  readonly metricsServer: MetricsServer;
   /** Aborts when the agent begins to stop. */
   readonly stopping = new AbortController();
   /** Services in the order in which they start. */
@@ -86,8 +86,12 @@ export class AgentParts {
     this.config = config;
     this.deps = deps;
     this.#tls = new TlsSource(config.coreTls);
-    this.settler = new ImageResolver(deps);
-    this.measures = new MetricsServer({ listen: config.metricsListen, metrics: this.#metrics, logger: deps.logger });
+    this.imageResolver = new ImageResolver(deps);
+    this.metricsServer = new MetricsServer({
+      listen: config.metricsListen,
+      metrics: this.#metrics,
+      logger: deps.logger,
+    });
     const meter = this.#buildMeter();
     this.containers = this.#buildContainers(meter);
     this.workloads = this.#buildWorkloads(meter);
@@ -98,13 +102,13 @@ export class AgentParts {
     this.bridge = this.#buildBridge(meter);
     this.lease = this.#buildLease();
     const { attempts, pods, containers, lease } = this;
-    this.takeover = new Adoption({ ...attempts, ...deps, pods, containers, lease });
+    this.adoption = new Adoption({ ...attempts, ...deps, pods, containers, lease });
     this.inbound = new Inbound({ ...attempts, ...deps, pods, images: containers, archive: this.workloads.archive });
     const connect = buildConnectLoop(this, this.#tls);
     this.gpus = this.#buildGpus(connect);
     this.inventory = new StartInventory({ ...this, ...deps, connect, dataDir: config.dataDir });
     const early = [...(tracing ? [tracing] : []), this.bridge, this.#buildWatch(), connect];
-    this.services = [...early, this.#buildTunnels(), ...this.gpus.services, ...this.#buildUpkeep(), this.measures];
+    this.services = [...early, this.#buildTunnels(), ...this.gpus.services, ...this.#buildUpkeep(), this.metricsServer];
   }
 
   #buildMeter(): AgentMeter {
@@ -130,8 +134,8 @@ export class AgentParts {
     return new ContainerHost({
       config: this.config,
       ...this.deps,
-      openBridge: (address) => this.bridge.listenAt(address, this.takeover.formerPort(address)),
-      keepsAny: () => this.attempts.runLog.keepsAny,
+      openBridge: (address) => this.bridge.listenAt(address, this.adoption.previousPort(address)),
+      hasRecords: () => this.attempts.runLog.hasRecords,
       onChanged: () => this.attempts.outbox.addContainers(),
       onPull,
       holdsSizes: () => this.workloads.volumes.holdsSizes(),
@@ -143,8 +147,8 @@ export class AgentParts {
       config: this.config,
       ...this.deps,
       container: this.containers,
-      late: { gpus: () => this.gpus.all, machineId: () => this.machineId, bridgeUrl: () => this.bridge.url },
-      settleImage: (request) => this.settler.settle(request),
+      started: { gpus: () => this.gpus.all, machineId: () => this.machineId, bridgeUrl: () => this.bridge.url },
+      resolveImage: (request) => this.imageResolver.resolve(request),
       onStart,
     });
   }
@@ -170,7 +174,7 @@ export class AgentParts {
       clock: this.deps.clock,
       onExpired: () => {
         // Core may give every attempt away now, so none may go on here.
-        if (!this.takeover.expire())
+        if (!this.adoption.expire())
           this.attempts.stopper.endAll('The agent could not reach core for as long as its lease lasts.');
       },
     });
@@ -185,7 +189,7 @@ export class AgentParts {
       graceMs: this.config.workerGraceMs,
       files: new PodFiles(this.workloads.podsFolder, new SharedFolders(this.deps.logger)),
       onChanged: (podId) => {
-        runLog.pod(podId, this.pods.get(podId)?.keepsake);
+        runLog.pod(podId, this.pods.get(podId)?.record);
         outbox.addPod(podId);
       },
     });
@@ -202,14 +206,14 @@ export class AgentParts {
 
   #buildWatch(): Service {
     const { pool, stopper, watch } = this.attempts;
-    const standbyRoom = new StandbyCapacity({ pool, freeShare: freeMemoryShare, ...this.deps });
-    const parts = [pool, standbyRoom, this.pods, stopper, watch];
+    const standbyCapacity = new StandbyCapacity({ pool, freeShare: freeMemoryShare, ...this.deps });
+    const parts = [pool, standbyCapacity, this.pods, stopper, watch];
     return new Loop({
       name: 'watch',
       periodMs: WATCH_PERIOD_MS,
       pass: async () => {
         for (const part of parts) part.pass();
-        this.takeover.beat();
+        this.adoption.beat();
       },
       ...this.deps,
     });

@@ -30,7 +30,7 @@ export interface Agent {
 }
 
 /** Milliseconds that the last outcomes and reports may take when the agent stops. Outcomes are on disk anyway. */
-const FAREWELL_MS = 1_000;
+const LAST_MESSAGES_MS = 1_000;
 
 /** Builds an agent. Dependencies that are not given are the machine's own. Nothing runs before `start`. */
 export function buildAgent(
@@ -73,8 +73,8 @@ class AgentProcess extends SingleRunService {
    * has started.
    */
   get addresses(): { address: string; machineId: string; metrics: string } {
-    const { bridge, machineId: id, measures } = this.#parts;
-    return { address: bridge.url, machineId: id, metrics: measures.address };
+    const { bridge, machineId: id, metricsServer } = this.#parts;
+    return { address: bridge.url, machineId: id, metrics: metricsServer.address };
   }
 
   protected override async onStart(): Promise<void> {
@@ -91,7 +91,7 @@ class AgentProcess extends SingleRunService {
     parts.instance = await takeInstance(dataDir, random);
     await openState(dataDir, () => archive.open());
     const recovered = await openState(dataDir, () => parts.attempts.outcomes.recover());
-    await parts.takeover.open();
+    await parts.adoption.open();
     parts.machineId = id;
     await parts.inventory.take({ id, instance: parts.instance.instance }, this.ending);
     await startAll(parts.services, logger, this.ending);
@@ -99,7 +99,7 @@ class AgentProcess extends SingleRunService {
   }
 
   protected override async onStop(): Promise<void> {
-    const { inbound, inventory, stopping, containers, attempts, pods, takeover, bridge, workloads, lease } =
+    const { inbound, inventory, stopping, containers, attempts, pods, adoption, bridge, workloads, lease } =
       this.#parts;
     const { logger, clock } = this.#parts.deps;
     inbound.close();
@@ -107,8 +107,8 @@ class AgentProcess extends SingleRunService {
     stopping.abort();
     if (this.keepContainers) await containers.pause();
     await Promise.all([attempts.pool.stopAll(this), pods.stop(this)]);
-    await Promise.race([this.#farewell(), delay(clock, FAREWELL_MS)]);
-    if (this.keepContainers) await takeover.leave(() => bridge.drain());
+    await Promise.race([this.#sendLast(), delay(clock, LAST_MESSAGES_MS)]);
+    if (this.keepContainers) await adoption.leave(() => bridge.drain());
     await stopAll(this.services, logger);
     await containers.stop();
     for (const executor of [workloads.executors.process, workloads.executors.container]) await executor?.close();
@@ -123,7 +123,7 @@ class AgentProcess extends SingleRunService {
   }
 
   /** Waits for the last messages: ends of workers follow the acknowledgements of their outcomes. */
-  async #farewell(): Promise<void> {
+  async #sendLast(): Promise<void> {
     await this.#parts.attempts.outcomes.idle();
     await this.#parts.attempts.outbox.idle();
   }

@@ -19,8 +19,8 @@ import { HandOver } from './attempts/hand-over.ts';
 import { Holdings } from './attempts/holding.ts';
 import { Intake } from './attempts/intake.ts';
 import { JobSpans } from './attempts/job-spans.ts';
-import { Keeper } from './attempts/keeper.ts';
 import { OutcomeReporter } from './attempts/outcome-reporter.ts';
+import { RunRecorder } from './attempts/run-recorder.ts';
 import { WorkerCapacity } from './attempts/worker-capacity.ts';
 import { WorkerReporter } from './attempts/worker-reporter.ts';
 import { OpenPolls } from './bridge/open-polls.ts';
@@ -52,7 +52,7 @@ export interface AttemptParts {
   outcomes: OutcomeReporter;
   spool: OutcomeSpool;
   runLog: RunLog;
-  keeper: Keeper;
+  recorder: RunRecorder;
   outbox: Outbox;
   large: LargePayloads;
   /** Reports workers to core. */
@@ -91,10 +91,10 @@ export function buildAttempts(options: AttemptOptions): AttemptParts {
   const pool = new WorkerPool({
     ...workloads,
     ports,
-    questions: {
+    port: {
       isBusy: (workerId) => holdings.isBusy(workerId),
       spansOf: (workerId) => spans.of(workerId),
-      hasToldEnd: (workerId) => reporter.hasToldEnd(workerId),
+      hasReportedEnd: (workerId) => reporter.hasReportedEnd(workerId),
     },
     clock,
     random,
@@ -108,7 +108,7 @@ export function buildAttempts(options: AttemptOptions): AttemptParts {
   listen(parts, options.onOutOfMemory);
   outcomes.listen((workerId) => {
     const worker = pool.get(workerId);
-    if (worker) reporter.settled(worker);
+    if (worker) reporter.acknowledged(worker);
   });
   return parts;
 }
@@ -122,27 +122,32 @@ type Records = Pick<
   | 'spans'
   | 'spool'
   | 'runLog'
-  | 'keeper'
+  | 'recorder'
   | 'chunks'
   | 'outbox'
   | 'outcomes'
   | 'reporter'
-> & { room: WorkerCapacity };
+> & { workerCapacity: WorkerCapacity };
 
 function buildRecords({ config, logger, clock, random, disk, diskAfterMs }: AttemptOptions): Records {
   const large = new LargePayloads({ clock, random, logger });
   const polls = new OpenPolls();
   const holdings = new Holdings();
   const spans = new JobSpans(holdings, clock);
-  const room = new WorkerCapacity({ holdings, polls, clock });
+  const workerCapacity = new WorkerCapacity({ holdings, polls, clock });
   const spool = new OutcomeSpool({ folder: join(config.dataDir, 'spool'), logger, clock, disk });
   const runLog = new RunLog({ folder: config.dataDir, logger, disk });
-  const keeper = new Keeper(runLog);
-  const chunks = new ChunkLog({ stored: (key, number) => keeper.stored(key, number) });
+  const recorder = new RunRecorder(runLog);
+  const chunks = new ChunkLog({ stored: (key, number) => recorder.stored(key, number) });
   const outbox = new Outbox(chunks);
   const outcomes = new OutcomeReporter({ spool, chunks, toCore: outbox, large, clock, diskAfterMs, logger });
-  const reporter = new WorkerReporter({ toCore: outbox, room, owes: (workerId) => outcomes.owes(workerId), keeper });
-  return { large, polls, holdings, spans, room, spool, runLog, keeper, chunks, outbox, outcomes, reporter };
+  const reporter = new WorkerReporter({
+    toCore: outbox,
+    workerCapacity,
+    hasUnacknowledged: (workerId) => outcomes.hasUnacknowledged(workerId),
+    recorder,
+  });
+  return { large, polls, holdings, spans, workerCapacity, spool, runLog, recorder, chunks, outbox, outcomes, reporter };
 }
 
 /** Parts that take an attempt from its arrival to its end. */
@@ -150,7 +155,7 @@ type Steps = Pick<AttemptParts, 'table' | 'handOver' | 'intake' | 'evidence' | '
 
 function buildSteps(
   { config, logger, clock, tracing, onAttemptEnd }: AttemptOptions,
-  { holdings, outcomes, chunks, keeper, polls, room, large, reporter, outbox, spans }: Records,
+  { holdings, outcomes, chunks, recorder, polls, workerCapacity, large, reporter, outbox, spans }: Records,
   pool: WorkerPool,
 ): Steps {
   const onEnd: AttemptEnd = (kind, attempt) => {
@@ -158,8 +163,8 @@ function buildSteps(
     attempt.trace?.end(kind);
     onAttemptEnd?.(kind);
   };
-  const table = new AttemptTable({ holdings, outcomes, chunks, keeper, clock, logger, onEnd });
-  const handOver = new HandOver({ table, holdings, polls, room, keeper, clock });
+  const table = new AttemptTable({ holdings, outcomes, chunks, recorder, clock, logger, onEnd });
+  const handOver = new HandOver({ table, holdings, polls, workerCapacity, recorder, clock });
   const offer = (worker: Worker): void => {
     reporter.capacityChanged(worker);
     handOver.offer(worker);
@@ -182,7 +187,7 @@ function buildSteps(
       policy: config.stopPolicy,
       graceMs: config.stopGraceMs,
     }),
-    watch: new AttemptWatch({ toCore: outbox, table, pool, polls, holdings, look: offer, clock }),
+    watch: new AttemptWatch({ toCore: outbox, table, pool, polls, holdings, offer: offer, clock }),
   };
 }
 
@@ -199,10 +204,10 @@ function listen(
       reporter.changed(worker);
       health.changed(worker);
     },
-    said: (worker, line) => evidence.said(worker, line),
+    resultLine: (worker, line) => evidence.resultLine(worker, line),
     leaving: (worker) => table.returnWaiting(worker.id, `The worker ${worker.id} takes no more jobs.`),
     stopping: (worker) => polls.empty(worker.id),
-    staying: (worker) => {
+    leftRunning: (worker) => {
       holdings.of(worker.id).close();
       // Before the outcomes: core must not give it the same jobs again.
       reporter.capacityChanged(worker);
@@ -223,7 +228,7 @@ function listen(
     const worker = pool.get(workerId);
     if (!worker) return;
     reporter.capacityChanged(worker);
-    worker.settle();
+    worker.evaluateAfterAttempt();
     handOver.offer(worker);
   });
 }

@@ -22,7 +22,7 @@ export interface ConnectedParts {
   readonly pods: PodRegistry;
   readonly containers: ContainerHost;
   readonly gpus: MachineGpus;
-  readonly settler: ImageResolver;
+  readonly imageResolver: ImageResolver;
   readonly inbound: Inbound;
   readonly lease: Lease;
   readonly instance: AgentInstance;
@@ -32,7 +32,7 @@ export interface ConnectedParts {
 
 /** Returns the loop that keeps a session with core. The parts are read when a session opens, not before. */
 export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): ConnectLoop {
-  const { config, deps, attempts, lease, settler } = parts;
+  const { config, deps, attempts, lease, imageResolver } = parts;
   const { outbox, large, chunks, outcomes, pool, reporter } = attempts;
   return new ConnectLoop({
     ...deps,
@@ -54,7 +54,7 @@ export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): Connect
     onUp: (link) => {
       parts.isConnected = true;
       large.up(link);
-      settler.up(link);
+      imageResolver.up(link);
       // Chunks first: an outcome must not overtake them.
       chunks.sendAll();
       outcomes.sendAll();
@@ -62,7 +62,7 @@ export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): Connect
     onDown: () => {
       parts.isConnected = false;
       large.down();
-      settler.down();
+      imageResolver.down();
     },
     onMessage: (message) => parts.inbound.receive(message),
   });

@@ -17,7 +17,7 @@ import { WorkloadLauncher } from './launch/launcher.ts';
 import { LogArchive } from './launch/log-archive.ts';
 import { VolumeFolders } from './launch/volume-folders.ts';
 import { WorkerUsers } from './users/worker-users.ts';
-import { StartGate, startPlaces } from './workloads/start-gate.ts';
+import { StartGate, startPermits } from './workloads/start-gate.ts';
 import type { OnStart } from './workloads/workload-kind.ts';
 
 const MIB = 1024 * 1024;
@@ -50,7 +50,7 @@ export interface WorkloadBase {
 }
 
 /** Facts that are only known once the agent has started. */
-export interface LateFacts {
+export interface StartedFacts {
   gpus(): readonly MachineGpu[];
   /** Id under which core knows this machine. */
   machineId(): string;
@@ -64,11 +64,11 @@ export function buildWorkloadBase(options: {
   logger: Logger;
   clock: Clock;
   container: ContainerSide;
-  late: LateFacts;
-  settleImage(request: SettleImageRequest): Promise<string>;
+  started: StartedFacts;
+  resolveImage(request: SettleImageRequest): Promise<string>;
   onStart: OnStart;
 }): WorkloadBase {
-  const { config, logger, clock, container, late, settleImage, onStart } = options;
+  const { config, logger, clock, container, started, resolveImage, onStart } = options;
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
   if (config.allowCommands && process.platform === 'linux' && findSetpriv() === '') {
     logger.warn(
@@ -78,7 +78,7 @@ export function buildWorkloadBase(options: {
   const users = new WorkerUsers(config.workerUser, dataDir, logger);
   const views = config.allowCommands ? new HostViews(volumesDir, hostPrograms) : undefined;
   const executors: MachineExecutors = {
-    process: views && new ViewingExecutor(new ProcessExecutor(clock, () => late.machineId()), views),
+    process: views && new ViewingExecutor(new ProcessExecutor(clock, () => started.machineId()), views),
     get container() {
       return container.executor;
     },
@@ -93,9 +93,9 @@ export function buildWorkloadBase(options: {
     machineName: name,
     locations,
     hostEnv,
-    settleImage,
-    gpus: () => late.gpus(),
-    bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : late.bridgeUrl()),
+    resolveImage,
+    gpus: () => started.gpus(),
+    bridgeUrl: (by) => (by === 'container' ? container.bridgeUrl : started.bridgeUrl()),
   });
   const sweepProcesses = async (): Promise<void> => {
     const strays = await executors.process?.sweep(new Set());
@@ -110,7 +110,7 @@ export function buildWorkloadBase(options: {
     scratchFolder,
     handover: new GpuHandover(),
     archive: new LogArchive({ folder: join(dataDir, 'logs'), bytesMax: config.endedLogsMib * MIB, clock }),
-    starts: new StartGate(startPlaces(), clock),
+    starts: new StartGate(startPermits(), clock),
     onStart,
     podsFolder: join(dataDir, 'pods'),
   };

@@ -133,13 +133,13 @@ export function readCleanConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers' | 'logLevel'> {
   const reader = new EnvReader(env);
-  const config = { ...readPlaces(reader), logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info') };
+  const config = { ...readLocations(reader), logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info') };
   reader.finish();
   return config;
 }
 
 /** Reads the locations of folders and of the container engine. */
-function readPlaces(reader: EnvReader): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers'> {
+function readLocations(reader: EnvReader): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers'> {
   const dataDir = resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent'));
   return {
     dataDir,
@@ -168,7 +168,7 @@ export function readAgentConfig(
     coreAddresses,
     coreTls: readTlsFiles(reader),
     key: reader.secret('SLIPWAY_AGENT_KEY'),
-    ...readPlaces(reader),
+    ...readLocations(reader),
     workerUser: readWorkerUser(reader, asRoot),
     name: reader.text('SLIPWAY_AGENT_NAME', hostname()),
     locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),

@@ -16,7 +16,7 @@ import { untilCleaned } from './clean-host.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerExecutor } from './executors/container/container-executor.ts';
 import type { Engine } from './executors/container/engine.ts';
-import { imageRoom } from './executors/container/engine.ts';
+import { imageSpace } from './executors/container/engine.ts';
 import { EngineFinder } from './executors/container/engine-finder.ts';
 import { HostFirewall } from './executors/container/host-firewall.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
@@ -36,7 +36,7 @@ export interface ContainerHostOptions {
   /** Also listens for containers at an address of this host. Returns the port. */
   openBridge(address: string): Promise<number>;
   /** Returns true if something runs that outlives this agent. */
-  keepsAny(): boolean;
+  hasRecords(): boolean;
   /** Returns true if the sizes of network volumes are enforced. */
   holdsSizes(): Promise<boolean>;
   /** Called when what the machine has changed. */
@@ -59,9 +59,9 @@ export interface HostMachine {
 }
 
 /** Interval between checks of engine and images, in milliseconds. */
-const LOOK_MS = 10_000;
+const CHECK_PERIOD_MS = 10_000;
 /** The same while workloads of the previous run wait for their engine. */
-const WAITING_LOOK_MS = 250;
+const WAITING_POLL_MS = 250;
 /** Most images that are reported. */
 const IMAGES_MAX = 1_000;
 const MIB = 1024 ** 2;
@@ -70,9 +70,9 @@ const GB = 1000 ** 3;
 export class ContainerHost extends BaseService {
   readonly name = 'containers';
   readonly #options: ContainerHostOptions;
-  readonly #keeper: ImageCache;
+  readonly #imageCache: ImageCache;
   readonly #engines: EngineFinder;
-  readonly #looking: Loop;
+  readonly #checks: Loop;
   #machine: HostMachine = { id: '', instance: '', gpus: [], left: { workloads: new Set(), waitMs: 0 } };
   #isSwept = false;
   #mayLose = false;
@@ -88,9 +88,16 @@ export class ContainerHost extends BaseService {
     super();
     const { config, clock, random, logger } = options;
     this.#options = options;
-    this.#keeper = new ImageCache(join(config.dataDir, 'images.json'), config.imageDiskGb * GB, clock);
+    this.#imageCache = new ImageCache(join(config.dataDir, 'images.json'), config.imageDiskGb * GB, clock);
     this.#engines = new EngineFinder(config.containers, clock);
-    this.#looking = new Loop({ name: this.name, periodMs: LOOK_MS, pass: () => this.#look(), clock, random, logger });
+    this.#checks = new Loop({
+      name: this.name,
+      periodMs: CHECK_PERIOD_MS,
+      pass: () => this.#check(),
+      clock,
+      random,
+      logger,
+    });
   }
 
   /** Runs images. `undefined` if no engine has been found yet. */
@@ -132,7 +139,7 @@ export class ContainerHost extends BaseService {
   }
 
   /** Sets the facts about the machine. Must be called before `start`, and again when more is known. */
-  know(machine: HostMachine): void {
+  setMachine(machine: HostMachine): void {
     this.#machine = machine;
   }
 
@@ -147,39 +154,39 @@ export class ContainerHost extends BaseService {
    */
   want(images: readonly DesiredImage[]): void {
     this.#wanted = images;
-    this.#looking.wake();
+    this.#checks.wake();
   }
 
   protected override async onStart(): Promise<void> {
-    await this.#keeper.open();
+    await this.#imageCache.open();
     const { clock, config } = this.#options;
     await untilCleaned(config.dataDir, clock);
     const untilMs = clock.monotonicMs() + this.#machine.left.waitMs;
-    await this.#look();
+    await this.#check();
     while (!this.#executor && clock.monotonicMs() < untilMs && !this.ending.aborted) {
-      await delay(clock, WAITING_LOOK_MS, this.ending);
-      await this.#look();
+      await delay(clock, WAITING_POLL_MS, this.ending);
+      await this.#check();
     }
-    await this.#looking.start();
+    await this.#checks.start();
   }
 
   protected override async onStop(): Promise<void> {
-    await this.#looking.stop();
-    if (!this.#options.keepsAny()) this.#callOffReaper?.();
+    await this.#checks.stop();
+    if (!this.#options.hasRecords()) this.#callOffReaper?.();
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const before = JSON.stringify(this.#has);
     try {
       const engine = await this.#engines.find();
       await this.#use(engine);
       const store = new ImageStore(engine.docker);
-      const removed = this.#wanted ? await this.#keeper.shrink(store, this.#wanted) : 0;
+      const removed = this.#wanted ? await this.#imageCache.shrink(store, this.#wanted) : 0;
       if (removed > 0) this.#options.logger.info({ removed }, 'images made way for others');
       this.#has = {
         engine: await describe(engine, this.#machine.gpus, await this.#options.holdsSizes()),
         noEngineReason: '',
-        images: (await this.#keeper.present(store)).slice(0, IMAGES_MAX),
+        images: (await this.#imageCache.present(store)).slice(0, IMAGES_MAX),
       };
       if (this.#options.config.prefetch) await this.#prefetch(store);
     } catch (error) {
@@ -216,9 +223,9 @@ export class ContainerHost extends BaseService {
       cdiKind: config.cdiKind,
       ulimits: config.containerUlimits,
       privateRegistries: config.privateRegistries,
-      onImage: (image) => this.#keeper.used(image),
+      onImage: (image) => this.#imageCache.used(image),
       onPull,
-      makeRoom: (bytes) => this.#makeRoom(bytes),
+      freeSpace: (bytes) => this.#freeSpace(bytes),
       clock,
       random,
       logger,
@@ -243,11 +250,11 @@ export class ContainerHost extends BaseService {
   }
 
   /** Frees disk space for a pull that found the disk full. Returns how many images were removed. */
-  async #makeRoom(bytes: number): Promise<number> {
+  async #freeSpace(bytes: number): Promise<number> {
     if (!this.#wanted) return 0;
     const { docker, facts } = await this.#engines.find();
-    const hasRoom = async (): Promise<boolean> => ((await imageRoom(facts))?.freeBytes ?? Infinity) >= bytes;
-    const removed = await this.#keeper.makeRoom(new ImageStore(docker), this.#wanted, hasRoom);
+    const hasSpace = async (): Promise<boolean> => ((await imageSpace(facts))?.freeBytes ?? Infinity) >= bytes;
+    const removed = await this.#imageCache.freeSpace(new ImageStore(docker), this.#wanted, hasSpace);
     if (removed > 0) this.#options.logger.info({ removed }, 'the disk was full: images that nobody needs made way');
     return removed;
   }
@@ -261,7 +268,7 @@ export class ContainerHost extends BaseService {
     for (const { name, digest, registryCredentials } of this.#wanted ?? []) {
       if (this.ending.aborted || images.some((image) => isNamed(image, { name, digest }))) continue;
       await this.#executor!.pull(
-        { name, digest, credentials: registryCredentials, settle: async (found) => found },
+        { name, digest, credentials: registryCredentials, resolveDigest: async (found) => found },
         this.ending,
       ).catch((error: unknown) =>
         this.#options.logger.info({ image: name, reason: (error as Error).message }, 'not prefetched'),
@@ -271,7 +278,7 @@ export class ContainerHost extends BaseService {
 }
 
 async function describe({ facts }: Engine, gpus: readonly MachineGpu[], holdsSizes: boolean): Promise<ContainerEngine> {
-  const room = await imageRoom(facts);
+  const room = await imageSpace(facts);
   const handover = facts.kind === 'podman' ? GpuHandover.CDI : GpuHandover.DEVICE_REQUEST;
   return {
     name: facts.kind,

@@ -11,7 +11,7 @@ import { delay } from '@slipway/kit/time/clock';
 import type { Adoption } from './adoption.ts';
 import type { ContainerHost, HostMachine } from './container-host.ts';
 import type { Inventory } from './inventory/last-inventory.ts';
-import { keepInventory, readLastInventory } from './inventory/last-inventory.ts';
+import { readLastInventory, storeInventory } from './inventory/last-inventory.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
 import type { ConnectLoop } from './session/connect-loop.ts';
 import type { Inbound } from './session/inbound.ts';
@@ -21,7 +21,7 @@ export interface StartParts {
   dataDir: string;
   gpus: MachineGpus;
   containers: ContainerHost;
-  takeover: Adoption;
+  adoption: Adoption;
   inbound: Inbound;
   connect: ConnectLoop;
   bridge: Service;
@@ -41,13 +41,13 @@ export class StartInventory {
 
   constructor(parts: StartParts) {
     this.#parts = parts;
-    const pass = async (): Promise<void> => parts.takeover.beat();
+    const pass = async (): Promise<void> => parts.adoption.beat();
     this.#beating = new Loop({ name: 'early', periodMs: BEAT_PERIOD_MS, pass, ...parts });
   }
 
   /** Resolves when workers can be started. `ending`: aborts when the agent stops. */
   async take(machine: Pick<HostMachine, 'id' | 'instance'>, ending: AbortSignal): Promise<void> {
-    const { dataDir, gpus, containers, takeover, inbound, bridge, workloads } = this.#parts;
+    const { dataDir, gpus, containers, adoption, inbound, bridge, workloads } = this.#parts;
     const last = await readLastInventory(dataDir);
     const done = new AbortController();
     const reading = gpus.read(machine.id);
@@ -56,10 +56,10 @@ export class StartInventory {
       await Promise.race([reading, opened.then((isOpen) => (isOpen ? undefined : reading))]);
       // Containers must find the bridge, and workers the engine.
       await bridge.start();
-      containers.know({ ...machine, gpus: gpus.all, left: takeover.left });
+      containers.setMachine({ ...machine, gpus: gpus.all, left: adoption.left });
       await containers.start();
       await workloads.sweepProcesses();
-      await takeover.begin();
+      await adoption.begin();
     } finally {
       done.abort();
     }
@@ -79,8 +79,8 @@ export class StartInventory {
    * session.
    */
   async #openEarly(last: Inventory | undefined, done: AbortSignal): Promise<boolean> {
-    const { gpus, containers, takeover, inbound, connect, clock, logger } = this.#parts;
-    const { patienceMs } = takeover;
+    const { gpus, containers, adoption, inbound, connect, clock, logger } = this.#parts;
+    const { patienceMs } = adoption;
     if (!last || patienceMs === undefined) return false;
     await delay(clock, patienceMs, done);
     if (done.aborted) return false;
@@ -102,9 +102,9 @@ export class StartInventory {
       connect,
     } = this.#parts;
     if (assumed && JSON.stringify(gpus) !== JSON.stringify(assumed.gpus)) {
-      containers.know({ ...machine, gpus, left: { workloads: new Set(), waitMs: 0 } });
+      containers.setMachine({ ...machine, gpus, left: { workloads: new Set(), waitMs: 0 } });
       connect.renew('the GPUs were read');
     }
-    await keepInventory(dataDir, { gpus, cudaVersion, containers: containers.has });
+    await storeInventory(dataDir, { gpus, cudaVersion, containers: containers.has });
   }
 }

@@ -1,7 +1,7 @@
-/** Adopts workers and attempts that the agent's previous run recorded (keeper.ts). */
+/** Adopts workers and attempts that the agent's previous run recorded (run-recorder.ts). */
 import type { Clock } from '@slipway/kit/time/clock';
 import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { KeptAttempt, KeptWorker, LastRun, RunLog } from '../spool/run-log.ts';
+import type { AttemptRecord, LastRun, RunLog, WorkerRecord } from '../spool/run-log.ts';
 import type { SdkTraits } from '../workloads/workers/sdk-traits.ts';
 import type { WorkerPool } from '../workloads/workers/worker-pool.ts';
 import { Attempt } from './attempt.ts';
@@ -11,7 +11,7 @@ import type { Holdings } from './holding.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
 
 /** Dependencies of the adoption of attempts. */
-export interface TakeUpParts {
+export interface AdoptAttemptsParts {
   runLog: RunLog;
   pool: WorkerPool;
   table: AttemptTable;
@@ -22,11 +22,14 @@ export interface TakeUpParts {
 }
 
 /** Adopts what a run left whose lease still lasts. Must be called before a worker can reach the bridge. */
-export function takeUp(last: LastRun, { runLog, pool, table, holdings, outcomes, chunks, clock }: TakeUpParts): void {
-  for (const [workerId, kept] of last.workers) pool.takeUp(workerId, { ...kept, spec: specOf(kept) });
+export function adopt(
+  last: LastRun,
+  { runLog, pool, table, holdings, outcomes, chunks, clock }: AdoptAttemptsParts,
+): void {
+  for (const [workerId, kept] of last.workers) pool.adopt(workerId, { ...kept, spec: specOf(kept) });
   const nowMs = clock.monotonicMs();
   for (const kept of last.attempts) {
-    const attempt = Attempt.takeUp(kept, nowMs);
+    const attempt = Attempt.adopt(kept, nowMs);
     const worker = pool.get(kept.ref.workerId);
     // The outcome was written to the disk, but the agent ended before it had forgotten the attempt.
     if (outcomes.has(attempt.key) || !worker) {
@@ -34,12 +37,12 @@ export function takeUp(last: LastRun, { runLog, pool, table, holdings, outcomes,
       continue;
     }
     // The connection of the take's answer has ended with the agent.
-    if (!worker.sdk.traits.tellsFreeSlots) attempt.answerOver(nowMs);
+    if (!worker.sdk.traits.reportsFreeSlots) attempt.answerEnded(nowMs);
     attempt.missed ??= missedBy(kept, last, worker.sdk.traits);
     const own = last.chunks.get(attempt.key) ?? [];
     attempt.chunkNumber = Math.max(attempt.chunkNumber, ...own.map(({ number }) => number));
     table.add(attempt);
-    holdings.of(worker.id).takeUp(attempt);
+    holdings.of(worker.id).adopt(attempt);
     // It may have prefetched jobs that were returned.
     if (worker.refresh) holdings.of(worker.id).isFinal = true;
     for (const chunk of own) chunks.add(chunk);
@@ -47,13 +50,13 @@ export function takeUp(last: LastRun, { runLog, pool, table, holdings, outcomes,
 }
 
 /** Drops what a run left whose lease is over: its attempts were given to others. */
-export function dropAll(last: LastRun, runLog: RunLog): void {
+export function dropAllAttempts(last: LastRun, runLog: RunLog): void {
   for (const workerId of last.workers.keys()) runLog.worker(workerId, undefined);
   for (const { ref } of last.attempts) runLog.forgetAttempt(Attempt.keyOf(ref));
   for (const key of last.chunks.keys()) runLog.forgetAttempt(key);
 }
 
-function specOf({ image, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer }: KeptWorker): WorkerSpec {
+function specOf({ image, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer }: WorkerRecord): WorkerSpec {
   return WorkerSpec.fromPartial({
     imageName: image,
     gpuUuids: [...gpuUuids],
@@ -64,7 +67,7 @@ function specOf({ image, gpuUuids, concurrency, version, initTimeoutSeconds, htt
   });
 }
 
-function missedBy({ begun }: KeptAttempt, { run }: LastRun, { sendsAgain }: SdkTraits): string | undefined {
+function missedBy({ begun }: AttemptRecord, { run }: LastRun, { sendsAgain }: SdkTraits): string | undefined {
   if (sendsAgain) return undefined;
   if (!run?.isPatient) return 'The agent was away, and what the worker streamed meanwhile may be missing.';
   return begun ? 'A streamed value was on its way when the agent ended, and may be missing.' : undefined;

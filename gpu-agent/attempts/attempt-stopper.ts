@@ -77,15 +77,15 @@ export class AttemptStopper {
    * Revokes a prefetched job, because another worker could begin it. Does nothing if the worker has just begun a job or
    * is about to be ended anyway.
    */
-  recall(ref: AttemptRef): void {
+  revoke(ref: AttemptRef): void {
     const { table, holdings, pool, clock } = this.#parts;
     const worker = pool.get(ref.workerId);
-    if (!worker || worker.hasEnded || !table.get(attemptKey(ref))?.inHand) return;
+    if (!worker || worker.hasEnded || !table.get(attemptKey(ref))?.prefetched) return;
     const goesOnMs = clock.monotonicMs() - GOING_ON_MS;
     const running = holdings
       .of(worker.id)
       .all()
-      .filter((attempt) => !attempt.inHand);
+      .filter((attempt) => !attempt.prefetched);
     if (running.some(({ stop, beganAtMs = 0 }) => stop !== undefined || beganAtMs > goesOnMs)) return;
     replaceWorker({ table, holdings }, worker, 'The job before it takes long, and another worker can begin it.');
   }
@@ -93,7 +93,7 @@ export class AttemptStopper {
   /** Asks a worker to stop a job if it has a stop channel. */
   signal(worker: Worker, jobId: string): void {
     if (!worker.sdk.traits.stopChannel) return;
-    this.#parts.holdings.of(worker.id).tellToStop(jobId);
+    this.#parts.holdings.of(worker.id).addJobToStop(jobId);
     this.deliver(worker.id);
   }
 
@@ -143,7 +143,7 @@ export class AttemptStopper {
     for (const attempt of table.all()) {
       const worker = pool.get(attempt.ref.workerId);
       const wasHanded = attempt.phase === 'handed';
-      void table.end(attempt, wasHanded && !attempt.inHand ? OutcomeKind.LOST : OutcomeKind.RETURNED, {
+      void table.end(attempt, wasHanded && !attempt.prefetched ? OutcomeKind.LOST : OutcomeKind.RETURNED, {
         error: reason,
       });
       if (worker && wasHanded) pool.kill(worker, { state: WorkerState.STOPPED, reason });
@@ -153,7 +153,12 @@ export class AttemptStopper {
   #stop(attempt: Attempt): void {
     const { holdings, pool, clock } = this.#parts;
     const { workerId } = attempt.ref;
-    const stop = { atMs: clock.monotonicMs(), probed: false, blocks: false, early: attempt.inHand || attempt.unread };
+    const stop = {
+      atMs: clock.monotonicMs(),
+      probed: false,
+      blocks: false,
+      early: attempt.prefetched || attempt.unread,
+    };
     holdings.get(workerId)?.stop(attempt, stop);
     const worker = pool.get(workerId);
     if (!worker || stop.early) return;
@@ -172,7 +177,7 @@ export class AttemptStopper {
   #isEarly(worker: Worker, attempt: Attempt, now: number): boolean {
     const stop = attempt.stop!;
     if (!stop.early) return false;
-    if (attempt.inHand) return true;
+    if (attempt.prefetched) return true;
     if (attempt.unread) return false;
     stop.early = false;
     stop.atMs = now;
@@ -183,7 +188,7 @@ export class AttemptStopper {
   /** Ends the open takes without jobs: the worker's next take shows what it still holds. */
   #probe(worker: Worker, stop: StopRequest): void {
     stop.probed = true;
-    if (worker.sdk.traits.tellsFreeSlots) for (const take of this.#parts.polls.takes(worker.id)) take.empty();
+    if (worker.sdk.traits.reportsFreeSlots) for (const take of this.#parts.polls.takes(worker.id)) take.empty();
   }
 
   /** Blocks the worker. Its waiting attempts go back at once: another worker may be free. */

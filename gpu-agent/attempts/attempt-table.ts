@@ -8,8 +8,8 @@ import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Attempt } from './attempt.ts';
 import type { ChunkLog } from './chunk-log.ts';
 import type { Holdings } from './holding.ts';
-import type { Keeper } from './keeper.ts';
 import type { OutcomeReporter } from './outcome-reporter.ts';
+import type { RunRecorder } from './run-recorder.ts';
 
 /** Details of an outcome besides its kind. */
 export interface Ending {
@@ -31,7 +31,7 @@ export class AttemptTable {
   readonly #holdings: Holdings;
   readonly #outcomes: OutcomeReporter;
   readonly #chunks: ChunkLog;
-  readonly #keeper: Pick<Keeper, 'ended'>;
+  readonly #recorder: Pick<RunRecorder, 'ended'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #onEnd: AttemptEnd;
@@ -42,7 +42,7 @@ export class AttemptTable {
     holdings: Holdings;
     outcomes: OutcomeReporter;
     chunks: ChunkLog;
-    keeper: Pick<Keeper, 'ended'>;
+    recorder: Pick<RunRecorder, 'ended'>;
     clock: Clock;
     logger: Logger;
     onEnd?: AttemptEnd | undefined;
@@ -51,7 +51,7 @@ export class AttemptTable {
     this.#holdings = options.holdings;
     this.#outcomes = options.outcomes;
     this.#chunks = options.chunks;
-    this.#keeper = options.keeper;
+    this.#recorder = options.recorder;
     this.#logger = options.logger;
     this.#onEnd = options.onEnd ?? (() => undefined);
   }
@@ -124,7 +124,7 @@ export class AttemptTable {
       void safe.then(() => {
         for (const begun of next) begun.begin(this.#clock.monotonicMs());
       });
-    if (attempt.isKept) void safe.then(() => this.#keeper.ended(attempt));
+    if (attempt.isKept) void safe.then(() => this.#recorder.ended(attempt));
     this.#onEnd(kind, attempt);
     for (const listener of this.#listeners) listener(workerId);
     return safe;
@@ -140,10 +140,10 @@ export class AttemptTable {
     const held = this.#holdings.get(workerId);
     if (held) held.isFinal = true;
     const all = this.#holdings.get(workerId)?.all() ?? [];
-    const isAlone = all.filter((attempt) => !attempt.inHand && !attempt.unread).length === 1;
+    const isAlone = all.filter((attempt) => !attempt.prefetched && !attempt.unread).length === 1;
     for (const attempt of all) {
       if (attempt.stop) void this.end(attempt, Kind.STOPPED);
-      else if (attempt.inHand || attempt.unread) void this.end(attempt, Kind.RETURNED, { error: cause });
+      else if (attempt.prefetched || attempt.unread) void this.end(attempt, Kind.RETURNED, { error: cause });
       else
         void this.end(attempt, Kind.LOST, {
           error: cause,

@@ -20,8 +20,8 @@ const AHEAD_WAIT_MS_MAX = 3_000;
 /** Longest time until the input of an attempt arrives, in milliseconds. */
 const FETCH_MS_MAX = 120_000;
 /** Time after which core is told that an attempt is still prefetched, and the interval after that, in milliseconds. */
-const IN_HAND_MS = 2_000;
-const IN_HAND_AGAIN_MS = 1_000;
+const WAITING_AFTER_MS = 2_000;
+const WAITING_PERIOD_MS = 1_000;
 
 export class AttemptWatch {
   readonly #table: AttemptTable;
@@ -29,17 +29,17 @@ export class AttemptWatch {
   readonly #polls: WorkerPolls;
   readonly #toCore: Pick<ToCore, 'addWaiting'>;
   readonly #holdings: Holdings;
-  readonly #look: (worker: Worker) => void;
+  readonly #offer: (worker: Worker) => void;
   readonly #clock: Clock;
 
-  /** `look` is called when the capacity of a worker may have changed with time. */
+  /** `offer` is called when the capacity of a worker may have changed with time. */
   constructor(options: {
     toCore: Pick<ToCore, 'addWaiting'>;
     table: AttemptTable;
     pool: WorkerPool;
     polls: WorkerPolls;
     holdings: Holdings;
-    look(worker: Worker): void;
+    offer(worker: Worker): void;
     clock: Clock;
   }) {
     this.#table = options.table;
@@ -47,7 +47,7 @@ export class AttemptWatch {
     this.#polls = options.polls;
     this.#toCore = options.toCore;
     this.#holdings = options.holdings;
-    this.#look = (worker) => options.look(worker);
+    this.#offer = (worker) => options.offer(worker);
     this.#clock = options.clock;
   }
 
@@ -58,8 +58,8 @@ export class AttemptWatch {
       const worker = this.#pool.get(attempt.ref.workerId);
       if (!worker) continue;
       if (attempt.phase === 'handed') {
-        if (attempt.inHand || attempt.unread) {
-          this.#tell(attempt, now);
+        if (attempt.prefetched || attempt.unread) {
+          this.#reportWaiting(attempt, now);
           continue;
         }
         if (attempt.beganAtMs !== undefined) this.#holdings.get(worker.id)?.pace.runs(now - attempt.beganAtMs);
@@ -75,7 +75,7 @@ export class AttemptWatch {
         void this.#table.end(attempt, OutcomeKind.LOST, {
           error: `The worker ${worker.id} was given the job and went silent.`,
         });
-      } else if (attempt.ahead) {
+      } else if (attempt.prefetch) {
         this.#keep(attempt, now - attempt.waitingSinceMs, now);
       } else if (now - attempt.waitingSinceMs > (attempt.phase === 'fetching' ? FETCH_MS_MAX : TAKE_WAIT_MS_MAX)) {
         // Until the worker asks again it has no capacity, whatever it declared.
@@ -85,19 +85,19 @@ export class AttemptWatch {
         });
       }
     }
-    for (const worker of this.#pool.all()) if (this.#holdings.get(worker.id)?.pace.canBe) this.#look(worker);
+    for (const worker of this.#pool.all()) if (this.#holdings.get(worker.id)?.pace.canBe) this.#offer(worker);
   }
 
   /** Handles a prefetched attempt that waits here for a worker that is busy for longer than expected. */
   #keep(attempt: Attempt, waitedMs: number, now: number): void {
     if (waitedMs > AHEAD_WAIT_MS_MAX)
       void this.#table.end(attempt, OutcomeKind.RETURNED, { error: 'The jobs before it took longer than expected.' });
-    else if (waitedMs > IN_HAND_MS) this.#tell(attempt, now);
+    else if (waitedMs > WAITING_AFTER_MS) this.#reportWaiting(attempt, now);
   }
 
-  #tell(attempt: Attempt, now: number): void {
-    if (now - attempt.handedAtMs < IN_HAND_MS || now - attempt.waitingToldMs < IN_HAND_AGAIN_MS) return;
-    attempt.waitingToldMs = now;
+  #reportWaiting(attempt: Attempt, now: number): void {
+    if (now - attempt.handedAtMs < WAITING_AFTER_MS || now - attempt.waitingReportedMs < WAITING_PERIOD_MS) return;
+    attempt.waitingReportedMs = now;
     this.#toCore.addWaiting(attempt.ref);
   }
 }

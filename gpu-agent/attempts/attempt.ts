@@ -2,7 +2,7 @@
 import type { AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { S3Config } from '@slipway/proto/gen/slipway/v1/job';
 import { attemptKey } from '../spool/attempt-key.ts';
-import type { KeptAttempt } from '../spool/run-log.ts';
+import type { AttemptRecord } from '../spool/run-log.ts';
 import type { AttemptTrace } from './attempt-trace.ts';
 
 /**
@@ -33,28 +33,28 @@ export class Attempt {
   /** JSON text. Dropped once it was handed over. */
   input: readonly Uint8Array[] | undefined;
   /** Budget in which the input is fetched, or waits to be. `undefined` if the input came with the attempt. */
-  room: { release(): void } | undefined;
+  permit: { release(): void } | undefined;
   phase: AttemptPhase;
   /** Core prefetched it, beyond what its worker asked for. */
-  readonly ahead: boolean;
+  readonly prefetch: boolean;
   /** Time at which a take was answered with it. */
   handedAtMs = 0;
   /** The worker has prefetched it and begins it when a previous one ends. */
-  inHand = false;
+  prefetched = false;
   /**
    * Time at which the worker began it: the answer to its take, or the end of the previous attempt. `undefined` if it
    * has not begun, or if nobody saw the begin.
    */
   beganAtMs: number | undefined;
   /** Time at which core was last told that it is still prefetched. */
-  waitingToldMs = 0;
+  waitingReportedMs = 0;
   /** The operating system has all of the answer to the take. */
   flushed = false;
   /**
    * Time at which the worker was seen to be done with that answer: it took again, or the connection carried something
    * else or ended. `undefined` if the worker may still read the answer; it then runs the job, however late.
    */
-  answerOverAtMs: number | undefined;
+  answerEndedAtMs: number | undefined;
   /** The worker lists its jobs without this one, and may still read the answer: it has not begun the job. */
   unread = false;
   /** The worker has shown that it knows the job. */
@@ -98,19 +98,19 @@ export class Attempt {
     input: readonly Uint8Array[] | undefined;
     s3Config: S3Config | undefined;
     nowMs: number;
-    ahead?: boolean;
+    prefetch?: boolean;
   }) {
     this.ref = options.ref;
     this.key = attemptKey(options.ref);
     this.s3Config = options.s3Config;
-    this.ahead = options.ahead ?? false;
+    this.prefetch = options.prefetch ?? false;
     this.waitingSinceMs = options.nowMs;
     this.input = options.input;
     this.phase = options.input ? 'waiting' : 'fetching';
   }
 
   /** Creates an attempt that was given to a worker by an earlier run of the agent. */
-  static takeUp({ ref, chunkNumber, yielded, leftOut, missed, lastValue }: KeptAttempt, nowMs: number): Attempt {
+  static adopt({ ref, chunkNumber, yielded, leftOut, missed, lastValue }: AttemptRecord, nowMs: number): Attempt {
     const attempt = new Attempt({ ref, input: undefined, s3Config: undefined, nowMs });
     // An answer whose connection was given up has arrived in full or not at all: the worker's next request shows which.
     return Object.assign(attempt, {
@@ -135,30 +135,30 @@ export class Attempt {
   /** Drops the input, which nobody needs any more. */
   dropInput(): void {
     this.input = undefined;
-    this.room?.release();
-    this.room = undefined;
+    this.permit?.release();
+    this.permit = undefined;
   }
 
   /** Records that the worker began it, as far as can be seen. */
   begin(nowMs: number): void {
-    this.inHand = false;
+    this.prefetched = false;
     this.beganAtMs = nowMs;
   }
 
   /** Time since which the worker should have said something about it. */
   get silentSinceMs(): number {
-    return Math.max(this.handedAtMs, this.beganAtMs ?? 0, this.namedAtMs, this.answerOverAtMs ?? 0);
+    return Math.max(this.handedAtMs, this.beganAtMs ?? 0, this.namedAtMs, this.answerEndedAtMs ?? 0);
   }
 
   /** True if the worker can still read the answer at any later time, and has not shown that it did. */
   get mayBeUnread(): boolean {
-    return !this.confirmed && this.answerOverAtMs === undefined;
+    return !this.confirmed && this.answerEndedAtMs === undefined;
   }
 
   /** Records that the worker is done with the answer: it has read it, or never will. */
-  answerOver(nowMs: number): void {
-    if (!this.flushed || this.answerOverAtMs !== undefined) return;
-    this.answerOverAtMs = nowMs;
+  answerEnded(nowMs: number): void {
+    if (!this.flushed || this.answerEndedAtMs !== undefined) return;
+    this.answerEndedAtMs = nowMs;
     this.#read(nowMs);
   }
 

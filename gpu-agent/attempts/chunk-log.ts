@@ -43,7 +43,7 @@ export class ChunkLog {
   onWaiting: (() => void) | undefined;
   readonly #entries = new Map<string, Entry>();
   /** Entries with chunks that are not on their way, in round-robin order. */
-  readonly #turns = new Set<Entry>();
+  readonly #unsent = new Set<Entry>();
   readonly #stored: (key: string, number: number) => void;
   readonly #bounds: ChunkBounds;
   readonly #waiting: (() => void)[] = [];
@@ -62,13 +62,13 @@ export class ChunkLog {
 
   /** True if all chunks are on their way. */
   get isEmpty(): boolean {
-    return this.#turns.size === 0;
+    return this.#unsent.size === 0;
   }
 
   /** True if there are chunks to take. */
   get isReady(): boolean {
     return (
-      this.#turns.size > 0 && this.#flying < this.#bounds.flyingMax && this.#flyingBytes < this.#bounds.flyingBytesMax
+      this.#unsent.size > 0 && this.#flying < this.#bounds.flyingMax && this.#flyingBytes < this.#bounds.flyingBytesMax
     );
   }
 
@@ -78,7 +78,7 @@ export class ChunkLog {
   }
 
   /** Resolves when there is space for a chunk of this attempt, usually at once. */
-  async room(key: string): Promise<void> {
+  async spaceFor(key: string): Promise<void> {
     for (;;) {
       const entry = this.#entries.get(key);
       if (entry && entry.bytes >= this.#bounds.attemptBytesMax)
@@ -103,30 +103,30 @@ export class ChunkLog {
     entry.chunks.push(chunk);
     entry.bytes += bytes;
     this.#bytes += bytes;
-    this.#turns.add(entry);
+    this.#unsent.add(entry);
     if (this.isReady) this.onWaiting?.();
   }
 
   /** Takes as many of the waiting chunks as fit in a message, one of each attempt in turn. */
-  take(room: MessageBudget): AttemptChunk[] {
+  take(budget: MessageBudget): AttemptChunk[] {
     const taken: AttemptChunk[] = [];
     // An entry that goes to the end is visited again in the same loop.
-    for (const entry of this.#turns) {
+    for (const entry of this.#unsent) {
       const chunk = entry.chunks[entry.flying]!;
       const bytes = bytesOf(chunk);
-      if (!this.isReady || !room.take(bytes)) break;
+      if (!this.isReady || !budget.take(bytes)) break;
       taken.push(chunk);
       entry.flying += 1;
       this.#flying += 1;
       this.#flyingBytes += bytes;
-      this.#turns.delete(entry);
-      if (entry.flying < entry.chunks.length) this.#turns.add(entry);
+      this.#unsent.delete(entry);
+      if (entry.flying < entry.chunks.length) this.#unsent.add(entry);
     }
     return taken;
   }
 
   /** Returns true if the attempt has chunks that are not on their way: its outcome must not overtake them. */
-  holdsBack(key: string): boolean {
+  hasUnsent(key: string): boolean {
     const entry = this.#entries.get(key);
     return entry !== undefined && entry.flying < entry.chunks.length;
   }
@@ -160,7 +160,7 @@ export class ChunkLog {
     this.#flyingBytes = 0;
     for (const entry of this.#entries.values()) {
       entry.flying = 0;
-      this.#turns.add(entry);
+      this.#unsent.add(entry);
     }
     if (this.isReady) this.onWaiting?.();
   }
@@ -177,7 +177,7 @@ export class ChunkLog {
       this.#flyingBytes -= bytes;
     }
     entry.flying = Math.max(0, entry.flying - count);
-    if (entry.flying === entry.chunks.length) this.#turns.delete(entry);
+    if (entry.flying === entry.chunks.length) this.#unsent.delete(entry);
     if (entry.chunks.length === 0) this.#entries.delete(key);
     if (entry.bytes < this.#bounds.attemptBytesMax) for (const wake of entry.waiting.splice(0)) wake();
     if (this.#bytes < this.#bounds.bytesMax) for (const wake of this.#waiting.splice(0)) wake();

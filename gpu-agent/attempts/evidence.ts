@@ -40,17 +40,17 @@ export class Evidence {
     const now = this.#clock.monotonicMs();
     for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
       if (jobIds.has(attempt.ref.jobId)) attempt.named(now);
-      else if (worker.sdk.traits.listsJobs && !attempt.inHand)
+      else if (worker.sdk.traits.listsJobs && !attempt.prefetched)
         this.#missing(worker, attempt, now - attempt.silentSinceMs);
     }
   }
 
   /** Handles a request for work. `idle`: the worker says that it holds no job at all. */
   takes(worker: Worker, idle: boolean): void {
-    if (!worker.sdk.traits.tellsFreeSlots) return;
+    if (!worker.sdk.traits.reportsFreeSlots) return;
     const now = this.#clock.monotonicMs();
     // Such a worker has one take open at a time, and opens it only once it knows all jobs of the previous answer.
-    for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) attempt.answerOver(now);
+    for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) attempt.answerEnded(now);
     if (idle) this.#idle(worker);
   }
 
@@ -67,7 +67,7 @@ export class Evidence {
   }
 
   /** Handles output that says that the worker could not send a value of a job, or is done with a job. */
-  said(worker: Worker, { jobId, reason, over }: ResultLine): void {
+  resultLine(worker: Worker, { jobId, reason, over }: ResultLine): void {
     const attempt = this.#holdings.get(worker.id)?.of(jobId);
     if (!attempt) return;
     if (reason !== undefined) attempt.unsendable = reason === '' ? undefined : unsendable(worker, reason);

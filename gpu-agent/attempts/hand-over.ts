@@ -6,7 +6,7 @@ import type { Worker } from '../workloads/workers/worker.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptTable } from './attempt-table.ts';
 import type { Holding, Holdings } from './holding.ts';
-import type { Keeper } from './keeper.ts';
+import type { RunRecorder } from './run-recorder.ts';
 import type { WorkerCapacity } from './worker-capacity.ts';
 import type { OpenTake, WorkerPolls } from './worker-polls.ts';
 
@@ -18,8 +18,8 @@ export interface HandOverParts {
   table: AttemptTable;
   holdings: Holdings;
   polls: WorkerPolls;
-  room: WorkerCapacity;
-  keeper: Pick<Keeper, 'handed'>;
+  workerCapacity: WorkerCapacity;
+  recorder: Pick<RunRecorder, 'handed'>;
   clock: Clock;
 }
 
@@ -62,9 +62,13 @@ export class HandOver {
   }
 
   #serve(worker: Worker, holding: Holding): void {
-    const { polls, room, clock } = this.#parts;
+    const { polls, workerCapacity, clock } = this.#parts;
     for (const take of polls.takes(worker.id)) {
-      const attempts = holding.handOver(room.takeLimit(worker, take), clock.monotonicMs(), room.keepsAhead(worker));
+      const attempts = holding.handOver(
+        workerCapacity.takeLimit(worker, take),
+        clock.monotonicMs(),
+        workerCapacity.keepsAhead(worker),
+      );
       if (attempts.length === 0) return;
       holding.pace.gets(attempts.length, attempts[0]!.handedAtMs);
       void this.#answer(worker, take, attempts);
@@ -72,7 +76,7 @@ export class HandOver {
   }
 
   async #answer(worker: Worker, take: OpenTake, attempts: Attempt[]): Promise<void> {
-    const kept = this.#parts.keeper.handed(worker, attempts);
+    const kept = this.#parts.recorder.handed(worker, attempts);
     if (kept) {
       take.reserve();
       await kept;
@@ -89,9 +93,9 @@ export class HandOver {
     }
     // Takes of such a worker overlap, so a later take says nothing about this answer.
     const over = (): void => {
-      for (const attempt of attempts) attempt.answerOver(this.#parts.clock.monotonicMs());
+      for (const attempt of attempts) attempt.answerEnded(this.#parts.clock.monotonicMs());
     };
-    if (delivered && !worker.sdk.traits.tellsFreeSlots) take.onOver?.(over);
+    if (delivered && !worker.sdk.traits.reportsFreeSlots) take.onOver?.(over);
     for (const attempt of attempts) {
       // Anything the worker said about the job in the meantime proves that it has it.
       if (delivered || attempt.confirmed || attempt.phase === 'ended') continue;

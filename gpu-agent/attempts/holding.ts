@@ -9,7 +9,7 @@ export class Holding {
   /** By job id, because a worker only names jobs. */
   readonly #held = new Map<string, Attempt>();
   /** Attempts among them that the worker has not begun, in the order in which it will begin them. */
-  readonly #inHand = new Set<Attempt>();
+  readonly #prefetched = new Set<Attempt>();
   /** Oldest first. */
   readonly #waiting: Attempt[] = [];
   /** Attempts that should stop, some of which may have ended. */
@@ -41,7 +41,7 @@ export class Holding {
 
   /** Number of the given attempts that it has begun. */
   get begun(): number {
-    return this.#held.size - this.#inHand.size;
+    return this.#held.size - this.#prefetched.size;
   }
 
   /** Returns a copy of all attempts that it was given and that have not ended. */
@@ -59,7 +59,7 @@ export class Holding {
    * worker does not harm them.
    */
   get holdsWanted(): boolean {
-    for (const attempt of this.#held.values()) if (!attempt.stop && !attempt.inHand && !attempt.unread) return true;
+    for (const attempt of this.#held.values()) if (!attempt.stop && !attempt.prefetched && !attempt.unread) return true;
     return false;
   }
 
@@ -83,7 +83,7 @@ export class Holding {
   }
 
   /** Adds an attempt that an earlier run of the agent gave to the worker. */
-  takeUp(attempt: Attempt): void {
+  adopt(attempt: Attempt): void {
     this.#held.set(attempt.ref.jobId, attempt);
   }
 
@@ -100,7 +100,7 @@ export class Holding {
     const picked: Attempt[] = [];
     for (const attempt of this.#waiting) {
       if (picked.length >= count && (count === 0 || keepsAhead)) break;
-      if (picked.length >= count && !attempt.ahead) continue;
+      if (picked.length >= count && !attempt.prefetch) continue;
       // An earlier attempt of the same job may still run here. The worker only names jobs, so the two could not be told
       // apart.
       if (!this.#held.has(attempt.ref.jobId)) picked.push(attempt);
@@ -116,7 +116,7 @@ export class Holding {
       attempt.phase = 'handed';
       attempt.handedAtMs = nowMs;
       if (index < count) attempt.begin(nowMs);
-      else this.#keepInHand(attempt);
+      else this.#markPrefetched(attempt);
     }
     return picked;
   }
@@ -125,9 +125,9 @@ export class Holding {
   beginNext(nowMs: number): Attempt[] {
     const next: Attempt[] = [];
     if (this.isFinal) return next;
-    for (const attempt of this.#inHand) {
+    for (const attempt of this.#prefetched) {
       if (this.begun >= this.#runs) break;
-      this.#inHand.delete(attempt);
+      this.#prefetched.delete(attempt);
       attempt.begin(nowMs);
       next.push(attempt);
     }
@@ -135,14 +135,14 @@ export class Holding {
   }
 
   /** Returns a copy of the attempts that it has not begun. */
-  inHand(): Attempt[] {
-    return [...this.#inHand];
+  prefetched(): Attempt[] {
+    return [...this.#prefetched];
   }
 
   /** Removes an attempt that has ended. */
   leave(attempt: Attempt): void {
     const { jobId } = attempt.ref;
-    this.#inHand.delete(attempt);
+    this.#prefetched.delete(attempt);
     if (this.#held.get(jobId) === attempt) {
       this.#held.delete(jobId);
       // A stop that no poll has carried was for this attempt: it must not reach a later attempt of the same job.
@@ -154,9 +154,9 @@ export class Holding {
     if (index >= 0) this.#waiting.splice(index, 1);
   }
 
-  #keepInHand(attempt: Attempt): void {
-    attempt.inHand = true;
-    this.#inHand.add(attempt);
+  #markPrefetched(attempt: Attempt): void {
+    attempt.prefetched = true;
+    this.#prefetched.add(attempt);
   }
 
   /** Marks an attempt as one that should end. */
@@ -166,7 +166,7 @@ export class Holding {
   }
 
   /** Records that the worker must be told to stop this job. */
-  tellToStop(jobId: string): void {
+  addJobToStop(jobId: string): void {
     this.#jobsToStop.add(jobId);
   }
 

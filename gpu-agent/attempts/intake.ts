@@ -40,7 +40,7 @@ export interface IntakeParts {
 export class Intake {
   readonly #parts: IntakeParts;
   /** The total is not bounded: core decides how many workers there are. */
-  readonly #room = new MemoryBudget({ bytesMax: Infinity, ownerBytesMax: FETCHED_BYTES_MAX });
+  readonly #budget = new MemoryBudget({ bytesMax: Infinity, ownerBytesMax: FETCHED_BYTES_MAX });
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
@@ -48,7 +48,7 @@ export class Intake {
 
   /** Bytes of fetched inputs, for the worker with the most. */
   get fill(): BudgetFill {
-    return this.#room.fill;
+    return this.#budget.fill;
   }
 
   /** Accepts the assignments of one message, then serves each worker once, so that one take carries several jobs. */
@@ -58,7 +58,7 @@ export class Intake {
     const nowMs = clock.monotonicMs();
     for (const { ref, input, inputSize, s3Config, ahead, traceparent } of assignments) {
       if (!ref || this.#isKnown(ref)) continue;
-      const attempt = new Attempt({ ref, input: input && [input], s3Config, nowMs, ahead });
+      const attempt = new Attempt({ ref, input: input && [input], s3Config, nowMs, prefetch: ahead });
       if (traceparent !== undefined) attempt.trace = new AttemptTrace(this.#parts.tracing, traceparent, ref);
       table.add(attempt);
       const worker = pool.get(ref.workerId);
@@ -68,7 +68,7 @@ export class Intake {
         void table.end(attempt, OutcomeKind.RETURNED, { error: 'Its input is too large to wait here for its worker.' });
       } else if (attempt.phase === 'fetching') {
         const bytes = Math.min(inputSize || FETCHED_BYTES_MAX, FETCHED_BYTES_MAX);
-        attempt.room = this.#room.acquire(worker.id, bytes, () => void this.#fetch(attempt, worker));
+        attempt.permit = this.#budget.acquire(worker.id, bytes, () => void this.#fetch(attempt, worker));
       } else {
         holdings.of(worker.id).wait(attempt);
         touched.add(worker);
@@ -89,11 +89,11 @@ export class Intake {
     const hasEnded = (): boolean => attempt.phase === 'ended';
     if (hasEnded()) return;
     // The budget stays taken until the bytes are here, whatever becomes of the attempt.
-    const { room } = attempt;
-    attempt.room = undefined;
+    const { permit } = attempt;
+    attempt.permit = undefined;
     const input = await large.fetchInput(attempt.ref).catch((error: unknown) => error as Error);
-    if (hasEnded()) return room?.release();
-    attempt.room = room;
+    if (hasEnded()) return permit?.release();
+    attempt.permit = permit;
     if (input === 'gone') return table.end(attempt, OutcomeKind.STOPPED);
     if (input instanceof Error) {
       return table.end(attempt, OutcomeKind.RETURNED, { error: `The input did not arrive: ${input.message}` });

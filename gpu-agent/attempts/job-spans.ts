@@ -22,7 +22,7 @@ export class JobSpans {
 
   /** Records the end of an attempt. */
   ended(attempt: Attempt): void {
-    if (attempt.handedAtMs === 0 || attempt.inHand) return;
+    if (attempt.handedAtMs === 0 || attempt.prefetched) return;
     const { workerId } = attempt.ref;
     let spans = this.#ended.get(workerId);
     if (!spans) this.#ended.set(workerId, (spans = []));
@@ -32,7 +32,7 @@ export class JobSpans {
 
   /** Returns a copy of the spans of a worker's ended and running attempts. */
   of(workerId: string): JobSpan[] {
-    const running = (this.#holdings.get(workerId)?.all() ?? []).filter((attempt) => !attempt.inHand);
+    const running = (this.#holdings.get(workerId)?.all() ?? []).filter((attempt) => !attempt.prefetched);
     return [...(this.#ended.get(workerId) ?? []), ...running.map(spanOf)];
   }
 

@@ -53,7 +53,7 @@ export class OutcomeReporter {
   readonly #logger: Logger;
   readonly #pending = new Map<string, Pending>();
   /** Number of pending outcomes of each worker. */
-  readonly #owed = new Map<string, number>();
+  readonly #unacknowledgedOf = new Map<string, number>();
   /**
    * Outcomes that are not on the disk, nor on their way to it. `#grace`: their workers wait; `#longGrace`: their
    * workers do not.
@@ -120,8 +120,8 @@ export class OutcomeReporter {
   }
 
   /** Returns true if outcomes of the worker's attempts wait for their acknowledgement. */
-  owes(workerId: string): boolean {
-    return this.#owed.has(workerId);
+  hasUnacknowledged(workerId: string): boolean {
+    return this.#unacknowledgedOf.has(workerId);
   }
 
   /**
@@ -161,7 +161,7 @@ export class OutcomeReporter {
     this.#chunks.forget(key);
     if (!pending.grace?.takeBack(key)) this.#spool.acknowledge(key);
     pending.onSafe();
-    this.#settle(pending.ref.workerId);
+    this.#countAcknowledged(pending.ref.workerId);
     if (this.#pending.size === 0) for (const wake of this.#waitingForIdle.splice(0)) wake();
   }
 
@@ -201,7 +201,7 @@ export class OutcomeReporter {
 
   #keep(key: string, pending: Pending): void {
     const { workerId } = pending.ref;
-    if (!this.#pending.has(key)) this.#owed.set(workerId, (this.#owed.get(workerId) ?? 0) + 1);
+    if (!this.#pending.has(key)) this.#unacknowledgedOf.set(workerId, (this.#unacknowledgedOf.get(workerId) ?? 0) + 1);
     this.#pending.set(key, pending);
   }
 
@@ -216,10 +216,10 @@ export class OutcomeReporter {
     );
   }
 
-  #settle(workerId: string): void {
-    const left = this.#owed.get(workerId)! - 1;
-    if (left > 0) return void this.#owed.set(workerId, left);
-    this.#owed.delete(workerId);
+  #countAcknowledged(workerId: string): void {
+    const left = this.#unacknowledgedOf.get(workerId)! - 1;
+    if (left > 0) return void this.#unacknowledgedOf.set(workerId, left);
+    this.#unacknowledgedOf.delete(workerId);
     for (const listener of this.#listeners) listener(workerId);
   }
 

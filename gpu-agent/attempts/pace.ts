@@ -92,7 +92,7 @@ export class Pace {
    * Returns how many jobs it can hold without sleeping, also between its takes. `asks`: a take is open. `undefined` if
    * it is not paced, or sleeps anyway.
    */
-  room(asks: boolean, nowMs: number): number | undefined {
+  capacity(asks: boolean, nowMs: number): number | undefined {
     return this.isOn && (asks || nowMs - this.#givenAtMs <= ASLEEP_MS) ? this.#concurrency - 1 : undefined;
   }
 

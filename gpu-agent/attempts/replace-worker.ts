@@ -13,9 +13,9 @@ export function replaceWorker(
   // Before the outcomes: core must not give it the same jobs again.
   worker.recycle();
   const holding = holdings.get(worker.id);
-  const inHand = holding?.inHand() ?? [];
-  if (!holding || inHand.length === 0) return;
+  const prefetched = holding?.prefetched() ?? [];
+  if (!holding || prefetched.length === 0) return;
   holding.isFinal = true;
-  for (const attempt of inHand)
+  for (const attempt of prefetched)
     void table.end(attempt, attempt.stop ? OutcomeKind.STOPPED : OutcomeKind.RETURNED, { error: reason });
 }

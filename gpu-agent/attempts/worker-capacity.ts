@@ -8,7 +8,7 @@ import type { Pace } from './pace.ts';
 import type { OpenTake, WorkerPolls } from './worker-polls.ts';
 
 /** Capacity of a worker as reported to core. */
-export interface Room {
+export interface WorkerSlots {
   /** Number of attempts that it can hold at once right now. */
   capacity: number;
   /** More attempts than that may be prefetched here until it has capacity. */
@@ -29,7 +29,7 @@ export class WorkerCapacity {
     this.#clock = options.clock;
   }
 
-  of(worker: Worker): Room {
+  of(worker: Worker): WorkerSlots {
     if (worker.hasEnded) return { capacity: 0, keepsAhead: false, blocked: false };
     const facts = this.#facts(worker);
     return {
@@ -55,7 +55,7 @@ export class WorkerCapacity {
       !blocked &&
       requested > 0 &&
       declared === undefined &&
-      traits.tellsFreeSlots &&
+      traits.reportsFreeSlots &&
       !this.#paceOf(worker)?.canBe
     );
   }
@@ -70,8 +70,8 @@ export class WorkerCapacity {
    * gets all jobs at once: a job that arrives later might begin only after a long one before it.
    */
   #paceOf(worker: Worker): Pace | undefined {
-    const { tellsFreeSlots, startsLate } = worker.sdk.traits;
-    const canBe = tellsFreeSlots && !startsLate && this.#polls.declared(worker.id) === undefined;
+    const { reportsFreeSlots, startsLate } = worker.sdk.traits;
+    const canBe = reportsFreeSlots && !startsLate && this.#polls.declared(worker.id) === undefined;
     return canBe ? this.#holdings.get(worker.id)?.pace : undefined;
   }
 
@@ -86,7 +86,8 @@ export class WorkerCapacity {
       // ended.
       held: holding?.begun ?? 0,
       requested,
-      declared: this.#polls.declared(worker.id) ?? this.#paceOf(worker)?.room(requested > 0, this.#clock.monotonicMs()),
+      declared:
+        this.#polls.declared(worker.id) ?? this.#paceOf(worker)?.capacity(requested > 0, this.#clock.monotonicMs()),
       configured: Math.max(1, worker.spec.concurrency),
       traits: worker.sdk.traits,
     };

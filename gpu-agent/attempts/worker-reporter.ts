@@ -6,56 +6,56 @@
 import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Worker } from '../workloads/workers/worker.ts';
-import type { Keeper } from './keeper.ts';
+import type { RunRecorder } from './run-recorder.ts';
 import type { ToCore } from './to-core.ts';
-import type { Room, WorkerCapacity } from './worker-capacity.ts';
+import type { WorkerCapacity, WorkerSlots } from './worker-capacity.ts';
 
 export class WorkerReporter {
   readonly #toCore: Pick<ToCore, 'addWorker'>;
-  readonly #room: WorkerCapacity;
+  readonly #workerCapacity: WorkerCapacity;
   /** Returns true if outcomes of the worker's attempts wait for their acknowledgement. */
-  readonly #owes: (workerId: string) => boolean;
-  readonly #keeper: Pick<Keeper, 'worker'>;
+  readonly #hasUnacknowledged: (workerId: string) => boolean;
+  readonly #recorder: Pick<RunRecorder, 'worker'>;
   /** Capacity by worker, as last reported to core. */
-  readonly #capacities = new Map<string, Room>();
+  readonly #capacities = new Map<string, WorkerSlots>();
   /** Workers whose end was put into a report. */
   readonly #ended = new Set<string>();
 
   constructor(options: {
     toCore: Pick<ToCore, 'addWorker'>;
-    room: WorkerCapacity;
-    owes: (workerId: string) => boolean;
-    keeper: Pick<Keeper, 'worker'>;
+    workerCapacity: WorkerCapacity;
+    hasUnacknowledged: (workerId: string) => boolean;
+    recorder: Pick<RunRecorder, 'worker'>;
   }) {
     this.#toCore = options.toCore;
-    this.#room = options.room;
-    this.#owes = options.owes;
-    this.#keeper = options.keeper;
+    this.#workerCapacity = options.workerCapacity;
+    this.#hasUnacknowledged = options.hasUnacknowledged;
+    this.#recorder = options.recorder;
   }
 
   /** Handles a change of its state, version or request to be replaced. */
   changed(worker: Worker): void {
     this.#capacities.delete(worker.id);
-    this.#keeper.worker(worker);
+    this.#recorder.worker(worker);
     this.#toCore.addWorker(worker.id);
   }
 
   /** Handles a possible change of its attempts or open takes. */
   capacityChanged(worker: Worker): void {
     if (worker.hasEnded) return;
-    const told = this.#capacities.get(worker.id);
-    const { capacity, keepsAhead, blocked } = this.#room.of(worker);
-    if (capacity !== told?.capacity || keepsAhead !== told.keepsAhead || blocked !== told.blocked)
+    const reported = this.#capacities.get(worker.id);
+    const { capacity, keepsAhead, blocked } = this.#workerCapacity.of(worker);
+    if (capacity !== reported?.capacity || keepsAhead !== reported.keepsAhead || blocked !== reported.blocked)
       this.#toCore.addWorker(worker.id);
   }
 
   /** Handles the acknowledgement of its last outcome: its end may be reported. */
-  settled(worker: Worker): void {
+  acknowledged(worker: Worker): void {
     if (worker.hasEnded && !this.#ended.has(worker.id)) this.#toCore.addWorker(worker.id);
   }
 
   /** Returns true if its end was put into a report for core. */
-  hasToldEnd(workerId: string): boolean {
+  hasReportedEnd(workerId: string): boolean {
     return this.#ended.has(workerId);
   }
 
@@ -67,7 +67,7 @@ export class WorkerReporter {
 
   /** Composes the report for the message that is being sent. */
   take(worker: Worker): WorkerReport {
-    const { capacity, keepsAhead, blocked } = this.#room.of(worker);
+    const { capacity, keepsAhead, blocked } = this.#workerCapacity.of(worker);
     this.#capacities.set(worker.id, { capacity, keepsAhead, blocked });
     const { id: workerId, endpointId, state, reason, sdk, refresh } = worker;
     const report = {
@@ -82,12 +82,12 @@ export class WorkerReporter {
       address: worker.http?.address ?? '',
       health: worker.http?.health ?? HttpHealth.UNSPECIFIED,
       singleUse: worker.http?.singleUse ?? false,
-      takesAhead: !worker.hasEnded && this.#room.takesAhead(worker),
+      takesAhead: !worker.hasEnded && this.#workerCapacity.takesAhead(worker),
       keepsAhead,
       blocked,
     };
     if (!worker.hasEnded) return report;
-    if (this.#owes(worker.id)) {
+    if (this.#hasUnacknowledged(worker.id)) {
       this.#ended.delete(worker.id);
       return { ...report, state: WorkerState.DRAINING, reason: '', exitCode: undefined };
     }

@@ -11,7 +11,7 @@ import type { ChunkLog } from '../attempts/chunk-log.ts';
 import type { Evidence } from '../attempts/evidence.ts';
 import type { HandOver } from '../attempts/hand-over.ts';
 import type { Holdings } from '../attempts/holding.ts';
-import type { Keeper } from '../attempts/keeper.ts';
+import type { RunRecorder } from '../attempts/run-recorder.ts';
 import type { ToCore } from '../attempts/to-core.ts';
 import type { WorkerReporter } from '../attempts/worker-reporter.ts';
 import type { WorkerPool } from '../workloads/workers/worker-pool.ts';
@@ -26,7 +26,7 @@ export interface BridgeParts {
   evidence: Evidence;
   stopper: AttemptStopper;
   chunks: ChunkLog;
-  keeper: Keeper;
+  recorder: RunRecorder;
   toCore: Pick<ToCore, 'addProgress'>;
   reporter: WorkerReporter;
   /** Memory budget of the bodies that workers send, by worker. */

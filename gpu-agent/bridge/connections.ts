@@ -50,7 +50,7 @@ export class Connections {
   readonly #links = new Map<string, Set<Socket>>();
   #size = 0;
   /** Warnings that were logged. Each is logged once. */
-  readonly #told = new Set<string>();
+  readonly #warned = new Set<string>();
 
   /** `bounds`: default as many as the process may have. */
   constructor(
@@ -78,7 +78,7 @@ export class Connections {
       this.#size -= 1;
       this.#take(connection);
     });
-    if (this.#size > this.#bounds.all) this.#cutOldest(this.#greediest());
+    if (this.#size > this.#bounds.all) this.#cutOldest(this.#largestOwner());
   }
 
   /** Assigns the connection to the worker that a request on it has authenticated. */
@@ -112,7 +112,7 @@ export class Connections {
     if (!connection) return true;
     if (socket.destroyed) return false;
     if (connection.unanswered >= UNANSWERED_MAX) {
-      this.#tell(connection.owner, 'sends requests without waiting for answers');
+      this.#warn(connection.owner, 'sends requests without waiting for answers');
       socket.destroy();
       return false;
     }
@@ -136,32 +136,32 @@ export class Connections {
     if (own?.size === 0) this.#byOwner.delete(connection.owner);
   }
 
-  #greediest(): string {
-    let greediest = NOBODY;
+  #largestOwner(): string {
+    let largest = NOBODY;
     let most = 0;
     for (const [owner, { size }] of this.#byOwner) {
       if (size <= most) continue;
-      greediest = owner;
+      largest = owner;
       most = size;
     }
-    return greediest;
+    return largest;
   }
 
   #cutOldest(owner: string): void {
     const oldest = this.#byOwner.get(owner)?.values().next().value;
     if (!oldest) return;
-    this.#tell(owner, 'has too many connections');
+    this.#warn(owner, 'has too many connections');
     // Its close event comes later. Until then it must not be found again.
     this.#take(oldest);
     oldest.socket.destroy();
   }
 
-  #tell(owner: string, what: string): void {
+  #warn(owner: string, what: string): void {
     const mark = `${owner} ${what}`;
-    if (this.#told.has(mark)) return;
+    if (this.#warned.has(mark)) return;
     // More warnings than workers live at a time: they may be logged again.
-    if (this.#told.size >= OF_WORKER_MAX) this.#told.clear();
-    this.#told.add(mark);
+    if (this.#warned.size >= OF_WORKER_MAX) this.#warned.clear();
+    this.#warned.add(mark);
     const workerId = owner === NOBODY ? undefined : owner;
     this.#logger.warn(
       { endpointId: this.#endpointOf(owner), workerId },

@@ -92,10 +92,10 @@ function accept(
   attempt.named(parts.clock.monotonicMs());
   const read = parts.work.run(worker.endpointId, 'bytes' in body ? body.bytes.length : 0, interpretResult(body));
   // Never at once: a value that came before it takes as long.
-  return Promise.resolve(read).then((result) => settle(parts, worker, attempt, { ...posted, result }));
+  return Promise.resolve(read).then((result) => handleResult(parts, worker, attempt, { ...posted, result }));
 }
 
-async function settleProgress(
+async function handleProgress(
   { logger, toCore }: BridgeParts,
   attempt: Attempt,
   result: Result & { kind: 'ignored' | 'progress' },
@@ -106,14 +106,14 @@ async function settleProgress(
   return 'progress';
 }
 
-function settle(
+function handleResult(
   parts: BridgeParts,
   worker: Worker,
   attempt: Attempt,
   read: PostedResult & { result: Result },
 ): Promise<'progress' | 'result'> {
   const { result, isStream, goesOn } = read;
-  if (result.kind === 'ignored' || result.kind === 'progress') return settleProgress(parts, attempt, result);
+  if (result.kind === 'ignored' || result.kind === 'progress') return handleProgress(parts, attempt, result);
   if (attempt.phase === 'ended') return Promise.resolve('result');
   if (isStream) attempt.leftOut ??= attempt.unsendable;
   // Before the attempt ends, so that no other job can take its slot.
@@ -147,7 +147,7 @@ function withheld({ holdings, pool }: BridgeParts, worker: Worker): Promise<void
   const holding = holdings.get(worker.id);
   if (!holding?.isFinal) return undefined;
   if (holding.size === 0) pool.kill(worker, { state: WorkerState.STOPPED, reason: 'It is replaced.' });
-  return worker.over;
+  return worker.done;
 }
 
 /** Returns true if values may be missing among the chunks. */

@@ -56,7 +56,7 @@ const broke = new WeakSet<Worker>();
  * Pause before such a worker's link request is rejected, in milliseconds. Together with the bound on its connections it
  * limits how often the worker can ask.
  */
-const REFUSE_MS = 1_000;
+const REJECT_DELAY_MS = 1_000;
 const NO_LINK = 'HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n';
 const NO_KEY = 'HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n';
 const KINDS: ReadonlySet<number> = new Set([FrameKind.TAKE, FrameKind.RESULT, FrameKind.VALUE, FrameKind.PROGRESS]);
@@ -75,10 +75,10 @@ export function acceptLinks(
       token !== undefined && workerId !== undefined
         ? workerOf(parts, { token, worker: workerId }, request.headers['user-agent'])
         : 'gone';
-    if (typeof worker === 'string') return refuse(socket, worker === 'gone' ? NO_LINK : NO_KEY);
+    if (typeof worker === 'string') return reject(socket, worker === 'gone' ? NO_LINK : NO_KEY);
     if (broke.has(worker)) {
       connections.own(socket, worker.id);
-      return void delay(parts.clock, REFUSE_MS, parts.stopping).then(() => refuse(socket, NO_LINK));
+      return void delay(parts.clock, REJECT_DELAY_MS, parts.stopping).then(() => reject(socket, NO_LINK));
     }
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${LINK_PROTOCOL}\r\n\r\n`);
     socket.setNoDelay(true);
@@ -94,7 +94,7 @@ export function acceptLinks(
  * Sends an answer and closes the socket. Nobody reads further data on it, not even its end, so it would otherwise stay
  * open.
  */
-function refuse(socket: Socket, answer: string): void {
+function reject(socket: Socket, answer: string): void {
   socket.end(answer, () => socket.destroy());
 }
 
@@ -158,11 +158,11 @@ class WorkerLink {
       await delay(clock, LEAVING_PAUSE_MS, stopping);
       return this.#answer(frame, { flag: Answer.EMPTY });
     }
-    const said = { requested: within(requested), batch: true, idle: holds === 0, concurrency: within(concurrency) };
+    const take = { requested: within(requested), batch: true, idle: holds === 0, concurrency: within(concurrency) };
     // A worker has one take open at a time, whatever it claims to be. More held takes would cost it nothing, but the
     // agent would have to check each.
     this.#held?.empty();
-    holdTake(this.#parts, this.#worker, said, (onClosed) => {
+    holdTake(this.#parts, this.#worker, take, (onClosed) => {
       this.#held = new LinkTake((answer, written) => this.#answer(frame, answer, written), onClosed);
       return this.#held;
     });
@@ -205,12 +205,12 @@ class WorkerLink {
     const parts = this.#parts;
     const worker = this.#worker;
     const attempt = worker.outlives ? parts.holdings.get(worker.id)?.of(name) : undefined;
-    if (attempt) parts.keeper.begun(attempt);
+    if (attempt) parts.recorder.begun(attempt);
     const kept = await postValue(parts, worker, name, { bytes });
     return (
       kept &&
       ((error) => {
-        if (!error) parts.keeper.answered(kept);
+        if (!error) parts.recorder.answered(kept);
       })
     );
   }

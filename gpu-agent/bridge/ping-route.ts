@@ -15,7 +15,7 @@ export function registerPing(app: FastifyInstance, prefix: string, parts: Bridge
       const worker = workerOfCall(parts, request);
       if (worker === 'refused') return answerNobody(parts, reply, worker);
       if (worker === 'gone') return reply.code(200).send();
-      if (worker.sdk.learn(queryText(request, 'runpod_version'))) parts.reporter.changed(worker);
+      if (worker.sdk.setVersion(queryText(request, 'runpod_version'))) parts.reporter.changed(worker);
       if (queryText(request, 'status') === 'unhealthy') {
         parts.pool.unhealthy(worker, `Check ${queryText(request, 'check')} failed: ${queryText(request, 'reason')}`);
       } else {

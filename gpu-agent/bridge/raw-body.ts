@@ -33,7 +33,7 @@ export function bodyBudget(): MemoryBudget {
 export function readBody(
   stream: IncomingMessage,
   reply: ServerResponse,
-  room: MemoryBudget,
+  budget: MemoryBudget,
   workerId: string,
 ): Promise<ResultBody> {
   return new Promise((resolve, reject) => {
@@ -42,9 +42,9 @@ export function readBody(
     const bytes = Math.min(Math.max(announced, BODY_BYTES_MIN), BODY_BYTES_MAX);
     const pieces = (): BytePieces =>
       new BytePieces(length !== undefined && announced <= BODY_BYTES_MAX ? announced : 0);
-    const place = room.acquire(workerId, bytes, () => receive(stream, pieces(), resolve, reject));
+    const permit = budget.acquire(workerId, bytes, () => receive(stream, pieces(), resolve, reject));
     reply.once('close', () => {
-      place.release();
+      permit.release();
       reject(new Error('the worker left before its call was answered'));
     });
   });

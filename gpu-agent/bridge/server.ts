@@ -35,7 +35,7 @@ const KEEP_ALIVE_MS = 3_600_000;
  * worker may be about to send something on a connection that it opened before.
  */
 const QUIET_MS = 50;
-const DRAIN_LOOK_MS = 10;
+const DRAIN_POLL_MS = 10;
 const DRAIN_MS_MAX = 5_000;
 const PREFIX = '/v2/:endpoint/:token';
 
@@ -79,8 +79,8 @@ export class Bridge extends BaseService {
    * Listens at another address of this host, too. Tries the port at which workers of an earlier run expect the bridge,
    * then the same port as here, then any free port. Returns the port.
    */
-  async listenAt(host: string, formerPort = 0): Promise<number> {
-    for (const port of [formerPort, Number(new URL(this.url).port)].filter((known) => known !== 0)) {
+  async listenAt(host: string, previousPort = 0): Promise<number> {
+    for (const port of [previousPort, Number(new URL(this.url).port)].filter((known) => known !== 0)) {
       try {
         return await this.#listen(host, port);
       } catch (error) {
@@ -104,9 +104,9 @@ export class Bridge extends BaseService {
   async drain(): Promise<boolean> {
     const { clock } = this.#options.parts;
     const untilMs = clock.monotonicMs() + DRAIN_MS_MAX;
-    for (let quietMs = 0; quietMs < QUIET_MS; quietMs += DRAIN_LOOK_MS) {
+    for (let quietMs = 0; quietMs < QUIET_MS; quietMs += DRAIN_POLL_MS) {
       if (clock.monotonicMs() >= untilMs) return false;
-      await delay(clock, DRAIN_LOOK_MS);
+      await delay(clock, DRAIN_POLL_MS);
       if (this.#arriving.posts + this.#arriving.fresh.size > 0) quietMs = 0;
     }
     return true;

@@ -25,7 +25,7 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
     const { worker: workerId, job } = request.params as CallParams;
     const worker = parts.pool.get(workerId);
     const attempt = worker?.outlives ? parts.holdings.get(workerId)?.of(job!) : undefined;
-    if (attempt) parts.keeper.begun(attempt);
+    if (attempt) parts.recorder.begun(attempt);
   };
   app.post(`${prefix}/job-stream/:worker/:job`, { onRequest: begun }, async (request, reply) => {
     const worker = workerOfCall(parts, request);
@@ -37,13 +37,13 @@ export function registerStream(app: FastifyInstance, prefix: string, parts: Brid
       (request.params as CallParams).job!,
       (request.body ?? { bytes: Buffer.alloc(0) }) as ResultBody,
     );
-    if (kept) reply.raw.once('finish', () => parts.keeper.answered(kept));
+    if (kept) reply.raw.once('finish', () => parts.recorder.answered(kept));
     return reply.code(200).send();
   });
 }
 
 /**
- * Handles a value that a worker's job yielded. Resolves when it was accepted: with its attempt if the keeper must be
+ * Handles a value that a worker's job yielded. Resolves when it was accepted: with its attempt if the recorder must be
  * told once the worker has the answer, else with `undefined`.
  */
 export async function postValue(
@@ -56,13 +56,13 @@ export async function postValue(
   if (!attempt || attempt.stop) return undefined;
   await append(parts, worker, attempt, body);
   if (!worker.outlives) return undefined;
-  await parts.keeper.taken(attempt);
+  await parts.recorder.taken(attempt);
   return attempt;
 }
 
 async function append(parts: BridgeParts, worker: Worker, attempt: Attempt, body: ResultBody): Promise<void> {
   attempt.named(parts.clock.monotonicMs());
-  const again = worker.outlives && 'bytes' in body && parts.keeper.value(worker, attempt, body.bytes);
+  const again = worker.outlives && 'bytes' in body && parts.recorder.value(worker, attempt, body.bytes);
   if (!again) attempt.yielded += 1;
   const bytes = 'bytes' in body ? body.bytes.length : 0;
   const { pieces = [], metrics, failure, leftOut } = await parts.work.run(worker.endpointId, bytes, cutUp(body));
@@ -88,7 +88,7 @@ async function addAll(
   { pieces, metrics, keeps }: { pieces: readonly Buffer[]; metrics: Buffer | undefined; keeps: boolean },
 ): Promise<void> {
   for (const [index, output] of pieces.entries()) {
-    await parts.chunks.room(attempt.key);
+    await parts.chunks.spaceFor(attempt.key);
     if (attempt.phase === 'ended') return;
     attempt.chunkNumber += 1;
     const chunk = {
@@ -97,7 +97,7 @@ async function addAll(
       output,
       metrics: index === pieces.length - 1 ? metrics : undefined,
     };
-    if (keeps) parts.keeper.chunk(chunk);
+    if (keeps) parts.recorder.chunk(chunk);
     parts.chunks.add(chunk);
   }
 }

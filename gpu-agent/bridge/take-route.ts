@@ -78,7 +78,7 @@ export function holdTake(
   holding.pace.asks(call.requested, { held: holding.size, idle: call.idle });
   if (!worker.asked) worker.ready();
   // A worker that reports its free slots has one take open at a time: an older one has been given up.
-  if (worker.sdk.traits.tellsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
+  if (worker.sdk.traits.reportsFreeSlots) for (const older of parts.polls.takes(worker.id)) older.empty();
   const poll = open(() => {
     release();
     parts.reporter.capacityChanged(worker);

@@ -39,7 +39,7 @@ export function workerOf(
   const worker = parts.pool.get(call.worker);
   if (!worker || worker.hasEnded) return 'gone';
   if (!isToken(call.token, worker)) return 'refused';
-  if (worker.sdk.learn(versionFromUserAgent(userAgent))) parts.reporter.changed(worker);
+  if (worker.sdk.setVersion(versionFromUserAgent(userAgent))) parts.reporter.changed(worker);
   return worker;
 }
 

@@ -21,7 +21,7 @@ export interface ImageRequest {
    * Reports the digest that the name resolved to here, and returns the digest to use: the same for all workloads of a
    * version, whichever machine was first. Not called if `digest` is given.
    */
-  settle(digest: string): Promise<string>;
+  resolveDigest(digest: string): Promise<string>;
 }
 
 /** A directory of the host that a workload can use. */

@@ -78,7 +78,7 @@ export class ImageCache {
   async shrink(store: ImageStore, wanted: readonly NamedImage[]): Promise<number> {
     if (this.#budgetBytes === 0) return 0;
     let own = (await store.list()).filter(({ id }) => this.#usedAtMs.has(id));
-    await this.#layers.learn(store, own);
+    await this.#layers.record(store, own);
     return this.#remove(store, wanted, own, async (gone) => {
       own = own.filter((image) => image !== gone);
       return this.#layers.sum(own) <= this.#budgetBytes;
@@ -87,13 +87,13 @@ export class ImageCache {
 
   /**
    * Frees space on a full disk: removes the least recently used of this agent's images, as `shrink` does but whatever
-   * the budget, until `hasRoom` resolves to true. Images that came from no registry stay, because nobody could pull
+   * the budget, until `hasSpace` resolves to true. Images that came from no registry stay, because nobody could pull
    * them again. Returns how many were removed. Calls are served one at a time, so that none removes more than needed.
    */
-  makeRoom(store: ImageStore, wanted: readonly NamedImage[], hasRoom: () => Promise<boolean>): Promise<number> {
+  freeSpace(store: ImageStore, wanted: readonly NamedImage[], hasSpace: () => Promise<boolean>): Promise<number> {
     const made = this.#making.then(async () => {
       const own = (await store.list()).filter((image) => this.#usedAtMs.has(image.id) && canBePulledAgain(image));
-      return this.#remove(store, wanted, own, (gone) => (gone === undefined ? Promise.resolve(false) : hasRoom()));
+      return this.#remove(store, wanted, own, (gone) => (gone === undefined ? Promise.resolve(false) : hasSpace()));
     });
     this.#making = made.catch(() => undefined);
     return made;

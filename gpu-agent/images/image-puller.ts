@@ -29,7 +29,7 @@ export interface WantedImage {
    * Resolves the name: gets the digest that it has here, returns the one it shall mean. Not called if `digest` is given
    * or the image came from no registry.
    */
-  settle(digest: string): Promise<string>;
+  resolveDigest(digest: string): Promise<string>;
 }
 
 /** Dependencies and settings of a puller. */
@@ -50,7 +50,7 @@ export interface PullerOptions {
    * Frees space on a full disk: removes unneeded images until there is space for about this many bytes. Returns how
    * many were removed. Default: none.
    */
-  makeRoom?: ((bytes: number) => Promise<number>) | undefined;
+  freeSpace?: ((bytes: number) => Promise<number>) | undefined;
 }
 
 /** Called when a pull has ended, after all its tries. */
@@ -64,7 +64,7 @@ const UNPACKED_FACTOR = 3;
 /** Most images that are remembered as unfinished. */
 const UNFINISHED_MAX = 100;
 /** Shortest time between two progress lines of a pull, in milliseconds. */
-const NEWS_MS = 1_000;
+const PROGRESS_PERIOD_MS = 1_000;
 
 export class ImagePuller {
   readonly #options: PullerOptions;
@@ -94,9 +94,9 @@ export class ImagePuller {
     if (wanted.digest !== '') return this.#exact({ ...name, digest: wanted.digest }, wanted, progress, signal);
     const image = await this.#pull(name, wanted, progress, signal);
     const digest = await this.#digestAtRegistry(image, name, wanted, signal);
-    const settled = digest === '' ? '' : await wanted.settle(digest);
+    const resolved = digest === '' ? '' : await wanted.resolveDigest(digest);
     signal.throwIfAborted();
-    return settled === digest ? image : this.#exact({ ...name, digest: settled }, wanted, progress, signal);
+    return resolved === digest ? image : this.#exact({ ...name, digest: resolved }, wanted, progress, signal);
   }
 
   /**
@@ -205,7 +205,7 @@ export class ImagePuller {
         credentials: wanted.credentials,
       });
     try {
-      await retry(() => this.#pullWithRoom(name, wanted, shared), {
+      await retry(() => this.#pullFreeingSpace(name, wanted, shared), {
         clock,
         random,
         pause,
@@ -246,15 +246,15 @@ export class ImagePuller {
   }
 
   /** Pulls, and frees space whenever the disk is full. This ends, because each time something is removed. */
-  async #pullWithRoom(name: ImageName, wanted: WantedImage, shared: SharedPull): Promise<void> {
-    const { store, makeRoom } = this.#options;
+  async #pullFreeingSpace(name: ImageName, wanted: WantedImage, shared: SharedPull): Promise<void> {
+    const { store, freeSpace } = this.#options;
     for (;;) {
       const progress = new PullProgress(wanted.name, this.#unfinished.has(fullName(name)));
       try {
         return await store.pull(
           name,
           wanted.credentials,
-          this.#news(progress, fullName(name), shared),
+          this.#onProgress(progress, fullName(name), shared),
           shared.abort.signal,
         );
       } catch (error) {
@@ -263,8 +263,8 @@ export class ImagePuller {
           registry: name.registry,
           words: (error as Error).message,
         }).error;
-        if (shared.abort.signal.aborted || failure !== 'NO_SPACE' || !makeRoom) throw error;
-        const removed = await makeRoom(progress.totalBytes * UNPACKED_FACTOR);
+        if (shared.abort.signal.aborted || failure !== 'NO_SPACE' || !freeSpace) throw error;
+        const removed = await freeSpace(progress.totalBytes * UNPACKED_FACTOR);
         if (removed === 0) throw error;
         const what = removed === 1 ? 'an image that nobody needs has' : `${removed} images that nobody needs have`;
         reportProgress(shared, `pulling ${wanted.name}: the disk was full, ${what} made way`);
@@ -273,14 +273,18 @@ export class ImagePuller {
   }
 
   /** Returns a listener that reports a new progress line, at most one per second. */
-  #news(state: PullProgress, full: string, shared: SharedPull): (event: Parameters<PullProgress['take']>[0]) => void {
+  #onProgress(
+    state: PullProgress,
+    full: string,
+    shared: SharedPull,
+  ): (event: Parameters<PullProgress['take']>[0]) => void {
     const { clock } = this.#options;
-    let toldAtMs = -Infinity;
+    let reportedAtMs = -Infinity;
     return (event) => {
       state.take(event);
       if (state.hasBytes) this.#noteUnfinished(full);
-      if (clock.monotonicMs() - toldAtMs < NEWS_MS || state.text() === shared.text) return;
-      toldAtMs = clock.monotonicMs();
+      if (clock.monotonicMs() - reportedAtMs < PROGRESS_PERIOD_MS || state.text() === shared.text) return;
+      reportedAtMs = clock.monotonicMs();
       reportProgress(shared, state.text());
     };
   }

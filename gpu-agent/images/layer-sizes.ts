@@ -10,7 +10,7 @@ export class LayerSizes {
   #known = new Map<string, Layers>();
 
   /** Forgets all images but these, and reads the layers of those that are new. */
-  async learn(store: ImageStore, images: readonly StoredImage[]): Promise<void> {
+  async record(store: ImageStore, images: readonly StoredImage[]): Promise<void> {
     const known = new Map<string, Layers>();
     for (const image of images)
       known.set(image.id, this.#known.get(image.id) ?? layersOf(image, await store.layers(image.id)));
@@ -30,15 +30,15 @@ export class LayerSizes {
  */
 function layersOf(
   { id, sizeBytes }: StoredImage,
-  told: { diffIds: readonly string[]; sizes: readonly number[] } | undefined,
+  reported: { diffIds: readonly string[]; sizes: readonly number[] } | undefined,
 ): Layers {
-  if (!told || told.diffIds.length === 0 || told.diffIds.length !== told.sizes.length)
+  if (!reported || reported.diffIds.length === 0 || reported.diffIds.length !== reported.sizes.length)
     return new Map([[id, sizeBytes]]);
   const layers = new Map<string, number>();
   let name = '';
-  for (const [index, diffId] of told.diffIds.entries()) {
+  for (const [index, diffId] of reported.diffIds.entries()) {
     name = createHash('sha256').update(`${name} ${diffId}`).digest('base64');
-    layers.set(name, told.sizes[index]!);
+    layers.set(name, reported.sizes[index]!);
   }
   return layers;
 }

@@ -24,7 +24,7 @@ export async function readLastInventory(folder: string): Promise<Inventory | und
 }
 
 /** Stores an inventory for the next run. Never rejects: without it, a slow start of the next run costs it the lease. */
-export async function keepInventory(folder: string, inventory: Inventory): Promise<void> {
+export async function storeInventory(folder: string, inventory: Inventory): Promise<void> {
   const path = join(folder, 'inventory.json');
   try {
     await writeFile(`${path}.new`, JSON.stringify(inventory), { mode: 0o600 });

@@ -20,8 +20,8 @@ interface Card {
   number: number;
   uuid: string;
   name: string;
-  /** `place`: the indexes of the card and of the slice, as in the table of MIG devices. */
-  slices: { uuid: string; place: string; migProfile: string }[];
+  /** `indexes`: the indexes of the card and of the slice, as in the table of MIG devices. */
+  slices: { uuid: string; indexes: string; migProfile: string }[];
 }
 
 /**
@@ -34,10 +34,10 @@ export function parseGpus(query: string, list: string, summary: string): Machine
   const memory = parseSliceMemory(summary);
   return parseList(list).flatMap(({ uuid, name, slices }): MachineGpu[] => {
     if (slices.length > 0) {
-      return slices.map(({ place, ...slice }) => ({
+      return slices.map(({ indexes, ...slice }) => ({
         ...slice,
         name,
-        memoryMib: memory.get(place)?.totalMib ?? roundedMib(slice.migProfile),
+        memoryMib: memory.get(indexes)?.totalMib ?? roundedMib(slice.migProfile),
         virtual: false,
       }));
     }
@@ -110,7 +110,7 @@ export function parseLoads(known: readonly MachineGpu[], query: string, list: st
   );
   const sliceMemory = parseSliceMemory(summary);
   const slices = new Map(
-    parseList(list).flatMap((card) => card.slices.map(({ uuid, place }) => [uuid, { cardUuid: card.uuid, place }])),
+    parseList(list).flatMap((card) => card.slices.map(({ uuid, indexes }) => [uuid, { cardUuid: card.uuid, indexes }])),
   );
   return known.flatMap(({ uuid }): GpuLoad[] => {
     const whole = cards.get(uuid);
@@ -118,7 +118,7 @@ export function parseLoads(known: readonly MachineGpu[], query: string, list: st
     const slice = slices.get(uuid);
     const card = slice && cards.get(slice.cardUuid);
     return card
-      ? [{ ...card, uuid, utilization: undefined, memoryUsedMib: sliceMemory.get(slice.place)?.usedMib }]
+      ? [{ ...card, uuid, utilization: undefined, memoryUsedMib: sliceMemory.get(slice.indexes)?.usedMib }]
       : [];
   });
 }
@@ -185,7 +185,7 @@ function parseList(list: string): Card[] {
       cards.push({ number: Number(number), uuid: card[3]!, name: card[2]!, slices: [] });
     }
     const slice = /^\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\)/.exec(line);
-    if (slice) cards.at(-1)?.slices.push({ uuid: slice[3]!, place: `${number}/${slice[2]}`, migProfile: slice[1]! });
+    if (slice) cards.at(-1)?.slices.push({ uuid: slice[3]!, indexes: `${number}/${slice[2]}`, migProfile: slice[1]! });
   }
   return cards;
 }

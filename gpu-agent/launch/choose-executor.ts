@@ -30,7 +30,7 @@ export function chooseExecutor(
 }
 
 /** Texts for people that say why nothing can run it. */
-export const REFUSALS: Record<Extract<Choice, { by: 'nothing' }>['why'], string> = {
+export const REJECTIONS: Record<Extract<Choice, { by: 'nothing' }>['why'], string> = {
   'no-engine': 'this machine has no container engine for its image',
   'no-command': 'it has no start command',
   'not-allowed': 'the operator of this machine allows no commands (its agent runs without --allow-commands)',

@@ -44,8 +44,8 @@ export function endReason(exit: WorkloadExit, early: string, logTail: Buffer, me
 /** Cuts a text that is too long, between two words. */
 function cut(text: string): string {
   if (text.length <= FAILURE_LENGTH_MAX) return text;
-  const place = text.lastIndexOf(' ', FAILURE_LENGTH_MAX);
-  return `${text.slice(0, place > 0 ? place : FAILURE_LENGTH_MAX)} …`;
+  const end = text.lastIndexOf(' ', FAILURE_LENGTH_MAX);
+  return `${text.slice(0, end > 0 ? end : FAILURE_LENGTH_MAX)} …`;
 }
 
 /** Returns a sentence followed by the last lines of a log. */

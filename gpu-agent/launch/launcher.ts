@@ -13,7 +13,7 @@ import { dropFolder, giveFolder } from '../users/given-folder.ts';
 import type { WorkerUser, WorkerUsers } from '../users/worker-users.ts';
 import { hostEnvOf } from '../users/worker-users.ts';
 import type { MachineExecutors } from './choose-executor.ts';
-import { chooseExecutor, REFUSALS } from './choose-executor.ts';
+import { chooseExecutor, REJECTIONS } from './choose-executor.ts';
 import type { HostFacts } from './host-env.ts';
 import { limitsOf } from './limits.ts';
 import { buildPodEnv } from './pod-env.ts';
@@ -40,7 +40,7 @@ export interface LauncherParts {
   /** Returns the bridge's address as workloads of this kind reach it. */
   bridgeUrl(by: 'process' | 'container'): string;
   /** Resolves the digest of an image's name with core. */
-  settleImage(request: SettleImageRequest): Promise<string>;
+  resolveImage(request: SettleImageRequest): Promise<string>;
 }
 
 /** A launch and the executor that starts it. */
@@ -95,7 +95,7 @@ export class WorkloadLauncher {
    */
   async worker({ workerId, endpointId, token, spec, httpVariables, onOutput }: WorkerLaunch): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
-    if (choice.by === 'nothing') throw new PrepareError('REFUSED', REFUSALS[choice.why]);
+    if (choice.by === 'nothing') throw new PrepareError('REFUSED', REJECTIONS[choice.why]);
     const { executor, by } = choice;
     const user = await this.#parts.users.of(spec.accountNumber);
     const scratch = this.#scratch(workerId);
@@ -111,13 +111,13 @@ export class WorkloadLauncher {
       initTimeoutSeconds: initTimeoutSeconds(spec),
       httpVariables,
     });
-    const settled = { endpointId, version: spec.version, podId: '', run: 0 };
+    const request = { endpointId, version: spec.version, podId: '', run: 0 };
     return {
       executor,
       launch: {
         ...this.#base(spec, by, user, scratch),
         workloadId: workerId,
-        image: this.#image(spec, by, settled),
+        image: this.#image(spec, by, request),
         mounts,
         env,
         onOutput,
@@ -128,7 +128,7 @@ export class WorkloadLauncher {
   /** Prepares a pod for its start. Rejects as `worker` does. */
   async pod({ podId, run, spec, openDisk, onOutput }: PodLaunch): Promise<Ready> {
     const choice = chooseExecutor(spec, this.#parts.executors);
-    if (choice.by === 'nothing') throw new PrepareError('REFUSED', REFUSALS[choice.why]);
+    if (choice.by === 'nothing') throw new PrepareError('REFUSED', REJECTIONS[choice.why]);
     const { executor, by } = choice;
     const user = await this.#parts.users.of(spec.accountNumber);
     const disk = await openDisk(by, user);
@@ -204,7 +204,7 @@ export class WorkloadLauncher {
       name: spec.imageName,
       digest: spec.imageDigest,
       credentials: spec.registryCredentials,
-      settle: (digest) => this.#parts.settleImage({ ...whose, imageName: spec.imageName, digest }),
+      resolveDigest: (digest) => this.#parts.resolveImage({ ...whose, imageName: spec.imageName, digest }),
     };
   }
 }

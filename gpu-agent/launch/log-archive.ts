@@ -6,7 +6,7 @@
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '@slipway/kit/time/clock';
-import type { KeptLog } from './timed-log.ts';
+import type { BufferedLog } from './timed-log.ts';
 
 /** Most logs kept, however short: each is two files. */
 const LOGS_MAX = 1_000;
@@ -31,7 +31,7 @@ interface Kept {
 }
 
 /** A log from the archive. */
-export interface ArchivedLog extends KeptLog {
+export interface ArchivedLog extends BufferedLog {
   /** The worker's endpoint, or the pod itself. */
   owner: string;
 }
@@ -87,7 +87,7 @@ export class LogArchive {
    */
   async keep(
     { id, owner }: { id: string; owner: string },
-    { bytes, ...index }: KeptLog,
+    { bytes, ...index }: BufferedLog,
     spans: readonly object[] = [],
   ): Promise<void> {
     await this.#write({ id, owner }, bytes, JSON.stringify({ ...index, spans, owner }));

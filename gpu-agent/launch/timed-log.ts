@@ -11,12 +11,12 @@ const STAMPS_MAX = 4_096;
  */
 export interface TimeStamp {
   at: number;
-  steadyMs: number;
+  monotonicMs: number;
   wallMs: number;
 }
 
 /** The kept part of a log. */
-export interface KeptLog {
+export interface BufferedLog {
   bytes: Buffer;
   /** Bytes that were written before the first kept one. */
   start: number;
@@ -42,7 +42,7 @@ export class TimedLog extends LogRing {
   }
 
   /** Inserts the log of a previous run before everything written since, so that a reader's byte offset stays valid. */
-  precede({ bytes, start, stamps }: KeptLog): void {
+  precede({ bytes, start, stamps }: BufferedLog): void {
     const own = this.kept();
     const from = start + bytes.length;
     this.clear();
@@ -53,15 +53,15 @@ export class TimedLog extends LogRing {
   }
 
   /** Returns a copy of everything kept. */
-  kept(): KeptLog {
+  kept(): BufferedLog {
     return { bytes: this.tail(this.size), start: this.#written - this.size, stamps: [...this.#stamps] };
   }
 
   #stamp(): void {
-    const steadyMs = this.#clock.monotonicMs();
+    const monotonicMs = this.#clock.monotonicMs();
     // Bytes of the same millisecond share a time stamp.
-    if (Math.floor(this.#stamps.at(-1)?.steadyMs ?? -1) === Math.floor(steadyMs)) return;
+    if (Math.floor(this.#stamps.at(-1)?.monotonicMs ?? -1) === Math.floor(monotonicMs)) return;
     if (this.#stamps.length >= STAMPS_MAX) this.#stamps = this.#stamps.filter((_, index) => index % 2 === 0);
-    this.#stamps.push({ at: this.#written, steadyMs, wallMs: this.#clock.nowMs() });
+    this.#stamps.push({ at: this.#written, monotonicMs, wallMs: this.#clock.nowMs() });
   }
 }

@@ -24,14 +24,14 @@ const PAUSE = { firstMs: 100, maxMs: 1_000 };
 const QUICK_TRIES = 15;
 const LATE_PAUSE = { firstMs: 1_000, maxMs: 5_000 };
 /** Pauses while core rejects this agent, which lasts until somebody acts. */
-const REFUSED_PAUSE = { firstMs: 500, maxMs: 30_000 };
-const REFUSALS: ReadonlySet<status | undefined> = new Set([
+const REJECTED_PAUSE = { firstMs: 500, maxMs: 30_000 };
+const REJECTIONS: ReadonlySet<status | undefined> = new Set([
   status.UNAUTHENTICATED,
   status.FAILED_PRECONDITION,
   status.INVALID_ARGUMENT,
 ]);
 /** Interval at which a lasting failure is logged, in milliseconds. */
-const TELL_PERIOD_MS = 60_000;
+const WARN_PERIOD_MS = 60_000;
 
 /** Dependencies of the loop. */
 export interface ConnectOptions {
@@ -62,15 +62,15 @@ export class ConnectLoop extends BaseService {
   #session: Session | undefined;
   #failures = 0;
   /** Consecutive failures in which core rejected this agent. */
-  #refusals = 0;
-  #told: { code: status | undefined; atMs: number } | undefined;
-  #turn: number;
+  #rejections = 0;
+  #lastWarning: { code: status | undefined; atMs: number } | undefined;
+  #addressIndex: number;
 
   constructor(options: ConnectOptions) {
     super();
     this.#options = options;
     // Agents that start together must not all connect to the first replica.
-    this.#turn = Math.floor(options.random.fraction() * options.addresses.length);
+    this.#addressIndex = Math.floor(options.random.fraction() * options.addresses.length);
   }
 
   /** Begins to connect. Does not wait for the connection: core may come later. */
@@ -95,14 +95,14 @@ export class ConnectLoop extends BaseService {
     while (!this.ending.aborted) {
       await this.#once();
       if (this.ending.aborted) return;
-      this.#turn += 1;
+      this.#addressIndex += 1;
       await delay(clock, this.#pauseMs(), this.ending);
     }
   }
 
   #pauseMs(): number {
     const { random } = this.#options;
-    if (this.#refusals > 0) return backoffMs(this.#refusals, REFUSED_PAUSE, random);
+    if (this.#rejections > 0) return backoffMs(this.#rejections, REJECTED_PAUSE, random);
     return reconnectMs(this.#failures, random);
   }
 
@@ -121,7 +121,7 @@ export class ConnectLoop extends BaseService {
       onWelcome: () => {
         logger.info(this.#failures > 1 ? { address, tries: this.#failures } : { address }, 'session opened');
         this.#failures = 0;
-        this.#told = undefined;
+        this.#lastWarning = undefined;
         onUp(link);
       },
       onMessage,
@@ -135,7 +135,7 @@ export class ConnectLoop extends BaseService {
 
   #address(): string {
     const { addresses } = this.#options;
-    return addresses[this.#turn % addresses.length]!;
+    return addresses[this.#addressIndex % addresses.length]!;
   }
 
   /** Opens a link; `undefined` if the TLS files cannot be used. They may be in the middle of being written. */
@@ -151,11 +151,11 @@ export class ConnectLoop extends BaseService {
 
   #failed(address: string, end: SessionEnd): void {
     this.#failures += 1;
-    this.#refusals = REFUSALS.has(end.code) ? this.#refusals + 1 : 0;
-    if (!this.ending.aborted) this.#tell(address, end);
+    this.#rejections = REJECTIONS.has(end.code) ? this.#rejections + 1 : 0;
+    if (!this.ending.aborted) this.#logEnd(address, end);
   }
 
-  #tell(address: string, { reason: said, code, welcomed }: SessionEnd): void {
+  #logEnd(address: string, { reason: said, code, welcomed }: SessionEnd): void {
     const { clock, logger } = this.#options;
     const meaning = code === status.UNAVAILABLE ? explainConnection(said, address) : undefined;
     const reason = meaning === undefined ? said : `${meaning} (${said.replace(/\s+/g, ' ').trim()})`;
@@ -164,11 +164,11 @@ export class ConnectLoop extends BaseService {
       logger.warn({ address, reason }, 'session ended');
       return;
     }
-    if (this.#told && this.#told.code === code && atMs - this.#told.atMs < TELL_PERIOD_MS) return;
-    this.#told = { code, atMs };
+    if (this.#lastWarning && this.#lastWarning.code === code && atMs - this.#lastWarning.atMs < WARN_PERIOD_MS) return;
+    this.#lastWarning = { code, atMs };
     logger.warn(
       { address, reason, failures: this.#failures },
-      REFUSALS.has(code) ? 'core refuses this agent, will try again' : 'no session, will try again',
+      REJECTIONS.has(code) ? 'core refuses this agent, will try again' : 'no session, will try again',
     );
   }
 }

@@ -33,7 +33,7 @@ export class ImageResolver {
    * Returns the digest to run, which another machine may have reported first. Rejects if core does not know whose image
    * it is, or cannot be reached.
    */
-  settle(request: SettleImageRequest): Promise<string> {
+  resolve(request: SettleImageRequest): Promise<string> {
     const mayHelp = (error: unknown): boolean => !FINAL.has((error as { code?: number }).code);
     return retry(() => this.#once(request), { ...this.#options, pause: PAUSE, triesMax: TRIES_MAX, mayHelp });
   }

@@ -75,7 +75,7 @@ export class Inbound {
     }
     if (message.assignments.length > 0) intake.assign(message.assignments);
     if (message.stops.length > 0) stopper.stop(message.stops);
-    for (const ref of message.recalls) stopper.recall(ref);
+    for (const ref of message.recalls) stopper.revoke(ref);
     for (const ref of message.outcomeAcks) outcomes.acknowledge(ref);
     for (const ack of message.chunkAcks) chunks.acknowledge(ack);
     if (message.chunkAcks.length > 0) large.pump();

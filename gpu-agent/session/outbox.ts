@@ -46,7 +46,7 @@ export class Outbox implements ToCore {
   readonly #chunks: ChunkLog;
   readonly #outcomes = new BatchQueue<AttemptOutcome>();
   /** Outcomes of attempts whose chunks have not all left. */
-  readonly #heldBack = new Map<string, AttemptOutcome>();
+  readonly #deferred = new Map<string, AttemptOutcome>();
   readonly #logReplies = new BatchQueue<WorkerLogReply>();
   /** A message was taken and has not left yet. */
   #leaving = false;
@@ -59,7 +59,7 @@ export class Outbox implements ToCore {
 
   /** True if nothing waits. */
   get isEmpty(): boolean {
-    return this.#chunks.isEmpty && this.#heldBack.size === 0 && !this.#hasOthers;
+    return this.#chunks.isEmpty && this.#deferred.size === 0 && !this.#hasOthers;
   }
 
   /** True if something waits besides chunks and the outcomes behind them. */
@@ -113,7 +113,7 @@ export class Outbox implements ToCore {
   addOutcome(outcome: AttemptOutcome, key = attemptKey(outcome.ref!)): void {
     // A progress value that leaves after the outcome would only be ignored.
     this.#progress.delete(key);
-    if (this.#chunks.holdsBack(key)) this.#heldBack.set(key, outcome);
+    if (this.#chunks.hasUnsent(key)) this.#deferred.set(key, outcome);
     else this.#queue(outcome);
     this.onWaiting?.();
   }
@@ -141,7 +141,7 @@ export class Outbox implements ToCore {
 
   /** Drops the outcomes: their owner sends all of them again. */
   beginResend(): void {
-    this.#heldBack.clear();
+    this.#deferred.clear();
     this.#outcomes.clear();
   }
 
@@ -150,7 +150,7 @@ export class Outbox implements ToCore {
     if (!this.#hasOthers && !this.#chunks.isReady) return undefined;
     this.#leaving = true;
     const message = SessionRequest.create();
-    const room = new MessageBudget();
+    const budget = new MessageBudget();
     if (this.#heartbeat !== undefined) message.heartbeat = { sequence: this.#heartbeat };
     this.#heartbeat = undefined;
     message.workers = [...this.#workers].flatMap((id) => reports.worker(id) ?? []);
@@ -163,15 +163,15 @@ export class Outbox implements ToCore {
     this.#gpuLoads = false;
     message.waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    message.chunks = this.#chunks.take(room);
+    message.chunks = this.#chunks.take(budget);
     this.#follow();
     for (const [key, progress] of this.#progress) {
-      if (!room.take(ENTRY_BYTES + progress.output.length)) break;
+      if (!budget.take(ENTRY_BYTES + progress.output.length)) break;
       message.progress.push(progress);
       this.#progress.delete(key);
     }
-    message.outcomes = this.#outcomes.take(room);
-    message.logReplies = this.#logReplies.take(room);
+    message.outcomes = this.#outcomes.take(budget);
+    message.logReplies = this.#logReplies.take(budget);
     return message;
   }
 
@@ -184,9 +184,9 @@ export class Outbox implements ToCore {
    * for those of others.
    */
   #follow(): void {
-    for (const [key, outcome] of this.#heldBack) {
-      if (this.#chunks.holdsBack(key)) continue;
-      this.#heldBack.delete(key);
+    for (const [key, outcome] of this.#deferred) {
+      if (this.#chunks.hasUnsent(key)) continue;
+      this.#deferred.delete(key);
       this.#queue(outcome);
     }
   }

@@ -52,11 +52,11 @@ export class Session {
   #first: SessionRequest | undefined;
   #ended: SessionEnd | undefined;
   /** Text of core's last message about the end. */
-  #farewell = 'core ended the session';
+  #endReason = 'core ended the session';
   #answeredAtMs = 0;
   #periodMs = 0;
   #timer: Timer | undefined;
-  #settle: ((end: SessionEnd) => void) | undefined;
+  #resolveEnd: ((end: SessionEnd) => void) | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -75,12 +75,12 @@ export class Session {
   run(): Promise<SessionEnd> {
     const { stream, outbox, lease, clock, hello } = this.#options;
     return new Promise((resolve) => {
-      this.#settle = resolve;
+      this.#resolveEnd = resolve;
       stream.on('data', (message: SessionResponse) => this.#receive(message));
       stream.on('error', ({ code, details, message }: ServiceError) =>
         this.end(`${status[code] ?? 'failed'}: ${details || message}`, code),
       );
-      stream.on('end', () => this.end(this.#farewell));
+      stream.on('end', () => this.end(this.#endReason));
       this.#timer = clock.after(WELCOME_MS_MAX, () => this.end('core did not welcome the agent in time'));
       lease.beginSession();
       outbox.beginSession();
@@ -98,12 +98,12 @@ export class Session {
     this.#options.outbox.onWaiting = undefined;
     this.#sending.stop();
     this.#options.stream.cancel();
-    this.#settle?.(this.#ended);
+    this.#resolveEnd?.(this.#ended);
   }
 
   #receive(message: SessionResponse): void {
     if (this.#ended) return;
-    if (message.end) this.#farewell = message.end.text;
+    if (message.end) this.#endReason = message.end.text;
     if (message.welcome) this.#welcome(message.welcome.heartbeatPeriodMs, message.welcome.leaseMs);
     else if (!this.#welcomed && !message.end) return this.end('core sent something else before its welcome');
     if (message.heartbeat) {

@@ -54,7 +54,7 @@ export class KeyedLog<Value> {
       return new Map<string, Value>();
     });
     for (const [key, value] of left) this.#live.set(key, value);
-    await this.#renew().catch((error: unknown) => this.#complain(error));
+    await this.#renew().catch((error: unknown) => this.#reportFailure(error));
     this.#open = true;
     return left;
   }
@@ -109,7 +109,7 @@ export class KeyedLog<Value> {
         else await this.#append(keys);
         this.#failed = false;
       } catch (error) {
-        return this.#complain(error);
+        return this.#reportFailure(error);
       }
     }
   }
@@ -124,7 +124,7 @@ export class KeyedLog<Value> {
     );
   }
 
-  #complain(error: unknown): void {
+  #reportFailure(error: unknown): void {
     if (!this.#failed)
       this.#logger.warn(
         { err: error, path: this.#path },

@@ -39,7 +39,7 @@ export class OutcomeSpool {
   readonly #logger: Logger;
   readonly #clock: Pick<Clock, 'soon'>;
   /** Position of each unacknowledged outcome. */
-  readonly #places = new Map<string, RecordPosition>();
+  readonly #positions = new Map<string, RecordPosition>();
   /** Unacknowledged outcomes of each segment that exists. */
   readonly #live = new Map<number, Set<string>>();
   /** Outcomes that were acknowledged while they were being written. */
@@ -54,7 +54,7 @@ export class OutcomeSpool {
    * Keys by the older names that acknowledgements used before they named the endpoint. Only used while an earlier run's
    * files are read.
    */
-  readonly #formerNames = new Map<string, string>();
+  readonly #previousNames = new Map<string, string>();
 
   constructor({ folder, logger, clock, disk, segmentBytesMax = SEGMENT_BYTES_MAX }: OutcomeSpoolOptions) {
     this.#logger = logger;
@@ -64,20 +64,20 @@ export class OutcomeSpool {
 
   /** Number of outcomes on disk. */
   get size(): number {
-    return this.#places.size;
+    return this.#positions.size;
   }
 
   /** Size of these outcomes in bytes. */
   get bytes(): number {
-    return this.#places.values().reduce((sum, place) => sum + place.bytes, 0);
+    return this.#positions.values().reduce((sum, position) => sum + position.bytes, 0);
   }
 
   /** Opens the folder. Returns the outcomes that an earlier run left unacknowledged, oldest first. */
   async open(): Promise<SpoolEntry[]> {
     const found = new Map<string, SpoolEntry>();
-    const segments = await this.#journal.open((record, place) => this.#recover(found, record, place));
-    this.#formerNames.clear();
-    for (const segment of segments) this.#know(segment);
+    const segments = await this.#journal.open((record, position) => this.#recover(found, record, position));
+    this.#previousNames.clear();
+    for (const segment of segments) this.#keysOf(segment);
     this.#tidy();
     await this.#tidying;
     return [...found.values()];
@@ -89,8 +89,8 @@ export class OutcomeSpool {
     this.#writing.add(key);
     let isEarly = false;
     try {
-      const place = await this.#journal.append(RecordKind.OUTCOME, entryPieces(entry), true);
-      this.#place(key, place);
+      const position = await this.#journal.append(RecordKind.OUTCOME, entryPieces(entry), true);
+      this.#setPosition(key, position);
     } finally {
       this.#writing.delete(key);
       isEarly = this.#early.delete(key);
@@ -112,8 +112,8 @@ export class OutcomeSpool {
 
   /** Reads an outcome from disk; `undefined` if it was acknowledged. */
   async read(key: string): Promise<SpoolEntry | undefined> {
-    const place = this.#places.get(key);
-    return place && decodeEntry(await this.#journal.read(place));
+    const position = this.#positions.get(key);
+    return position && decodeEntry(await this.#journal.read(position));
   }
 
   /** Waits for writes in progress and closes the files. */
@@ -136,10 +136,10 @@ export class OutcomeSpool {
     );
   }
 
-  #recover(found: Map<string, SpoolEntry>, record: SpoolRecord, place: RecordPosition): void {
+  #recover(found: Map<string, SpoolEntry>, record: SpoolRecord, position: RecordPosition): void {
     if (record.kind === RecordKind.ACKNOWLEDGED) {
       for (const name of record.payload.toString().split(KEY_SEPARATOR)) {
-        const key = this.#formerNames.get(name) ?? name;
+        const key = this.#previousNames.get(name) ?? name;
         found.delete(key);
         this.#forget(key);
       }
@@ -149,37 +149,37 @@ export class OutcomeSpool {
     if (!entry) return;
     const key = attemptKey(entry.outcome.ref!);
     found.set(key, entry);
-    this.#place(key, place);
-    this.#noteFormerName(entry.outcome.ref!, key);
+    this.#setPosition(key, position);
+    this.#recordPreviousName(entry.outcome.ref!, key);
   }
 
   /**
    * Records the older name of an outcome. A name that fits two outcomes counts for neither: sending one again does no
    * harm, but forgetting the other would.
    */
-  #noteFormerName({ jobId, attempt }: AttemptRef, key: string): void {
+  #recordPreviousName({ jobId, attempt }: AttemptRef, key: string): void {
     const name = `${jobId}#${attempt}`;
-    const known = this.#formerNames.get(name);
-    this.#formerNames.set(name, known === undefined || known === key ? key : '');
+    const known = this.#previousNames.get(name);
+    this.#previousNames.set(name, known === undefined || known === key ? key : '');
   }
 
-  #place(key: string, place: RecordPosition): void {
+  #setPosition(key: string, position: RecordPosition): void {
     this.#forget(key);
-    this.#places.set(key, place);
-    this.#know(place.segment).add(key);
+    this.#positions.set(key, position);
+    this.#keysOf(position.segment).add(key);
   }
 
-  #know(segment: number): Set<string> {
+  #keysOf(segment: number): Set<string> {
     const live = this.#live.get(segment) ?? new Set();
     this.#live.set(segment, live);
     return live;
   }
 
   #forget(key: string): boolean {
-    const place = this.#places.get(key);
-    if (!place) return false;
-    this.#live.get(place.segment)?.delete(key);
-    return this.#places.delete(key);
+    const position = this.#positions.get(key);
+    if (!position) return false;
+    this.#live.get(position.segment)?.delete(key);
+    return this.#positions.delete(key);
   }
 
   #tidy(): void {
@@ -199,7 +199,7 @@ export class OutcomeSpool {
    * as long as an older segment exists.
    */
   async #dropEmpty(): Promise<void> {
-    this.#know(this.#journal.activeSegment);
+    this.#keysOf(this.#journal.activeSegment);
     for (const segment of [...this.#live.keys()].sort((a, b) => a - b)) {
       if (this.#live.get(segment)!.size > 0 || segment === this.#journal.activeSegment) return;
       this.#live.delete(segment);
@@ -212,10 +212,10 @@ export class OutcomeSpool {
     if (old.length <= OLD_SEGMENTS_MAX) return;
     const oldest = old[0]!;
     for (const key of [...this.#live.get(oldest)!]) {
-      const place = this.#places.get(key);
-      if (!place || place.segment !== oldest) continue;
-      const moved = await this.#journal.append(RecordKind.OUTCOME, [await this.#journal.read(place)], true);
-      if (this.#places.has(key)) this.#place(key, moved);
+      const position = this.#positions.get(key);
+      if (!position || position.segment !== oldest) continue;
+      const moved = await this.#journal.append(RecordKind.OUTCOME, [await this.#journal.read(position)], true);
+      if (this.#positions.has(key)) this.#setPosition(key, moved);
     }
     await this.#dropEmpty();
   }

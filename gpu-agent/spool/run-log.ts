@@ -12,7 +12,7 @@ import { attemptKey } from './attempt-key.ts';
 import { KeyedLog, readKeyedLog } from './keyed-log.ts';
 
 /** State of the run as a whole. Times are `Clock.machineMs`. */
-export interface KeptRun {
+export interface RunRecord {
   /** URL at which containers reach the bridge. */
   bridge: string;
   /** Data that a worker sends while no agent listens waits for the next agent. Otherwise it is lost. */
@@ -25,7 +25,7 @@ export interface KeptRun {
 }
 
 /** A worker whose container runs. */
-export interface KeptWorker {
+export interface WorkerRecord {
   endpointId: string;
   token: string;
   image: string;
@@ -43,7 +43,7 @@ export interface KeptWorker {
 }
 
 /** A pod whose container runs. */
-export interface KeptPod {
+export interface PodRecord {
   run: number;
   disk: number;
   image: string;
@@ -51,7 +51,7 @@ export interface KeptPod {
 }
 
 /** An attempt that a recorded worker was given. */
-export interface KeptAttempt {
+export interface AttemptRecord {
   ref: AttemptRef;
   chunkNumber: number;
   yielded: number;
@@ -65,15 +65,15 @@ export interface KeptAttempt {
 
 /** Everything that a run left. */
 export interface LastRun {
-  run: KeptRun | undefined;
-  workers: ReadonlyMap<string, KeptWorker>;
-  pods: ReadonlyMap<string, KeptPod>;
-  attempts: readonly KeptAttempt[];
+  run: RunRecord | undefined;
+  workers: ReadonlyMap<string, WorkerRecord>;
+  pods: ReadonlyMap<string, PodRecord>;
+  attempts: readonly AttemptRecord[];
   /** By attempt, in order. */
   chunks: ReadonlyMap<string, AttemptChunk[]>;
 }
 
-interface KeptChunk {
+interface ChunkRecord {
   ref: AttemptRef;
   number: number;
   /** Its bytes as Latin-1, so that each byte is restored as it was. */
@@ -109,26 +109,26 @@ export class RunLog {
   }
 
   /** True if something runs that outlives this agent. */
-  get keepsAny(): boolean {
+  get hasRecords(): boolean {
     return this.#kept.size > 0;
   }
 
-  run(run: KeptRun): void {
+  run(run: RunRecord): void {
     this.#log.set('run', run);
   }
 
   /** Records a worker; `undefined` if nothing of it runs any more. */
-  worker(workerId: string, worker: KeptWorker | undefined): void {
+  worker(workerId: string, worker: WorkerRecord | undefined): void {
     this.#workload('worker', workerId, worker);
   }
 
   /** Records a pod; `undefined` if nothing of it runs any more. */
-  pod(podId: string, pod: KeptPod | undefined): void {
+  pod(podId: string, pod: PodRecord | undefined): void {
     this.#workload('pod', podId, pod);
   }
 
   /** Records the current state of an attempt. */
-  attempt(attempt: KeptAttempt): void {
+  attempt(attempt: AttemptRecord): void {
     this.#log.set(nameOf('attempt', attemptKey(attempt.ref)), attempt);
   }
 
@@ -143,7 +143,12 @@ export class RunLog {
     const numbers = this.#chunks.get(key);
     if (numbers) numbers.push(number);
     else this.#chunks.set(key, [number]);
-    const kept: KeptChunk = { ref: ref!, number, output: latin1(output), ...(metrics && { metrics: latin1(metrics) }) };
+    const kept: ChunkRecord = {
+      ref: ref!,
+      number,
+      output: latin1(output),
+      ...(metrics && { metrics: latin1(metrics) }),
+    };
     this.#log.set(nameOf('chunk', key, number), kept);
   }
 
@@ -166,7 +171,7 @@ export class RunLog {
     return this.#log.close();
   }
 
-  #workload(kind: Kind, id: string, value: KeptWorker | KeptPod | undefined): void {
+  #workload(kind: Kind, id: string, value: WorkerRecord | PodRecord | undefined): void {
     const name = nameOf(kind, id);
     if (value) {
       this.#kept.add(id);
@@ -186,7 +191,7 @@ function sorted(left: ReadonlyMap<string, unknown>): LastRun {
       .filter(([name, value]) => name.startsWith(`${kind}/`) && isWhole(kind, value))
       .map(([name, value]) => [name.slice(kind.length + 1), value as Value]);
   const chunks = new Map<string, AttemptChunk[]>();
-  for (const [, { ref, number, output, metrics }] of of<KeptChunk>('chunk')) {
+  for (const [, { ref, number, output, metrics }] of of<ChunkRecord>('chunk')) {
     const key = attemptKey(ref);
     const chunk = {
       ref,
@@ -201,10 +206,10 @@ function sorted(left: ReadonlyMap<string, unknown>): LastRun {
   }
   for (const list of chunks.values()) list.sort((a, b) => a.number - b.number);
   return {
-    run: isWhole('run', left.get('run')) ? (left.get('run') as KeptRun) : undefined,
-    workers: new Map(of<KeptWorker>('worker')),
-    pods: new Map(of<KeptPod>('pod')),
-    attempts: of<KeptAttempt>('attempt').map(([, attempt]) => attempt),
+    run: isWhole('run', left.get('run')) ? (left.get('run') as RunRecord) : undefined,
+    workers: new Map(of<WorkerRecord>('worker')),
+    pods: new Map(of<PodRecord>('pod')),
+    attempts: of<AttemptRecord>('attempt').map(([, attempt]) => attempt),
     chunks,
   };
 }

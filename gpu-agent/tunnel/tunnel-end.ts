@@ -55,12 +55,12 @@ function join(
   });
   // A cut on one side must be a cut on the other: a regular end would look like a complete answer.
   worker.on('error', () =>
-    isOpen || stream.destroyed ? stream.close(constants.NGHTTP2_CONNECT_ERROR) : refuse(stream),
+    isOpen || stream.destroyed ? stream.close(constants.NGHTTP2_CONNECT_ERROR) : reject(stream),
   );
   endTogether(stream, worker, clock);
 }
 
-function refuse(stream: ServerHttp2Stream): void {
+function reject(stream: ServerHttp2Stream): void {
   stream.respond({ ':status': 502 }, { endStream: true });
 }
 

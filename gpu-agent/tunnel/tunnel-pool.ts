@@ -22,14 +22,14 @@ import { serveTunnel } from './tunnel-end.ts';
 /** Pauses between tries. The first is short, because requests wait for it; a facade that rejects does so for long. */
 const PAUSE = { firstMs: 100, maxMs: 5_000 };
 /** Time after which a tunnel that ends does not count as a failure, in milliseconds. */
-const STOOD_MS = 5_000;
+const STABLE_MS = 5_000;
 const OPEN_MS = 10_000;
-const TELL_PERIOD_MS = 60_000;
+const WARN_PERIOD_MS = 60_000;
 /** Most of a rejection's text that is logged, in characters. */
 const SAID_MAX = 300;
 
 /** Dependencies and settings of the pool. */
-export interface TunnelKeeperOptions extends TunnelEndOptions {
+export interface TunnelPoolOptions extends TunnelEndOptions {
   /** Facades, or edges in front of them: `http://host:port` or `https://host:port`. */
   addresses: readonly string[];
   key: string;
@@ -42,11 +42,11 @@ export interface TunnelKeeperOptions extends TunnelEndOptions {
 
 export class TunnelPool extends BaseService {
   readonly name = 'tunnels';
-  readonly #options: TunnelKeeperOptions;
+  readonly #options: TunnelPoolOptions;
   /** One for each facade, by URL. */
   readonly #running = new Map<string, Promise<void>>();
 
-  constructor(options: TunnelKeeperOptions) {
+  constructor(options: TunnelPoolOptions) {
     super();
     this.#options = options;
   }
@@ -68,15 +68,15 @@ export class TunnelPool extends BaseService {
   async #run(url: string, address: string): Promise<void> {
     const { clock, random, logger } = this.#options;
     let failures = 0;
-    let toldAtMs = -Infinity;
+    let reportedAtMs = -Infinity;
     while (!this.ending.aborted) {
       const startedMs = clock.monotonicMs();
       const reason = await this.#once(url, address);
       if (this.ending.aborted) return;
-      const stood = clock.monotonicMs() - startedMs >= STOOD_MS;
-      failures = stood ? 1 : failures + 1;
-      if (stood || clock.monotonicMs() - toldAtMs >= TELL_PERIOD_MS) {
-        toldAtMs = clock.monotonicMs();
+      const wasStable = clock.monotonicMs() - startedMs >= STABLE_MS;
+      failures = wasStable ? 1 : failures + 1;
+      if (wasStable || clock.monotonicMs() - reportedAtMs >= WARN_PERIOD_MS) {
+        reportedAtMs = clock.monotonicMs();
         logger.warn(
           { url, reason },
           'no tunnel, will try again: facades cannot reach the workers of this machine by it',
@@ -94,8 +94,8 @@ export class TunnelPool extends BaseService {
       this.#options.logger.info({ url }, 'tunnel opened');
       return await this.#serve(socket);
     } catch (error) {
-      const said = (error as Error).message;
-      return explainConnection(said, address) ?? said;
+      const message = (error as Error).message;
+      return explainConnection(message, address) ?? message;
     }
   }
 
@@ -127,13 +127,16 @@ export class TunnelPool extends BaseService {
       asked.once('close', () => timer.cancel());
       asked.on('error', reject);
       asked.once('response', (answer) => {
-        void refusal(answer).then((text) => reject(new Error(text)));
+        void rejectionText(answer).then((text) => reject(new Error(text)));
       });
       asked.once('upgrade', (answer, socket: Socket, head) => {
         timer.cancel();
         if (head.length > 0) socket.unshift(head);
-        const told = Number(answer.headers[TUNNEL_COUNT_HEADER]);
-        resolve({ socket, facades: Number.isInteger(told) ? Math.min(Math.max(told, 1), TUNNEL_FACADES_MAX) : 1 });
+        const reported = Number(answer.headers[TUNNEL_COUNT_HEADER]);
+        resolve({
+          socket,
+          facades: Number.isInteger(reported) ? Math.min(Math.max(reported, 1), TUNNEL_FACADES_MAX) : 1,
+        });
       });
       asked.end();
     });
@@ -145,7 +148,7 @@ function serverName(url: string): { servername?: string } {
   return isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) === 0 ? {} : { servername: '' };
 }
 
-async function refusal(answer: IncomingMessage): Promise<string> {
+async function rejectionText(answer: IncomingMessage): Promise<string> {
   let text = '';
   try {
     for await (const piece of answer) if (text.length < SAID_MAX) text += String(piece);

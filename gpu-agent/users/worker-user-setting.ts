@@ -13,7 +13,7 @@ export type WorkerUserSetting =
 /** Highest user number. The one above it means "none" to the kernel. */
 const UID_MAX = 2 ** 32 - 2;
 /** Number of accounts for which there must be user numbers above the base. */
-const ACCOUNTS_ROOM = 1_000_000;
+const ACCOUNTS_MAX = 1_000_000;
 
 /**
  * Reads `same`, `per-account`, `per-account:BASE`, `NAME`, `UID` or `UID:GID`; `undefined` if it is none of these, or
@@ -24,7 +24,7 @@ export function parseWorkerUser(text: string): WorkerUserSetting | undefined {
   if (text === 'per-account') return { kind: 'per-account', base: ACCOUNT_UID_BASE };
   const [, base] = /^per-account:(\d+)$/.exec(text) ?? [];
   if (base !== undefined)
-    return isUid(Number(base) + ACCOUNTS_ROOM) && isUid(Number(base))
+    return isUid(Number(base) + ACCOUNTS_MAX) && isUid(Number(base))
       ? { kind: 'per-account', base: Number(base) }
       : undefined;
   const [, uid, gid = uid] = /^(\d+)(?::(\d+))?$/.exec(text) ?? [];

@@ -15,12 +15,12 @@ export class ObservedState implements Omit<Observed, 'busy'> {
   sinceMs: number;
   made: Observed['made'];
   asked: boolean;
-  condemned: Observed['condemned'];
+  endRequested: Observed['endRequested'];
   abandoned = false;
   stopAskedAtMs: number | undefined;
   killed = false;
   retryAtMs: number | undefined;
-  settledDisk: number | undefined;
+  cleanedDisk: number | undefined;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #restarts: boolean;
@@ -38,7 +38,7 @@ export class ObservedState implements Omit<Observed, 'busy'> {
 
   /** The workload will end, or has ended. */
   get isEnding(): boolean {
-    return this.condemned !== undefined || this.abandoned || this.stopAskedAtMs !== undefined || this.killed;
+    return this.endRequested !== undefined || this.abandoned || this.stopAskedAtMs !== undefined || this.killed;
   }
 
   /** Moves to this phase. Throws an Error, and changes nothing, if the phase cannot follow the current one. */
@@ -48,8 +48,8 @@ export class ObservedState implements Omit<Observed, 'busy'> {
     if (phase !== 'absent') return;
     this.#forgetStart();
     this.made = undefined;
-    // The agent condemned one start of a pod, not the pod.
-    if (this.#restarts) this.condemned = undefined;
+    // The agent ended one start of a pod, not the pod.
+    if (this.#restarts) this.endRequested = undefined;
   }
 
   /** Records that a start of `made` begins. */

@@ -65,11 +65,11 @@ async function prepare({
   await executor.prepare(
     launch,
     (line) => {
-      if (!signal.aborted) progress.say(line);
+      if (!signal.aborted) progress.report(line);
     },
     signal,
   );
-  if (parts.starts.isFull) progress.say('waiting for others to start');
+  if (parts.starts.isFull) progress.report('waiting for others to start');
   await parts.starts.enter(launch.workloadId, kind.policy.initTimeoutMs !== undefined, signal);
   signal.throwIfAborted();
   return () => executor.start(launch);

@@ -6,14 +6,14 @@ const PERIOD_MS = 1_000;
 
 export class Progress {
   readonly #clock: Clock;
-  readonly #tell: (line: string) => void;
+  readonly #onLine: (line: string) => void;
   #latest = '';
   #shown = '';
   #waiting = false;
 
-  constructor(clock: Clock, tell: (line: string) => void) {
+  constructor(clock: Clock, onLine: (line: string) => void) {
     this.#clock = clock;
-    this.#tell = tell;
+    this.#onLine = onLine;
   }
 
   /** The line that was reported last. Empty if nothing is being prepared. */
@@ -22,14 +22,14 @@ export class Progress {
   }
 
   /** Records a new line and reports it, at once or after the period. */
-  say(line: string): void {
+  report(line: string): void {
     this.#latest = line;
     if (this.#waiting || line === this.#shown) return;
     this.#waiting = true;
     this.#show();
     this.#clock.after(PERIOD_MS, () => {
       this.#waiting = false;
-      if (this.#latest !== this.#shown) this.say(this.#latest);
+      if (this.#latest !== this.#shown) this.report(this.#latest);
     });
   }
 
@@ -41,6 +41,6 @@ export class Progress {
 
   #show(): void {
     this.#shown = this.#latest;
-    this.#tell(this.#shown);
+    this.#onLine(this.#shown);
   }
 }

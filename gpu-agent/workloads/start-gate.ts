@@ -7,8 +7,8 @@ import { availableParallelism } from 'node:os';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 
 /** Starts at the same time: per processor of the machine, and the minimum. */
-const PLACES_PER_PROCESSOR = 2;
-const PLACES_MIN = 4;
+const PERMITS_PER_PROCESSOR = 2;
+const PERMITS_MIN = 4;
 /**
  * For how long a start holds its permit, in milliseconds. A worker that has not asked for work by then may be waiting,
  * for instance for a model to load, and no longer delays the others. For workloads that never ask for work, nothing
@@ -17,26 +17,26 @@ const PLACES_MIN = 4;
 const HOLD_MS = { asks: 10_000, silent: 2_000 };
 
 /** Returns the number of permits of this machine. */
-export function startPlaces(): number {
-  return Math.max(PLACES_MIN, PLACES_PER_PROCESSOR * availableParallelism());
+export function startPermits(): number {
+  return Math.max(PERMITS_MIN, PERMITS_PER_PROCESSOR * availableParallelism());
 }
 
 export class StartGate {
-  readonly #places: number;
+  readonly #permits: number;
   readonly #clock: Pick<Clock, 'after'>;
   readonly #held = new Map<string, Timer>();
   /** Workloads that wait for a permit, in order of arrival. */
   readonly #waiting = new Map<string, () => void>();
 
-  /** `places`: number of workloads that may start at the same time. */
-  constructor(places: number, clock: Pick<Clock, 'after'>) {
-    this.#places = places;
+  /** `permits`: number of workloads that may start at the same time. */
+  constructor(permits: number, clock: Pick<Clock, 'after'>) {
+    this.#permits = permits;
     this.#clock = clock;
   }
 
   /** All permits are taken: the next workload has to wait. */
   get isFull(): boolean {
-    return this.#held.size >= this.#places;
+    return this.#held.size >= this.#permits;
   }
 
   /**

@@ -4,19 +4,19 @@
  * and evaluates the rule again after every change. Pure.
  *
  *   unknown > adopting > absent or running
- *   absent, exited, settled > preparing > running <> freezing > frozen > running
+ *   absent, exited, cleaned > preparing > running <> freezing > frozen > running
  *   preparing, running, freezing, frozen > exited (a worker: for good; a pod: until it is tried again), or absent
- *   absent, exited, settled > settling > settled
- *   absent, exited, settled > removing > gone, or back to absent or exited
+ *   absent, exited, cleaned > cleaning > cleaned
+ *   absent, exited, cleaned > removing > removed, or back to absent or exited
  */
 
 /**
- * Desired state of a workload. run: it runs. freeze: it goes to standby, with everything it has in memory, once it
- * holds no attempts. drain: it gets no new work and ends when it holds none. stand: it is stopped, and its files stay.
- * gone: it is absent, and its files are removed. halt: the agent shuts down; the workload must not run here, and
- * nothing is decided about it.
+ * Desired state of a workload. running: it runs. standby: it is frozen, with everything it has in memory, once it holds
+ * no attempts. draining: it gets no new work and ends when it holds none. stopped: it does not run, and its files stay.
+ * absent: it does not run, and its files are removed. shutdown: the agent shuts down; the workload must not run here,
+ * and nothing is decided about it.
  */
-export type Want = 'run' | 'freeze' | 'drain' | 'stand' | 'gone' | 'halt';
+export type Want = 'running' | 'standby' | 'draining' | 'stopped' | 'absent' | 'shutdown';
 
 /** The desired state with its versions. */
 export interface Desired {
@@ -32,8 +32,8 @@ export interface Desired {
 
 /**
  * unknown: nobody has checked whether a previous agent left it running. absent: it does not run. exited: it ran, or
- * could not be started, and has ended, by itself or for good. settled: it does not run, and its files have been cleaned
- * up. gone: removed for good.
+ * could not be started, and has ended, by itself or for good. cleaned: it does not run, and its files have been cleaned
+ * up. removed: removed for good.
  */
 export type Phase =
   | 'unknown'
@@ -44,10 +44,10 @@ export type Phase =
   | 'freezing'
   | 'frozen'
   | 'exited'
-  | 'settling'
-  | 'settled'
+  | 'cleaning'
+  | 'cleaned'
   | 'removing'
-  | 'gone';
+  | 'removed';
 
 /** Observed state of a workload. */
 export interface Observed {
@@ -64,7 +64,7 @@ export interface Observed {
   /** It has asked for work since its start. */
   readonly asked: boolean;
   /** The agent itself has decided to end it: gracefully (`stop`) or at once (`kill`). */
-  readonly condemned: 'stop' | 'kill' | undefined;
+  readonly endRequested: 'stop' | 'kill' | undefined;
   /** Its preparation is not wanted any more and was told to end. */
   readonly abandoned: boolean;
   /** When it was asked to end. That cannot be undone. */
@@ -73,7 +73,7 @@ export interface Observed {
   /** Earliest time of the next start, removal or freeze. Infinity: not until the desired state changes. */
   readonly retryAtMs: number | undefined;
   /** Number of the disk for which its files were last cleaned up. */
-  readonly settledDisk: number | undefined;
+  readonly cleanedDisk: number | undefined;
 }
 
 /** Rules for one kind of workload. */
@@ -87,32 +87,32 @@ export interface Policy {
 }
 
 /**
- * Why a workload ends. unwanted: the desired state says so. replaced: another run or disk is desired. condemned: the
+ * Why a workload ends. unwanted: the desired state says so. replaced: another run or disk is desired. agent: the
  * agent decided it. late: it did not ask for work in time. grace: it did not end in time.
  */
-export type EndCause = 'unwanted' | 'replaced' | 'condemned' | 'late' | 'grace';
+export type EndCause = 'unwanted' | 'replaced' | 'agent' | 'late' | 'grace';
 
-/** The next action. `abandon`: end a preparation. `settle`: clean up its files, for this disk if one is named. */
+/** The next action. `abandon`: end a preparation. `clean`: clean up its files, for this disk if one is named. */
 export type Action =
   | { readonly do: 'adopt' | 'prepare' | 'freeze' | 'thaw' }
   | { readonly do: 'abandon' | 'stop' | 'kill'; readonly why: EndCause }
-  | { readonly do: 'settle'; readonly disk: number | undefined }
+  | { readonly do: 'clean'; readonly disk: number | undefined }
   | { readonly do: 'remove' };
 
 /** Phases that may follow each phase. Any other transition is an error. */
 const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   unknown: ['adopting'],
   adopting: ['absent', 'running'],
-  absent: ['preparing', 'settling', 'removing'],
+  absent: ['preparing', 'cleaning', 'removing'],
   preparing: ['running', 'absent', 'exited'],
   running: ['freezing', 'absent', 'exited'],
   freezing: ['frozen', 'running', 'absent', 'exited'],
   frozen: ['running', 'absent', 'exited'],
-  exited: ['preparing', 'settling', 'removing'],
-  settling: ['settled'],
-  settled: ['preparing', 'settling', 'removing'],
-  removing: ['absent', 'exited', 'gone'],
-  gone: [],
+  exited: ['preparing', 'cleaning', 'removing'],
+  cleaning: ['cleaned'],
+  cleaned: ['preparing', 'cleaning', 'removing'],
+  removing: ['absent', 'exited', 'removed'],
+  removed: [],
 };
 
 /** Returns the next phase. Throws an Error that names both phases if the transition is not allowed. */
@@ -139,13 +139,13 @@ export function step(desired: Desired, observed: Observed, policy: Policy, nowMs
       return stepLive(desired, observed, policy, nowMs);
     case 'absent':
     case 'exited':
-    case 'settled':
+    case 'cleaned':
       return stepStill(desired, observed, policy, nowMs);
     // These phases end by themselves.
     case 'adopting':
-    case 'settling':
+    case 'cleaning':
     case 'removing':
-    case 'gone':
+    case 'removed':
       return [];
   }
 }
@@ -162,8 +162,8 @@ function stepLive(desired: Desired, observed: Observed, { graceMs, ...policy }: 
   if (end?.how === 'kill') return [{ do: 'kill', why: end.why }];
   if (stopAskedAtMs !== undefined) return nowMs - stopAskedAtMs > graceMs ? [{ do: 'kill', why: 'grace' }] : [];
   if (end) return [{ do: 'stop', why: end.why }];
-  if (phase === 'running' && desired.want === 'freeze') return mayFreeze(observed, nowMs) ? [{ do: 'freeze' }] : [];
-  return phase === 'frozen' && desired.want !== 'freeze' ? [{ do: 'thaw' }] : [];
+  if (phase === 'running' && desired.want === 'standby') return mayFreeze(observed, nowMs) ? [{ do: 'freeze' }] : [];
+  return phase === 'frozen' && desired.want !== 'standby' ? [{ do: 'thaw' }] : [];
 }
 
 function mayFreeze({ asked, busy, retryAtMs = 0 }: Observed, nowMs: number): boolean {
@@ -171,14 +171,14 @@ function mayFreeze({ asked, busy, retryAtMs = 0 }: Observed, nowMs: number): boo
 }
 
 function stepStill(desired: Desired, observed: Observed, policy: Policy, nowMs: number): Action[] {
-  const { phase, condemned, retryAtMs = 0, settledDisk } = observed;
+  const { phase, endRequested, retryAtMs = 0, cleanedDisk } = observed;
   const { want, disk } = desired;
-  if (!policy.restarts && (phase === 'exited' || want !== 'run' || condemned))
+  if (!policy.restarts && (phase === 'exited' || want !== 'running' || endRequested))
     return nowMs >= retryAtMs ? [{ do: 'remove' }] : [];
-  if (want === 'stand') return phase === 'settled' && settledDisk === disk ? [] : [{ do: 'settle', disk }];
-  if (want === 'halt') return phase === 'settled' ? [] : [{ do: 'settle', disk: undefined }];
+  if (want === 'stopped') return phase === 'cleaned' && cleanedDisk === disk ? [] : [{ do: 'clean', disk }];
+  if (want === 'shutdown') return phase === 'cleaned' ? [] : [{ do: 'clean', disk: undefined }];
   if (nowMs < retryAtMs) return [];
-  return want === 'gone' ? [{ do: 'remove' }] : [{ do: 'prepare' }];
+  return want === 'absent' ? [{ do: 'remove' }] : [{ do: 'prepare' }];
 }
 
 /** Returns how to end what is prepared or runs, and why. `undefined` if it should not end. */
@@ -189,11 +189,12 @@ function endOf(
   nowMs: number,
 ): { how: 'stop' | 'kill'; why: EndCause } | undefined {
   const { want } = desired;
-  const { phase, condemned, busy, made, asked, sinceMs } = observed;
-  if (condemned) return { how: condemned, why: 'condemned' };
+  const { phase, endRequested, busy, made, asked, sinceMs } = observed;
+  if (endRequested) return { how: endRequested, why: 'agent' };
   // Nobody waits for the attempts that it holds.
-  if (want === 'gone') return { how: busy ? 'kill' : 'stop', why: 'unwanted' };
-  if (want === 'stand' || want === 'halt' || (want === 'drain' && !busy)) return { how: 'stop', why: 'unwanted' };
+  if (want === 'absent') return { how: busy ? 'kill' : 'stop', why: 'unwanted' };
+  if (want === 'stopped' || want === 'shutdown' || (want === 'draining' && !busy))
+    return { how: 'stop', why: 'unwanted' };
   if (made && (made.run !== desired.run || made.disk !== desired.disk)) return { how: 'stop', why: 'replaced' };
   const isLate =
     phase === 'running' && !asked && policy.initTimeoutMs !== undefined && nowMs - sinceMs > policy.initTimeoutMs;

@@ -39,7 +39,7 @@ export interface WorkloadKind {
    */
   exited(exit: WorkloadExit, pauseMs: number | undefined): void;
   /** Cleans up its files, for this disk if one is named, and archives its log. Never rejects. */
-  settleFiles(disk: number | undefined): Promise<void>;
+  cleanUpFiles(disk: number | undefined): Promise<void>;
   /** Removes its own resources. If it rejects, it is called again later. */
   remove(): Promise<void>;
 }

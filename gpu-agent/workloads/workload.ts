@@ -19,7 +19,7 @@ export class Workload {
   readonly id: string;
   readonly log: TimedLog;
   /** Resolves when the workload is gone, or cleaned up because the agent stops. */
-  readonly over: Promise<void>;
+  readonly done: Promise<void>;
   readonly #parts: WorkloadParts;
   readonly #kind: WorkloadKind;
   #desired: Desired;
@@ -29,16 +29,16 @@ export class Workload {
   /** GPU use, from the beginning of a preparation until the workload has ended. */
   #use: GpuUse | undefined;
   readonly #progress: Progress;
-  #looking = false;
+  #evaluating = false;
   readonly #end: () => void;
 
-  /** Nothing happens before the first `look`. `former`: a previous agent should have left it running. */
+  /** Nothing happens before the first `evaluate`. `previous`: a previous agent should have left it running. */
   constructor(
     id: string,
     desired: Desired,
     kind: WorkloadKind,
     parts: WorkloadParts,
-    former?: Pick<Observed, 'asked' | 'made'>,
+    previous?: Pick<Observed, 'asked' | 'made'>,
   ) {
     this.id = id;
     this.#desired = desired;
@@ -49,8 +49,8 @@ export class Workload {
       this.log.write(Buffer.from(`${line}\n`));
       kind.changed();
     });
-    ({ promise: this.over, resolve: this.#end } = Promise.withResolvers<void>());
-    this.#is = new ObservedState(parts.clock, parts.random, kind.policy.restarts, former);
+    ({ promise: this.done, resolve: this.#end } = Promise.withResolvers<void>());
+    this.#is = new ObservedState(parts.clock, parts.random, kind.policy.restarts, previous);
   }
 
   get desired(): Desired {
@@ -79,20 +79,20 @@ export class Workload {
   /** Sets the desired state. */
   want(desired: Desired): void {
     const { want, run, disk } = this.#desired;
-    if (want === desired.want && run === desired.run && disk === desired.disk) return this.look();
+    if (want === desired.want && run === desired.run && disk === desired.disk) return this.evaluate();
     this.#desired = desired;
     this.#is.forgetFailures();
     this.#kind.changed();
-    this.look();
+    this.evaluate();
     this.#endIfOver();
   }
 
   /** Ends the workload by decision of the agent, gracefully or at once. */
-  condemn(how: 'stop' | 'kill'): void {
-    if (this.#is.condemned === how || this.#is.condemned === 'kill') return;
-    this.#is.condemned = how;
+  requestEnd(how: 'stop' | 'kill'): void {
+    if (this.#is.endRequested === how || this.#is.endRequested === 'kill') return;
+    this.#is.endRequested = how;
     this.#kind.changed();
-    this.look();
+    this.evaluate();
   }
 
   /** Records that it asked for work. */
@@ -101,14 +101,14 @@ export class Workload {
     this.#is.asked = true;
     this.#parts.starts.leave(this.id);
     this.#kind.changed();
-    this.look();
+    this.evaluate();
   }
 
   /** Runs the actions that are due. Call it after every change, and often, because some actions depend on time. */
-  look(): void {
+  evaluate(): void {
     // A listener may have changed the desired state inside this call: the loop that already runs sees the change.
-    if (this.#looking) return;
-    this.#looking = true;
+    if (this.#evaluating) return;
+    this.#evaluating = true;
     try {
       for (let count = 0; count < ACTIONS_MAX; count += 1) {
         const actions = step(
@@ -125,7 +125,7 @@ export class Workload {
         'a workload runs in a circle',
       );
     } finally {
-      this.#looking = false;
+      this.#evaluating = false;
     }
   }
 
@@ -145,8 +145,8 @@ export class Workload {
         return void this.#freeze();
       case 'thaw':
         return void this.#thaw();
-      case 'settle':
-        return void this.#settle(action.disk);
+      case 'clean':
+        return void this.#cleanUp(action.disk);
       case 'remove':
         return void this.#remove();
     }
@@ -163,7 +163,7 @@ export class Workload {
       });
     if (running) this.#runs(running);
     else this.#enter('absent');
-    this.look();
+    this.evaluate();
   }
 
   async #prepare(): Promise<void> {
@@ -177,10 +177,10 @@ export class Workload {
       start = await prepareWorkload({ kind, desired, gpus: this.#use, progress, parts, signal });
     } catch (error) {
       this.#exited(exitOfFailure(error, signal), isFinal(error));
-      return this.look();
+      return this.evaluate();
     }
     this.#runs(start());
-    this.look();
+    this.evaluate();
   }
 
   #runs(running: RunningWorkload): void {
@@ -191,7 +191,7 @@ export class Workload {
     void running.ended.then((exit) => {
       this.#running = undefined;
       this.#exited(exit);
-      this.look();
+      this.evaluate();
     });
   }
 
@@ -246,23 +246,23 @@ export class Workload {
       this.#is.retryAfter(RETRY_MS);
       if (this.#is.phase === 'freezing') this.#enter('running');
     }
-    this.look();
+    this.evaluate();
   }
 
   async #thaw(): Promise<void> {
     this.#enter('running');
     await this.#running?.thaw().catch((error: unknown) => {
       this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'it could not be thawed and is ended');
-      this.condemn('kill');
+      this.requestEnd('kill');
     });
   }
 
-  async #settle(disk: number | undefined): Promise<void> {
-    this.#enter('settling');
-    await this.#kind.settleFiles(disk);
-    this.#is.settledDisk = disk;
-    this.#enter('settled');
-    this.look();
+  async #cleanUp(disk: number | undefined): Promise<void> {
+    this.#enter('cleaning');
+    await this.#kind.cleanUpFiles(disk);
+    this.#is.cleanedDisk = disk;
+    this.#enter('cleaned');
+    this.evaluate();
   }
 
   async #remove(): Promise<void> {
@@ -271,13 +271,13 @@ export class Workload {
     try {
       await this.#kind.remove();
       const { want } = this.#desired;
-      this.#enter(this.#kind.policy.restarts && (want === 'run' || want === 'stand') ? 'absent' : 'gone');
+      this.#enter(this.#kind.policy.restarts && (want === 'running' || want === 'stopped') ? 'absent' : 'removed');
     } catch (error) {
       this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'what is its own was not removed, will try again');
       this.#is.retryAfter(RETRY_MS);
       this.#enter(this.#kind.policy.restarts ? 'absent' : 'exited');
     }
-    this.look();
+    this.evaluate();
   }
 
   #enter(phase: Phase): void {
@@ -295,6 +295,6 @@ export class Workload {
 
   #endIfOver(): void {
     const { phase } = this.#is;
-    if (phase === 'gone' || (phase === 'settled' && this.#desired.want === 'halt')) this.#end();
+    if (phase === 'removed' || (phase === 'cleaned' && this.#desired.want === 'shutdown')) this.#end();
   }
 }

@@ -53,13 +53,13 @@ t.test('SDK versions: every row', async (t) => {
   t.ok(rows.length > 10);
   const word = (flag: boolean): string => (flag ? 'yes' : 'no');
   for (const row of rows) {
-    const { stopChannel, tellsFreeSlots, listsJobs, startsLate, silenceMsMax } = sdkTraits(
+    const { stopChannel, reportsFreeSlots, listsJobs, startsLate, silenceMsMax } = sdkTraits(
       row[0] === 'unknown' ? '' : row[0]!,
     );
     const silence = silenceMsMax === Number.POSITIVE_INFINITY ? 'none' : `${silenceMsMax / 1_000} s`;
     t.same(
       row.slice(1),
-      [word(stopChannel), word(tellsFreeSlots), word(listsJobs), word(startsLate), silence],
+      [word(stopChannel), word(reportsFreeSlots), word(listsJobs), word(startsLate), silence],
       row[0]!,
     );
   }

@@ -39,7 +39,7 @@ t.test('bridge', async (t) => {
     part('batch takes', batches),
     part('several results in one request', resultBatch),
     part('stop channel', stopChannel),
-    part('a result of a former worker', formerWorker),
+    part('a result of a former worker', previousWorker),
     part('refresh', refresh),
     part('strangers', strangers),
   ]);
@@ -281,7 +281,7 @@ async function stopChannel(t: Test, { jobs, worker }: BridgeSetting): Promise<vo
   t.equal((await jobs.look(id)).status, 'CANCELLED');
 }
 
-async function formerWorker(t: Test, { jobs, worker, next }: BridgeSetting): Promise<void> {
+async function previousWorker(t: Test, { jobs, worker, next }: BridgeSetting): Promise<void> {
   const id = await jobs.run({});
   t.equal((await worker.takeJob()).id, id);
   process.kill(worker.pid, 'SIGKILL');

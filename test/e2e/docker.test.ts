@@ -49,7 +49,7 @@ t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') 
           name: image,
           digest: '',
           credentials,
-          settle: async (digest) => {
+          resolveDigest: async (digest) => {
             settled.push(digest);
             return digest;
           },

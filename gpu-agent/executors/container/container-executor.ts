@@ -38,7 +38,7 @@ export interface ContainerExecutorOptions {
    * Called when the disk is full. Removes unneeded images until about this many bytes are free, and returns how many it
    * freed. Default: none.
    */
-  makeRoom?: ((bytes: number) => Promise<number>) | undefined;
+  freeSpace?: ((bytes: number) => Promise<number>) | undefined;
   /** Default: the engine's own. */
   ulimits?: readonly Ulimit[];
   clock: Clock;
@@ -113,7 +113,7 @@ export class ContainerExecutor implements Executor {
         if (!bounded) boundLog(container, workload.ended, { clock, logger, closing: this.#closing.signal });
         return workload;
       }
-      const hasEnded = await workload.recall(container);
+      const hasEnded = await workload.readExit(container);
       this.#discard(workloadId);
       return hasEnded ? workload : undefined;
     } catch (error) {
@@ -223,7 +223,7 @@ export class ContainerExecutor implements Executor {
   }
 
   #pullerOf({ docker, facts }: Engine): ImagePuller {
-    const { clock, random, onPull, makeRoom, privateRegistries = false } = this.#options;
+    const { clock, random, onPull, freeSpace, privateRegistries = false } = this.#options;
     if (this.#puller?.socket !== facts.socket) {
       const guard = new RegistryGuard(privateRegistries);
       const puller = new ImagePuller({
@@ -233,7 +233,7 @@ export class ContainerExecutor implements Executor {
         clock,
         random,
         onPull,
-        makeRoom,
+        freeSpace,
       });
       this.#puller = { socket: facts.socket, puller };
     }

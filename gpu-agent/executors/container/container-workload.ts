@@ -71,14 +71,14 @@ export class ContainerWorkload implements RunningWorkload {
         failure: `the container could not be started: ${engineWords(error)}`,
       });
     }
-    await this.#look();
+    await this.#inspect();
     await this.#follow();
   }
 
   /** Adopts a running container. Output that is still in the engine's log comes first. */
   async adopt(container: Docker.Container): Promise<void> {
     this.#container = container;
-    await this.#look();
+    await this.#inspect();
     // Podman cannot attach to a paused container. The driver freezes it again if it must stay frozen.
     if (this.#frozen) await this.#unpause(container);
     await this.#attach(true);
@@ -88,7 +88,7 @@ export class ContainerWorkload implements RunningWorkload {
   /**
    * Reports the exit and the output of a container that ended while no agent ran. Returns false if it has not ended.
    */
-  async recall(container: Docker.Container): Promise<boolean> {
+  async readExit(container: Docker.Container): Promise<boolean> {
     this.#container = container;
     const { State: state } = await container.inspect();
     if (!OVER.has(state.Status)) return false;
@@ -191,7 +191,7 @@ export class ContainerWorkload implements RunningWorkload {
   }
 
   /** Reads what is known only of a running container; it may have ended already. */
-  async #look(): Promise<void> {
+  async #inspect(): Promise<void> {
     const info = await inspectContainer(this.#engine);
     if (!info) return;
     this.#frozen = info.State.Paused;

@@ -87,7 +87,7 @@ async function whatItIs(docker: Docker): Promise<[InfoAnswer, string]> {
 }
 
 /** Returns the total and free bytes of the disk that holds images; `undefined` if it cannot be seen from here. */
-export async function imageRoom({
+export async function imageSpace({
   imagesFolder,
 }: EngineFacts): Promise<{ totalBytes: number; freeBytes: number } | undefined> {
   try {

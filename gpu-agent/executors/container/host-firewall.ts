@@ -20,7 +20,7 @@ export class HostFirewall {
   /** Prefix of the interface names of the networks. */
   readonly #prefix: string;
   readonly #programs: HostPrograms;
-  #place: BridgeAddress | undefined;
+  #bridge: BridgeAddress | undefined;
   #applied = '';
   #isPatient = true;
   #isPaused = false;
@@ -33,20 +33,20 @@ export class HostFirewall {
   /**
    * Sets the rules; they replace those of a previous run. Rejects if they cannot be set: then no container may start.
    */
-  async open(place: BridgeAddress): Promise<void> {
-    this.#place = place;
+  async open(bridge: BridgeAddress): Promise<void> {
+    this.#bridge = bridge;
     this.#applied = '';
     await this.refresh();
   }
 
   /** Updates the rules after changes of the host's default routes. Does nothing before `open` and after `pause`. */
   async refresh(): Promise<void> {
-    if (!this.#place || this.#isPaused) return;
-    const place = this.#place;
+    if (!this.#bridge || this.#isPaused) return;
+    const bridge = this.#bridge;
     const ways = await waysOut();
-    const rules = firewallRules(this.#prefix, place, ways);
+    const rules = firewallRules(this.#prefix, bridge, ways);
     if (rules.ipv4 === this.#applied) return;
-    await this.#apply(place, ways);
+    await this.#apply(bridge, ways);
     await this.#hook('iptables');
     if (
       await access('/proc/net/if_inet6').then(
@@ -70,9 +70,9 @@ export class HostFirewall {
 
   /** Blocks new connections to the bridge because the agent stops: clients wait for the next agent. */
   async pause(): Promise<void> {
-    if (!this.#place || !this.#isPatient) return;
+    if (!this.#bridge || !this.#isPatient) return;
     this.#isPaused = true;
-    const { address, port } = this.#place;
+    const { address, port } = this.#bridge;
     const rule = [
       '-i',
       `${this.#prefix}+`,
@@ -101,12 +101,12 @@ export class HostFirewall {
         await this.#programs.run(program, ['-w', '-t', table, '-X', own]).catch(() => undefined);
       }
     }
-    this.#place = undefined;
+    this.#bridge = undefined;
   }
 
-  async #apply(place: BridgeAddress, ways: readonly string[]): Promise<void> {
+  async #apply(bridge: BridgeAddress, ways: readonly string[]): Promise<void> {
     const restore = (isPatient: boolean): Promise<string> =>
-      this.#programs.run('iptables-restore', ['--noflush'], firewallRules(this.#prefix, place, ways, isPatient).ipv4);
+      this.#programs.run('iptables-restore', ['--noflush'], firewallRules(this.#prefix, bridge, ways, isPatient).ipv4);
     // Also fails if another program changes rules at the same moment.
     if (this.#isPatient)
       this.#isPatient = await restore(true)

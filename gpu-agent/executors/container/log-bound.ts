@@ -10,7 +10,7 @@ import type Docker from 'dockerode';
 import { LOG_BYTES_MAX } from './container-plan.ts';
 
 /** Pause between two checks of the file, in milliseconds. */
-const LOOK_MS = 10_000;
+const CHECK_PERIOD_MS = 10_000;
 
 /** Dependencies of `boundLog`. */
 export interface LogBoundDependencies {
@@ -36,7 +36,7 @@ export function boundLog(
     const { LogPath: file } = (await container.inspect()) as Docker.ContainerInspectInfo & { LogPath: string };
     while (!over.signal.aborted && !closing.aborted) {
       if ((await stat(file)).size > LOG_BYTES_MAX) await truncate(file);
-      await delay(clock, LOOK_MS, over.signal);
+      await delay(clock, CHECK_PERIOD_MS, over.signal);
     }
   };
   keep().catch((error: unknown) => {

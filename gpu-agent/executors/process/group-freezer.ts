@@ -7,7 +7,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 
 /** Pause between two scans, in milliseconds. */
-const LOOK_MS = 5;
+const POLL_MS = 5;
 /** A process that a driver blocks cannot be stopped. After this many milliseconds the freeze fails. */
 const GIVE_UP_MS = 2_000;
 /** States of /proc/PID/stat in which no instruction runs: stopped, traced, dead, zombie. */
@@ -32,7 +32,7 @@ export async function freezeGroup(group: number, guardText: string, clock: Clock
     // stopped before then would block its parent forever.
     const waiting = new Set(running.filter(({ state }) => state === 'D').map(({ pid }) => pid));
     for (const { pid, parent, state } of members) if (state === 'T' && waiting.has(parent)) send(pid, 'SIGCONT');
-    await delay(clock, LOOK_MS);
+    await delay(clock, POLL_MS);
   }
 }
 

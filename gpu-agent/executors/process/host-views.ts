@@ -33,7 +33,7 @@ export class HostViews {
   /** Number of users by target. */
   readonly #users = new Map<string, number>();
   /** Operations run one after the other: a mount must not be made twice. */
-  #turn: Promise<unknown> = Promise.resolve();
+  #queue: Promise<unknown> = Promise.resolve();
   #folder = '';
   #unlock: () => void = () => undefined;
   #isAble: Promise<boolean> | undefined;
@@ -155,8 +155,8 @@ export class HostViews {
   }
 
   #next(work: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => undefined);
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => undefined);
     return done;
   }
 }

@@ -8,7 +8,7 @@
 import { execFileSync } from 'node:child_process';
 
 /** Paths of setpriv. PATH is not searched, because another user could set it. */
-const PLACES = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/sbin/setpriv', '/sbin/setpriv'];
+const PATHS = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/sbin/setpriv', '/sbin/setpriv'];
 /**
  * Variables that change what a program loads or does before its first line: those that glibc removes for set-uid
  * programs, and all of the loader's.
@@ -27,7 +27,7 @@ let setpriv: string | undefined;
  * milliseconds.
  */
 export function findSetpriv(): string {
-  setpriv ??= PLACES.find(works) ?? '';
+  setpriv ??= PATHS.find(works) ?? '';
   return setpriv;
 }
 

@@ -14,8 +14,8 @@ import { sendSignal } from './send-signal.ts';
  * Pause between two scans in milliseconds, and most scans: processes that start faster than they are ended are an
  * attacker's.
  */
-const LOOK_MS = 5;
-const LOOKS_MAX = 50;
+const SCAN_PAUSE_MS = 5;
+const SCANS_MAX = 50;
 /** Most ends that share a scan, and most that wait for one: more than a machine has workloads. */
 const ENDS_MAX = 10_000;
 const NAME = 'SLIPWAY_UNIT';
@@ -33,25 +33,25 @@ export function workloadMark(machineId: string, workloadId: string): Record<type
 }
 
 /** Scans all processes of this host and returns the process ids of each mark. */
-type Look = () => Promise<ReadonlyMap<string, readonly number[]>>;
+type Scan = () => Promise<ReadonlyMap<string, readonly number[]>>;
 
 export class Strays {
   readonly #clock: Clock;
-  readonly #look: Look;
+  readonly #scan: Scan;
   /** A scan reads something of each process of the host, so workloads that end together share it. */
-  readonly #looks: Batcher<string, readonly number[]>;
+  readonly #scans: Batcher<string, readonly number[]>;
 
-  /** `look`: default scans this host. */
-  constructor(clock: Clock, look: Look = lookAround) {
+  /** `scan`: default scans this host. */
+  constructor(clock: Clock, scan: Scan = scanProcesses) {
     this.#clock = clock;
-    this.#look = look;
-    this.#looks = new Batcher<string, readonly number[]>({
+    this.#scan = scan;
+    this.#scans = new Batcher<string, readonly number[]>({
       name: 'strays',
       itemsMax: ENDS_MAX,
       waitingMax: ENDS_MAX,
       clock,
       flush: async (marks) => {
-        const found = await look();
+        const found = await scan();
         return marks.map((mark) => found.get(mark) ?? []);
       },
     });
@@ -62,11 +62,11 @@ export class Strays {
    * than Linux none is found.
    */
   async end({ [NAME]: mark }: Readonly<Record<typeof NAME, string>>): Promise<void> {
-    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-      const strays = await this.#looks.add(mark).catch((): number[] => []);
+    for (let scans = 0; scans < SCANS_MAX; scans += 1) {
+      const strays = await this.#scans.add(mark).catch((): number[] => []);
       if (strays.length === 0) return;
       for (const pid of strays) sendSignal(pid, 'SIGKILL');
-      await delay(this.#clock, LOOK_MS);
+      await delay(this.#clock, SCAN_PAUSE_MS);
     }
   }
 
@@ -76,22 +76,22 @@ export class Strays {
    */
   async endAllOf(machineId: string): Promise<number> {
     const ended = new Set<number>();
-    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-      const found = await this.#look().catch(() => new Map<string, readonly number[]>());
+    for (let scans = 0; scans < SCANS_MAX; scans += 1) {
+      const found = await this.#scan().catch(() => new Map<string, readonly number[]>());
       const strays = [...found].filter(([mark]) => mark.startsWith(`${machineId}.`)).flatMap(([, pids]) => pids);
       if (strays.length === 0) break;
       for (const pid of strays) {
         ended.add(pid);
         sendSignal(pid, 'SIGKILL');
       }
-      await delay(this.#clock, LOOK_MS);
+      await delay(this.#clock, SCAN_PAUSE_MS);
     }
     return ended.size;
   }
 }
 
 /** Reads one process after the other: an environment may have megabytes. */
-async function lookAround(): Promise<Map<string, number[]>> {
+async function scanProcesses(): Promise<Map<string, number[]>> {
   const found = new Map<string, number[]>();
   const pids = (await readdir('/proc').catch((): string[] => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {

@@ -15,8 +15,8 @@ import { sendSignal } from './send-signal.ts';
  * Pause between two scans in milliseconds, and most scans: a process that starts others faster than they end is an
  * attacker's.
  */
-const LOOK_MS = 5;
-const LOOKS_MAX = 200;
+const POLL_MS = 5;
+const POLLS_MAX = 200;
 /** Hierarchies of version 1 that are used if there is no version 2, in order of preference. */
 const TRACKING = ['pids', 'freezer', 'name=systemd'];
 /**
@@ -65,10 +65,10 @@ export class WorkloadCgroup {
 
   /** Ends all of its processes and removes the group. Never rejects. */
   async end(): Promise<void> {
-    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    for (let polls = 0; polls < POLLS_MAX; polls += 1) {
       if (processesIn(this.#folders[0]!).length > 0) this.kill();
       else if (this.#remove()) return;
-      await delay(this.#clock, LOOK_MS);
+      await delay(this.#clock, POLL_MS);
     }
   }
 

@@ -53,7 +53,7 @@ interface Watched {
   http: HttpServing;
   startedAtMs: number;
   /** When it last returned 200 or 204, or was started. */
-  heardAtMs: number;
+  lastSeenMs: number;
   misses: number;
   /** The last result, and since when it has been the same. */
   answer: HealthAnswer;
@@ -89,7 +89,7 @@ export class HealthWatch {
       worker,
       http,
       startedAtMs: now,
-      heardAtMs: now,
+      lastSeenMs: now,
       misses: 0,
       answer: 'REFUSED',
       sameSinceMs: now,
@@ -129,7 +129,7 @@ export class HealthWatch {
     if (worker.hasEnded || worker.isStopping) return;
     const now = clock.monotonicMs();
     watched.misses = typeof answer === 'number' ? 0 : watched.misses + 1;
-    if (answer === 200 || answer === 204) watched.heardAtMs = now;
+    if (answer === 200 || answer === 204) watched.lastSeenMs = now;
     if (answer !== watched.answer) Object.assign(watched, { answer, sameSinceMs: now });
     this.#note(watched, healthOf(watched));
     this.#endSilent(watched);
@@ -151,27 +151,27 @@ export class HealthWatch {
       if (!relay || isOver) return false;
       watched.relay = relay;
     }
-    watched.startedAtMs = watched.heardAtMs = watched.sameSinceMs = clock.monotonicMs();
+    watched.startedAtMs = watched.lastSeenMs = watched.sameSinceMs = clock.monotonicMs();
     const host = advertiseHost || address;
     http.address = tunnels
       ? TUNNEL_ADDRESS
       : `${host.includes(':') ? `[${host}]` : host}:${watched.relay?.port ?? http.port}`;
     http.health = HttpHealth.INITIALIZING;
-    worker.news();
+    worker.notifyChanged();
     return true;
   }
 
   #note({ worker, http, answer, sameSinceMs }: Watched, health: HttpHealth): void {
-    const told = http.notReady;
+    const previous = http.notReady;
     // A late response does not remove a healthy worker from the backends, and needs no text.
     http.notReady =
       health === HttpHealth.READY ? '' : notReadyText(http, answer, this.#options.clock.monotonicMs() - sameSinceMs);
-    if (health === http.health) return http.notReady === told ? undefined : worker.news();
+    if (health === http.health) return http.notReady === previous ? undefined : worker.notifyChanged();
     http.health = health;
     if (health === HttpHealth.READY && !http.wasReady) void this.#watchConnection(worker, http);
     if (health === HttpHealth.READY) http.wasReady = true;
     if (health === HttpHealth.READY && worker.state === WorkerState.INITIALIZING) worker.ready();
-    else worker.news();
+    else worker.notifyChanged();
   }
 
   /** Finds out how the server treats connections, when it first becomes ready. Never rejects. */
@@ -186,14 +186,14 @@ export class HealthWatch {
     )
       return;
     http.singleUse = true;
-    worker.news();
+    worker.notifyChanged();
   }
 
-  #endSilent({ worker, http, startedAtMs, heardAtMs, answer }: Watched): void {
+  #endSilent({ worker, http, startedAtMs, lastSeenMs, answer }: Watched): void {
     const { clock, silenceMs, pool } = this.#options;
     const now = clock.monotonicMs();
     const isTooSlow = !http.wasReady && now - startedAtMs > INITIALIZING_MS_MAX;
-    if (now - heardAtMs <= silenceMs && !isTooSlow) return;
+    if (now - lastSeenMs <= silenceMs && !isTooSlow) return;
     const reason = isTooSlow
       ? `${probeName(http)} on port ${http.healthPort} has answered 204 (initializing) for ${INITIALIZING_MS_MAX / 60_000} min.`
       : silentText(http, answer, silenceMs);

@@ -73,7 +73,7 @@ function mustListen({ port, healthPort, healthPath, isAskedByGrpc }: ProbeResult
 /** Returns the duration rounded down to its step; empty if it is shorter than the first step. */
 function duration(seconds: number): string {
   const [, step] = STEPS.find(([below]) => seconds < below)!;
-  const told = Math.floor(seconds / step) * step;
-  if (told === 0) return '';
-  return told >= 600 ? `${told / 60} min` : `${told} s`;
+  const shown = Math.floor(seconds / step) * step;
+  if (shown === 0) return '';
+  return shown >= 600 ? `${shown / 60} min` : `${shown} s`;
 }

@@ -52,7 +52,7 @@ export class PodPorts {
    * Updates the ports. `host`: the pod's address as seen from this host; `undefined` or empty if it has none, or none
    * yet. Called often.
    */
-  look(host: string | undefined, spec: WorkerSpec | undefined): void {
+  update(host: string | undefined, spec: WorkerSpec | undefined): void {
     const now = host ?? '';
     if (now === this.#host) return;
     for (const relay of this.#relays.splice(0)) relay.close();

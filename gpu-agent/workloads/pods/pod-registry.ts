@@ -7,7 +7,7 @@
 
 import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { PodParts, PodRecord } from './pod.ts';
+import type { AdoptablePod, PodParts } from './pod.ts';
 import { Pod } from './pod.ts';
 import { isPlain } from './pod-files.ts';
 
@@ -31,7 +31,7 @@ export class PodRegistry {
   }
 
   /** Adopts a pod that a previous agent left running. Core's desired state for it is still to come. */
-  takeUp(podId: string, { run, disk, image, gpuUuids }: PodRecord): void {
+  adopt(podId: string, { run, disk, image, gpuUuids }: AdoptablePod): void {
     const spec = WorkerSpec.fromPartial({ imageName: image, gpuUuids: [...gpuUuids] });
     this.#begin({ podId, running: true, run, disk, spec }, true);
   }
@@ -55,22 +55,22 @@ export class PodRegistry {
 
   /** Runs the due actions of all pods. Called often. */
   pass(): void {
-    for (const pod of this.#pods.values()) pod.look();
+    for (const pod of this.#pods.values()) pod.evaluate();
   }
 
   /** Ends all pods and waits for their end; their files stay. With `keepContainers`, pods in containers continue. */
   async stop({ keepContainers }: { keepContainers: boolean }): Promise<void> {
     this.#closed = true;
-    const ending = [...this.#pods.values()].filter((pod) => !keepContainers || !pod.keepsake);
-    for (const pod of ending) pod.halt();
-    await Promise.all([...ending.map((pod) => pod.over), this.#sweeping]);
+    const ending = [...this.#pods.values()].filter((pod) => !keepContainers || !pod.record);
+    for (const pod of ending) pod.shutDown();
+    await Promise.all([...ending.map((pod) => pod.done), this.#sweeping]);
   }
 
-  #begin(request: DesiredPod, former = false): void {
-    const pod = new Pod(request, this.#parts, former);
+  #begin(request: DesiredPod, previous = false): void {
+    const pod = new Pod(request, this.#parts, previous);
     this.#pods.set(pod.id, pod);
     pod.begin();
-    void pod.over.then(() => {
+    void pod.done.then(() => {
       if (!this.#closed) this.#pods.delete(pod.id);
     });
   }

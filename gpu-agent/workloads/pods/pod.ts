@@ -33,7 +33,7 @@ export interface PodParts extends WorkloadParts {
 }
 
 /** Record of a pod that outlives its agent. */
-export interface PodRecord {
+export interface AdoptablePod {
   run: number;
   disk: number;
   image: string;
@@ -53,17 +53,17 @@ export class Pod implements WorkloadKind {
   /** The last request from core. */
   #request: DesiredPod;
   #report: PodReport;
-  #isTold: boolean;
+  #hasRequest: boolean;
   /** The log already has the output of previous agents, or does not need it. */
-  #hasFormerLog = false;
+  #hasPreviousLog = false;
   /** Report of the last end of the run that is desired. */
   #failed: PodReport | undefined;
 
   /**
-   * Nothing happens before `begin`. `former`: the pod runs from a previous agent, and core's request, which says how to
+   * Nothing happens before `begin`. `previous`: the pod runs from a previous agent, and core's request, which says how to
    * start it, is still to come.
    */
-  constructor(request: DesiredPod, parts: PodParts, former = false) {
+  constructor(request: DesiredPod, parts: PodParts, previous = false) {
     this.id = request.podId;
     this.ids = { podId: this.id };
     this.#parts = parts;
@@ -78,9 +78,9 @@ export class Pod implements WorkloadKind {
       exitCode: undefined,
       httpPorts: NONE,
     };
-    const made = former ? { run: request.run, disk: request.disk } : undefined;
+    const made = previous ? { run: request.run, disk: request.disk } : undefined;
     this.#workload = new Workload(this.id, desiredOf(request), this, parts, { asked: false, made });
-    this.#isTold = !former;
+    this.#hasRequest = !previous;
   }
 
   /** Returns the report for core. */
@@ -92,7 +92,7 @@ export class Pod implements WorkloadKind {
    * Record by which the next agent finds the pod. `undefined` unless it runs in a container, which continues when the
    * agent ends.
    */
-  get keepsake(): PodRecord | undefined {
+  get record(): AdoptablePod | undefined {
     const { spec } = this.#request;
     const { phase, made } = this.#workload.observed;
     if (!spec?.imageName || !made || !isLive(phase) || this.#workload.isEnding) return undefined;
@@ -107,40 +107,41 @@ export class Pod implements WorkloadKind {
   get hasEnded(): boolean {
     const { phase, retryAtMs } = this.#workload.observed;
     return (
-      (phase === 'settled' && this.#workload.desired.want === 'stand') || (phase === 'exited' && retryAtMs === Infinity)
+      (phase === 'cleaned' && this.#workload.desired.want === 'stopped') ||
+      (phase === 'exited' && retryAtMs === Infinity)
     );
   }
 
   /** Resolves when the pod and its files are gone, or when the agent stops and the pod no longer runs. */
-  get over(): Promise<void> {
-    return this.#workload.over;
+  get done(): Promise<void> {
+    return this.#workload.done;
   }
 
   /** Starts to drive the pod. */
   begin(): void {
     this.#parts.onChanged(this.id);
-    this.#workload.look();
+    this.#workload.evaluate();
   }
 
   /** Sets the desired state from core. `undefined` if the pod and its files must be removed. */
   want(request: DesiredPod | undefined): void {
-    const desired: Desired = request ? desiredOf(request) : { ...this.#workload.desired, want: 'gone' };
+    const desired: Desired = request ? desiredOf(request) : { ...this.#workload.desired, want: 'absent' };
     const { want, run, disk } = this.#workload.desired;
     if (want !== desired.want || run !== desired.run || disk !== desired.disk) this.#failed = undefined;
     if (request) this.#request = request;
-    this.#isTold = true;
+    this.#hasRequest = true;
     this.#workload.want(desired);
   }
 
   /** Ends its process and keeps its files, because the agent stops. */
-  halt(): void {
-    this.#workload.want({ ...this.#workload.desired, want: 'halt' });
+  shutDown(): void {
+    this.#workload.want({ ...this.#workload.desired, want: 'shutdown' });
   }
 
   /** Runs the due actions. */
-  look(): void {
-    this.#workload.look();
-    this.#lookAtPorts();
+  evaluate(): void {
+    this.#workload.evaluate();
+    this.#updatePorts();
   }
 
   /**
@@ -149,7 +150,7 @@ export class Pod implements WorkloadKind {
    */
   httpPort(port: number): { host: string; port: number } | undefined {
     const { address } = this.#workload;
-    return address && this.#isTold && httpPorts(this.#request.spec).includes(port)
+    return address && this.#hasRequest && httpPorts(this.#request.spec).includes(port)
       ? { host: address, port }
       : undefined;
   }
@@ -171,11 +172,11 @@ export class Pod implements WorkloadKind {
   async launch({ run, disk }: Desired): Promise<Ready> {
     const { spec } = this.#request;
     if (!spec) throw new PrepareError('REFUSED', 'Core did not say how to start the pod.');
-    if (!this.#isTold) throw new Error('core has not said yet how to start it');
+    if (!this.#hasRequest) throw new Error('core has not said yet how to start it');
     const { launcher, files, archive } = this.#parts;
-    const former = this.#hasFormerLog ? undefined : await archive.attributed(this.id);
-    if (former) this.log.precede(former);
-    this.#hasFormerLog = true;
+    const previous = this.#hasPreviousLog ? undefined : await archive.attributed(this.id);
+    if (previous) this.log.precede(previous);
+    this.#hasPreviousLog = true;
     return launcher.pod({
       podId: this.id,
       run,
@@ -186,12 +187,12 @@ export class Pod implements WorkloadKind {
   }
 
   started(): void {
-    this.#hasFormerLog = true;
+    this.#hasPreviousLog = true;
     this.#failed = undefined;
   }
 
   changed(): void {
-    this.#lookAtPorts();
+    this.#updatePorts();
     const report = this.#reportNow();
     const { run, state, reason, exitCode, httpPorts: ports } = this.#report;
     const isSame =
@@ -222,13 +223,13 @@ export class Pod implements WorkloadKind {
     this.#parts.logger.info({ podId: this.id, run, exit }, 'pod ended by itself');
   }
 
-  async settleFiles(disk: number | undefined): Promise<void> {
+  async cleanUpFiles(disk: number | undefined): Promise<void> {
     const { files, archive, logger } = this.#parts;
     const warn = (what: string) => (error: unknown) => logger.warn({ err: error, podId: this.id }, what);
     if (disk !== undefined) await files.open(this.id, disk).catch(warn('disks of a pod were not removed'));
     // Archived so that the next agent can read it too.
     if (this.log.size === 0) return;
-    this.#hasFormerLog = true;
+    this.#hasPreviousLog = true;
     await archive.keep({ id: this.id, owner: this.id }, this.log.kept()).catch(warn('log was not kept'));
   }
 
@@ -238,16 +239,16 @@ export class Pod implements WorkloadKind {
     this.#parts.logger.info({ podId: this.id }, 'pod removed');
   }
 
-  #lookAtPorts(): void {
-    const isUp = isLive(this.#workload.observed.phase) && !this.#workload.isEnding && this.#isTold;
-    this.#ports.look(isUp ? this.#workload.address : undefined, this.#request.spec);
+  #updatePorts(): void {
+    const isUp = isLive(this.#workload.observed.phase) && !this.#workload.isEnding && this.#hasRequest;
+    this.#ports.update(isUp ? this.#workload.address : undefined, this.#request.spec);
   }
 
   /** The last report stays valid until the desired state is reached. */
   #reportNow(): PodReport {
     const { phase, made } = this.#workload.observed;
     const { want, run } = this.#workload.desired;
-    const say = (of: number, state: PodState, reason = ''): PodReport => ({
+    const reportOf = (of: number, state: PodState, reason = ''): PodReport => ({
       podId: this.id,
       run: of,
       state,
@@ -255,16 +256,16 @@ export class Pod implements WorkloadKind {
       exitCode: undefined,
       httpPorts: state === PodState.RUNNING ? this.#ports.shown : NONE,
     });
-    if (isLive(phase)) return this.#workload.isEnding ? this.#report : say(made?.run ?? run, PodState.RUNNING);
-    if (want === 'halt' && this.#report.state === PodState.RUNNING) {
-      return say(this.#report.run, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');
+    if (isLive(phase)) return this.#workload.isEnding ? this.#report : reportOf(made?.run ?? run, PodState.RUNNING);
+    if (want === 'shutdown' && this.#report.state === PodState.RUNNING) {
+      return reportOf(this.#report.run, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');
     }
-    if (want === 'stand') return phase === 'settled' ? say(run, PodState.EXITED) : this.#report;
-    if (want !== 'run') return this.#report;
-    return this.#failed ?? say(run, PodState.STARTING, this.#workload.progress);
+    if (want === 'stopped') return phase === 'cleaned' ? reportOf(run, PodState.EXITED) : this.#report;
+    if (want !== 'running') return this.#report;
+    return this.#failed ?? reportOf(run, PodState.STARTING, this.#workload.progress);
   }
 }
 
 function desiredOf({ running, run, disk }: DesiredPod): Desired {
-  return { want: running ? 'run' : 'stand', run, disk };
+  return { want: running ? 'running' : 'stopped', run, disk };
 }

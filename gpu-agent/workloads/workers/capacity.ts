@@ -37,7 +37,7 @@ export function capacity(facts: CapacityFacts): number {
   if (facts.leaving || facts.blocked) return facts.held;
   if (facts.declared !== undefined) return Math.max(facts.declared, facts.held);
   if (facts.requested === 0) return facts.held;
-  if (facts.traits.tellsFreeSlots) return facts.held + facts.requested;
+  if (facts.traits.reportsFreeSlots) return facts.held + facts.requested;
   return Math.max(facts.configured, facts.held);
 }
 
@@ -47,6 +47,6 @@ export function capacity(facts: CapacityFacts): number {
  */
 export function takeLimit(facts: CapacityFacts, requested: number): number {
   if (facts.leaving || facts.blocked) return 0;
-  if (facts.traits.tellsFreeSlots) return requested;
+  if (facts.traits.reportsFreeSlots) return requested;
   return Math.max(0, Math.min(requested, facts.configured - facts.held));
 }

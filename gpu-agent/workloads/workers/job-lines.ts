@@ -3,7 +3,7 @@
  * proto/slipway/v1/job_log.proto has the rule. Pure.
  */
 import type { JobLogLine, JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
-import type { KeptLog, TimeStamp } from '../../launch/timed-log.ts';
+import type { BufferedLog, TimeStamp } from '../../launch/timed-log.ts';
 
 /**
  * Output that arrives within this time after an attempt's end still belongs to it, unless its worker has begun another
@@ -38,7 +38,7 @@ export interface SpanReader {
 }
 
 /** A log with the attempts that its worker ran. */
-export interface AttributedLog extends KeptLog {
+export interface AttributedLog extends BufferedLog {
   spans: readonly JobSpan[];
 }
 
@@ -51,7 +51,7 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
   const timeOf = stampReader(log.stamps);
   const lines: JobLogLine[] = [];
   const { bytes, start } = log;
-  const cut = place.offset < start && belongs.fromMs <= timeOf(start).steadyMs;
+  const cut = place.offset < start && belongs.fromMs <= timeOf(start).monotonicMs;
   let at = firstLine(log, place.offset);
   for (let scanned = 0, text = 0; at < bytes.length; scanned += 1) {
     const isFull =
@@ -64,7 +64,7 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
     const line = bytes.toString('utf8', at, Math.min(end, at + LINE_MAX)).replace(/\r$/, '');
     const stamp = timeOf(start + at);
     at = Math.min(end + 1, bytes.length);
-    const how = belongs.is(line, stamp.steadyMs);
+    const how = belongs.is(line, stamp.monotonicMs);
     if (!how) continue;
     text += line.length;
     lines.push({
@@ -120,7 +120,7 @@ function ruleOf({ spans }: AttributedLog, { jobId, attempt }: JobLogPlace): Rule
 }
 
 /** Returns the index of the first whole line at or after the offset. */
-function firstLine({ bytes, start }: KeptLog, offset: number): number {
+function firstLine({ bytes, start }: BufferedLog, offset: number): number {
   if (offset >= start) return Math.min(offset - start, bytes.length);
   if (start === 0) return 0;
   const feed = bytes.indexOf(LINE_FEED);
@@ -128,10 +128,10 @@ function firstLine({ bytes, start }: KeptLog, offset: number): number {
 }
 
 /** Returns a function that finds when a byte arrived. It must be asked in ascending order. */
-function stampReader(stamps: readonly TimeStamp[]): (at: number) => Pick<TimeStamp, 'steadyMs' | 'wallMs'> {
+function stampReader(stamps: readonly TimeStamp[]): (at: number) => Pick<TimeStamp, 'monotonicMs' | 'wallMs'> {
   let index = 0;
   return (at) => {
     while (index + 1 < stamps.length && stamps[index + 1]!.at <= at) index += 1;
-    return stamps[index] ?? { steadyMs: 0, wallMs: 0 };
+    return stamps[index] ?? { monotonicMs: 0, wallMs: 0 };
   };
 }

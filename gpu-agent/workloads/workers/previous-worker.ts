@@ -2,7 +2,7 @@
 import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 
 /** Record of such a worker. */
-export interface FormerWorker {
+export interface PreviousWorker {
   endpointId: string;
   /** Token by which the bridge authenticates the worker. */
   token: string;

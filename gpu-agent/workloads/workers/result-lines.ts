@@ -66,13 +66,13 @@ export class ResultLines {
 
 function readLine(line: Buffer): ResultLine | undefined {
   if (line.length <= BEGINNING.length) return undefined;
-  let said: { requestId?: unknown; message?: unknown };
+  let parsed: { requestId?: unknown; message?: unknown };
   try {
-    said = JSON.parse(line.toString()) as typeof said;
+    parsed = JSON.parse(line.toString()) as typeof parsed;
   } catch {
     return undefined;
   }
-  const { requestId: jobId, message } = said;
+  const { requestId: jobId, message } = parsed;
   if (typeof jobId !== 'string' || typeof message !== 'string') return undefined;
   if (message.startsWith(UNSENDABLE)) return { jobId, reason: message.slice(UNSENDABLE.length), over: false };
   if (message.startsWith(FAILED)) return { jobId, reason: message.slice(FAILED.length), over: true };

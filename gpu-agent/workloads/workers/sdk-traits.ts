@@ -8,7 +8,7 @@ export interface SdkTraits {
   /** Listens on job-stop, so that one job can be stopped alone. */
   stopChannel: boolean;
   /** Its take says how many slots are free. Older SDKs ask for more than they can run. */
-  tellsFreeSlots: boolean;
+  reportsFreeSlots: boolean;
   /** The list of held jobs in its pings, and job_in_progress, can be trusted. */
   listsJobs: boolean;
   /**
@@ -45,7 +45,7 @@ export class ReportedSdk {
   }
 
   /** Records the version; returns true if it is new. */
-  learn(version: string): boolean {
+  setVersion(version: string): boolean {
     if (version === '' || version === this.#version) return false;
     this.#version = version;
     this.#traits = sdkTraits(version);
@@ -59,7 +59,7 @@ export function sdkTraits(version: string): SdkTraits {
     // Its pings share a thread with the handler. A living process is proof enough.
     return {
       stopChannel: true,
-      tellsFreeSlots: true,
+      reportsFreeSlots: true,
       listsJobs: true,
       startsLate: false,
       sendsAgain: true,
@@ -70,7 +70,7 @@ export function sdkTraits(version: string): SdkTraits {
   if (!parsed) {
     return {
       stopChannel: false,
-      tellsFreeSlots: false,
+      reportsFreeSlots: false,
       listsJobs: false,
       startsLate: false,
       sendsAgain: false,
@@ -80,7 +80,7 @@ export function sdkTraits(version: string): SdkTraits {
   const pingsFromThread = !isAtLeast(parsed, [1, 7, 11]);
   return {
     stopChannel: isAtLeast(parsed, [1, 10, 0]),
-    tellsFreeSlots: isAtLeast(parsed, [1, 7, 6]),
+    reportsFreeSlots: isAtLeast(parsed, [1, 7, 6]),
     listsJobs: pingsFromThread || isAtLeast(parsed, [1, 10, 1]),
     sendsAgain: false,
     startsLate: isAtLeast(parsed, [1, 7, 1]) && !isAtLeast(parsed, [1, 9, 1]),

@@ -14,7 +14,7 @@ const FREE_SHARE_MIN = 0.1;
 const PAUSE_MS = 1_000;
 
 /** Dependencies of StandbyCapacity. */
-export interface StandbyRoomOptions {
+export interface StandbyCapacityOptions {
   pool: Pick<WorkerPool, 'endOldestFrozen'>;
   /** Returns the share of the machine's memory that is available to programs, 0 to 1. */
   freeShare(): number;
@@ -23,10 +23,10 @@ export interface StandbyRoomOptions {
 }
 
 export class StandbyCapacity {
-  readonly #options: StandbyRoomOptions;
+  readonly #options: StandbyCapacityOptions;
   #quietUntilMs = -Infinity;
 
-  constructor(options: StandbyRoomOptions) {
+  constructor(options: StandbyCapacityOptions) {
     this.#options = options;
   }
 

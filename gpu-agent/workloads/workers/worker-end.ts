@@ -25,7 +25,7 @@ export class WorkerEnd {
   }
 
   /** The agent has recorded a verdict. */
-  get isSaid(): boolean {
+  get isDecided(): boolean {
     return this.#verdict !== undefined;
   }
 
@@ -54,23 +54,23 @@ export class WorkerEnd {
   }
 
   /** Records the verdict on its end. Only the first one counts. */
-  say(verdict: EndStatus): void {
+  decide(verdict: EndStatus): void {
     this.#verdict ??= verdict;
   }
 
   /** Throws PrepareError if there is a reason why the worker cannot be started. */
-  refuse(reason: string | undefined): void {
+  rejectStart(reason: string | undefined): void {
     if (reason === undefined) return;
-    this.say({ state: WorkerState.UNHEALTHY, reason });
+    this.decide({ state: WorkerState.UNHEALTHY, reason });
     throw new PrepareError('REFUSED', reason);
   }
 
   /** Records why the workload is about to end. */
   ending(why: EndCause): void {
     if (this.hasExited) return;
-    if (why === 'unwanted') this.say({ state: WorkerState.STOPPED, reason: '' });
+    if (why === 'unwanted') this.decide({ state: WorkerState.STOPPED, reason: '' });
     const reason = `The worker did not ask for work within ${initTimeoutSeconds(this.#spec)} s.`;
-    if (why === 'late') this.say({ state: WorkerState.UNHEALTHY, reason });
+    if (why === 'late') this.decide({ state: WorkerState.UNHEALTHY, reason });
   }
 
   /** Records the exit of its program. `asked`: the worker had asked for work, or was ready if it serves HTTP. */

@@ -6,7 +6,7 @@ export interface WorkerListener<Worker> {
   /** Its state changed, or there is something to report to core. */
   changed(worker: Worker): void;
   /** Its output had this line about a result. */
-  said(worker: Worker, line: ResultLine): void;
+  resultLine(worker: Worker, line: ResultLine): void;
   /** It gets no more work, or none while it is on standby: jobs that wait for it go back to core. */
   leaving(worker: Worker): void;
   /** It was asked to end: whatever it waits for will not come. */

@@ -8,7 +8,7 @@ import type { DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { SpanReader } from './job-lines.ts';
-import type { FormerWorker } from './previous-worker.ts';
+import type { PreviousWorker } from './previous-worker.ts';
 import { Worker } from './worker.ts';
 import type { WorkerListener } from './worker-listener.ts';
 import type { WorkerParts } from './worker-parts.ts';
@@ -22,7 +22,7 @@ const TOKEN_BYTES = 18;
 /** Events of workers for the layers above. */
 export interface PoolListener extends WorkerListener<Worker> {
   /** The agent stops and the worker continues: it gets no more work from this agent. */
-  staying(worker: Worker): void;
+  leftRunning(worker: Worker): void;
   /** The worker's record is dropped; nothing will ask for it again. */
   forgotten(workerId: string): void;
 }
@@ -32,11 +32,11 @@ export interface PoolPort extends SpanReader {
   /** Returns whether the worker holds attempts that have not ended. */
   isBusy(workerId: string): boolean;
   /** Returns whether the report of its end was made for core. */
-  hasToldEnd(workerId: string): boolean;
+  hasReportedEnd(workerId: string): boolean;
 }
 
 /** Dependencies of WorkerPool. */
-type PoolParts = Omit<WorkerParts<Worker>, 'listener' | 'isBusy' | 'spansOf'> & { questions: PoolPort };
+type PoolParts = Omit<WorkerParts<Worker>, 'listener' | 'isBusy' | 'spansOf'> & { port: PoolPort };
 
 export class WorkerPool {
   readonly #parts: PoolParts;
@@ -49,13 +49,13 @@ export class WorkerPool {
   constructor(parts: PoolParts) {
     this.#parts = parts;
     const listener: WorkerListener<Worker> = {
-      changed: (worker) => this.#tell((listener) => listener.changed(worker)),
-      said: (worker, line) => this.#tell((listener) => listener.said(worker, line)),
-      leaving: (worker) => this.#tell((listener) => listener.leaving(worker)),
-      stopping: (worker) => this.#tell((listener) => listener.stopping(worker)),
-      ended: (worker, cause) => this.#tell((listener) => listener.ended(worker, cause)),
+      changed: (worker) => this.#notify((listener) => listener.changed(worker)),
+      resultLine: (worker, line) => this.#notify((listener) => listener.resultLine(worker, line)),
+      leaving: (worker) => this.#notify((listener) => listener.leaving(worker)),
+      stopping: (worker) => this.#notify((listener) => listener.stopping(worker)),
+      ended: (worker, cause) => this.#notify((listener) => listener.ended(worker, cause)),
     };
-    const { isBusy, spansOf } = parts.questions;
+    const { isBusy, spansOf } = parts.port;
     this.#workerParts = { ...parts, listener, isBusy, spansOf };
   }
 
@@ -77,25 +77,25 @@ export class WorkerPool {
    * Adopts a worker that a previous agent should have left running. It can be reached at once; nothing else happens
    * before `begin`.
    */
-  takeUp(workerId: string, former: FormerWorker): void {
-    const { endpointId, token, spec, frozen } = former;
+  adopt(workerId: string, previous: PreviousWorker): void {
+    const { endpointId, token, spec, frozen } = previous;
     const desired = frozen ? DesiredState.FREEZE : DesiredState.RUN;
     this.#workers.set(
       workerId,
-      new Worker({ workerId, endpointId, desired, spec, idle: false }, token, this.#workerParts, former),
+      new Worker({ workerId, endpointId, desired, spec, idle: false }, token, this.#workerParts, previous),
     );
   }
 
   /**
-   * Starts to drive the adopted workers. `disowned` says why none of them can continue. Resolves once it is known which
+   * Starts to drive the adopted workers. `rejection` says why none of them can continue. Resolves once it is known which
    * of them run.
    */
-  async begin(disowned: string | undefined): Promise<void> {
+  async begin(rejection: string | undefined): Promise<void> {
     for (const worker of this.all()) {
-      if (disowned === undefined) worker.begin();
-      else worker.disown(disowned);
+      if (rejection === undefined) worker.begin();
+      else worker.rejectAdoption(rejection);
     }
-    await Promise.all(this.all().map((worker) => worker.looked));
+    await Promise.all(this.all().map((worker) => worker.adoptionChecked));
   }
 
   /**
@@ -111,7 +111,7 @@ export class WorkerPool {
     for (const worker of this.all()) {
       const request = wanted.get(worker.id);
       if (!worker.hasEnded) worker.want(request?.desired, request?.idle, this.#connectedAtMs);
-      else if (!request && this.#parts.questions.hasToldEnd(worker.id)) this.#forget(worker.id);
+      else if (!request && this.#parts.port.hasReportedEnd(worker.id)) this.#forget(worker.id);
     }
     for (const request of wanted.values()) {
       if (this.#workers.has(request.workerId)) continue;
@@ -128,12 +128,12 @@ export class WorkerPool {
 
   /** Asks the worker to end, and kills it if it does not end in time. */
   terminate(worker: Worker, verdict: EndStatus): void {
-    worker.condemn('stop', verdict);
+    worker.requestEnd('stop', verdict);
   }
 
   /** Ends the worker and everything that it started, at once. */
   kill(worker: Worker, verdict: EndStatus): void {
-    worker.condemn('kill', verdict);
+    worker.requestEnd('kill', verdict);
   }
 
   /** Ends a worker that reported why it cannot work, unless it ends by itself. */
@@ -148,13 +148,13 @@ export class WorkerPool {
   endOldestFrozen(reason: string): Pick<Worker, 'id' | 'endpointId'> | undefined {
     const frozen = this.all().filter((worker) => worker.frozenSinceMs !== undefined && !worker.isStopping);
     const oldest = frozen.sort((a, b) => a.frozenSinceMs! - b.frozenSinceMs!)[0];
-    oldest?.condemn('stop', { state: WorkerState.STOPPED, reason });
+    oldest?.requestEnd('stop', { state: WorkerState.STOPPED, reason });
     return oldest;
   }
 
   /** Runs the due actions of all workers. Called often. */
   pass(): void {
-    for (const worker of this.#workers.values()) worker.look();
+    for (const worker of this.#workers.values()) worker.evaluate();
   }
 
   /**
@@ -162,24 +162,24 @@ export class WorkerPool {
    * continue.
    */
   async stopAll({ keepContainers }: { keepContainers: boolean }): Promise<void> {
-    const stays = (worker: Worker): boolean => keepContainers && worker.outlives && worker.isRunning;
-    for (const worker of this.all().filter(stays)) this.#tell((listener) => listener.staying(worker));
-    const ending = this.all().filter((worker) => !stays(worker));
-    for (const worker of ending) worker.halt({ state: WorkerState.STOPPED, reason: 'The agent was stopped.' });
-    await Promise.all(ending.map((worker) => worker.over));
+    const continues = (worker: Worker): boolean => keepContainers && worker.outlives && worker.isRunning;
+    for (const worker of this.all().filter(continues)) this.#notify((listener) => listener.leftRunning(worker));
+    const ending = this.all().filter((worker) => !continues(worker));
+    for (const worker of ending) worker.shutDown({ state: WorkerState.STOPPED, reason: 'The agent was stopped.' });
+    await Promise.all(ending.map((worker) => worker.done));
   }
 
   #forgetOldest(): void {
-    const ended = this.all().filter((worker) => worker.hasEnded && this.#parts.questions.hasToldEnd(worker.id));
+    const ended = this.all().filter((worker) => worker.hasEnded && this.#parts.port.hasReportedEnd(worker.id));
     for (const worker of ended.slice(0, Math.max(0, ended.length - ENDED_MAX))) this.#forget(worker.id);
   }
 
   #forget(workerId: string): void {
     this.#workers.delete(workerId);
-    this.#tell((listener) => listener.forgotten(workerId));
+    this.#notify((listener) => listener.forgotten(workerId));
   }
 
-  #tell(what: (listener: PoolListener) => void): void {
-    for (const listener of this.#listeners) what(listener);
+  #notify(call: (listener: PoolListener) => void): void {
+    for (const listener of this.#listeners) call(listener);
   }
 }

@@ -10,8 +10,9 @@ export function workerStateOf(
   refresh: boolean,
   ended: WorkerState,
 ): WorkerState {
-  if (phase === 'exited' || phase === 'removing' || phase === 'gone') return ended;
-  if (isEnding || refresh || want === 'drain' || want === 'gone' || want === 'halt') return WorkerState.DRAINING;
+  if (phase === 'exited' || phase === 'removing' || phase === 'removed') return ended;
+  if (isEnding || refresh || want === 'draining' || want === 'absent' || want === 'shutdown')
+    return WorkerState.DRAINING;
   if (phase === 'freezing' || phase === 'frozen') return WorkerState.FROZEN;
   return asked ? WorkerState.READY : WorkerState.INITIALIZING;
 }

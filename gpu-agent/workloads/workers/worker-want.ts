@@ -15,6 +15,6 @@ export interface EndStatus {
 
 /** Returns the desired state of its workload. */
 export function wantOf(desired: DesiredState): Want {
-  if (desired === DesiredState.DRAIN) return 'drain';
-  return desired === DesiredState.FREEZE ? 'freeze' : 'run';
+  if (desired === DesiredState.DRAIN) return 'draining';
+  return desired === DesiredState.FREEZE ? 'standby' : 'running';
 }

@@ -12,7 +12,7 @@ import type { EndCause, Policy } from '../step.ts';
 import { isLive } from '../step.ts';
 import { Workload } from '../workload.ts';
 import type { WorkloadKind } from '../workload-kind.ts';
-import type { FormerWorker } from './previous-worker.ts';
+import type { PreviousWorker } from './previous-worker.ts';
 import { removeWorker } from './remove-worker.ts';
 import { ResultLines } from './result-lines.ts';
 import { ReportedSdk } from './sdk-traits.ts';
@@ -41,10 +41,10 @@ export class Worker implements WorkloadKind {
   #shownProgress = '';
   /** Why it cannot be started: it already runs from a previous agent, or it ended while no agent watched. */
   #notAgain: string | undefined;
-  readonly #looked = Promise.withResolvers<void>();
+  readonly #adoptionChecked = Promise.withResolvers<void>();
 
-  /** Nothing happens before `begin`. `former`: it runs from a previous agent. */
-  constructor(request: DesiredWorker, token: string, parts: WorkerParts<Worker>, former?: FormerWorker) {
+  /** Nothing happens before `begin`. `previous`: it runs from a previous agent. */
+  constructor(request: DesiredWorker, token: string, parts: WorkerParts<Worker>, previous?: PreviousWorker) {
     this.id = request.workerId;
     this.endpointId = request.endpointId;
     this.spec = request.spec!;
@@ -63,12 +63,12 @@ export class Worker implements WorkloadKind {
       { want: wantOf(request.desired), run: 0, disk: 0 },
       this,
       parts,
-      former && { asked: former.asked, made: undefined },
+      previous && { asked: previous.asked, made: undefined },
     );
-    this.#notAgain = former && 'The worker ended while its agent was away.';
-    this.#refresh = former?.refresh ?? false;
-    if (former) this.#state = former.frozen ? WorkerState.FROZEN : this.#stateNow();
-    this.sdk.learn(former?.sdk ?? '');
+    this.#notAgain = previous && 'The worker ended while its agent was away.';
+    this.#refresh = previous?.refresh ?? false;
+    if (previous) this.#state = previous.frozen ? WorkerState.FROZEN : this.#stateNow();
+    this.sdk.setVersion(previous?.sdk ?? '');
   }
 
   get ids(): { workerId: string; endpointId: string } {
@@ -116,8 +116,8 @@ export class Worker implements WorkloadKind {
   }
 
   /** Resolves once it is known whether an adopted worker still runs. */
-  get looked(): Promise<void> {
-    return this.#looked.promise;
+  get adoptionChecked(): Promise<void> {
+    return this.#adoptionChecked.promise;
   }
 
   /** The worker no longer runs. */
@@ -141,15 +141,15 @@ export class Worker implements WorkloadKind {
     return this.#workload.isEnding;
   }
 
-  get over(): Promise<void> {
-    return this.#workload.over;
+  get done(): Promise<void> {
+    return this.#workload.done;
   }
 
   /** Starts to drive the worker. */
   begin(): void {
     this.changed();
     this.#parts.listener.changed(this);
-    this.#workload.look();
+    this.#workload.evaluate();
   }
 
   /**
@@ -159,28 +159,28 @@ export class Worker implements WorkloadKind {
    */
   want(desired: DesiredState | undefined, idle = false, connectedAtMs = -Infinity): void {
     this.http?.want(desired === DesiredState.DRAIN, idle, this.#parts.clock.monotonicMs(), connectedAtMs);
-    const want = desired === undefined ? 'gone' : wantOf(desired);
-    this.#workload.want({ want: this.#refresh && want !== 'gone' ? 'drain' : want, run: 0, disk: 0 });
+    const want = desired === undefined ? 'absent' : wantOf(desired);
+    this.#workload.want({ want: this.#refresh && want !== 'absent' ? 'draining' : want, run: 0, disk: 0 });
   }
 
   /** Ends the worker because the agent stops. */
-  halt(verdict: EndStatus): void {
-    if (!this.isStopping) this.#end.say(verdict);
-    this.#workload.want({ want: 'halt', run: 0, disk: 0 });
+  shutDown(verdict: EndStatus): void {
+    if (!this.isStopping) this.#end.decide(verdict);
+    this.#workload.want({ want: 'shutdown', run: 0, disk: 0 });
   }
 
   /** Marks an adopted worker that cannot continue, for this reason; it no longer runs. Called instead of `begin`. */
-  disown(reason: string): void {
+  rejectAdoption(reason: string): void {
     this.#notAgain = reason;
-    this.#end.say({ state: WorkerState.STOPPED, reason });
+    this.#end.decide({ state: WorkerState.STOPPED, reason });
     this.begin();
   }
 
   /** Ends the worker by decision of the agent, gracefully or at once. The first verdict counts. */
-  condemn(how: 'stop' | 'kill', verdict: EndStatus): void {
+  requestEnd(how: 'stop' | 'kill', verdict: EndStatus): void {
     if (this.hasEnded || (how === 'stop' && this.isStopping)) return;
-    this.#end.say(verdict);
-    this.#workload.condemn(how);
+    this.#end.decide(verdict);
+    this.#workload.requestEnd(how);
   }
 
   /** Records that it asked for work, or is ready if it serves HTTP. */
@@ -189,7 +189,7 @@ export class Worker implements WorkloadKind {
   }
 
   /** Notifies listeners of something to report to core that is no change of state. */
-  news(): void {
+  notifyChanged(): void {
     this.#parts.listener.changed(this);
   }
 
@@ -199,17 +199,17 @@ export class Worker implements WorkloadKind {
     this.#refresh = true;
     this.#parts.listener.changed(this);
     const { want } = this.#workload.desired;
-    if (want === 'run' || want === 'freeze') this.#workload.want({ want: 'drain', run: 0, disk: 0 });
+    if (want === 'running' || want === 'standby') this.#workload.want({ want: 'draining', run: 0, disk: 0 });
   }
 
   /** Runs the due actions. */
-  look(): void {
-    this.#workload.look();
+  evaluate(): void {
+    this.#workload.evaluate();
   }
 
   /** Checks again after an attempt of it has ended: its end or standby may have waited for that. */
-  settle(): void {
-    if (this.#workload.desired.want !== 'run') this.#workload.look();
+  evaluateAfterAttempt(): void {
+    if (this.#workload.desired.want !== 'running') this.#workload.evaluate();
   }
 
   // Implementation of WorkloadKind.
@@ -222,12 +222,12 @@ export class Worker implements WorkloadKind {
   }
 
   executor(): Executor | undefined {
-    if (this.#end.isSaid && this.#notAgain !== undefined) return undefined;
+    if (this.#end.isDecided && this.#notAgain !== undefined) return undefined;
     return this.#parts.launcher.executorOf(this.spec);
   }
 
   async launch(): Promise<Ready> {
-    this.#end.refuse(this.#notAgain);
+    this.#end.rejectStart(this.#notAgain);
     const { ids, token, spec, http } = this;
     if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
     const onOutput = (bytes: Buffer): void => this.output(bytes);
@@ -243,7 +243,7 @@ export class Worker implements WorkloadKind {
   changed(): void {
     const { listener, logger } = this.#parts;
     const { phase } = this.#workload.observed;
-    if (phase !== 'unknown' && phase !== 'adopting' && phase !== 'absent') this.#looked.resolve();
+    if (phase !== 'unknown' && phase !== 'adopting' && phase !== 'absent') this.#adoptionChecked.resolve();
     const from = this.#state;
     const to = this.#stateNow();
     if (from === to) return this.#showProgress();
@@ -259,7 +259,7 @@ export class Worker implements WorkloadKind {
   output(bytes: Buffer): void {
     this.log.write(bytes);
     if (this.http) return;
-    for (const line of this.#resultLines.push(bytes)) this.#parts.listener.said(this, line);
+    for (const line of this.#resultLines.push(bytes)) this.#parts.listener.resultLine(this, line);
   }
 
   ending(why: EndCause): void {
@@ -271,13 +271,13 @@ export class Worker implements WorkloadKind {
   }
 
   exited(exit: WorkloadExit): void {
-    if (this.#refresh && exit.code === 0) this.#end.say({ state: WorkerState.STOPPED, reason: '' });
+    if (this.#refresh && exit.code === 0) this.#end.decide({ state: WorkerState.STOPPED, reason: '' });
     this.#end.exited(exit, this.asked, this.log);
     const state = enumName(WorkerState, this.#end.state);
     this.#parts.logger.info({ ...this.ids, exit, state }, 'worker ended');
   }
 
-  async settleFiles(): Promise<void> {}
+  async cleanUpFiles(): Promise<void> {}
 
   async remove(): Promise<void> {
     this.http?.givePorts(this.#parts.ports);

@@ -12,15 +12,15 @@ t.test('a worker that is placed before the session is open is sent when it opens
   const agent = await core.joinAgent();
   await core.ready(first);
   const { machineId } = agent;
-  const [former] = agent.desired.map((worker) => worker.workerId);
+  const [previous] = agent.desired.map((worker) => worker.workerId);
   agent.drop();
 
   // The hello must write the row of the worker that it does not list. While that row is locked the session stays half
   // open. The worker is already not desired, so that the write changes nothing that is sent.
-  await core.sql`UPDATE worker SET desired = 'GONE' WHERE id = ${former!}`;
+  await core.sql`UPDATE worker SET desired = 'GONE' WHERE id = ${previous!}`;
   const locker = await core.sql.reserve();
   await locker`BEGIN`;
-  await locker`SELECT FROM worker WHERE id = ${former!} FOR UPDATE`;
+  await locker`SELECT FROM worker WHERE id = ${previous!} FOR UPDATE`;
   const coming = core.joinAgent({ machineId });
   await waitFor('the hello to wait for the lock', async () => {
     const [row] = await core.sql<{ n: number }[]>`

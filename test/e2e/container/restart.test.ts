@@ -171,10 +171,10 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     'a worker that ended while its agent was away: its job runs again, and how it ended is told',
     async (t) => {
       const jobId = await ticking(60);
-      const [former] = await containers();
+      const [previous] = await containers();
       const workerId = (await names())[0]!.split('-').at(-1)!;
       await agent!.kill();
-      await podman.cli('kill', former!);
+      await podman.cli('kill', previous!);
       await agent!.start();
       await waitFor('attempt 2', async () => (await attemptOf(jobId)) === 2, 30_000);
       const [row] = await slipway.sql<{ reason: string }[]>`SELECT reason FROM worker WHERE id = ${workerId}`;

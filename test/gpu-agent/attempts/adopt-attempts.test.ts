@@ -3,9 +3,9 @@
  * numbers, and records that may be missing.
  */
 
-import { dropAll, takeUp } from '@slipway/gpu-agent/attempts/adopt-attempts';
+import { adopt, dropAllAttempts } from '@slipway/gpu-agent/attempts/adopt-attempts';
 import { Attempt } from '@slipway/gpu-agent/attempts/attempt';
-import { Keeper } from '@slipway/gpu-agent/attempts/keeper';
+import { RunRecorder } from '@slipway/gpu-agent/attempts/run-recorder';
 import type { LastRun } from '@slipway/gpu-agent/spool/run-log';
 import { RunLog } from '@slipway/gpu-agent/spool/run-log';
 import type { Worker } from '@slipway/gpu-agent/workloads/workers/worker';
@@ -47,19 +47,19 @@ function container(sendsAgain = false): Worker {
 /** Keeps what `live` does to an attempt, then reads it as the next run would. */
 async function leave(
   t: Test,
-  live: (keeper: Keeper, attempt: Attempt, worker: Worker) => void | Promise<void>,
+  live: (recorder: RunRecorder, attempt: Attempt, worker: Worker) => void | Promise<void>,
   worker = container(),
 ): Promise<LastRun> {
   const folder = t.testdir({});
   const log = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   await log.open();
-  const keeper = new Keeper(log);
+  const recorder = new RunRecorder(log);
   log.run(run);
-  keeper.worker(worker);
+  recorder.worker(worker);
   const attempt = new Attempt({ ref, input: [Buffer.from('{}')], s3Config: undefined, nowMs: 0 });
-  await keeper.handed(worker, [attempt]);
+  await recorder.handed(worker, [attempt]);
   attempt.phase = 'handed';
-  await live(keeper, attempt, worker);
+  await live(recorder, attempt, worker);
   await log.written();
   await log.close();
   const next = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
@@ -69,27 +69,27 @@ async function leave(
 }
 
 /** A value, as the bridge takes it. */
-function stream(keeper: Keeper, attempt: Attempt, worker: Worker, text: string): void {
-  keeper.begun(attempt);
-  if (!keeper.value(worker, attempt, Buffer.from(text))) attempt.yielded += 1;
+function stream(recorder: RunRecorder, attempt: Attempt, worker: Worker, text: string): void {
+  recorder.begun(attempt);
+  if (!recorder.value(worker, attempt, Buffer.from(text))) attempt.yielded += 1;
   attempt.chunkNumber += 1;
-  keeper.chunk({ ref, number: attempt.chunkNumber, output: Buffer.from(text), metrics: undefined });
-  void keeper.taken(attempt);
+  recorder.chunk({ ref, number: attempt.chunkNumber, output: Buffer.from(text), metrics: undefined });
+  void recorder.taken(attempt);
 }
 
 t.test(
   'a worker and its attempt go on: chunks that core has not stored come again, new ones follow them',
   async (t) => {
-    const last = await leave(t, (keeper, attempt, worker) => {
+    const last = await leave(t, (recorder, attempt, worker) => {
       for (const text of ['"a"', '"\u00e4"', '"c"']) {
-        stream(keeper, attempt, worker, text);
-        keeper.answered(attempt);
+        stream(recorder, attempt, worker, text);
+        recorder.answered(attempt);
       }
-      keeper.stored(attempt.key, 1);
+      recorder.stored(attempt.key, 1);
     });
     t.notMatch(JSON.stringify([...last.workers]), /SECRET/);
     const parts = await wired(t);
-    takeUp(last, parts);
+    adopt(last, parts);
     const [attempt] = parts.table.all();
     t.match(attempt, { phase: 'handed', chunkNumber: 3, yielded: 3, missed: undefined, lastValue: undefined });
     t.same(
@@ -106,25 +106,25 @@ t.test(
 );
 
 t.test('what came to its end is not taken up', async (t) => {
-  const last = await leave(t, (keeper, attempt) => keeper.ended(attempt));
+  const last = await leave(t, (recorder, attempt) => recorder.ended(attempt));
   t.same([last.attempts, [...last.chunks]], [[], []]);
   t.equal(last.workers.size, 1);
 });
 
 t.test('a value that was on its way: missing, but for an SDK that sends it again', async (t) => {
-  const begun = (keeper: Keeper, attempt: Attempt): void => keeper.begun(attempt);
+  const begun = (recorder: RunRecorder, attempt: Attempt): void => recorder.begun(attempt);
   const python = await wired(t);
-  takeUp(await leave(t, begun), python);
+  adopt(await leave(t, begun), python);
   t.match(python.table.all()[0]!.missed, /on its way/);
   const own = await wired(t);
-  takeUp(await leave(t, begun, container(true)), own);
+  adopt(await leave(t, begun, container(true)), own);
   t.equal(own.table.all()[0]!.missed, undefined);
 });
 
 t.test('where nothing waits for an absent agent, any value may be missing', async (t) => {
   const last = await leave(t, () => undefined);
   const parts = await wired(t);
-  takeUp({ ...last, run: { ...run, isPatient: false } }, parts);
+  adopt({ ...last, run: { ...run, isPatient: false } }, parts);
   t.match(parts.table.all()[0]!.missed, /was away/);
 });
 
@@ -132,38 +132,38 @@ t.test('a value that comes again gets the numbers that it had', async (t) => {
   const worker = container(true);
   const last = await leave(
     t,
-    (keeper, attempt) => {
-      stream(keeper, attempt, worker, '"a"');
-      keeper.answered(attempt);
-      stream(keeper, attempt, worker, '"b"');
+    (recorder, attempt) => {
+      stream(recorder, attempt, worker, '"a"');
+      recorder.answered(attempt);
+      stream(recorder, attempt, worker, '"b"');
     },
     worker,
   );
   const parts = await wired(t);
-  takeUp(last, parts);
+  adopt(last, parts);
   const attempt = parts.table.all()[0]!;
   t.equal(attempt.chunkNumber, 2);
-  t.equal(parts.keeper.value(worker, attempt, Buffer.from('"b"')), true);
+  t.equal(parts.recorder.value(worker, attempt, Buffer.from('"b"')), true);
   t.equal(attempt.chunkNumber, 1, 'the next chunk is number 2 again');
-  await parts.keeper.taken(attempt);
-  parts.keeper.answered(attempt);
+  await parts.recorder.taken(attempt);
+  parts.recorder.answered(attempt);
   attempt.chunkNumber = 2;
-  t.equal(parts.keeper.value(worker, attempt, Buffer.from('"b"')), false, 'a later one that is equal is another');
+  t.equal(parts.recorder.value(worker, attempt, Buffer.from('"b"')), false, 'a later one that is equal is another');
 });
 
 t.test('dropped, nothing is left for the run after', async (t) => {
   const folder = t.testdir({});
   const log = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   await log.open();
-  const keeper = new Keeper(log);
+  const recorder = new RunRecorder(log);
   const attempt = new Attempt({ ref, input: undefined, s3Config: undefined, nowMs: 0 });
-  keeper.worker(container());
-  await keeper.handed(container(), [attempt]);
-  stream(keeper, attempt, container(), '"a"');
+  recorder.worker(container());
+  await recorder.handed(container(), [attempt]);
+  stream(recorder, attempt, container(), '"a"');
   await log.close();
   const second = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
-  dropAll(await second.open(), second);
-  t.equal(second.keepsAny, false);
+  dropAllAttempts(await second.open(), second);
+  t.equal(second.hasRecords, false);
   await second.close();
   const third = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   const last = await third.open();

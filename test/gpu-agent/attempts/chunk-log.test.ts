@@ -16,15 +16,15 @@ function setup(bounds: Partial<ChunkBounds> = {}) {
   const add = (job: string, ...numbers: number[]): void => {
     for (const number of numbers) log.add(chunkOf(job, number));
   };
-  /** Returns whether a chunk of this job must wait for capacity; `room` resolves once there is capacity. */
-  const waits = async (job: string): Promise<{ waits: boolean; room: Promise<void> }> => {
+  /** Returns whether a chunk of this job must wait for capacity; `spaceFor` resolves once there is capacity. */
+  const waits = async (job: string): Promise<{ waits: boolean; space: Promise<void> }> => {
     let waits = true;
-    const room = log.room(keyOf(job)).then(() => {
+    const space = log.spaceFor(keyOf(job)).then(() => {
       waits = false;
     });
     await Promise.resolve();
     await Promise.resolve();
-    return { waits, room };
+    return { waits, space };
   };
   return {
     log,
@@ -75,7 +75,7 @@ t.test('only so much is on its way; more follows when core has stored some', asy
   add('b', 1);
   t.same(take(), ['a1', 'b1', 'a2']);
   t.same([take(), log.isReady, log.isEmpty], [[], false, false]);
-  t.same([log.holdsBack(keyOf('a')), log.holdsBack(keyOf('b'))], [true, false]);
+  t.same([log.hasUnsent(keyOf('a')), log.hasUnsent(keyOf('b'))], [true, false]);
   woken = 0;
   add('b', 2);
   t.equal(woken, 0, 'nothing could leave');
@@ -101,7 +101,7 @@ t.test('metrics count as well', async (t) => {
   const next = await waits('b');
   t.ok(next.waits);
   ack('a', 1);
-  await next.room;
+  await next.space;
 });
 
 t.test('full: the next one waits for room', async (t) => {
@@ -110,7 +110,7 @@ t.test('full: the next one waits for room', async (t) => {
   const next = await waits('b');
   t.ok(next.waits);
   ack('a', 1);
-  await next.room;
+  await next.space;
   t.notOk((await waits('b')).waits);
 });
 
@@ -121,11 +121,11 @@ t.test('an attempt that has filled its part waits, others do not', async (t) => 
   t.ok(next.waits);
   t.notOk((await waits('b')).waits);
   ack('a', 1);
-  await next.room;
+  await next.space;
   log.add(chunkOf('a', 2, 'x'.repeat(600)));
   const last = await waits('a');
   log.forget(keyOf('a'));
-  await last.room;
+  await last.space;
 });
 
 t.test('tiny ones count as what they take', async (t) => {
@@ -134,6 +134,6 @@ t.test('tiny ones count as what they take', async (t) => {
   const next = await waits('a');
   t.ok(next.waits);
   for (let number = 1; number <= 900; number += 1) ack('a', number);
-  await next.room;
+  await next.space;
   t.equal(log.unacknowledged(keyOf('a'))[0]?.number, 901);
 });

@@ -10,7 +10,7 @@ async function holding(t: Test, version = '1.12.0') {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   const worker = agent.pool.get('w')!;
-  worker.sdk.learn(version);
+  worker.sdk.setVersion(version);
   await agent.give(agent.refOf('job', 'w'));
   agent.message();
   const outcomes = () => (agent.message()?.outcomes ?? []).map(({ kind, error, cause }) => ({ kind, error, cause }));
@@ -64,19 +64,19 @@ t.test(
     const failed = [
       { kind: OutcomeKind.FAILED, error: /could not send .*: Object of type bytes is not JSON serializable/ },
     ];
-    const told = await holding(t);
-    told.evidence.said(told.worker, sent);
-    t.same(told.outcomes(), [], 'it may have been a progress value');
-    told.evidence.said(told.worker, over);
-    t.match(told.outcomes(), failed);
+    const reported = await holding(t);
+    reported.evidence.resultLine(reported.worker, sent);
+    t.same(reported.outcomes(), [], 'it may have been a progress value');
+    reported.evidence.resultLine(reported.worker, over);
+    t.match(reported.outcomes(), failed);
     const idle = await holding(t);
     idle.evidence.takes(idle.worker, true);
-    idle.evidence.said(idle.worker, sent);
+    idle.evidence.resultLine(idle.worker, sent);
     idle.clock.pass(1_000);
     t.match(idle.outcomes(), failed, 'a take may be here before the output');
     const unnamed = await holding(t);
     unnamed.evidence.takes(unnamed.worker, false);
-    unnamed.evidence.said(unnamed.worker, sent);
+    unnamed.evidence.resultLine(unnamed.worker, sent);
     unnamed.clock.pass(30_001);
     unnamed.ping('another');
     t.match(unnamed.outcomes(), failed);
@@ -85,11 +85,11 @@ t.test(
 
 t.test('what a worker says of other jobs, or of a request that failed, ends nothing', async (t) => {
   const { evidence, worker, clock, outcomes } = await holding(t);
-  evidence.said(worker, { jobId: 'another', reason: 'made up', over: true });
-  evidence.said(worker, { jobId: 'job', reason: undefined, over: true });
-  evidence.said(worker, { jobId: 'job', reason: 'progress', over: false });
-  evidence.said(worker, { jobId: 'job', reason: '', over: false });
-  evidence.said(worker, { jobId: 'job', reason: undefined, over: true });
+  evidence.resultLine(worker, { jobId: 'another', reason: 'made up', over: true });
+  evidence.resultLine(worker, { jobId: 'job', reason: undefined, over: true });
+  evidence.resultLine(worker, { jobId: 'job', reason: 'progress', over: false });
+  evidence.resultLine(worker, { jobId: 'job', reason: '', over: false });
+  evidence.resultLine(worker, { jobId: 'job', reason: undefined, over: true });
   t.same(outcomes(), []);
   evidence.takes(worker, true);
   clock.pass(1_000);
@@ -142,7 +142,7 @@ t.test('an older SDK has read the answer once its connection carries something e
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   const worker = agent.pool.get('w')!;
-  worker.sdk.learn('1.5.0');
+  worker.sdk.setVersion('1.5.0');
   const over: (() => void)[] = [];
   agent.openTake('w', { over });
   agent.assign(agent.refOf('job', 'w'));

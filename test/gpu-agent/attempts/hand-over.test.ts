@@ -11,30 +11,30 @@ t.test('the oldest first, and only as many as a take asks for', async (t) => {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   for (const job of ['a', 'b', 'c']) agent.assign(agent.refOf(job, 'w'));
-  const told: string[] = [];
-  agent.openTake('w', { requested: 2, told });
+  const reported: string[] = [];
+  agent.openTake('w', { requested: 2, reported });
   agent.handOver.offer(agent.pool.get('w')!);
   await turn();
-  t.same(told.map(idsOf), [['a', 'b']]);
+  t.same(reported.map(idsOf), [['a', 'b']]);
   t.same(
     agent.table.all().map(({ phase }) => phase),
     ['handed', 'handed', 'waiting'],
   );
-  agent.openTake('w', { told });
+  agent.openTake('w', { reported });
   agent.handOver.offer(agent.pool.get('w')!);
-  t.same(told.map(idsOf), [['a', 'b'], ['c']]);
+  t.same(reported.map(idsOf), [['a', 'b'], ['c']]);
 });
 
 t.test('a job whose earlier attempt still runs there waits', async (t) => {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   await agent.give(agent.refOf('job', 'w', 1));
-  const told: string[] = [];
-  agent.openTake('w', { told });
+  const reported: string[] = [];
+  agent.openTake('w', { reported });
   agent.assign(agent.refOf('job', 'w', 2));
-  t.same(told, [], 'the worker could not tell them apart');
+  t.same(reported, [], 'the worker could not tell them apart');
   await agent.table.end(agent.table.all()[0]!, OutcomeKind.COMPLETED, { output: Buffer.from('1') });
-  t.same(told.map(idsOf), [['job']]);
+  t.same(reported.map(idsOf), [['job']]);
 });
 
 t.test('an answer that did not arrive brings its jobs back, but for those that the worker has named', async (t) => {
@@ -64,12 +64,12 @@ t.test('an answer that did not arrive brings its jobs back, but for those that t
 t.test('an SDK that starts late gets jobs gathered while it holds others', async (t) => {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
-  agent.pool.get('w')!.sdk.learn('1.7.13');
+  agent.pool.get('w')!.sdk.setVersion('1.7.13');
   await agent.give(agent.refOf('first', 'w'));
-  const told: string[] = [];
-  agent.openTake('w', { requested: 2, told });
+  const reported: string[] = [];
+  agent.openTake('w', { requested: 2, reported });
   for (const job of ['a', 'b']) agent.assign(agent.refOf(job, 'w'));
-  t.same(told, []);
+  t.same(reported, []);
   agent.clock.pass(50);
-  t.same(told.map(idsOf), [['a', 'b']]);
+  t.same(reported.map(idsOf), [['a', 'b']]);
 });

@@ -49,11 +49,11 @@ t.test('a worker that takes nothing', async (t) => {
   await turn();
   t.equal(agent.asked.length, 7);
 
-  const told: string[] = [];
-  agent.openTake('w', { told });
+  const reported: string[] = [];
+  agent.openTake('w', { reported });
   agent.handOver.offer(agent.pool.get('w')!);
   await turn();
-  t.equal(told.length, 1);
+  t.equal(reported.length, 1);
   t.same(agent.askedJobs().slice(7), ['j6'], 'one was taken, the next comes');
   agent.clock.pass(130_000);
   agent.watch.pass();

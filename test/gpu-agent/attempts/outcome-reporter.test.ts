@@ -60,14 +60,14 @@ t.test('it is sent at once and again, until it is acknowledged', async (t) => {
   await reporter.report(outcomeOf('a'));
   reporter.sendAll();
   t.same([sent, reporter.refs(), spool.size], [['a', 'a'], [refOf('a')], 1]);
-  const settled: string[] = [];
-  reporter.listen((workerId) => settled.push(workerId));
+  const acknowledged: string[] = [];
+  reporter.listen((workerId) => acknowledged.push(workerId));
   const idle = reporter.idle();
   reporter.acknowledge(refOf('a'));
   reporter.acknowledge(refOf('a'));
   await idle;
   reporter.sendAll();
-  t.same([sent.length, reporter.refs(), spool.size, settled], [2, [], 0, [refOf('a').workerId]]);
+  t.same([sent.length, reporter.refs(), spool.size, acknowledged], [2, [], 0, [refOf('a').workerId]]);
 });
 
 t.test('its worker owes until the last one is acknowledged', async (t) => {
@@ -75,9 +75,9 @@ t.test('its worker owes until the last one is acknowledged', async (t) => {
   const { workerId } = refOf('a');
   await Promise.all([reporter.report(outcomeOf('a')), reporter.report(outcomeOf('b'))]);
   reporter.acknowledge(refOf('a'));
-  t.ok(reporter.owes(workerId));
+  t.ok(reporter.hasUnacknowledged(workerId));
   reporter.acknowledge(refOf('b'));
-  t.notOk(reporter.owes(workerId));
+  t.notOk(reporter.hasUnacknowledged(workerId));
 });
 
 t.test('a large one travels alone, after its chunks', async (t) => {

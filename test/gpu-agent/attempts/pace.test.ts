@@ -9,10 +9,10 @@ import type { Test } from 'tap';
 import t from 'tap';
 import { turn, wired } from './wired.ts';
 
-const ROOM = 20;
+const CAPACITY = 20;
 
 /** Returns a worker that has run three short jobs and reports its capacity with each take. */
-async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
+async function awake(t: Test, { capacity = CAPACITY, version = '1.12.0' } = {}) {
   const agent = await wired(t);
   const nowMs = agent.clock.monotonicMs.bind(agent.clock);
   let looks = 0;
@@ -20,20 +20,20 @@ async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
   agent.clock.monotonicMs = () => nowMs() + (looks += 1) / 1e6;
   await agent.desire({ w: 'e' });
   const worker = agent.pool.get('w')!;
-  worker.sdk.learn(version);
+  worker.sdk.setVersion(version);
   const { pace } = agent.holdings.of('w');
-  let told: string[] = [];
+  let reported: string[] = [];
   /** Requests jobs for the rest of its capacity. */
   const ask = (requested: number): void => {
-    pace.asks(requested, { held: agent.holdings.of('w').size, idle: requested === room });
-    told = [];
-    agent.openTake('w', { requested, told });
+    pace.asks(requested, { held: agent.holdings.of('w').size, idle: requested === capacity });
+    reported = [];
+    agent.openTake('w', { requested, reported });
     agent.handOver.offer(worker);
     agent.reporter.capacityChanged(worker);
   };
   const given = async (): Promise<string[]> => {
     await turn();
-    const [body] = told.splice(0);
+    const [body] = reported.splice(0);
     return body === undefined ? [] : [JSON.parse(body) as { id: string } | { id: string }[]].flat().map(({ id }) => id);
   };
   const assign = (...jobs: string[]): void =>
@@ -55,11 +55,11 @@ async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
       ),
     );
   };
-  ask(room);
+  ask(capacity);
   assign('s1', 's2', 's3');
   await given();
   await send('s1', 's2', 's3');
-  ask(room);
+  ask(capacity);
   agent.message();
   return {
     ...agent,
@@ -69,7 +69,7 @@ async function awake(t: Test, { room = ROOM, version = '1.12.0' } = {}) {
     assign,
     send,
     /** Reports of the worker's capacity to core. */
-    room: () => agent.reporter.take(worker),
+    capacity: () => agent.reporter.take(worker),
   };
 }
 
@@ -79,22 +79,22 @@ const names = (from: number, count: number): string[] =>
 t.test('it gets less than half of what it has left, and the rest waits here', async (t) => {
   const agent = await awake(t);
   t.match(
-    agent.room(),
-    { capacity: ROOM - 1, keepsAhead: true, takesAhead: false },
+    agent.capacity(),
+    { capacity: CAPACITY - 1, keepsAhead: true, takesAhead: false },
     'for core it holds one less, and more may wait here',
   );
   agent.assign(...names(1, 30));
   t.same(await agent.given(), names(1, 9), 'each takes twice the room until it runs');
-  agent.ask(ROOM - 18);
+  agent.ask(CAPACITY - 18);
   t.same(await agent.given(), [], 'one more could send it to sleep');
-  t.match(agent.room(), { capacity: ROOM - 1 });
+  t.match(agent.capacity(), { capacity: CAPACITY - 1 });
 });
 
 t.test('a result shows that all that came with it run, and is room once it is answered', async (t) => {
   const agent = await awake(t);
   agent.assign(...names(1, 30));
   await agent.given();
-  agent.ask(ROOM - 18);
+  agent.ask(CAPACITY - 18);
   const [first] = names(1, 1);
   let safe = (): void => undefined;
   const sent = agent.handOver.whileSent(
@@ -110,7 +110,7 @@ t.test('a result shows that all that came with it run, and is room once it is an
     names(10, 4),
     '9 of 20 run, and one of them counts until it hears that its result is safe',
   );
-  agent.ask(ROOM - 9 - 8);
+  agent.ask(CAPACITY - 9 - 8);
   safe();
   await sent;
   t.same(await agent.given(), [], 'the four may not run yet');
@@ -120,7 +120,7 @@ t.test('few that are left do not wait for others', async (t) => {
   const agent = await awake(t);
   agent.assign(...names(1, 9));
   await agent.given();
-  agent.ask(ROOM - 18);
+  agent.ask(CAPACITY - 18);
   await agent.send(...names(1, 9));
   agent.assign('last');
   t.same(await agent.given(), ['last']);
@@ -130,7 +130,7 @@ t.test('once one takes long it gets all of its room, and nothing waits here for 
   const agent = await awake(t);
   agent.assign(...names(1, 14));
   await agent.given();
-  agent.ask(ROOM - 9);
+  agent.ask(CAPACITY - 9);
   t.same(await agent.given(), []);
   agent.clock.pass(400);
   agent.watch.pass();
@@ -139,11 +139,11 @@ t.test('once one takes long it gets all of its room, and nothing waits here for 
   agent.watch.pass();
   t.same(await agent.given(), names(10, 5), 'all that waited');
   agent.ask(6);
-  t.match(agent.room(), { capacity: 14 + 6, keepsAhead: false, takesAhead: false });
+  t.match(agent.capacity(), { capacity: 14 + 6, keepsAhead: false, takesAhead: false });
   await agent.send(...names(1, 9));
-  t.match(agent.room(), { keepsAhead: false }, 'those were long');
+  t.match(agent.capacity(), { keepsAhead: false }, 'those were long');
   await agent.send(...names(10, 3));
-  t.match(agent.room(), { capacity: ROOM - 1, keepsAhead: true }, 'until three were short');
+  t.match(agent.capacity(), { capacity: CAPACITY - 1, keepsAhead: true }, 'until three were short');
 });
 
 t.test('one that sleeps all the same counts as full', async (t) => {
@@ -152,19 +152,19 @@ t.test('one that sleeps all the same counts as full', async (t) => {
   await agent.given();
   agent.clock.pass(199);
   agent.watch.pass();
-  t.match(agent.room(), { capacity: ROOM - 1 });
+  t.match(agent.capacity(), { capacity: CAPACITY - 1 });
   agent.message();
   agent.clock.pass(2);
   agent.watch.pass();
   t.match(agent.message()?.workers, [{ capacity: 9, keepsAhead: false }], 'core hears it');
   agent.ask(11);
-  t.match(agent.message()?.workers, [{ capacity: ROOM - 1, keepsAhead: true }], 'and when it asks again');
+  t.match(agent.message()?.workers, [{ capacity: CAPACITY - 1, keepsAhead: true }], 'and when it asks again');
 });
 
-for (const other of [{ room: PACED_MIN - 1 }, { version: '1.7.13' }]) {
+for (const other of [{ capacity: PACED_MIN - 1 }, { version: '1.7.13' }]) {
   t.test(`others get lists: ${JSON.stringify(other)}`, async (t) => {
     const agent = await awake(t, other);
-    t.match(agent.room(), { capacity: other.room ?? ROOM, takesAhead: true, keepsAhead: false });
+    t.match(agent.capacity(), { capacity: other.capacity ?? CAPACITY, takesAhead: true, keepsAhead: false });
     agent.assign(...names(1, 30));
     t.equal((await agent.given()).length, 30);
   });

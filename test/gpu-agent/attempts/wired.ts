@@ -11,7 +11,7 @@ import { WorkloadLauncher } from '@slipway/gpu-agent/launch/launcher';
 import { LogArchive } from '@slipway/gpu-agent/launch/log-archive';
 import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
 import { WorkerUsers } from '@slipway/gpu-agent/users/worker-users';
-import { StartGate, startPlaces } from '@slipway/gpu-agent/workloads/start-gate';
+import { StartGate, startPermits } from '@slipway/gpu-agent/workloads/start-gate';
 import { machineDisk } from '@slipway/kit/host/disk';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemRandom } from '@slipway/kit/time/clock';
@@ -46,7 +46,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
     hostEnv: {},
     gpus: () => [],
     bridgeUrl: () => 'http://127.0.0.1:1',
-    settleImage: async ({ digest }) => digest,
+    resolveImage: async ({ digest }) => digest,
   });
   const parts = buildAttempts({
     config: readAgentConfig({
@@ -65,7 +65,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
       launcher,
       archive: new LogArchive({ folder: join(folder, 'logs'), bytesMax: 64 * 1024 * 1024, clock }),
       handover: new GpuHandover(),
-      starts: new StartGate(startPlaces(), clock),
+      starts: new StartGate(startPermits(), clock),
     },
   });
   await parts.spool.open();
@@ -82,7 +82,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
     for (const { workerId } of list) {
       const worker = parts.pool.get(workerId)!;
       while (!executor.of(workerId)) await turn();
-      worker.sdk.learn('1.12.0');
+      worker.sdk.setVersion('1.12.0');
       if (!worker.asked) worker.ready();
     }
   };
@@ -93,14 +93,14 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
     workerId,
   });
   /**
-   * Opens a worker's take. Returns a function that closes it. `told` receives the answer, `over` the callback for the
+   * Opens a worker's take. Returns a function that closes it. `reported` receives the answer, `over` the callback for the
    * moment when its connection is used again.
    */
   const openTake = (
     workerId: string,
-    { requested = 1, delivered = true, told = [] as string[], over = [] as (() => void)[] } = {},
+    { requested = 1, delivered = true, reported = [] as string[], over = [] as (() => void)[] } = {},
   ): (() => void) => {
-    const poll = fakePoll({ told, delivered, over, onClosed: () => release() });
+    const poll = fakePoll({ reported, delivered, over, onClosed: () => release() });
     const release = parts.polls.holdTake(workerId, poll, { requested, batch: requested > 1 });
     return release;
   };
@@ -144,22 +144,22 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
      * the worker.
      */
     openStopPoll: (workerId: string, delivered = true): string[] => {
-      const told: string[] = [];
-      const release = parts.polls.holdStop(workerId, fakePoll({ told, delivered, onClosed: () => release() }));
+      const reported: string[] = [];
+      const release = parts.polls.holdStop(workerId, fakePoll({ reported, delivered, onClosed: () => release() }));
       parts.stopper.deliver(workerId);
-      return told.flatMap((body) => (JSON.parse(body) as { jobsToStop: string[] }).jobsToStop);
+      return reported.flatMap((body) => (JSON.parse(body) as { jobsToStop: string[] }).jobsToStop);
     },
   };
 }
 
 /** A request of a worker that is held open. */
 function fakePoll({
-  told,
+  reported,
   delivered,
   over,
   onClosed,
 }: {
-  told: string[];
+  reported: string[];
   delivered: boolean;
   over?: (() => void)[];
   onClosed(): void;
@@ -167,7 +167,7 @@ function fakePoll({
   return {
     answer: async (body: readonly Uint8Array[]): Promise<boolean> => {
       onClosed();
-      if (delivered) told.push(String(Buffer.concat(body)));
+      if (delivered) reported.push(String(Buffer.concat(body)));
       return delivered;
     },
     empty: onClosed,

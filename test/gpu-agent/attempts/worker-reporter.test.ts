@@ -26,15 +26,15 @@ async function crashed(t: Test) {
   await agent.exit('ends', { code: 1 });
   agent.reporter.changed(agent.pool.get('stays')!);
   /** Returns the worker reports of the next message. */
-  const told = (): Partial<WorkerReport>[] =>
+  const reported = (): Partial<WorkerReport>[] =>
     (message()?.workers ?? []).map(({ workerId, state, capacity }) => ({ workerId, state, capacity }));
-  return { ...agent, large, small, told };
+  return { ...agent, large, small, reported };
 }
 
 t.test('a crashed worker drains until core has all of its outcomes', async (t) => {
-  const { told, outcomes, pool, reporter, large, small } = await crashed(t);
+  const { reported, outcomes, pool, reporter, large, small } = await crashed(t);
   t.same(
-    told(),
+    reported(),
     [
       { workerId: 'ends', state: DRAINING, capacity: 0 },
       { workerId: 'stays', state: READY, capacity: 0 },
@@ -42,7 +42,7 @@ t.test('a crashed worker drains until core has all of its outcomes', async (t) =
     'it gets no more work, and the other one does not wait for it',
   );
   outcomes.acknowledge(small);
-  t.same(told(), []);
+  t.same(reported(), []);
   const ends = pool.get('ends')!;
   t.match(
     reporter.take(ends),
@@ -50,22 +50,22 @@ t.test('a crashed worker drains until core has all of its outcomes', async (t) =
     'nor does a hello say that it has ended',
   );
   outcomes.acknowledge(large);
-  t.same(told(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
+  t.same(reported(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
   t.match(reporter.take(ends), { exitCode: 1, reason: /code 1/ });
 });
 
 t.test('its end is told although core wants it no more', async (t) => {
-  const { told, desire, outcomes, pool, large, small } = await crashed(t);
+  const { reported, desire, outcomes, pool, large, small } = await crashed(t);
   await desire({ stays: 'e' });
-  told();
+  reported();
   for (const ref of [small, large]) outcomes.acknowledge(ref);
-  t.same(told(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
+  t.same(reported(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
   await desire({ stays: 'e' });
   t.equal(pool.get('ends'), undefined, 'and then it is forgotten');
 });
 
 t.test('a result that cannot be read from the disk counts as lost in the end', async (t) => {
-  const { told, folder, spool, message, outcomes, large, small } = await crashed(t);
+  const { reported, folder, spool, message, outcomes, large, small } = await crashed(t);
   message();
   await waitFor('both outcomes to be on the disk', () => spool.size === 2);
   for (const file of readdirSync(folder)) truncateSync(join(folder, file), 100);
@@ -74,5 +74,5 @@ t.test('a result that cannot be read from the disk counts as lost in the end', a
   t.equal(await outcomes.load(key), undefined);
   t.match(message()?.outcomes, [{ ref: large, kind: OutcomeKind.LOST, error: /could not be read/ }]);
   for (const ref of [small, large]) outcomes.acknowledge(ref);
-  t.same(told(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
+  t.same(reported(), [{ workerId: 'ends', state: UNHEALTHY, capacity: 0 }]);
 });

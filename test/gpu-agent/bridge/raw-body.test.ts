@@ -8,13 +8,13 @@ import t from 'tap';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const MIB = 1024 * 1024;
-const room = bodyBudget();
+const budget = bodyBudget();
 /** Calls whose body has arrived, by worker. */
 const arrived: { worker: string; bytes: number; reply: ServerResponse }[] = [];
 const broken: string[] = [];
 const server = createServer((call, reply) => {
   const worker = call.url!.slice(1);
-  readBody(call, reply, room, worker).then(
+  readBody(call, reply, budget, worker).then(
     (body) => arrived.push({ worker, bytes: 'bytes' in body ? body.bytes.length : body.oversizeBytes, reply }),
     () => broken.push(worker),
   );

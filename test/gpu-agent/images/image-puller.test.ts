@@ -36,7 +36,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     name,
     digest: '',
     credentials: REGISTRY_USER,
-    settle: async (digest) => digest,
+    resolveDigest: async (digest) => digest,
     ...more,
   });
   const fails = async (image: WantedImage): Promise<{ failure?: string; message: string }> =>
@@ -56,15 +56,15 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   await forget();
 
   await t.test('with access it is pulled, and its tag settled', async (t) => {
-    const settled: string[] = [];
+    const resolved: string[] = [];
     const lines: string[] = [];
-    const settle = async (digest: string): Promise<string> => {
-      settled.push(digest);
+    const resolveDigest = async (digest: string): Promise<string> => {
+      resolved.push(digest);
       return digest;
     };
-    const image = await puller.prepare(wanted(name, { settle }), (line) => lines.push(line), never);
+    const image = await puller.prepare(wanted(name, { resolveDigest }), (line) => lines.push(line), never);
     firstId = image.id;
-    t.same(settled, [first]);
+    t.same(resolved, [first]);
     t.ok(image.digests.includes(`${registry.address}/lab/worker@${first}`));
     t.equal(lines[0], `pulling ${name}`);
     t.match(lines.join('\n'), /layers|%/);
@@ -73,7 +73,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   await t.test('another digest was settled before: that one is pulled, though the tag moved on', async (t) => {
     await registry.push('localhost/other:1', 'lab/worker:1');
     await forget();
-    const image = await puller.prepare(wanted(name, { settle: async () => first }), () => undefined, never);
+    const image = await puller.prepare(wanted(name, { resolveDigest: async () => first }), () => undefined, never);
     t.equal(image.id, firstId);
     await registry.stop();
     const again = await puller.prepare(wanted(name, { digest: first, credentials: undefined }), () => undefined, never);
@@ -207,7 +207,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   await t.test('what was built here needs no registry', async (t) => {
     const image = await puller.prepare(
       wanted(BASE_IMAGE, {
-        settle: () => {
+        resolveDigest: () => {
           throw new Error('there is nothing to settle');
         },
       }),

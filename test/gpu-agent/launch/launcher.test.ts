@@ -25,7 +25,7 @@ function makeLauncher(t: Test): { launcher: WorkloadLauncher; folder: string } {
     hostEnv: {},
     gpus: () => [],
     bridgeUrl: () => 'http://127.0.0.1:1',
-    settleImage: async () => '',
+    resolveImage: async () => '',
   });
   return { launcher, folder };
 }

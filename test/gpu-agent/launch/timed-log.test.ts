@@ -15,7 +15,7 @@ function logOf(bytesMax = 100) {
     },
   };
 }
-const stamp = (at: number, atMs: number) => ({ at, steadyMs: atMs, wallMs: 1_000_000 + atMs });
+const stamp = (at: number, atMs: number) => ({ at, monotonicMs: atMs, wallMs: 1_000_000 + atMs });
 
 t.test('what arrives in a millisecond has one time', async (t) => {
   const { log, write } = logOf();
@@ -26,10 +26,10 @@ t.test('what arrives in a millisecond has one time', async (t) => {
 });
 
 t.test('an earlier one comes first: bytes count on, whether something was written already or not', async (t) => {
-  const former = logOf(4);
-  former.write(1, 'ab');
-  former.write(2, 'cdef');
-  const kept = former.log.kept();
+  const previous = logOf(4);
+  previous.write(1, 'ab');
+  previous.write(2, 'cdef');
+  const kept = previous.log.kept();
   t.same(kept, { bytes: Buffer.from('cdef'), start: 2, stamps: [stamp(0, 1), stamp(2, 2)] });
   for (const first of ['', 'gh']) {
     const { log, write } = logOf();

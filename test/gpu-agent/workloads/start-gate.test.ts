@@ -64,8 +64,8 @@ t.test('whatever happens: never more than there are places, and everybody gets o
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
       fc.array(fc.nat(20), { maxLength: 40 }),
-      async (places, leaving) => {
-        const gate = new StartGate(places, new ManualClock());
+      async (permits, leaving) => {
+        const gate = new StartGate(permits, new ManualClock());
         const ids = Array.from({ length: 12 }, (_, n) => `workload-${n}`);
         const entered = ask(gate, ids);
         const left = new Set<string>();
@@ -73,8 +73,8 @@ t.test('whatever happens: never more than there are places, and everybody gets o
           if (entered.includes(id)) left.add(id);
           gate.leave(id);
           await turn();
-          if (entered.length - left.size > places)
-            throw new Error(`${entered.length - left.size} hold ${places} places`);
+          if (entered.length - left.size > permits)
+            throw new Error(`${entered.length - left.size} hold ${permits} places`);
         };
         await turn();
         for (const n of leaving) await leave(ids[n % ids.length]!);

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { SEED } from '../../helpers/time/seeded-random.ts';
 
-const WANTS: Want[] = ['run', 'freeze', 'drain', 'stand', 'gone', 'halt'];
+const WANTS: Want[] = ['running', 'standby', 'draining', 'stopped', 'absent', 'shutdown'];
 const PHASES: Phase[] = [
   'unknown',
   'adopting',
@@ -16,10 +16,10 @@ const PHASES: Phase[] = [
   'freezing',
   'frozen',
   'exited',
-  'settling',
-  'settled',
+  'cleaning',
+  'cleaned',
   'removing',
-  'gone',
+  'removed',
 ];
 const number = fc.integer({ min: 0, max: 2 });
 const time = fc.integer({ min: 0, max: 20_000 });
@@ -32,12 +32,12 @@ const observed: fc.Arbitrary<Observed> = fc.record({
   made: maybe(fc.record({ run: number, disk: number })),
   busy: fc.boolean(),
   asked: fc.boolean(),
-  condemned: maybe(fc.constantFrom('stop' as const, 'kill' as const)),
+  endRequested: maybe(fc.constantFrom('stop' as const, 'kill' as const)),
   abandoned: fc.boolean(),
   stopAskedAtMs: maybe(time),
   killed: fc.boolean(),
   retryAtMs: maybe(fc.oneof(time, fc.constant(Infinity))),
-  settledDisk: maybe(number),
+  cleanedDisk: maybe(number),
 });
 const policy: fc.Arbitrary<Policy> = fc.record({ restarts: fc.boolean(), graceMs: time, initTimeoutMs: maybe(time) });
 
@@ -66,8 +66,8 @@ function after(is: Observed, wanted: Desired, action: Action, nowMs: number): Ob
       return to('freezing');
     case 'thaw':
       return { ...to('running') };
-    case 'settle':
-      return to('settling');
+    case 'clean':
+      return to('cleaning');
     case 'remove':
       return to('removing');
   }
@@ -105,9 +105,9 @@ t.test('each thing is done only where it can be', async () => {
           case 'thaw':
             return phase === 'frozen';
           case 'prepare':
-          case 'settle':
+          case 'clean':
           case 'remove':
-            return phase === 'absent' || phase === 'exited' || phase === 'settled';
+            return phase === 'absent' || phase === 'exited' || phase === 'cleaned';
         }
       }),
   );
@@ -125,11 +125,11 @@ t.test('what was done is not done again: nothing changes, nothing follows', asyn
 
 t.test('what shall not run is neither started nor frozen nor woken, and a gone one rests', async () => {
   always(({ want }, { phase }, _how, _nowMs, actions) => {
-    if (phase === 'gone') return actions.length === 0;
+    if (phase === 'removed') return actions.length === 0;
     return (
-      want === 'run' ||
-      want === 'freeze' ||
-      want === 'drain' ||
+      want === 'running' ||
+      want === 'standby' ||
+      want === 'draining' ||
       !actions.some((action) => ['prepare', 'freeze', 'thaw'].includes(action.do))
     );
   });
@@ -152,13 +152,13 @@ t.test('once it was asked to end it only ends, and nothing follows a kill', asyn
 });
 
 t.test('no idle worker is killed for being unwanted, and no busy one is frozen or drained away', async () => {
-  always(({ want }, { busy, condemned }, _how, _nowMs, actions) =>
+  always(({ want }, { busy, endRequested }, _how, _nowMs, actions) =>
     actions.every((action) => {
       if (action.do === 'kill' && action.why === 'unwanted') return busy;
       return (
         !busy ||
-        condemned !== undefined ||
-        !(action.do === 'freeze' || (want === 'drain' && action.do === 'stop' && action.why === 'unwanted'))
+        endRequested !== undefined ||
+        !(action.do === 'freeze' || (want === 'draining' && action.do === 'stop' && action.why === 'unwanted'))
       );
     }),
   );

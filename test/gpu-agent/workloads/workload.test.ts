@@ -30,7 +30,7 @@ function makeWorkload(
     executor = new ScriptedExecutor(),
     handover = new GpuHandover(),
     id = 'workload',
-    desired = want('run'),
+    desired = want('running'),
     starts = undefined as StartGate | undefined,
   } = {},
 ) {
@@ -44,7 +44,7 @@ function makeWorkload(
     exits: [] as WorkloadExit[],
     busy: false,
     removed: 0,
-    settled: [] as (number | undefined)[],
+    cleaned: [] as (number | undefined)[],
     launchFails: undefined as Error | undefined,
   };
   const launch: Launch = {
@@ -78,8 +78,8 @@ function makeWorkload(
     exited: (exit) => {
       seen.exits.push(exit);
     },
-    settleFiles: async (disk) => {
-      seen.settled.push(disk);
+    cleanUpFiles: async (disk) => {
+      seen.cleaned.push(disk);
     },
     remove: async () => {
       seen.removed += 1;
@@ -103,12 +103,12 @@ t.test('a workload waits until one that starts has asked for work, has ended, or
     await turn();
     return [first, second, third, fourth].map(({ workload }) => workload.observed.phase);
   };
-  for (const { workload } of [first, second, third, fourth]) workload.look();
+  for (const { workload } of [first, second, third, fourth]) workload.evaluate();
   t.same(await phases(), ['running', 'preparing', 'preparing', 'preparing']);
   t.match(second.workload.progress, /waiting for others to start/);
-  second.workload.want(want('gone'));
+  second.workload.want(want('absent'));
   first.workload.asked();
-  t.same(await phases(), ['running', 'gone', 'running', 'preparing']);
+  t.same(await phases(), ['running', 'removed', 'running', 'preparing']);
   third.executor.starts[0]!.exit({ code: 1, signal: undefined });
   t.equal((await phases())[3], 'running');
   t.equal(second.executor.starts.length, 0);
@@ -116,24 +116,24 @@ t.test('a workload waits until one that starts has asked for work, has ended, or
 
 t.test('a worker is started, asked to end, killed when it does not, and removed', async (t) => {
   const { workload, executor, clock, seen, errors } = makeWorkload(WORKER);
-  workload.look();
+  workload.evaluate();
   await turn();
   t.equal(workload.observed.phase, 'running');
   workload.asked();
-  workload.want(want('drain'));
+  workload.want(want('draining'));
   t.same(executor.starts[0]!.asked, ['stop'], 'at once: it holds nothing');
   clock.pass(5_000);
-  workload.look();
+  workload.evaluate();
   t.same(executor.starts[0]!.asked, ['stop']);
   clock.pass(1);
-  workload.look();
-  await workload.over;
+  workload.evaluate();
+  await workload.done;
   t.same(executor.starts[0]!.asked, ['stop', 'kill']);
   t.match(
     { ...seen, starts: executor.starts.length, errors },
     { exits: [{ signal: 'SIGKILL' }], removed: 1, starts: 1, errors: [] },
   );
-  workload.want(want('run'));
+  workload.want(want('running'));
   await turn();
   t.equal(executor.starts.length, 1, 'an ended worker stays ended');
 });
@@ -146,14 +146,14 @@ t.test('a preparation tells how it gets on, and ends when nobody wants it any mo
       progress('pulling: 20 %');
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
-  workload.look();
+  workload.evaluate();
   await turn();
   t.equal(workload.progress, 'pulling: 10 %', 'at once');
   clock.pass(1_000);
   t.equal(workload.progress, 'pulling: 20 %', 'and at most once a second');
   t.equal(workload.log.tail(100).toString(), 'pulling: 10 %\npulling: 20 %\n');
-  workload.want(want('gone'));
-  await workload.over;
+  workload.want(want('absent'));
+  await workload.done;
   t.equal(workload.progress, '');
   t.same([executor.starts.length, seen.exits[0]?.failure], [0, 'it was not wanted any more']);
 });
@@ -161,77 +161,77 @@ t.test('a preparation tells how it gets on, and ends when nobody wants it any mo
 t.test('what runs from before is adopted, not started', async (t) => {
   const executor = new ScriptedExecutor();
   const first = makeWorkload(WORKER, { executor });
-  first.workload.look();
+  first.workload.evaluate();
   await turn();
   executor.leftovers.set('workload', executor.starts[0]!);
   const { workload } = makeWorkload(WORKER, { executor });
-  workload.look();
+  workload.evaluate();
   await turn();
   t.same([workload.observed.phase, executor.starts.length], ['running', 1]);
   executor.leftovers.get('workload')!.exit({ code: 3 });
-  await workload.over;
+  await workload.done;
 });
 
 t.test('it is frozen, woken, and ended when it cannot be', async (t) => {
   const { workload, executor, seen, clock } = makeWorkload(WORKER);
-  workload.look();
+  workload.evaluate();
   await turn();
   const { asked } = executor.starts[0]!;
   workload.asked();
   seen.busy = true;
-  workload.want(want('freeze'));
+  workload.want(want('standby'));
   t.same(asked, [], 'not while it holds something');
   seen.busy = false;
-  workload.look();
+  workload.evaluate();
   await turn();
   t.equal(workload.observed.phase, 'frozen');
-  workload.want(want('run'));
+  workload.want(want('running'));
   t.same([asked, workload.observed.phase], [['freeze', 'thaw'], 'running']);
   executor.freezing = () => Promise.reject(new Error('not here'));
-  workload.want(want('freeze'));
+  workload.want(want('standby'));
   await turn();
   t.equal(workload.observed.phase, 'running', 'it goes on');
-  workload.look();
+  workload.evaluate();
   t.equal(asked.length, 3, 'and is not asked again at once');
   clock.pass(5_000);
-  workload.look();
+  workload.evaluate();
   t.equal(asked.length, 4);
 });
 
 t.test('a pod is started again after a pause that grows, and not at all where it cannot be', async (t) => {
   const { workload, executor, clock, seen } = makeWorkload(POD);
-  workload.look();
+  workload.evaluate();
   for (const pauseMs of [1_000, 2_000, 4_000]) {
     await turn();
     const starts = executor.starts.length;
     executor.starts.at(-1)!.exit({ code: 1 });
     await turn();
     clock.pass(pauseMs - 1);
-    workload.look();
+    workload.evaluate();
     t.equal(executor.starts.length, starts, 'not yet');
     clock.pass(1);
-    workload.look();
+    workload.evaluate();
     await turn();
     t.equal(executor.starts.length, starts + 1);
   }
-  workload.want(want('run', 1));
+  workload.want(want('running', 1));
   t.same(executor.starts.at(-1)!.asked, ['stop'], 'another run takes its place');
   executor.starts.at(-1)!.exit({ code: 0 });
   await turn();
   t.equal(workload.observed.made?.run, 1);
-  workload.want(want('halt'));
+  workload.want(want('shutdown'));
   executor.starts.at(-1)!.exit();
-  await workload.over;
-  t.same([seen.settled, seen.removed], [[undefined], 0], 'when the agent stops its files stay');
+  await workload.done;
+  t.same([seen.cleaned, seen.removed], [[undefined], 0], 'when the agent stops its files stay');
 });
 
 t.test('two never have one GPU', async (t) => {
   const handover = new GpuHandover();
   const [leaves, comes] = [makeWorkload(POD, { handover, id: 'leaves' }), makeWorkload(POD, { handover, id: 'comes' })];
-  leaves.workload.look();
+  leaves.workload.evaluate();
   await turn();
-  leaves.workload.want(want('gone'));
-  comes.workload.look();
+  leaves.workload.want(want('absent'));
+  comes.workload.evaluate();
   await turn();
   t.equal(comes.executor.starts.length, 0, "it waits for the other's end");
   leaves.executor.starts[0]!.exit();
@@ -241,7 +241,7 @@ t.test('two never have one GPU', async (t) => {
 
 const events = fc.oneof(
   fc.record({
-    want: fc.constantFrom<Want>('run', 'freeze', 'drain', 'gone', 'stand'),
+    want: fc.constantFrom<Want>('running', 'standby', 'draining', 'absent', 'stopped'),
     run: fc.integer({ min: 0, max: 1 }),
   }),
   fc.constantFrom(
@@ -263,36 +263,36 @@ for (const policy of [WORKER, POD]) {
       await fc.assert(
         fc.asyncProperty(fc.array(events, { maxLength: 30 }), async (list) => {
           const { workload, executor, clock, seen, errors } = makeWorkload(policy);
-          workload.look();
+          workload.evaluate();
           const isLegal = (event: (typeof list)[number]): boolean =>
             typeof event === 'string' ||
             !('want' in event) ||
-            (policy === POD ? !['freeze', 'drain'].includes(event.want) : event.want !== 'stand');
+            (policy === POD ? !['standby', 'draining'].includes(event.want) : event.want !== 'stopped');
           for (const event of list.filter(isLegal)) {
             if (event === 'asked') workload.asked();
             else if (event === 'busy' || event === 'idle') seen.busy = event === 'busy' && policy === WORKER;
             else if (event === 'exit') executor.starts.at(-1)?.exit({ code: 1 });
-            else if (event === 'kill') workload.condemn(policy === WORKER ? 'kill' : 'stop');
+            else if (event === 'kill') workload.requestEnd(policy === WORKER ? 'kill' : 'stop');
             else if (event === 'fail' || event === 'mend')
               seen.launchFails = event === 'fail' ? new Error('no folder') : undefined;
             else if ('passMs' in event) clock.pass(event.passMs);
             else workload.want(want(event.want, policy === POD ? event.run : 0));
-            workload.look();
+            workload.evaluate();
             await turn();
             const ended = seen.exits.length;
             if (policy === WORKER && executor.starts.length > 1) return false;
             if (policy === WORKER && ended > 1) return false;
           }
           seen.launchFails = undefined;
-          workload.want(want('gone'));
+          workload.want(want('absent'));
           for (let i = 0; i < 5; i += 1) {
             executor.starts.at(-1)?.exit();
             await turn();
             clock.pass(60_000);
-            workload.look();
+            workload.evaluate();
           }
-          await workload.over;
-          return !isLive(workload.observed.phase) && workload.observed.phase === 'gone' && errors.length === 0;
+          await workload.done;
+          return !isLive(workload.observed.phase) && workload.observed.phase === 'removed' && errors.length === 0;
         }),
         { seed: SEED, numRuns: 150 },
       );

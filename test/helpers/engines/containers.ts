@@ -71,7 +71,7 @@ export function launchOf(script: string, more: Partial<Launch> = {}): Launch & {
     mounts: [],
     gpus: [],
     limits: NO_LIMITS,
-    image: { name: BASE_IMAGE, digest: '', credentials: undefined, settle: async (digest) => digest },
+    image: { name: BASE_IMAGE, digest: '', credentials: undefined, resolveDigest: async (digest) => digest },
     onOutput: (bytes) => {
       text += String(bytes);
     },

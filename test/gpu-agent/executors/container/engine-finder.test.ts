@@ -7,7 +7,7 @@
 import { symlinkSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { join } from 'node:path';
-import { imageRoom } from '@slipway/gpu-agent/executors/container/engine';
+import { imageSpace } from '@slipway/gpu-agent/executors/container/engine';
 import { EngineFinder, socketsOf } from '@slipway/gpu-agent/executors/container/engine-finder';
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
@@ -81,6 +81,6 @@ t.test('a real Podman', { skip: podmanSkip }, async (t) => {
     facts.limits.join(),
   );
   t.same(asked, ['/info'], 'its version costs it half a second of processor time');
-  const room = await imageRoom(facts);
+  const room = await imageSpace(facts);
   t.ok(room && room.totalBytes > room.freeBytes && room.freeBytes > 0);
 });

@@ -49,7 +49,7 @@ async function makeVolumes(t: Test, engine: TestEngine) {
       image:
         image === undefined
           ? undefined
-          : { name: image, digest: '', credentials: undefined, settle: async (digest) => digest },
+          : { name: image, digest: '', credentials: undefined, resolveDigest: async (digest) => digest },
     });
     if (image !== undefined)
       return { ...(await (await startContainer(executor, launch)).ended), output: launch.output(), place };

@@ -8,17 +8,17 @@ import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
 
 t.test('a hundred ends share a look, and one that comes meanwhile waits for the next', async (t) => {
-  const looks: (() => void)[] = [];
+  const scans: (() => void)[] = [];
   const strays = new Strays(
     systemClock,
     () =>
       new Promise((resolve) => {
-        looks.push(() => resolve(new Map()));
+        scans.push(() => resolve(new Map()));
       }),
   );
   const first = Array.from({ length: 100 }, (_, n) => strays.end(workloadMark('machine', `workload-${n}`)));
   const begun = async (count: number): Promise<void> => {
-    while (looks.length < count)
+    while (scans.length < count)
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
@@ -28,13 +28,13 @@ t.test('a hundred ends share a look, and one that comes meanwhile waits for the 
   const last = strays.end(workloadMark('machine', 'late')).then(() => {
     late = true;
   });
-  looks[0]!();
+  scans[0]!();
   await Promise.all(first);
   t.notOk(late, 'what it left may have begun after that look');
   await begun(2);
-  looks[1]!();
+  scans[1]!();
   await last;
-  t.equal(looks.length, 2);
+  t.equal(scans.length, 2);
 });
 
 t.test('marks differ, also of one workload that starts again', (t) => {

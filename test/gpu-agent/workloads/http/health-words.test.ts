@@ -12,33 +12,33 @@ const server: ProbeResult = {
 const grpc: ProbeResult = { ...server, isAskedByGrpc: true };
 
 t.test('each cause has its own sentence', async (t) => {
-  const told = (answer: Parameters<typeof notReadyText>[1], of = server): string => notReadyText(of, answer, 58_000);
+  const shown = (answer: Parameters<typeof notReadyText>[1], of = server): string => notReadyText(of, answer, 58_000);
   t.equal(
-    told(404),
+    shown(404),
     'its server answers GET /ping on port 8000 with 404 for 55 s: 200 makes it ready, 204 says that it still starts',
   );
   t.equal(
-    told(204),
+    shown(204),
     'its server answers GET /ping on port 8000 with 204 for 55 s: it still starts, and 200 makes it ready',
   );
   t.equal(
-    told('SLOW'),
+    shown('SLOW'),
     'its server takes longer than 2 s to answer GET /ping on port 8000 for 55 s: 200 makes it ready, 204 says that it still starts',
   );
   t.match(
-    told('REFUSED'),
+    shown('REFUSED'),
     /^nothing listens on port 8000 for 55 s: a worker of a load-balancing endpoint must listen on the port that the variable PORT says/,
   );
   t.match(
-    told('REFUSED', { ...server, healthPort: 8_001 }),
+    shown('REFUSED', { ...server, healthPort: 8_001 }),
     /^nothing listens on port 8001 .* the variable PORT_HEALTH says/,
   );
-  t.match(told('CUT'), /^its server ends the connection without an answer to GET \/ping on port 8000/);
+  t.match(shown('CUT'), /^its server ends the connection without an answer to GET \/ping on port 8000/);
   t.match(
-    told(503, grpc),
+    shown(503, grpc),
     /^its server answers grpc\.health\.v1\.Health\/Check on port 8000 with another status than SERVING for 55 s$/,
   );
-  t.equal(told(200), '');
+  t.equal(shown(200), '');
   const silent = (answer: Parameters<typeof notReadyText>[1]): string => silentText(server, answer, 480_000);
   t.match(
     silent('REFUSED'),

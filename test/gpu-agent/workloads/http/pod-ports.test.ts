@@ -19,13 +19,13 @@ t.test('a port of the host for each http port, as long as the pod is there', asy
   const shown = new PodPorts({ advertiseHost: 'localhost', tunnels: false, ports: new FreePorts(systemRandom) }, () => {
     changes += 1;
   });
-  shown.look('', spec);
-  shown.look('127.0.0.1', spec);
+  shown.update('', spec);
+  shown.update('127.0.0.1', spec);
   await waitFor('the ports', () => changes === 1);
   t.match(shown.shown, [{ port, address: /^localhost:\d+$/ }]);
   const url = `http://${shown.shown[0]!.address}/x`;
   t.equal(await (await fetch(url)).text(), '/x');
-  shown.look(undefined, spec);
+  shown.update(undefined, spec);
   t.same(shown.shown, []);
   await waitFor('its end', () =>
     fetch(url).then(

@@ -3,7 +3,7 @@ import { capacity, takeLimit } from '@slipway/gpu-agent/workloads/workers/capaci
 import { sdkTraits } from '@slipway/gpu-agent/workloads/workers/sdk-traits';
 import t from 'tap';
 
-const facts = (over: Partial<CapacityFacts>, version = '1.12.0'): CapacityFacts => ({
+const facts = (done: Partial<CapacityFacts>, version = '1.12.0'): CapacityFacts => ({
   asked: true,
   leaving: false,
   blocked: false,
@@ -12,7 +12,7 @@ const facts = (over: Partial<CapacityFacts>, version = '1.12.0'): CapacityFacts 
   declared: undefined,
   configured: 1,
   traits: sdkTraits(version),
-  ...over,
+  ...done,
 });
 
 t.test('before the first take', async (t) => t.equal(capacity(facts({ asked: false, requested: 3 })), 0));

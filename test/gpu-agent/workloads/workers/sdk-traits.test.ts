@@ -4,7 +4,7 @@ import t from 'tap';
 const TABLE: [
   version: string,
   stopChannel: boolean,
-  tellsFreeSlots: boolean,
+  reportsFreeSlots: boolean,
   listsJobs: boolean,
   startsLate: boolean,
   silenceMsMax: number,
@@ -28,11 +28,11 @@ const TABLE: [
   ['slipway-0.1.0', true, true, true, false, Number.POSITIVE_INFINITY],
 ];
 
-for (const [version, stopChannel, tellsFreeSlots, listsJobs, startsLate, silenceMsMax] of TABLE) {
+for (const [version, stopChannel, reportsFreeSlots, listsJobs, startsLate, silenceMsMax] of TABLE) {
   const sendsAgain = version.startsWith('slipway-');
   t.same(
     sdkTraits(version),
-    { stopChannel, tellsFreeSlots, listsJobs, startsLate, sendsAgain, silenceMsMax },
+    { stopChannel, reportsFreeSlots, listsJobs, startsLate, sendsAgain, silenceMsMax },
     version || 'unknown',
   );
 }

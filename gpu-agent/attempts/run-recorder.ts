@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import type { AttemptChunk } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
-import type { KeptAttempt, KeptWorker, RunLog } from '../spool/run-log.ts';
+import type { AttemptRecord, RunLog, WorkerRecord } from '../spool/run-log.ts';
 import type { Worker } from '../workloads/workers/worker.ts';
 import type { Attempt } from './attempt.ts';
 
@@ -20,7 +20,7 @@ import type { Attempt } from './attempt.ts';
  */
 const MARK_BYTES = 16 * 1024;
 
-export class Keeper {
+export class RunRecorder {
   readonly #log: RunLog;
 
   constructor(log: RunLog) {
@@ -29,7 +29,7 @@ export class Keeper {
 
   /** Records a change of what the next run must know of the worker. */
   worker(worker: Worker): void {
-    if (worker.outlives) this.#log.worker(worker.id, worker.isRunning ? keptWorker(worker) : undefined);
+    if (worker.outlives) this.#log.worker(worker.id, worker.isRunning ? workerRecord(worker) : undefined);
   }
 
   /**
@@ -40,7 +40,7 @@ export class Keeper {
     if (!worker.outlives) return undefined;
     for (const attempt of attempts) {
       attempt.isKept = true;
-      this.#log.attempt(keptOf(attempt));
+      this.#log.attempt(attemptRecord(attempt));
     }
     return this.#log.written();
   }
@@ -49,7 +49,7 @@ export class Keeper {
   begun(attempt: Attempt): void {
     if (attempt.phase === 'ended') return;
     attempt.begun = true;
-    this.#log.attempt(keptOf(attempt));
+    this.#log.attempt(attemptRecord(attempt));
   }
 
   /**
@@ -61,7 +61,7 @@ export class Keeper {
     const again = worker.sdk.traits.sendsAgain && attempt.lastValue?.mark === mark;
     if (again) attempt.chunkNumber = attempt.lastValue!.before;
     else attempt.lastValue = { mark, before: attempt.chunkNumber };
-    this.#log.attempt(keptOf(attempt));
+    this.#log.attempt(attemptRecord(attempt));
     return again;
   }
 
@@ -73,14 +73,14 @@ export class Keeper {
   /** Records that all of the value was accepted. Resolves when that is written. */
   taken(attempt: Attempt): Promise<void> {
     attempt.begun = false;
-    if (attempt.phase !== 'ended') this.#log.attempt(keptOf(attempt));
+    if (attempt.phase !== 'ended') this.#log.attempt(attemptRecord(attempt));
     return this.#log.written();
   }
 
   /** Records that the worker knows that its last value was accepted. */
   answered(attempt: Attempt): void {
     attempt.lastValue = undefined;
-    if (attempt.phase !== 'ended') this.#log.attempt(keptOf(attempt));
+    if (attempt.phase !== 'ended') this.#log.attempt(attemptRecord(attempt));
   }
 
   /** Records that core has stored the attempt's chunks up to this number. */
@@ -94,7 +94,7 @@ export class Keeper {
   }
 }
 
-function keptOf({ ref, chunkNumber, yielded, begun, leftOut, missed, lastValue }: Attempt): KeptAttempt {
+function attemptRecord({ ref, chunkNumber, yielded, begun, leftOut, missed, lastValue }: Attempt): AttemptRecord {
   return {
     ref,
     chunkNumber,
@@ -106,7 +106,7 @@ function keptOf({ ref, chunkNumber, yielded, begun, leftOut, missed, lastValue }
   };
 }
 
-function keptWorker({ endpointId, token, spec, sdk, asked, refresh, state }: Worker): KeptWorker {
+function workerRecord({ endpointId, token, spec, sdk, asked, refresh, state }: Worker): WorkerRecord {
   const { imageName, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer } = spec;
   return {
     endpointId,

@@ -18,8 +18,8 @@ import { turn, wired } from './wired.ts';
 async function threeForOne(t: Test) {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
-  const told: string[] = [];
-  agent.openTake('w', { told });
+  const reported: string[] = [];
+  agent.openTake('w', { reported });
   t.match(agent.message()?.workers, [{ capacity: 1, takesAhead: true }]);
   agent.intake.assign(
     ['a', 'b', 'c'].map((job) => ({
@@ -32,7 +32,7 @@ async function threeForOne(t: Test) {
   );
   await turn();
   t.same(
-    told.map((body) => (JSON.parse(body) as { id: string }[]).map(({ id }) => id)),
+    reported.map((body) => (JSON.parse(body) as { id: string }[]).map(({ id }) => id)),
     [['a', 'b', 'c']],
     'one answer',
   );
@@ -40,21 +40,21 @@ async function threeForOne(t: Test) {
   return {
     ...agent,
     of,
-    inHand: () =>
+    prefetched: () =>
       agent.holdings
         .of('w')
-        .inHand()
+        .prefetched()
         .map(({ ref }) => ref.jobId),
   };
 }
 
 t.test('each begins when the one before it ends, and its time counts from then', async (t) => {
   const agent = await threeForOne(t);
-  t.same(agent.inHand(), ['b', 'c']);
+  t.same(agent.prefetched(), ['b', 'c']);
   t.match(agent.message()?.workers ?? [], [], 'no room is told of that is not there');
   agent.clock.pass(40);
   await agent.table.end(agent.of('a'), OutcomeKind.COMPLETED);
-  t.same(agent.inHand(), ['c']);
+  t.same(agent.prefetched(), ['c']);
   agent.clock.pass(7);
   await agent.table.end(agent.of('b'), OutcomeKind.COMPLETED);
   const message = agent.message();
@@ -152,7 +152,7 @@ async function withBridge(t: Test) {
   };
   const outcomes = (): unknown[] => (agent.message()?.outcomes ?? []).map(({ ref, kind }) => [ref!.jobId, kind]);
   agent.message();
-  return { ...agent, done, outcomes, recall: (job: string) => agent.stopper.recall(agent.of(job).ref) };
+  return { ...agent, done, outcomes, revoke: (job: string) => agent.stopper.revoke(agent.of(job).ref) };
 }
 
 t.test(
@@ -160,12 +160,12 @@ t.test(
   async (t) => {
     const agent = await withBridge(t);
     agent.clock.pass(500);
-    agent.recall('b');
-    t.same(agent.inHand(), ['b', 'c'], 'not while its worker goes on with them');
+    agent.revoke('b');
+    t.same(agent.prefetched(), ['b', 'c'], 'not while its worker goes on with them');
     agent.clock.pass(5_000);
-    agent.recall('a');
-    t.same(agent.inHand(), ['b', 'c'], 'not what has begun');
-    agent.recall('b');
+    agent.revoke('a');
+    t.same(agent.prefetched(), ['b', 'c'], 'not what has begun');
+    agent.revoke('b');
     const message = agent.message();
     t.match(message?.workers, [{ refresh: true, takesAhead: false }]);
     t.match(
@@ -190,7 +190,7 @@ t.test(
 t.test('a worker whose jobs in hand were asked back hears of no stop: it is killed', async (t) => {
   const agent = await withBridge(t);
   agent.clock.pass(5_000);
-  agent.recall('b');
+  agent.revoke('b');
   agent.stopper.stop([{ ref: agent.of('a').ref, reason: '' }]);
   t.same(agent.openStopPoll('w'), [], 'it would begin the next');
   agent.clock.pass(5_000);
@@ -202,10 +202,10 @@ t.test('nothing is asked back of a worker that was told to stop what it runs', a
   const agent = await withBridge(t);
   agent.clock.pass(5_000);
   agent.stopper.stop([{ ref: agent.of('a').ref, reason: '' }]);
-  agent.recall('b');
-  t.same(agent.inHand(), ['b', 'c']);
+  agent.revoke('b');
+  t.same(agent.prefetched(), ['b', 'c']);
   await agent.table.end(agent.of('a'), OutcomeKind.STOPPED);
-  t.same(agent.inHand(), ['c']);
+  t.same(agent.prefetched(), ['c']);
 });
 
 t.test(

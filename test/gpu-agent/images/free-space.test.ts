@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { askEngine, imageRoom } from '@slipway/gpu-agent/executors/container/engine';
+import { askEngine, imageSpace } from '@slipway/gpu-agent/executors/container/engine';
 import type { NamedImage } from '@slipway/gpu-agent/images/image-cache';
 import { ImageCache } from '@slipway/gpu-agent/images/image-cache';
 import { ImagePuller } from '@slipway/gpu-agent/images/image-puller';
@@ -41,10 +41,10 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
   const { docker, facts } = await askEngine(await podman.smallDisk(DISK_MEBIBYTES), systemClock);
   const store = new ImageStore(docker);
   const clock = new ManualClock();
-  const keeper = new ImageCache(path('images.json'), 0, clock);
+  const cache = new ImageCache(path('images.json'), 0, clock);
   let wanted: NamedImage[] = [];
-  const makeRoom = (bytes: number): Promise<number> =>
-    keeper.makeRoom(store, wanted, async () => ((await imageRoom(facts))?.freeBytes ?? Infinity) >= bytes);
+  const freeSpace = (bytes: number): Promise<number> =>
+    cache.freeSpace(store, wanted, async () => ((await imageSpace(facts))?.freeBytes ?? Infinity) >= bytes);
   const guard = new RegistryGuard(true);
   const puller = new ImagePuller({
     guard,
@@ -52,18 +52,18 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
     architecture: facts.architecture,
     clock: systemClock,
     random: systemRandom,
-    makeRoom,
+    freeSpace,
   });
   const lines: string[] = [];
   const pull = async (name: string): Promise<void> => {
-    const settle = async (digest: string): Promise<string> => digest;
+    const resolveDigest = async (digest: string): Promise<string> => digest;
     const image = await puller.prepare(
-      { name, digest: '', credentials: REGISTRY_USER, settle },
+      { name, digest: '', credentials: REGISTRY_USER, resolveDigest },
       (line) => lines.push(line),
       new AbortController().signal,
     );
     clock.pass(1_000);
-    await keeper.used(image);
+    await cache.used(image);
   };
   const there = async (): Promise<string[]> => (await store.list()).flatMap(({ names }) => names).sort();
 

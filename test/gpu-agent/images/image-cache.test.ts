@@ -29,12 +29,12 @@ t.test('images make way', { skip: podmanSkip }, async (t) => {
   const { docker } = await askEngine(podman.socket, systemClock);
   const store = new ImageStore(docker);
   const clock = new ManualClock();
-  const keeperOf = async (budgetBytes: number): Promise<ImageCache> => {
-    const keeper = new ImageCache(path('images.json'), budgetBytes, clock);
-    await keeper.open();
-    return keeper;
+  const cacheOf = async (budgetBytes: number): Promise<ImageCache> => {
+    const cache = new ImageCache(path('images.json'), budgetBytes, clock);
+    await cache.open();
+    return cache;
   };
-  const before = await keeperOf(0);
+  const before = await cacheOf(0);
   for (const name of names) {
     clock.pass(1_000);
     await before.used((await store.find(name))!);
@@ -45,12 +45,12 @@ t.test('images make way', { skip: podmanSkip }, async (t) => {
   // A restarted agent knows the order, too. The first is in use, the second is named: the third is the longest unused
   // that may go.
   await podman.cli('create', '--name=user', names[0]!, '/bin/sleep');
-  const keeper = await keeperOf(1);
+  const cache = await cacheOf(1);
   t.match(
-    (await keeper.present(store)).map(({ name }) => name),
+    (await cache.present(store)).map(({ name }) => name),
     ['localhost/four:1', 'localhost/three:1', 'localhost/two:1', 'localhost/one:1'],
   );
-  t.equal(await keeper.shrink(store, [{ name: names[1]!, digest: '' }]), 2);
+  t.equal(await cache.shrink(store, [{ name: names[1]!, digest: '' }]), 2);
   t.same(await there(), [BASE_IMAGE, names[0]!, names[1]!].sort(), 'what the agent did not bring stays, too');
 });
 
@@ -68,14 +68,14 @@ t.test('layers that images share count once', { skip: podmanSkip }, async (t) =>
   }
   const { docker } = await askEngine(podman.socket, systemClock);
   const store = new ImageStore(docker);
-  const keeper = new ImageCache(path('images.json'), 8_000_000, new ManualClock());
+  const cache = new ImageCache(path('images.json'), 8_000_000, new ManualClock());
   const images = await Promise.all(names.map(async (name) => (await store.find(name))!));
-  for (const image of images) await keeper.used(image);
+  for (const image of images) await cache.used(image);
   t.ok(
     images.every(({ sizeBytes }) => sizeBytes > 6_000_000),
     'each has the base in its size',
   );
-  t.equal(await keeper.shrink(store, []), 0, 'together they take 7 MB');
+  t.equal(await cache.shrink(store, []), 0, 'together they take 7 MB');
   const tight = new ImageCache(path('images.json'), 6_500_000, new ManualClock());
   await tight.open();
   t.equal(await tight.shrink(store, []), 1);

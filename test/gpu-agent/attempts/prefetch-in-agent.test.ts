@@ -12,11 +12,11 @@ import { turn, wired } from './wired.ts';
 async function twoKept(t: Test) {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
-  agent.pool.get('w')!.sdk.learn('slipway-0.1.0');
-  const told: string[] = [];
+  agent.pool.get('w')!.sdk.setVersion('slipway-0.1.0');
+  const reported: string[] = [];
   const ask = (): void => {
     agent.polls.declare('w', 1);
-    agent.openTake('w', { told });
+    agent.openTake('w', { reported });
     agent.handOver.offer(agent.pool.get('w')!);
   };
   ask();
@@ -27,8 +27,8 @@ async function twoKept(t: Test) {
   assign('a', false);
   for (const job of ['b', 'c']) assign(job, true);
   await turn();
-  t.same(told, ['{"id":"a","input":{}}'], 'the worker gets what it asked for');
-  return { ...agent, told, ask, assign, of: (job: string) => agent.holdings.of('w').of(job)! };
+  t.same(reported, ['{"id":"a","input":{}}'], 'the worker gets what it asked for');
+  return { ...agent, reported, ask, assign, of: (job: string) => agent.holdings.of('w').of(job)! };
 }
 
 const ends = (message: { outcomes: { ref?: { jobId: string } | undefined; kind: OutcomeKind }[] } | undefined) =>
@@ -41,7 +41,7 @@ t.test('each is given when the worker asks, and its time counts from then', asyn
   agent.message();
   agent.ask();
   await turn();
-  t.equal(agent.told.at(-1), '{"id":"b","input":{}}');
+  t.equal(agent.reported.at(-1), '{"id":"b","input":{}}');
   agent.clock.pass(7);
   await agent.table.end(agent.of('b'), OutcomeKind.COMPLETED);
   t.match(agent.message()?.outcomes, [{ ref: { jobId: 'b' }, executionMs: 7 }]);
