@@ -31,8 +31,8 @@ import { Outbox } from './session/outbox.ts';
 import { OutcomeSpool } from './spool/outcome-spool.ts';
 import { RunLog } from './spool/run-log.ts';
 import { FreePorts } from './workloads/http/free-ports.ts';
-import { HealthWatch } from './workloads/http/health-watch.ts';
 import type { HttpAddresses } from './workloads/http/pod-ports.ts';
+import { HealthWatch } from './workloads/workers/health-watch.ts';
 import type { Worker } from './workloads/workers/worker.ts';
 import { WorkerPool } from './workloads/workers/worker-pool.ts';
 

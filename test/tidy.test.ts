@@ -6,6 +6,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { circleOf, folderArrows } from '@slipway/tools/graph/folder-graph';
 import t from 'tap';
 import ts from 'typescript-api';
 import { BANS } from './banned-code.ts';
@@ -77,6 +78,20 @@ t.test('no import leads back to its file', async (t) => {
   };
   for (const file of sources) visit(file, []);
   t.equal(done.size, sources.length, 'every file was looked at');
+});
+
+t.test('no folders import each other in a circle', async (t) => {
+  const parentsOf = (file: string): string[] =>
+    file.split('/').map((_, depth, names) => names.slice(0, depth).join('/'));
+  const folders = new Set(files.flatMap(parentsOf));
+  // Tests and tools use each other's helpers.
+  const packages = new Map([...text].filter(([file]) => !/^(test|tools)\//.test(file)));
+  for (const folder of folders) {
+    const arrows = folder === '' ? folderArrows(packages, '') : folderArrows(text, `${folder}/`);
+    const circle = circleOf(arrows).map((name) => join(folder, name));
+    t.same(circle, [], `folders in ${folder || '.'}: move what two need to the lower one (npm run graph -- ${folder})`);
+  }
+  t.ok(folders.size > 100, 'every folder was checked');
 });
 
 t.test('files and lines are short', async (t) => {

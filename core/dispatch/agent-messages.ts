@@ -19,7 +19,7 @@ import { sameCard } from '../domain/machines/gpu-pools.ts';
 import { httpServerOf } from '../domain/machines/http-server.ts';
 import type { WorkerState as State, WorkerHealth } from '../domain/machines/worker.ts';
 import { checkName, checkText, checkTexts, invalid } from '../domain/settings/fields.ts';
-import type { AttemptOutcome } from '../jobs/job-engine.ts';
+import type { AttemptOutcome } from '../jobs/record/attempt-report.ts';
 import type { ClaimedJob } from '../jobs/slots.ts';
 import type { MachineFacts } from '../store/machines/machine-rows.ts';
 import type { WorkerSpecRow } from '../store/machines/worker-specs.ts';

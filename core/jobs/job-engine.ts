@@ -1,103 +1,17 @@
 /** Interface of the job engine: the calls of dispatch, the calls of the rpc handlers, and the services to start. */
 
 import type { Service } from '@slipway/kit/lifecycle/service';
-import type { OutcomeKind } from '../domain/jobs/attempt-outcome.ts';
 import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/jobs/job.ts';
-import type { PolicyRequest } from '../domain/jobs/job-policy.ts';
-import type { JobState } from '../domain/jobs/job-state.ts';
-import type { SubmitKind } from '../domain/jobs/retention.ts';
-import type { PlacementRefusal } from '../domain/scaling/placement-refusal.ts';
 import type { JobListPage, JobListRequest } from '../store/jobs/job-list.ts';
 import type { WebhookCallRecord } from '../store/jobs/webhook-result-store.ts';
 import type { ChangeRequest, ChangeResult } from './change/change-jobs.ts';
+import type { ChunkCursor, ChunkPage } from './read/chunk-page.ts';
+import type { EndpointHealth } from './read/endpoint-health.ts';
 import type { ErrorsRequest, FoundErrors } from './read/job-errors.ts';
+import type { AcquireMemory } from './read/read-job.ts';
+import type { AttemptChunk, AttemptOutcome } from './record/attempt-report.ts';
 import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
-
-/** A job to submit. */
-export interface Submission {
-  endpointId: string;
-  /** A UUID; empty if core shall make one. */
-  requestId: string;
-  kind: SubmitKind;
-  /** JSON text. */
-  input: Buffer;
-  /** Empty if there is none. */
-  webhook: string;
-  policy: PolicyRequest;
-  /** Encoded S3Config message; `undefined` if there is none. */
-  s3Config: Buffer | undefined;
-  /** For SYNC: how long the caller will wait, in milliseconds. */
-  waitMs: number;
-  /** Empty if there is none. */
-  idempotencyKey: string;
-  /** W3C trace context, if the trace is sampled. */
-  traceparent?: string | undefined;
-}
-
-/** The end of an attempt, as its agent reports it. */
-export interface AttemptOutcome extends MachineAttempt {
-  kind: OutcomeKind;
-  output: Buffer | undefined;
-  /** For FAILED, LOST and STOPPED. */
-  error: string;
-  /** Execution time in milliseconds; `undefined` counts from the claim. */
-  executionMs?: number;
-  /** For LOST: the worker ran out of memory. */
-  outOfMemory?: boolean;
-}
-
-/** One streamed piece of an attempt's output. */
-export interface AttemptChunk extends MachineAttempt {
-  /** From 1 within the attempt. */
-  number: number;
-  output: Buffer;
-  metrics: Buffer | undefined;
-}
-
-/** A stored chunk. */
-export interface Chunk {
-  attempt: number;
-  number: number;
-  output: Buffer;
-  metrics: Buffer | undefined;
-}
-
-/** A position in a job's chunks. Reading continues strictly after it. */
-export interface ChunkCursor {
-  attempt: number;
-  number: number;
-}
-
-/** A page of chunks. */
-export interface ChunkPage {
-  chunks: Chunk[];
-  /** The job's state. If it is final and `more` is false, no chunk follows. */
-  state: JobState;
-  cursor: ChunkCursor;
-  more: boolean;
-  error: string | undefined;
-}
-
-/** Jobs and workers of an endpoint (docs/reference/api.md#health). */
-export interface EndpointHealth {
-  jobs: { completed: number; failed: number; inProgress: number; inQueue: number; retried: number };
-  workers: {
-    idle: number;
-    running: number;
-    initializing: number;
-    ready: number;
-    throttled: number;
-    unhealthy: number;
-    standby: number;
-  };
-  /** Why throttled workers cannot be placed; absent if none is throttled or none was evaluated yet. */
-  refusal?: PlacementRefusal;
-  /** Why no machine could ever run a worker of this endpoint; absent if one could. */
-  cannotRun?: PlacementRefusal;
-}
-
-/** Waits until the caller may hold a large output in memory. */
-export type AcquireMemory = () => Promise<void>;
+import type { Submission } from './submit/submission.ts';
 
 /** Calls of the public API. All throw DomainError. The caller is authorized already. */
 export interface JobCalls {

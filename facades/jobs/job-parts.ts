@@ -10,10 +10,10 @@ import type { FacadeConfig } from '../config.ts';
 import type { OpenCall } from '../core-client/pipeline-client.ts';
 import type { PipelinedJobs } from '../core-client/pipelined-jobs.ts';
 import type { ServiceCalls } from '../core-client/service-calls.ts';
-import { isId } from '../plugins/authenticate.ts';
 import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
 import type { BodyWork } from '../plugins/limits/body-work.ts';
 import type { KeyWatch, WatchKey } from '../plugins/limits/key-watch.ts';
+import { isId } from '../plugins/public-id.ts';
 
 /** Parts handed to every queue route. */
 export interface JobParts {

@@ -12,6 +12,7 @@ import type { AccessCache, AccessRequest } from './limits/access-cache.ts';
 import type { RateBudget, RateLimit } from './limits/rate-limit.ts';
 import type { LimitedOperation } from './limits/rate-limit-rules.ts';
 import { RATE_RULES } from './limits/rate-limit-rules.ts';
+import { isId } from './public-id.ts';
 
 export interface GateParts {
   access: AccessCache;
@@ -26,14 +27,6 @@ export interface GateRule {
   write: boolean | ((request: FastifyRequest) => boolean);
   /** Largest body in bytes. */
   bodyBytesMax: number;
-}
-
-/** Ids of endpoints and jobs: nothing else ever reaches core. docs/reference/api.md#identifiers. */
-const ID_FORM = /^[A-Za-z0-9_-]{1,128}$/;
-
-/** Returns whether a text can be the id of an endpoint or a job. */
-export function isId(text: string): boolean {
-  return ID_FORM.test(text);
 }
 
 /** Returns the access hook of a queue operation: 401, 404 of the endpoint, 429. */

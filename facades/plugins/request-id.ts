@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Random } from '@slipway/kit/time/clock';
 import type { FastifyRequest } from 'fastify';
-import { isId } from './authenticate.ts';
+import { isId } from './public-id.ts';
 
 /** Header of the id, in requests and responses. */
 export const REQUEST_ID_HEADER = 'x-request-id';

@@ -4,10 +4,10 @@ import type { Reason } from '@slipway/proto/wire/reason';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
-import { isId } from '../plugins/authenticate.ts';
 import { parseSettings, rejectInvalidText } from '../plugins/bodies/json-body.ts';
 import { bodyBytes } from '../plugins/bodies/raw-body.ts';
 import type { BodyWork } from '../plugins/limits/body-work.ts';
+import { isId } from '../plugins/public-id.ts';
 import { checkFits } from './fits.ts';
 
 /** Largest body in bytes: settings, not payloads. */

@@ -16,7 +16,7 @@ import type { TArray, TSchema, TUnsafe } from 'typebox';
 import { Type } from 'typebox';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
-import { isId } from '../plugins/authenticate.ts';
+import { isId } from '../plugins/public-id.ts';
 import { ignoredHeader } from './name-ignored.ts';
 import type { ListBudget } from './send-list.ts';
 

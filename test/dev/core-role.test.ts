@@ -12,9 +12,9 @@ import { ProcessLog } from '@slipway/dev/processes/process-log';
 import { systemClock } from '@slipway/kit/time/clock';
 import postgres from 'postgres';
 import t from 'tap';
+import { Child } from '../helpers/child.ts';
 import { QUICK } from '../helpers/db/throwaway-postgres.ts';
-import { openFolder } from '../helpers/net/open-folder.ts';
-import { Child } from '../helpers/system/child.ts';
+import { openFolder } from '../helpers/open-folder.ts';
 import { startReplicas } from '../helpers/system/core-replicas.ts';
 import { logger } from '../helpers/system/job-engine.ts';
 

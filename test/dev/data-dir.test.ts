@@ -7,8 +7,8 @@ import { explainFailure, openDataDir } from '@slipway/dev/postgres/data-dir';
 import { diskWarnings } from '@slipway/dev/postgres/disk-space';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { openFolder } from '../helpers/net/open-folder.ts';
 import { quietPort } from '../helpers/net/ports.ts';
+import { openFolder } from '../helpers/open-folder.ts';
 import { Launcher } from '../helpers/system/launcher.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 

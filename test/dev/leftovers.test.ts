@@ -9,7 +9,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFi
 import { dirname, join, relative } from 'node:path';
 import { moduleFiles } from '@slipway/dev/handler/handler-files';
 import t from 'tap';
-import { openFolder } from '../helpers/net/open-folder.ts';
+import { openFolder } from '../helpers/open-folder.ts';
 import { scratch } from '../helpers/scratch.ts';
 import type { ProcessEntry } from '../helpers/system/process-table.ts';
 import { processTable } from '../helpers/system/process-table.ts';

@@ -16,8 +16,8 @@ import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import t from 'tap';
-import { openFolder } from '../helpers/net/open-folder.ts';
 import { occupy, quietPort } from '../helpers/net/ports.ts';
+import { openFolder } from '../helpers/open-folder.ts';
 import { isAlive } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 

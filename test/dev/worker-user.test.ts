@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseWorkerUser } from '@slipway/dev/worker-user';
 import t from 'tap';
-import { openFolder } from '../helpers/net/open-folder.ts';
+import { openFolder } from '../helpers/open-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 const asRoot = process.getuid!() === 0;

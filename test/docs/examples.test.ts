@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeLocalEnv } from '@slipway/dev/local-env';
 import t from 'tap';
-import { openFolder } from '../helpers/net/open-folder.ts';
+import { openFolder } from '../helpers/open-folder.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { Shell } from './shell.ts';

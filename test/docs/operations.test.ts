@@ -10,8 +10,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
-import { openFolder } from '../helpers/net/open-folder.ts';
 import { quietPort } from '../helpers/net/ports.ts';
+import { openFolder } from '../helpers/open-folder.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { Shell } from './shell.ts';
 

@@ -6,7 +6,7 @@ import { systemClock } from '@slipway/kit/time/clock';
 import OpenAI from 'openai';
 import type { Test } from 'tap';
 import t from 'tap';
-import { readEvents } from '../helpers/net/sse.ts';
+import { readEvents } from '../helpers/calls/sse.ts';
 import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
 import { skipWithoutPython } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';

@@ -2,8 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import type { Child } from '../helpers/child.ts';
 import { webhookReceiver } from '../helpers/net/webhook-receiver.ts';
-import type { Child } from '../helpers/system/child.ts';
 import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';
 import type { ProcessEntry } from '../helpers/system/process-table.ts';

@@ -7,10 +7,10 @@
 
 import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
 import t from 'tap';
+import { readEvents } from '../helpers/calls/sse.ts';
 import { call } from '../helpers/grpc/grpc-clients.ts';
 import type { Link, Saying } from '../helpers/net/links.ts';
 import { Links } from '../helpers/net/links.ts';
-import { readEvents } from '../helpers/net/sse.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';

@@ -4,7 +4,7 @@
  * seed repeats their order.
  */
 import t from 'tap';
-import type { Child } from '../helpers/system/child.ts';
+import type { Child } from '../helpers/child.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { seededRandom } from '../helpers/time/seeded-random.ts';
 import { checkOutcomes, startJobs } from './jobs-in-flight.ts';

@@ -4,9 +4,9 @@
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
 import t from 'tap';
+import type { SseEvent } from '../helpers/calls/sse.ts';
+import { readEvents } from '../helpers/calls/sse.ts';
 import { call } from '../helpers/grpc/grpc-clients.ts';
-import type { SseEvent } from '../helpers/net/sse.ts';
-import { readEvents } from '../helpers/net/sse.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';
 import { podCalls } from '../helpers/system/pods.ts';

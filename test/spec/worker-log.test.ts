@@ -6,9 +6,9 @@
 import { connect } from 'node:net';
 import type { Test } from 'tap';
 import t from 'tap';
+import type { SseEvent } from '../helpers/calls/sse.ts';
+import { readEvents } from '../helpers/calls/sse.ts';
 import { call } from '../helpers/grpc/grpc-clients.ts';
-import type { SseEvent } from '../helpers/net/sse.ts';
-import { readEvents } from '../helpers/net/sse.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';

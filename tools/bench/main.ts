@@ -1,6 +1,5 @@
 /** `npm run bench`: measures and prints a table. See README.md in this folder. */
 
-import type { Bench } from './bench.ts';
 import { Child } from './child.ts';
 import { startDatabase } from './database.ts';
 import type { Ceilings, Figure } from './figure.ts';
@@ -29,6 +28,7 @@ import { race } from './peers/race.ts';
 import { raceReport, verdictsOf } from './peers/race-report.ts';
 import { writeReport } from './report-file.ts';
 import { factLines, runFacts } from './run-facts.ts';
+import type { Bench } from './stack/bench.ts';
 
 async function measureAll(bench: Bench, parts: readonly Part[]): Promise<{ figures: Figure[]; ceilings: Ceilings }> {
   const wants = (part: Part): boolean => parts.includes(part);

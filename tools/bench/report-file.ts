@@ -1,7 +1,7 @@
 /** A report as two files, for people and for programs. */
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Bench } from './bench.ts';
+import type { Bench } from './stack/bench.ts';
 
 /** Writes NAME.md and NAME.json for `--report NAME`, from the folder that the command was typed in. */
 export function writeReport({ options: { report }, say }: Bench, markdown: string, json: string): void {

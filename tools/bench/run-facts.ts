@@ -6,8 +6,8 @@ import postgres from 'postgres';
 import { ROOT } from './child.ts';
 import type { Database } from './database.ts';
 import { machineText } from './figure.ts';
+import { findRedis } from './find-redis.ts';
 import type { Options } from './options.ts';
-import { findRedis } from './peers/redis.ts';
 
 /** Facts of a run, as printed and as JSON. */
 export interface RunFacts {

@@ -47,6 +47,26 @@ export function folderArrows(files: ReadonlyMap<string, string>, folder: string)
   });
 }
 
+/** Returns nodes that lead back to the first of them, each by an arrow to the next; empty if there are none. */
+export function circleOf(arrows: readonly Arrow[]): string[] {
+  const done = new Set<string>();
+  const visit = (node: string, path: readonly string[]): string[] => {
+    if (path.includes(node)) return path.slice(path.indexOf(node));
+    if (done.has(node)) return [];
+    for (const { from, to } of arrows) {
+      const circle = from === node ? visit(to, [...path, node]) : [];
+      if (circle.length > 0) return circle;
+    }
+    done.add(node);
+    return [];
+  };
+  for (const { from } of arrows) {
+    const circle = visit(from, []);
+    if (circle.length > 0) return circle;
+  }
+  return [];
+}
+
 /** Returns a Mermaid flowchart: an arrow for each pair, with its number of imports. */
 export function mermaid(arrows: readonly Arrow[]): string {
   const names = [...new Set(arrows.flatMap(({ from, to }) => [from, to]))].sort();

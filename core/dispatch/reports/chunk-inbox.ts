@@ -4,7 +4,8 @@
  */
 import type { AttemptRef, AttemptChunk as ChunkMessage } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { MachineAttempt } from '../../domain/jobs/job.ts';
-import type { AttemptCalls, AttemptChunk } from '../../jobs/job-engine.ts';
+import type { AttemptCalls } from '../../jobs/job-engine.ts';
+import type { AttemptChunk } from '../../jobs/record/attempt-report.ts';
 import { keyFromRef } from '../agent-messages.ts';
 import type { SessionOutbox } from '../session-outbox.ts';
 

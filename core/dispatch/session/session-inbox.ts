@@ -14,7 +14,8 @@ import type {
   AttemptOutcome as OutcomeMessage,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { MachineAttempt } from '../../domain/jobs/job.ts';
-import type { AttemptCalls, AttemptOutcome } from '../../jobs/job-engine.ts';
+import type { AttemptCalls } from '../../jobs/job-engine.ts';
+import type { AttemptOutcome } from '../../jobs/record/attempt-report.ts';
 import { keyFromRef, outcomeFromMessage, refOf } from '../agent-messages.ts';
 import { ChunkInbox } from '../reports/chunk-inbox.ts';
 import type { ExecutionTimes } from '../reports/execution-times.ts';

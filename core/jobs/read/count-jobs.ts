@@ -8,7 +8,7 @@ import { countHealth } from '../../domain/scaling/worker-counts.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { EndpointCounts } from '../../store/jobs/count-store.ts';
 import type { Stores } from '../../store/storage.ts';
-import type { EndpointHealth } from '../job-engine.ts';
+import type { EndpointHealth } from './endpoint-health.ts';
 
 /** Counts are reused for this many milliseconds, or for ten times as long as counting takes, up to `FRESH_MS_MAX`. */
 const FRESH_MS = 200;

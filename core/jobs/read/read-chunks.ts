@@ -14,8 +14,9 @@ import type { CoreEvents } from '../../events/core-events.ts';
 import type { ChunkPageBounds, ChunkPageRequest, ChunkRead } from '../../store/jobs/chunk-pages.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
-import type { AcquireMemory, ChunkCursor, ChunkPage } from '../job-engine.ts';
+import type { ChunkCursor, ChunkPage } from './chunk-page.ts';
 import { JobSubscriptions } from './job-subscriptions.ts';
+import type { AcquireMemory } from './read-job.ts';
 
 export interface ReadChunksOptions {
   stores: Pick<Stores, 'chunks'>;

@@ -8,7 +8,6 @@ import { jobNotFound } from '../../domain/jobs/job.ts';
 import { isJobId } from '../../domain/jobs/job-id.ts';
 import { checkRemainingLife } from '../../domain/jobs/job-policy.ts';
 import type { Stores } from '../../store/storage.ts';
-import type { AcquireMemory } from '../job-engine.ts';
 
 interface ReadRequest {
   key: JobKey;
@@ -105,3 +104,6 @@ export class ReadJob {
     return [(await this.#jobs.readWhole(key)) ?? jobNotFound(key.jobId)];
   }
 }
+
+/** Waits until the caller may hold a large output in memory. */
+export type AcquireMemory = () => Promise<void>;

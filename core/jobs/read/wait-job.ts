@@ -15,8 +15,7 @@ import { isFinal } from '../../domain/jobs/job-state.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { CoreEvents } from '../../events/core-events.ts';
 import type { Stores } from '../../store/storage.ts';
-import type { AcquireMemory } from '../job-engine.ts';
-import type { ReadJob } from './read-job.ts';
+import type { AcquireMemory, ReadJob } from './read-job.ts';
 
 export interface WaitJobOptions {
   stores: Pick<Stores, 'jobs'>;

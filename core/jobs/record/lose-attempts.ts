@@ -2,13 +2,13 @@
 
 import type { AttemptKey } from '../../domain/jobs/job.ts';
 import type { Stores } from '../../store/storage.ts';
-import type { AttemptCalls } from '../job-engine.ts';
+import type { RecordOutcome } from './attempt-report.ts';
 
 export class LoseAttempts {
   readonly #attempts: Stores['attempts'];
-  readonly #recordOutcome: AttemptCalls['recordOutcome'];
+  readonly #recordOutcome: RecordOutcome;
 
-  constructor(options: { stores: Pick<Stores, 'attempts'>; recordOutcome: AttemptCalls['recordOutcome'] }) {
+  constructor(options: { stores: Pick<Stores, 'attempts'>; recordOutcome: RecordOutcome }) {
     this.#attempts = options.stores.attempts;
     this.#recordOutcome = options.recordOutcome;
   }

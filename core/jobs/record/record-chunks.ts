@@ -11,8 +11,8 @@ import type { CoreEvents } from '../../events/core-events.ts';
 import { persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
-import type { AttemptChunk } from '../job-engine.ts';
-import { faultOfChunk } from '../submit/check-json.ts';
+import type { AttemptChunk } from './attempt-report.ts';
+import { faultOfChunk } from './check-json.ts';
 
 export interface RecordChunksOptions {
   stores: Pick<Stores, 'chunks'>;

@@ -22,12 +22,12 @@ import type { OutcomeEntry, RecordedOutcome } from '../../store/jobs/outcome-sto
 import { isTransient, persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
-import type { AttemptOutcome } from '../job-engine.ts';
-import { soundOutcome } from '../submit/check-json.ts';
 import type { EndpointFactsCache } from '../submit/endpoint-facts.ts';
 import type { QueueCursors } from '../submit/queue-cursors.ts';
 import type { QueueGate } from '../submit/queue-gate.ts';
 import type { TrafficMeter } from '../submit/traffic-meter.ts';
+import type { AttemptOutcome } from './attempt-report.ts';
+import { soundOutcome } from './check-json.ts';
 
 export interface RecordOutcomesOptions {
   stores: Pick<Stores, 'outcomes'>;

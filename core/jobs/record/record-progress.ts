@@ -8,7 +8,7 @@ import { delay } from '@slipway/kit/time/clock';
 import type { MachineAttempt } from '../../domain/jobs/job.ts';
 import type { ProgressEntry } from '../../store/jobs/chunk-store.ts';
 import type { Stores } from '../../store/storage.ts';
-import { isShowable } from '../submit/check-json.ts';
+import { isShowable } from './check-json.ts';
 
 export interface RecordProgressOptions {
   stores: Pick<Stores, 'chunks'>;

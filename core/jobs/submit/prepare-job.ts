@@ -23,7 +23,7 @@ import { DomainError } from '../../domain/settings/errors.ts';
 import { s3ConfigIdentity, webhookIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { EndpointFacts } from '../../store/jobs/count-store.ts';
 import type { NewJob } from '../../store/jobs/submission-store.ts';
-import type { Submission } from '../job-engine.ts';
+import type { Submission } from './submission.ts';
 
 export interface PrepareOptions {
   clock: Clock;

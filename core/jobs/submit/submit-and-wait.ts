@@ -2,9 +2,9 @@
 
 import type { Job } from '../../domain/jobs/job.ts';
 import { isFinal } from '../../domain/jobs/job-state.ts';
-import type { Submission } from '../job-engine.ts';
 import type { ReadJob } from '../read/read-job.ts';
 import type { WaitJob } from '../read/wait-job.ts';
+import type { Submission } from './submission.ts';
 import type { SubmitJob } from './submit-job.ts';
 
 export class SubmitAndWait {

@@ -11,12 +11,12 @@ import type { NewJob } from '../../store/jobs/submission-store.ts';
 import { persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
-import type { Submission } from '../job-engine.ts';
 import type { ReadJob } from '../read/read-job.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
 import type { KeyHashes, PreparedJob, PrepareOptions } from './prepare-job.ts';
 import { prepareJob } from './prepare-job.ts';
 import type { QueueGate } from './queue-gate.ts';
+import type { Submission } from './submission.ts';
 import type { SubmitBatch } from './submit-batch.ts';
 import { PERSIST_MS_MAX } from './submit-batch.ts';
 

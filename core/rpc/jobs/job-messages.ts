@@ -18,11 +18,13 @@ import { WAIT_MS_DEFAULT, WAIT_MS_MAX, WAIT_MS_MIN } from '@slipway/proto/wire/l
 import type { Job } from '../../domain/jobs/job.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { SubmitKind } from '../../domain/jobs/retention.ts';
-import type { PlacementRefusal } from '../../domain/scaling/placement-refusal.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
-import type { ChunkPage, EndpointHealth, Submission } from '../../jobs/job-engine.ts';
+import type { ChunkPage } from '../../jobs/read/chunk-page.ts';
+import type { EndpointHealth } from '../../jobs/read/endpoint-health.ts';
+import type { Submission } from '../../jobs/submit/submission.ts';
 import type { JobListRequest } from '../../store/jobs/job-list.ts';
 import type { WebhookCallRecord } from '../../store/jobs/webhook-result-store.ts';
+import { reasonFor } from '../reports/explain-messages.ts';
 
 export const STATE_TO_WIRE: Record<JobState, WireState> = {
   IN_QUEUE: WireState.IN_QUEUE,
@@ -160,9 +162,4 @@ export function healthToMessage(
 ): GetHealthResponse {
   const reasons = { throttledReason: reasonFor(refusal, operator), cannotRunReason: reasonFor(cannotRun, operator) };
   return { jobs, workers: { ...workers, ...reasons } };
-}
-
-/** Returns why workers find no slot, in the words for this caller. Empty without a refusal. */
-export function reasonFor(refusal: PlacementRefusal | undefined, operator: boolean): string {
-  return (operator ? refusal?.refusalByMachine : refusal?.refusal) ?? '';
 }

@@ -18,9 +18,12 @@ import type {
 import type { Access } from '../../access/access.ts';
 import type { Job } from '../../domain/jobs/job.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
-import type { AcquireMemory, ChunkPage, JobCalls, Submission } from '../../jobs/job-engine.ts';
+import type { JobCalls } from '../../jobs/job-engine.ts';
+import type { ChunkPage } from '../../jobs/read/chunk-page.ts';
 import { READERS_MAX } from '../../jobs/read/read-chunks.ts';
+import type { AcquireMemory } from '../../jobs/read/read-job.ts';
 import { WAITERS_MAX } from '../../jobs/read/wait-job.ts';
+import type { Submission } from '../../jobs/submit/submission.ts';
 import type { AccessChecks } from '../accounts/access-checks.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
 

@@ -12,8 +12,8 @@ import type { SessionContext } from '../../dispatch/session/session-context.ts';
 import { attemptId } from '../../dispatch/slot-pool.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { invalid } from '../../domain/settings/fields.ts';
-import type { AttemptOutcome } from '../../jobs/job-engine.ts';
-import { outputTooLarge } from '../../jobs/submit/check-json.ts';
+import type { AttemptOutcome } from '../../jobs/record/attempt-report.ts';
+import { outputTooLarge } from '../../jobs/record/check-json.ts';
 import type { OutcomeBudget } from '../server/outcome-budget.ts';
 
 /**

@@ -8,7 +8,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
-import { isId } from '../../plugins/authenticate.ts';
+import { isId } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { DecisionView } from '../views.ts';

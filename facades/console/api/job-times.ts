@@ -3,7 +3,7 @@
 import type { Percentiles } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../plugins/authenticate.ts';
+import { isId } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { JobTimesView, PercentilesView } from '../views-of-times.ts';
 import { optionsOf, textOf } from './list-query.ts';

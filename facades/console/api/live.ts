@@ -3,7 +3,7 @@
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { LiveResponse } from '../../jobs/live-response.ts';
-import { isId } from '../../plugins/authenticate.ts';
+import { isId } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { isOperator } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';

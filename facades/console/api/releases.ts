@@ -2,7 +2,7 @@
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../plugins/authenticate.ts';
+import { isId } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { ReleaseView } from '../views.ts';
 import { optionsOf, textOf } from './list-query.ts';

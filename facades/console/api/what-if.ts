@@ -4,7 +4,7 @@ import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { WhatIfFigures } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../plugins/authenticate.ts';
+import { isId } from '../../plugins/public-id.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { restChanges } from '../../resources/rest-values.ts';
 import type { ConsoleParts } from '../console-parts.ts';

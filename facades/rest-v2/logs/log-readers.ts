@@ -3,7 +3,7 @@
 import type { JobLogPage, JobLogPlace } from '@slipway/proto/gen/slipway/v1/job_log';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
-import { isId } from '../../plugins/authenticate.ts';
+import { isId } from '../../plugins/public-id.ts';
 import type { LineLogParts, ReadPage } from './log-of-lines.ts';
 
 /** Lines of a page, the most that the contract has. */

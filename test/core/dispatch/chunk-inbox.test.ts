@@ -1,7 +1,7 @@
 /** Chunks between the session and the engine: order, acknowledgements, and what waits for them. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { ChunkInbox } from '@slipway/core/dispatch/reports/chunk-inbox';
-import type { AttemptChunk } from '@slipway/core/jobs/job-engine';
+import type { AttemptChunk } from '@slipway/core/jobs/record/attempt-report';
 import t from 'tap';
 
 const MACHINE = 'machine00001';

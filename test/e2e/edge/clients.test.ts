@@ -4,10 +4,10 @@
  * read.
  */
 import t from 'tap';
+import { checkPreflight } from '../../helpers/calls/preflight.ts';
+import { checkRevoked } from '../../helpers/calls/revoked-key.ts';
 import { checkAnswers } from '../../helpers/net/path-form.ts';
 import { quietPort } from '../../helpers/net/ports.ts';
-import { checkPreflight } from '../../helpers/net/preflight.ts';
-import { checkRevoked } from '../../helpers/net/revoked-key.ts';
 import { startDirectWay } from '../../helpers/system/direct-way.ts';
 import { skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { checkHostKeys } from '../../helpers/system/host-keys.ts';

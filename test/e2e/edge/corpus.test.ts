@@ -5,7 +5,7 @@
  */
 import t from 'tap';
 import { OTHERWISE } from '../../bad-input/bad-request.ts';
-import { rerunThroughEdge } from '../../helpers/net/rerun-through-edge.ts';
+import { rerunThroughEdge } from '../../helpers/calls/rerun-through-edge.ts';
 import { skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 

@@ -5,8 +5,8 @@
  * a whole window's requests pass the edge's own guard.
  */
 import t from 'tap';
-import { limitedCalls, OPERATIONS } from '../../helpers/net/limited-calls.ts';
-import { rerunThroughEdge } from '../../helpers/net/rerun-through-edge.ts';
+import { limitedCalls, OPERATIONS } from '../../helpers/calls/limited-calls.ts';
+import { rerunThroughEdge } from '../../helpers/calls/rerun-through-edge.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { publicRequest } from '../../helpers/system/public-api.ts';
 import { startSystem } from '../../helpers/system/system.ts';

@@ -7,7 +7,7 @@
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import t from 'tap';
 import { commandLine } from '../../cli/command-line.ts';
-import { readEvents } from '../../helpers/net/sse.ts';
+import { readEvents } from '../../helpers/calls/sse.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import type { EndpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';

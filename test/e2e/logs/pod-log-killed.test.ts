@@ -5,9 +5,9 @@
  */
 import { rmSync } from 'node:fs';
 import t from 'tap';
+import type { SseEvent } from '../../helpers/calls/sse.ts';
+import { readEvents } from '../../helpers/calls/sse.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
-import type { SseEvent } from '../../helpers/net/sse.ts';
-import { readEvents } from '../../helpers/net/sse.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startProcesses } from '../../helpers/system/processes.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';

@@ -6,8 +6,8 @@
 
 import type { Test } from 'tap';
 import t from 'tap';
-import { openFolder } from '../../helpers/net/open-folder.ts';
 import { quietPort } from '../../helpers/net/ports.ts';
+import { openFolder } from '../../helpers/open-folder.ts';
 import { Launcher } from '../../helpers/system/launcher.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 

@@ -9,8 +9,8 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { openFolder } from '../../helpers/net/open-folder.ts';
 import { quietPort } from '../../helpers/net/ports.ts';
+import { openFolder } from '../../helpers/open-folder.ts';
 import { skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { Launcher, readFacts } from '../../helpers/system/launcher.ts';
 

@@ -3,8 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { openFolder } from '../../helpers/net/open-folder.ts';
 import { occupy, quietPort } from '../../helpers/net/ports.ts';
+import { openFolder } from '../../helpers/open-folder.ts';
 import { Launcher, readFacts } from '../../helpers/system/launcher.ts';
 import { processTable } from '../../helpers/system/process-table.ts';
 import { publicRequest } from '../../helpers/system/public-api.ts';

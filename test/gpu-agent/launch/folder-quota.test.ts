@@ -8,7 +8,7 @@ import { mountOf } from '@slipway/gpu-agent/executors/host-mounts';
 import { FolderQuota, projectOf, quotaCommands } from '@slipway/gpu-agent/launch/folder-quota';
 import { tryAs } from '@slipway/kit/host/host-user';
 import t from 'tap';
-import { openFolder } from '../../helpers/net/open-folder.ts';
+import { openFolder } from '../../helpers/open-folder.ts';
 
 const run = promisify(execFile);
 const mount = (type: string, ...fileSystemOptions: string[]): HostMount => ({

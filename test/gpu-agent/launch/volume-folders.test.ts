@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
 import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
-import { openFolder } from '../../helpers/net/open-folder.ts';
+import { openFolder } from '../../helpers/open-folder.ts';
 
 const logger = createLogger('test', 'silent');
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;

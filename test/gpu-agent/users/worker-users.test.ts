@@ -8,7 +8,7 @@ import { hostEnvOf, WorkerUserError, WorkerUsers } from '@slipway/gpu-agent/user
 import { createLogger } from '@slipway/kit/log/logger';
 import type { Test } from 'tap';
 import t from 'tap';
-import { openFolder } from '../../helpers/net/open-folder.ts';
+import { openFolder } from '../../helpers/open-folder.ts';
 
 const logger = createLogger('test', 'silent');
 const onlyRoot = { skip: process.getuid!() === 0 ? false : 'needs root to give folders away' };

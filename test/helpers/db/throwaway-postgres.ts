@@ -10,7 +10,7 @@ import { createCluster, postgresProcess, postgresUrl } from '@slipway/dev/postgr
 import { findPostgres } from '@slipway/dev/postgres/postgres-program';
 import { ProcessLog } from '@slipway/dev/processes/process-log';
 import { systemClock } from '@slipway/kit/time/clock';
-import { Child } from '../system/child.ts';
+import { Child } from '../child.ts';
 import { reapPostgresWithProcess } from './postgres-reaper.ts';
 
 const run = promisify(execFile);

@@ -13,10 +13,10 @@ import type { ReadyMessage } from '@slipway/dev/processes/node-process';
 import { nodeProcess } from '@slipway/dev/processes/node-process';
 import { ProcessLog } from '@slipway/dev/processes/process-log';
 import type { Test } from 'tap';
+import { Child } from '../child.ts';
 import { requireDeclared } from '../declared.ts';
 import { quietPort } from '../net/ports.ts';
 import { waitFor } from '../time/wait-for.ts';
-import { Child } from './child.ts';
 
 const root = join(import.meta.dirname, '../../..');
 /** Envoy of the tests. */

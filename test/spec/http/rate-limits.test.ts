@@ -7,8 +7,8 @@
 import { MANAGEMENT_CALLS_MAX } from '@slipway/core/domain/accounts/call-limits';
 import t from 'tap';
 import { commandLine } from '../../cli/command-line.ts';
+import { limitedCalls, NO_JOB, OPERATIONS, withinWindow } from '../../helpers/calls/limited-calls.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
-import { limitedCalls, NO_JOB, OPERATIONS, withinWindow } from '../../helpers/net/limited-calls.ts';
 import { flood, requestText } from '../../helpers/net/raw-http.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { scratch } from '../../helpers/scratch.ts';

@@ -6,9 +6,9 @@
 import type { Socket } from 'node:net';
 import type { Test } from 'tap';
 import t from 'tap';
+import type { Operation } from '../../helpers/calls/limited-calls.ts';
+import { limitedCalls, NO_JOB, OPERATIONS } from '../../helpers/calls/limited-calls.ts';
 import { jobRows } from '../../helpers/db/job-rows.ts';
-import type { Operation } from '../../helpers/net/limited-calls.ts';
-import { limitedCalls, NO_JOB, OPERATIONS } from '../../helpers/net/limited-calls.ts';
 import { open as openSocket } from '../../helpers/net/raw-http.ts';
 import type { EndpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { publicRequest } from '../../helpers/system/public-api.ts';

@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /** Streamed output: docs/reference/api.md#stream: the shapes, the drain-once reading, and the resumable live feed. */
 import t from 'tap';
-import { readEvents } from '../../helpers/net/sse.ts';
+import { readEvents } from '../../helpers/calls/sse.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';

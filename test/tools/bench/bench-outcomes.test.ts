@@ -2,9 +2,9 @@
 /** The bench's check after each round fails when any of its conditions is broken. */
 
 import type { Sql } from '@slipway/core/store/sql/database';
-import { INPUT } from '@slipway/tools/bench/bench';
-import { fillTables } from '@slipway/tools/bench/load/fill-tables';
 import { checkOutcomes, checkQueued, databaseNow } from '@slipway/tools/bench/parts/outcomes';
+import { INPUT } from '@slipway/tools/bench/stack/bench';
+import { fillTables } from '@slipway/tools/bench/stack/fill-tables';
 import postgres from 'postgres';
 import t from 'tap';
 import { createDatabase } from '../../helpers/db/database.ts';

@@ -6,8 +6,8 @@
 import type { Client, ClientDuplexStream, ServerDuplexStream } from '@grpc/grpc-js';
 import { makeGenericClientConstructor } from '@grpc/grpc-js';
 import { openServer, systemTransport } from '@slipway/kit/net/channel';
-import { INPUT } from '../bench.ts';
 import { serveParent } from '../child.ts';
+import { INPUT } from '../stack/bench.ts';
 
 /**
  * Parts of one message, each as large as a job; and most unanswered messages, about as many as a pipeline has under

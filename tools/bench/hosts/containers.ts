@@ -5,8 +5,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { podmanSkip } from '@slipway/test/helpers/engines/podman-skip';
-import type { Bench } from '../bench.ts';
 import type { Figure } from '../figure.ts';
+import type { Bench } from '../stack/bench.ts';
 
 /** Measures the part. Returns no figures where containers cannot be run, and reports that. */
 export async function measureContainers({ say }: Pick<Bench, 'say'>): Promise<Figure[]> {

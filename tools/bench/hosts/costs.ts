@@ -2,14 +2,15 @@
  * Part `costs`: the cost of a job against the number of jobs behind it and the number of workers. It must stay the same
  * or fall.
  */
-import type { Bench } from '../bench.ts';
-import { cpuOf, cpuPer } from '../bench.ts';
+
 import type { Figure } from '../figure.ts';
-import { fillQueue } from '../load/fill-queue.ts';
-import type { MachineKind, MachineOptions } from '../machine.ts';
-import { SHAPES, startMachine, workerCommand } from '../machine.ts';
 import { completedAt } from '../parts/long-queue.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { cpuOf, cpuPer } from '../stack/bench.ts';
+import { fillQueue } from '../stack/fill-queue.ts';
+import type { MachineKind, MachineOptions } from '../stack/machine.ts';
+import { SHAPES, startMachine, workerCommand } from '../stack/machine.ts';
+import { startStack } from '../stack/stack.ts';
 
 /** Jobs before the measured ones, during which programs are compiled; and the measured jobs. */
 const WARM_UP = 10_000;

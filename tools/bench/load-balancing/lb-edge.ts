@@ -8,7 +8,7 @@ import { adminSocket } from '@slipway/edge/config';
 import { ENVOY } from '@slipway/test/helpers/system/edge';
 import { Child } from '../child.ts';
 import { memoryMib } from '../load/process-usage.ts';
-import type { Stack } from '../stack.ts';
+import type { Stack } from '../stack/stack.ts';
 
 export type BenchEdge = Awaited<ReturnType<typeof startLbEdge>>;
 

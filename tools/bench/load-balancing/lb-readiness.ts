@@ -7,9 +7,9 @@ import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { call } from '@slipway/test/helpers/grpc/grpc-clients';
 import { ScriptedAgent } from '@slipway/test/helpers/grpc/scripted-agent';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
-import type { Bench } from '../bench.ts';
 import type { Figure } from '../figure.ts';
-import type { Stack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import type { Stack } from '../stack/stack.ts';
 import type { BenchEdge } from './lb-edge.ts';
 
 const ENDPOINTS = 2_000;

@@ -1,15 +1,15 @@
 /** Parts `drain` and `memory`: a long queue, drained and held in memory. */
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
-import type { Bench } from '../bench.ts';
-import { cpuOf, cpuPer } from '../bench.ts';
 import type { Figure } from '../figure.ts';
 import { ofRounds } from '../figure.ts';
-import { fillQueue } from '../load/fill-queue.ts';
 import { memoryMib } from '../load/process-usage.ts';
-import type { MachineKind } from '../machine.ts';
-import { OUTPUTS, SHAPES, startMachine, workerCommand } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { cpuOf, cpuPer } from '../stack/bench.ts';
+import { fillQueue } from '../stack/fill-queue.ts';
+import type { MachineKind } from '../stack/machine.ts';
+import { OUTPUTS, SHAPES, startMachine, workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 import { checkOutcomes } from './outcomes.ts';
 
 const DRAIN_JOBS = 50_000;

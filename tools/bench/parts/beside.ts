@@ -4,13 +4,13 @@
  * one is first alternates from pair to pair.
  */
 
-import type { Bench } from '../bench.ts';
-import { cpuOf, cpuPer, INPUT } from '../bench.ts';
 import { median } from '../figure.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
-import { SHAPES, startMachine, workerCommand } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { cpuOf, cpuPer, INPUT } from '../stack/bench.ts';
+import { SHAPES, startMachine, workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 import { drainOnce } from './backlog.ts';
 
 /** One round of one side. */

@@ -2,11 +2,12 @@
  * Measures the bare ceilings: the most that Fastify, a gRPC stream and PostgreSQL can do on this machine when they do
  * nothing else.
  */
-import type { Bench } from '../bench.ts';
-import { INPUT, measureLoad } from '../bench.ts';
+
 import { Child } from '../child.ts';
 import type { Ceilings, Figure } from '../figure.ts';
 import { median, ofRounds } from '../figure.ts';
+import type { Bench } from '../stack/bench.ts';
+import { INPUT, measureLoad } from '../stack/bench.ts';
 
 /** Measures all ceilings. */
 export async function measureCeilings(bench: Bench): Promise<{ ceilings: Ceilings; figures: Figure[] }> {

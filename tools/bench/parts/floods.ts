@@ -2,16 +2,17 @@
  * Part `floods`: how much an account is affected by another one that ignores its limits. Measured for each kind of
  * flood.
  */
-import type { Bench } from '../bench.ts';
-import { INPUT } from '../bench.ts';
+
 import { Child } from '../child.ts';
 import type { Figure } from '../figure.ts';
 import { median } from '../figure.ts';
 import type { Flood, FloodResult } from '../load/flood-load.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
-import { workerCommand } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { INPUT } from '../stack/bench.ts';
+import { workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 
 const SLOWER_MOST = 2;
 /** Time for the flood to build up before it is measured, in milliseconds. */

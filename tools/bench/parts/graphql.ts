@@ -5,13 +5,13 @@
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { call } from '@slipway/test/helpers/grpc/grpc-clients';
-import type { Bench } from '../bench.ts';
-import { loadFigures, measureLoad } from '../bench.ts';
 import { Child } from '../child.ts';
 import type { Figure } from '../figure.ts';
 import type { Load } from '../load/load-generator.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { loadFigures, measureLoad } from '../stack/bench.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 
 const ENDPOINTS = 1_000;
 const CREATED_AT_ONCE = 32;

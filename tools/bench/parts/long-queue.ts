@@ -5,15 +5,14 @@
 
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import postgres from 'postgres';
-import type { Bench } from '../bench.ts';
-import { cpuOf, cpuPer } from '../bench.ts';
 import type { Figure } from '../figure.ts';
 import { median, ofRounds } from '../figure.ts';
-import { fillQueue } from '../load/fill-queue.ts';
-import { SHAPES, startMachine, workerCommand } from '../machine.ts';
-import type { LongQueue } from '../peers/contestant.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { cpuOf, cpuPer } from '../stack/bench.ts';
+import { fillQueue } from '../stack/fill-queue.ts';
+import { SHAPES, startMachine, workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 import type { Bystander } from './bystander.ts';
 import { holdSnapshot, startBystander, TOO_SHORT } from './bystander.ts';
 import { checkOutcomes } from './outcomes.ts';
@@ -153,4 +152,15 @@ export async function completedAt(
     },
     DRAIN_MS_MAX,
   );
+}
+
+/** Number of jobs to drain, number of jobs behind them, and age of the open transaction. */
+export interface LongQueue {
+  jobs: number;
+  behind: number;
+  /**
+   * Least age of a transaction when workers come, in seconds. It is opened before the first job is stored and ends
+   * after everything else. `undefined` for no transaction.
+   */
+  openSeconds: number | undefined;
 }

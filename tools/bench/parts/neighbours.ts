@@ -2,14 +2,15 @@
  * Part `neighbours`: many endpoints with a load as uneven as in real use, and a small endpoint beside one that is
  * flooded.
  */
-import type { Bench, Loaded } from '../bench.ts';
-import { INPUT, loadFigures, measureLoad } from '../bench.ts';
+
 import { Child } from '../child.ts';
 import type { Figure } from '../figure.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
-import { startMachine, workerCommand } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench, Loaded } from '../stack/bench.ts';
+import { INPUT, loadFigures, measureLoad } from '../stack/bench.ts';
+import { startMachine, workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 
 /** Endpoints that are created in parallel, and requests after which the order of endpoints repeats. */
 const CREATED_AT_ONCE = 20;

@@ -1,7 +1,7 @@
 /** Checks in the database that every job of a round has the expected outcome. */
-import { INPUT } from '../bench.ts';
-import { OUTPUTS } from '../machine.ts';
-import type { Stack } from '../stack.ts';
+import { INPUT } from '../stack/bench.ts';
+import { OUTPUTS } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
 
 /** Jobs to check, and their expected outcomes. */
 export interface Expected {

@@ -5,18 +5,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { PYTHONS } from '@slipway/test/helpers/system/handlers';
-import type { Bench } from '../bench.ts';
-import { cpuOf, cpuPer, loadedOf, loadFigures } from '../bench.ts';
 import type { Figure } from '../figure.ts';
 import { ofRounds } from '../figure.ts';
-import { fillQueue } from '../load/fill-queue.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
-import { startMachine } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
-import { loadLocalServer } from '../workers/python-local-server.ts';
+import type { Bench } from '../stack/bench.ts';
+import { cpuOf, cpuPer, loadedOf, loadFigures } from '../stack/bench.ts';
+import { fillQueue } from '../stack/fill-queue.ts';
+import { startMachine } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 import { completedAt } from './long-queue.ts';
 import { checkOutcomes, databaseNow } from './outcomes.ts';
+import { loadLocalServer } from './python-local-server.ts';
 
 /**
  * Concurrency of the worker, number of jobs, target in jobs a second, and clients that each wait for their job's

@@ -1,15 +1,15 @@
 /** Part `reading`: reads the states of random jobs, and live streams that many readers follow. */
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
-import type { Bench } from '../bench.ts';
-import { cpuOf, cpuPer, loadFigures, measureLoad } from '../bench.ts';
 import { Child } from '../child.ts';
 import type { Figure } from '../figure.ts';
 import { ofRounds, worstOf } from '../figure.ts';
-import { fillQueue } from '../load/fill-queue.ts';
-import { watchLease } from '../load/watch-lease.ts';
-import { benchFile, NODE_WITH_HANDLERS, SHAPES, startMachine, workerCommand } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { cpuOf, cpuPer, loadFigures, measureLoad } from '../stack/bench.ts';
+import { fillQueue } from '../stack/fill-queue.ts';
+import { benchFile, NODE_WITH_HANDLERS, SHAPES, startMachine, workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
+import { watchLease } from '../stack/watch-lease.ts';
 import { databaseNow } from './outcomes.ts';
 import type { StreamsRead } from './stream-readers.ts';
 

@@ -2,15 +2,16 @@
  * Part `replicas`: the cost of a /runsync with one and with three replicas of core, each with a machine. Both stacks
  * are loaded in turn.
  */
-import type { Bench } from '../bench.ts';
-import { cpuOf, cpuPer, INPUT } from '../bench.ts';
+
 import type { Figure } from '../figure.ts';
 import { median } from '../figure.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
-import type { Machine } from '../machine.ts';
-import { startMachine, workerCommand } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { cpuOf, cpuPer, INPUT } from '../stack/bench.ts';
+import type { Machine } from '../stack/machine.ts';
+import { startMachine, workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 
 const CORES = 3;
 const CONNECTIONS = 64;

@@ -4,18 +4,18 @@
  */
 import { createHash } from 'node:crypto';
 import { HEARTBEAT_PERIOD_MS } from '@slipway/core/domain/machines/lease';
-import type { Bench } from '../bench.ts';
-import { cpuOf, cpuPer } from '../bench.ts';
 import type { Child } from '../child.ts';
 import type { Figure } from '../figure.ts';
 import { ofRounds, worstOf } from '../figure.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
 import { memoryMib } from '../load/process-usage.ts';
-import { watchLease } from '../load/watch-lease.ts';
-import type { Machine } from '../machine.ts';
-import { benchFile, NODE_WITH_HANDLERS, startMachine } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { cpuOf, cpuPer } from '../stack/bench.ts';
+import type { Machine } from '../stack/machine.ts';
+import { benchFile, NODE_WITH_HANDLERS, startMachine } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
+import { watchLease } from '../stack/watch-lease.ts';
 
 const SIZES = [
   { name: '1 KB', bytes: 1e3 },

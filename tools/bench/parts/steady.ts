@@ -1,11 +1,12 @@
 /** Part `steady`: minutes of even load. Neither the cost of a job nor the size of the tables may grow with time. */
-import type { Bench } from '../bench.ts';
-import { cpuOf, cpuPer, INPUT } from '../bench.ts';
+
 import type { Figure } from '../figure.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
-import { startMachine, workerCommand } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { cpuOf, cpuPer, INPUT } from '../stack/bench.ts';
+import { startMachine, workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 
 const PER_SECOND = 400;
 const MINUTE_S = 60;

@@ -1,11 +1,12 @@
 /** Parts `run` and `runsync`: rates and latencies for callers over HTTP. */
-import type { Bench } from '../bench.ts';
-import { INPUT, loadFigures, measureLoad } from '../bench.ts';
+
 import type { Figure } from '../figure.ts';
-import type { MachineKind } from '../machine.ts';
-import { SHAPES, startMachine, workerCommand } from '../machine.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { INPUT, loadFigures, measureLoad } from '../stack/bench.ts';
+import type { MachineKind } from '../stack/machine.ts';
+import { SHAPES, startMachine, workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 
 /** Targets for core and the facade. The cost of a job in the agent and its worker depends on the handler. */
 const RUN_RATE_MIN = 5_000;

@@ -15,13 +15,13 @@ import { Sealer } from '@slipway/kit/host/seal';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import postgres from 'postgres';
-import type { Bench } from '../bench.ts';
-import { INPUT } from '../bench.ts';
 import type { Figure } from '../figure.ts';
 import { median } from '../figure.ts';
-import type { Fill } from '../load/fill-tables.ts';
-import { fillTables } from '../load/fill-tables.ts';
 import { cpuUs } from '../load/process-usage.ts';
+import type { Bench } from '../stack/bench.ts';
+import { INPUT } from '../stack/bench.ts';
+import type { Fill } from '../stack/fill-tables.ts';
+import { fillTables } from '../stack/fill-tables.ts';
 
 const ENDPOINT = 'ep1234567890ab';
 const BATCH = 500;

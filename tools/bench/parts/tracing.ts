@@ -7,17 +7,17 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { NODE_FLAGS } from '@slipway/kit/host/node-settings';
-import type { Bench } from '../bench.ts';
-import { INPUT } from '../bench.ts';
 import type { Ready } from '../child.ts';
 import { Child } from '../child.ts';
 import type { Figure } from '../figure.ts';
 import { median } from '../figure.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
 import { threadsUs } from '../load/process-usage.ts';
-import { SHAPES, startMachine, workerCommand } from '../machine.ts';
-import type { StartProgram } from '../stack.ts';
-import { startStack } from '../stack.ts';
+import type { Bench } from '../stack/bench.ts';
+import { INPUT } from '../stack/bench.ts';
+import { SHAPES, startMachine, workerCommand } from '../stack/machine.ts';
+import type { StartProgram } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 import type { SharedStart } from './shared-process.ts';
 
 const SHARED = 'tools/bench/parts/shared-process.ts';

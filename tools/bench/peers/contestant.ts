@@ -1,6 +1,8 @@
 /** Contestants of the race. Each has its own stores, servers and workers, which nobody else uses. */
-import { INPUT } from '../bench.ts';
+
 import type { Load } from '../load/load-generator.ts';
+import type { LongQueue } from '../parts/long-queue.ts';
+import { INPUT } from '../stack/bench.ts';
 import type { Round } from './race-report.ts';
 
 /** Routes that are raced. */
@@ -39,17 +41,6 @@ export interface Contestant {
    * one outcome or still waits.
    */
   drainBefore?: ((long: LongQueue) => Promise<Round>) | undefined;
-}
-
-/** Number of jobs to drain, number of jobs behind them, and age of the open transaction. */
-export interface LongQueue {
-  jobs: number;
-  behind: number;
-  /**
-   * Least age of a transaction when workers come, in seconds. It is opened before the first job is stored and ends
-   * after everything else. `undefined` for no transaction.
-   */
-  openSeconds: number | undefined;
 }
 
 /** Body of every request. */

@@ -1,5 +1,5 @@
 /** All contestants of the race. */
-import type { Bench } from '../bench.ts';
+import type { Bench } from '../stack/bench.ts';
 import type { Contestant, Route } from './contestant.ts';
 import type { PeerPackage } from './install.ts';
 import { versionOf } from './install.ts';

@@ -2,15 +2,16 @@
 import { existsSync } from 'node:fs';
 import { PYTHONS } from '@slipway/test/helpers/system/handlers';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
-import type { Bench } from '../bench.ts';
-import type { Machine } from '../machine.ts';
-import { benchFile, SHAPES, startMachine, workerCommand } from '../machine.ts';
 import { drainOnce } from '../parts/backlog.ts';
+import type { LongQueue } from '../parts/long-queue.ts';
 import { drained } from '../parts/long-queue.ts';
 import { checkOutcomes, checkQueued, databaseNow } from '../parts/outcomes.ts';
-import type { Stack } from '../stack.ts';
-import { startStack } from '../stack.ts';
-import type { Contestant, LongQueue, Opened, Route } from './contestant.ts';
+import type { Bench } from '../stack/bench.ts';
+import type { Machine } from '../stack/machine.ts';
+import { benchFile, SHAPES, startMachine, workerCommand } from '../stack/machine.ts';
+import type { Stack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
+import type { Contestant, Opened, Route } from './contestant.ts';
 import { BODY, EXPECT } from './contestant.ts';
 import type { Round } from './race-report.ts';
 

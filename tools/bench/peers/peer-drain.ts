@@ -4,8 +4,8 @@ import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import postgres from 'postgres';
 import type { Bystander } from '../parts/bystander.ts';
 import { holdSnapshot, startBystander, TOO_SHORT } from '../parts/bystander.ts';
+import type { LongQueue } from '../parts/long-queue.ts';
 import { DRAIN_MS_MAX, WARM_UP } from '../parts/long-queue.ts';
-import type { LongQueue } from './contestant.ts';
 import type { Round } from './race-report.ts';
 import type { RunningPeer } from './running-peer.ts';
 

@@ -1,10 +1,11 @@
 /** Stores of the peers. Each is made for one contestant and removed with it. */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
-import type { Bench } from '../bench.ts';
+import { findRedis } from '../find-redis.ts';
+import type { Bench } from '../stack/bench.ts';
 import { programOf } from './install.ts';
 import type { Fsync } from './redis.ts';
-import { findRedis, startRedis } from './redis.ts';
+import { startRedis } from './redis.ts';
 import { startRestate } from './restate-server.ts';
 
 /** A database, a Redis or a Restate. */

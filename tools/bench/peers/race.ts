@@ -1,8 +1,10 @@
 /** `npm run bench -- --peers`: races Slipway and other job queues in turn, round by round in one run. */
-import type { Bench } from '../bench.ts';
+
 import { median } from '../figure.ts';
 import type { Load, LoadResult } from '../load/load-generator.ts';
-import type { Contestant, LongQueue, Opened, Route } from './contestant.ts';
+import type { LongQueue } from '../parts/long-queue.ts';
+import type { Bench } from '../stack/bench.ts';
+import type { Contestant, Opened, Route } from './contestant.ts';
 import type { Field } from './field.ts';
 import { fieldOf } from './field.ts';
 import { installPeers } from './install.ts';

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import { startGuarded } from './guarded.ts';
 
@@ -13,14 +13,6 @@ import { startGuarded } from './guarded.ts';
  * may be lost.
  */
 export type Fsync = 'always' | 'everysec';
-
-/** Returns the path of its program; `undefined` if it is not installed. */
-export function findRedis(): string | undefined {
-  return (process.env.PATH ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, 'redis-server'))
-    .find((file) => existsSync(file));
-}
 
 /** Starts a Redis. */
 export async function startRedis(program: string, fsync: Fsync): Promise<{ socket: string; stop(): Promise<void> }> {

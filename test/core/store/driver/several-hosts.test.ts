@@ -13,9 +13,9 @@ import { findPostgres } from '@slipway/dev/postgres/postgres-program';
 import { ProcessLog } from '@slipway/dev/processes/process-log';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
+import { Child } from '../../../helpers/child.ts';
 import { QUICK } from '../../../helpers/db/throwaway-postgres.ts';
-import { openFolder } from '../../../helpers/net/open-folder.ts';
-import { Child } from '../../../helpers/system/child.ts';
+import { openFolder } from '../../../helpers/open-folder.ts';
 import { logger } from '../../../helpers/system/job-engine.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 

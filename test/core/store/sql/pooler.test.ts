@@ -12,7 +12,7 @@ import { Sealer } from '@slipway/kit/host/seal';
 import type { Test } from 'tap';
 import t from 'tap';
 import { createDatabase } from '../../../helpers/db/database.ts';
-import { openFolder } from '../../../helpers/net/open-folder.ts';
+import { openFolder } from '../../../helpers/open-folder.ts';
 import { logger } from '../../../helpers/system/job-engine.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 

@@ -16,7 +16,7 @@ import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/engines/containers.ts';
 import { BASE_IMAGE, makeBaseTar } from '../../../helpers/engines/podman.ts';
-import { openFolder } from '../../../helpers/net/open-folder.ts';
+import { openFolder } from '../../../helpers/open-folder.ts';
 import type { TestEngine } from '../../../helpers/system/test-engine.ts';
 
 const ACCOUNT = { uid: 7_654_321, gid: 7_654_321 };

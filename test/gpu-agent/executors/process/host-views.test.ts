@@ -12,8 +12,8 @@ import { tryAs } from '@slipway/kit/host/host-user';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
-import { openFolder } from '../../../helpers/net/open-folder.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
+import { openFolder } from '../../../helpers/open-folder.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const MINE = { uid: 7_654_321, gid: 7_654_321 };

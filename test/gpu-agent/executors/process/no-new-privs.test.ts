@@ -9,8 +9,8 @@ import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-ex
 import type { HostUser } from '@slipway/kit/host/host-user';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { openFolder } from '../../../helpers/net/open-folder.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
+import { openFolder } from '../../../helpers/open-folder.ts';
 
 const SOMEBODY: HostUser = { uid: 7_654_321, gid: 7_654_321 };
 const where = { skip: findSetpriv() === '' ? 'needs setpriv of util-linux' : false };

@@ -1,6 +1,6 @@
 /** Measures how late heartbeats reach the database, by the remaining time of the machine's lease. */
 import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '@slipway/core/domain/machines/lease';
-import type { Stack } from '../stack.ts';
+import type { Stack } from './stack.ts';
 
 const LOOK_MS = 50;
 

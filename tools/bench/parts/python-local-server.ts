@@ -9,8 +9,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { PYTHONS } from '@slipway/test/helpers/system/handlers';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
-import type { Bench } from '../bench.ts';
 import type { LoadResult } from '../load/load-generator.ts';
+import type { Bench } from '../stack/bench.ts';
 
 const START_MS_MAX = 60_000;
 
@@ -23,7 +23,7 @@ export async function loadLocalServer(bench: Bench, concurrency: number): Promis
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const args = [
-    join(import.meta.dirname, 'short_handler.py'),
+    join(import.meta.dirname, '../workers/short_handler.py'),
     '--rp_serve_api',
     '--rp_api_host',
     '127.0.0.1',

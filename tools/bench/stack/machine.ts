@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { call } from '@slipway/test/helpers/grpc/grpc-clients';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
-import { Child, ROOT } from './child.ts';
+import { Child, ROOT } from '../child.ts';
+import type { SessionWorkerOptions } from '../workers/session-worker.ts';
 import type { Stack } from './stack.ts';
-import type { SessionWorkerOptions } from './workers/session-worker.ts';
 
 /** session: the session protocol alone. agent: the real agent, its bridge, and JavaScript workers. */
 export type MachineKind = 'session' | 'agent';
@@ -40,7 +40,7 @@ export const NODE_WITH_HANDLERS: readonly string[] = nodeWithHandlers(ROOT);
 
 /** Path of a file of the bench. */
 export function benchFile(name: string): string {
-  return join(import.meta.dirname, 'workers', name);
+  return join(import.meta.dirname, '../workers', name);
 }
 
 /** Command of a worker that does nothing. `root`: the checkout whose `slipway/worker` it runs on. */

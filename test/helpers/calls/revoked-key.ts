@@ -6,10 +6,10 @@
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
 import { call } from '../grpc/grpc-clients.ts';
+import { echoWebSocket } from '../net/echo-websocket.ts';
 import { lbEndpoint } from '../system/lb-endpoint.ts';
 import type { System } from '../system/system.ts';
 import { waitFor } from '../time/wait-for.ts';
-import { echoWebSocket } from './echo-websocket.ts';
 
 /** `url`: of the facade, or of an edge in front of it. `endpointId`: an endpoint with a ready worker. */
 export async function checkRevoked(t: Test, system: System, url: string, endpointId: string): Promise<void> {

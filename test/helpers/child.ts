@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { ProcessPlan } from '@slipway/dev/processes/supervised-process';
-import { waitFor } from '../time/wait-for.ts';
+import { waitFor } from './time/wait-for.ts';
 
 export class Child<Ready> {
   readonly #plan: ProcessPlan<Ready>;

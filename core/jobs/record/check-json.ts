@@ -6,7 +6,7 @@
 import { scanJson } from '@slipway/kit/bytes/json-scan';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '../../domain/jobs/job-limits.ts';
-import type { AttemptChunk, AttemptOutcome } from '../job-engine.ts';
+import type { AttemptChunk, AttemptOutcome } from './attempt-report.ts';
 
 /** Returns the error of a job whose output is too large. `bytes` is the output's size. */
 export function outputTooLarge(bytes: number): string {

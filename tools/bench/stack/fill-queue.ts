@@ -4,8 +4,8 @@ import { systemTransport } from '@slipway/kit/net/channel';
 import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import type { PipelineCall, PipelineResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import { JobServiceClient, PipelineRequest, SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
-import { INPUT } from '../bench.ts';
-import type { Stack } from '../stack.ts';
+import { INPUT } from './bench.ts';
+import type { Stack } from './stack.ts';
 
 /** Calls of one message, and most unanswered calls. */
 const BATCH = 250;

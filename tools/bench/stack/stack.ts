@@ -11,8 +11,8 @@ import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { GrpcClients } from '@slipway/test/helpers/grpc/grpc-clients';
 import { call, grpcClients } from '@slipway/test/helpers/grpc/grpc-clients';
 import postgres from 'postgres';
+import { Child, ROOT } from '../child.ts';
 import type { Bench } from './bench.ts';
-import { Child, ROOT } from './child.ts';
 
 /** The maximum length of a queue depends on it (docs/reference/api.md#queue-length). */
 const WORKERS_MAX = 10_000;
@@ -72,7 +72,7 @@ export async function startStack(
     start,
   }: { watchLoops?: boolean; root?: string; cores?: number; start?: StartProgram } = {},
 ): Promise<Stack> {
-  const watched = watchLoops ? ['--import', join(import.meta.dirname, 'load/loop-delay.ts')] : [];
+  const watched = watchLoops ? ['--import', join(import.meta.dirname, '../load/loop-delay.ts')] : [];
   const name = `bench_${randomBytes(4).toString('hex')}`;
   const admin = postgres(bench.database.url, { max: 1 });
   await admin`CREATE DATABASE ${admin(name)}`;

@@ -1,17 +1,17 @@
 /** Plans of core, the facade and the agent: environment and ports of each. */
-import type { Handler } from '../handler/handler.ts';
-import type { LocalOptions } from '../options.ts';
-import type { DataDir } from '../postgres/data-dir.ts';
-import type { Progress } from '../progress.ts';
-import { secretFiles } from '../secret-files.ts';
-import type { Secrets } from '../secrets.ts';
-import { ACCOUNT_NAME } from '../setup.ts';
-import { chooseWorkerUser } from '../worker-user.ts';
-import { coreProcess } from './core-process.ts';
-import { facadeProcess } from './facade-process.ts';
-import type { ReadyMessage } from './node-process.ts';
-import { nodeProcess } from './node-process.ts';
-import type { ProcessPlan } from './supervised-process.ts';
+import type { Handler } from './handler/handler.ts';
+import type { LocalOptions } from './options.ts';
+import type { DataDir } from './postgres/data-dir.ts';
+import { coreProcess } from './processes/core-process.ts';
+import { facadeProcess } from './processes/facade-process.ts';
+import type { ReadyMessage } from './processes/node-process.ts';
+import { nodeProcess } from './processes/node-process.ts';
+import type { ProcessPlan } from './processes/supervised-process.ts';
+import type { Progress } from './progress.ts';
+import { secretFiles } from './secret-files.ts';
+import type { Secrets } from './secrets.ts';
+import { ACCOUNT_NAME } from './setup.ts';
+import { chooseWorkerUser } from './worker-user.ts';
 
 const HTTP_HOST = '127.0.0.1';
 /** Locations of the machine. `*`: it also takes work for other data centres, which clients name explicitly. */

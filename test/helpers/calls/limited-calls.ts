@@ -6,11 +6,11 @@
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
 import { call } from '../grpc/grpc-clients.ts';
+import { flood, requestText } from '../net/raw-http.ts';
 import type { EndpointJobs } from '../system/endpoint-jobs.ts';
 import { endpointJobs } from '../system/endpoint-jobs.ts';
 import { jsHandler } from '../system/handlers.ts';
 import type { Answer, System } from '../system/system.ts';
-import { flood, requestText } from './raw-http.ts';
 
 /** An invalid job id. The facade itself rejects it, so all requests of a test fit well into one window. */
 export const NO_JOB = 'none.';

@@ -3,7 +3,7 @@
  * writes.
  */
 import type { Sql } from '@slipway/core/store/sql/database';
-import { INPUT } from '../bench.ts';
+import { INPUT } from './bench.ts';
 
 /** Number of jobs of each kind. */
 export interface Fill {

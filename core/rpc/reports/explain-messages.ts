@@ -1,16 +1,13 @@
-/** Converts explanations to messages. */
-import type {
-  EndpointExplanation as EndpointMessage,
-  JobExplanation as JobMessage,
-  ScaleDecision,
-} from '@slipway/proto/gen/slipway/v1/explanation';
+/** Converts explanations of endpoints to messages. */
+
+import type { EndpointExplanation as EndpointMessage, ScaleDecision } from '@slipway/proto/gen/slipway/v1/explanation';
 import type { Access } from '../../access/access.ts';
 import type { Caller } from '../../domain/accounts/permission.ts';
 import type { EndpointExplanation, LoggedDecision } from '../../domain/reports/explanation.ts';
 import { withChange } from '../../domain/reports/what-would-change.ts';
+import type { PlacementRefusal } from '../../domain/scaling/placement-refusal.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
-import type { ExplainScope, JobExplanation } from '../../endpoints/explain.ts';
-import { STATE_TO_WIRE } from './job-messages.ts';
+import type { ExplainScope } from '../../endpoints/explain.ts';
 
 /** Returns what else a key that may read an endpoint's jobs may see. */
 export async function sightOf(
@@ -55,24 +52,7 @@ export function endpointExplanationToMessage({
   return { ...explanation, limits: [...limits], lastDecision: lastDecision && decisionToMessage(lastDecision) };
 }
 
-export function jobExplanationToMessage({ job, summary, attempts, endpoint }: JobExplanation): JobMessage {
-  const { id, state, lowPriority, queuePosition, waitedMs, attempt, retries } = job;
-  return {
-    jobId: id,
-    summary,
-    state: STATE_TO_WIRE[state],
-    queuePosition,
-    lowPriority,
-    waitedMs,
-    attempt,
-    lostAttempts: retries,
-    attempts: attempts.map(({ exitCode, lostAt, startedAt, endedAt, ...each }) => ({
-      ...each,
-      exitCode: exitCode ?? undefined,
-      lostTime: lostAt,
-      startTime: startedAt,
-      endTime: endedAt,
-    })),
-    endpoint: endpoint && endpointExplanationToMessage(endpoint),
-  };
+/** Returns why workers find no slot, in the words for this caller. Empty without a refusal. */
+export function reasonFor(refusal: PlacementRefusal | undefined, operator: boolean): string {
+  return (operator ? refusal?.refusalByMachine : refusal?.refusal) ?? '';
 }

@@ -1,12 +1,12 @@
 /** Shared by all parts of the bench: the children, the options, and repeated measurements of one thing. */
-import type { Child } from './child.ts';
-import type { Database } from './database.ts';
-import type { Figure, Spread } from './figure.ts';
-import { ofRounds } from './figure.ts';
-import type { Load, LoadResult } from './load/load-generator.ts';
-import { cpuUs } from './load/process-usage.ts';
-import type { Options } from './options.ts';
-import type { RunFacts } from './run-facts.ts';
+import type { Child } from '../child.ts';
+import type { Database } from '../database.ts';
+import type { Figure, Spread } from '../figure.ts';
+import { ofRounds } from '../figure.ts';
+import type { Load, LoadResult } from '../load/load-generator.ts';
+import { cpuUs } from '../load/process-usage.ts';
+import type { Options } from '../options.ts';
+import type { RunFacts } from '../run-facts.ts';
 
 /** Input of every job: about 300 bytes, like a small real input. */
 export const INPUT = JSON.stringify({

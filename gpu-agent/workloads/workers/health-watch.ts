@@ -8,16 +8,16 @@
 import { TUNNEL_ADDRESS } from '@slipway/kit/net/tunnel';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
-import type { Worker } from '../workers/worker.ts';
-import type { WorkerPool } from '../workers/worker-pool.ts';
-import { askGrpcHealth } from './ask-grpc-health.ts';
-import type { HealthAnswer } from './ask-health.ts';
-import { askHealth } from './ask-health.ts';
-import type { FreePorts } from './free-ports.ts';
-import { notReadyText, probeName, silentText } from './health-words.ts';
-import type { HttpServing } from './http-serving.ts';
-import { Relay } from './relay.ts';
-import { isSingleUse } from './single-use.ts';
+import { askGrpcHealth } from '../http/ask-grpc-health.ts';
+import type { HealthAnswer } from '../http/ask-health.ts';
+import { askHealth } from '../http/ask-health.ts';
+import type { FreePorts } from '../http/free-ports.ts';
+import { notReadyText, probeName, silentText } from '../http/health-words.ts';
+import type { HttpServing } from '../http/http-serving.ts';
+import { Relay } from '../http/relay.ts';
+import { isSingleUse } from '../http/single-use.ts';
+import type { Worker } from './worker.ts';
+import type { WorkerPool } from './worker-pool.ts';
 
 /**
  * Pauses between two checks, in milliseconds: while the worker starts, when its start takes long, while it is healthy,
