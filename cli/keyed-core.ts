@@ -108,7 +108,8 @@ export class KeyedCore {
         ? 'it did not answer in time'
         : (explainConnection(details, address) ?? 'no connection');
     return new UnreachableError(
-      `Core cannot be reached at ${address} (${how}). Start it, for instance with "npm start", or name another with --core HOST:PORT.`,
+      `Core cannot be reached at ${address} (${how}). Start it, for instance with "npm start", or name another ` +
+        'with --core HOST:PORT.',
     );
   }
 }

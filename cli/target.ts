@@ -49,8 +49,8 @@ export interface TargetKey {
 /** Default address of core. */
 const ADDRESS_DEFAULT = '127.0.0.1:50051';
 const OPERATOR_HINT =
-  'This command is for the operator of the installation and needs his root key. Set SLIPWAY_ROOT_KEY to that of core; ' +
-  'beside "npm start" it is read from secrets.json by itself.';
+  'This command is for the operator of the installation and needs his root key. Set SLIPWAY_ROOT_KEY to that of ' +
+  'core; beside "npm start" it is read from secrets.json by itself.';
 
 /** Chooses the target. Throws UsageError. The key of local.env is sent only to the core of local.env. */
 export function chooseTarget(config: CliConfig, options: TargetOptions): Target {
@@ -132,7 +132,10 @@ function checkKey(key: string | undefined): string | undefined {
 function userHint(workingDir: string, address: string, facts: LocalFacts | undefined): string {
   const give = 'Give one with --key or SLIPWAY_API_KEY';
   if (facts?.apiKey !== undefined) {
-    return `There is no API key for ${address}: the one in ${relative(workingDir, facts.file)} belongs to ${facts.coreAddress}. ${give}.`;
+    return (
+      `There is no API key for ${address}: the one in ${relative(workingDir, facts.file)} belongs to ` +
+      `${facts.coreAddress}. ${give}.`
+    );
   }
   return `There is no API key. ${give}, or run "npm start" here: beside it every command works without.`;
 }

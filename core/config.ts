@@ -84,7 +84,8 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   }
   if (config.rootKey.length >= ROOT_KEY_LENGTH_MIN && new Set(config.rootKey).size < ROOT_KEY_CHARACTERS_MIN) {
     reader.fault(
-      `SLIPWAY_ROOT_KEY has fewer than ${ROOT_KEY_CHARACTERS_MIN} different characters and can be guessed: make one with openssl rand -hex 32`,
+      `SLIPWAY_ROOT_KEY has fewer than ${ROOT_KEY_CHARACTERS_MIN} different characters and can be guessed: make ` +
+        'one with openssl rand -hex 32',
     );
   }
   const traceFault = otlpEndpointFault(config.otlpEndpoint);

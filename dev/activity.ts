@@ -145,8 +145,8 @@ class Activity {
     const seconds = Math.max(1, Math.round((atMs - before.atMs) / 1_000));
     const failures = found.length === 0 && ended.failed > 0 ? `, ${ended.failed} failed` : '';
     step(
-      `… ${left} ${found.length > 0 ? 'more ' : ''}${left === 1 ? 'job' : 'jobs'}${this.#suffixOf(id, name)} in the last ` +
-        `${seconds === 1 ? 'second' : `${seconds} seconds`}${failures}`,
+      `… ${left} ${found.length > 0 ? 'more ' : ''}${left === 1 ? 'job' : 'jobs'}${this.#suffixOf(id, name)} in ` +
+        `the last ${seconds === 1 ? 'second' : `${seconds} seconds`}${failures}`,
     );
   }
 
@@ -156,7 +156,8 @@ class Activity {
     const left = jobs.length - LINES_MAX;
     if (left > 0)
       step(
-        `… ${left === CANCELLED_LISTED - LINES_MAX ? 'many' : left} more ${left === 1 ? 'job' : 'jobs'}${suffix} CANCELLED`,
+        `… ${left === CANCELLED_LISTED - LINES_MAX ? 'many' : left} more ${left === 1 ? 'job' : 'jobs'}${suffix} ` +
+          'CANCELLED',
       );
   }
 

@@ -22,7 +22,9 @@ function summary(system: LocalSystem, seconds: string): string {
   const shown = (path: string): string =>
     relative(callerDir, path).startsWith('..') ? path : relative(callerDir, path);
   const { url, apiKey, endpointId, handler, data } = system;
-  const join = `npx slipway agent --join ${system.coreAddress}${runsAsRoot() ? ' --worker-user per-account' : ''} --allow-commands --key-file agent.key`;
+  const join =
+    `npx slipway agent --join ${system.coreAddress}${runsAsRoot() ? ' --worker-user per-account' : ''} ` +
+    '--allow-commands --key-file agent.key';
   const slipway =
     shown(data.localEnvFile) === LOCAL_ENV
       ? 'npx slipway'

@@ -19,7 +19,8 @@ export interface WorkerUserChoice {
  * JavaScript the worker module can be read, and that the program can be executed.
  */
 const REACH =
-  'cd -- "$1" || exit 1; shift; for file in "$@"; do test -r "$file" || { echo "$file cannot be read" >&2; exit 1; }; done; test -x "$1"';
+  'cd -- "$1" || exit 1; shift; for file in "$@"; do test -r "$file" || { echo "$file cannot be read" >&2; exit ' +
+  '1; }; done; test -x "$1"';
 
 /** Returns the user to run workers as, with a warning if they must run as root. */
 export async function chooseWorkerUser(handler: Handler, dataDir: string, root: string): Promise<WorkerUserChoice> {
@@ -33,7 +34,8 @@ export async function chooseWorkerUser(handler: Handler, dataDir: string, root: 
   return {
     setting: 'same',
     problem:
-      `Workers run as root and can read all secrets of this machine: as a user of their own they could not run: ${why.split('\n')[0]}. ` +
-      'Move project, handler and Python out of folders that only root can enter, or run npm start as an ordinary user.',
+      'Workers run as root and can read all secrets of this machine: as a user of their own they could not run: ' +
+      `${why.split('\n')[0]}. Move project, handler and Python out of folders that only root can enter, or run ` +
+      'npm start as an ordinary user.',
   };
 }

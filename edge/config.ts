@@ -149,8 +149,8 @@ function checkRelations(config: EdgeConfig, reader: EnvReader): void {
   for (const [name, address] of listeners(config)) {
     if (!config.certificate && !isLoopback(address.host)) {
       reader.fault(
-        `${name} is ${address.host}, which others reach, and there is no certificate: keys would travel in plain text. ` +
-          'Set SLIPWAY_EDGE_CERT_FILE and SLIPWAY_EDGE_CERT_KEY_FILE',
+        `${name} is ${address.host}, which others reach, and there is no certificate: keys would travel in plain ` +
+          'text. Set SLIPWAY_EDGE_CERT_FILE and SLIPWAY_EDGE_CERT_KEY_FILE',
       );
     }
   }
@@ -160,7 +160,8 @@ function checkRelations(config: EdgeConfig, reader: EnvReader): void {
     reader.fault('SLIPWAY_EDGE_AGENT_CA_FILE needs SLIPWAY_EDGE_AGENT_LISTEN');
   if (Buffer.byteLength(adminSocket(config.dataDir, 0)) > SOCKET_PATH_BYTES_MAX) {
     reader.fault(
-      `SLIPWAY_EDGE_DATA_DIR is ${config.dataDir}, too long a path for a Unix socket: at most ${SOCKET_PATH_BYTES_MAX - 13} bytes`,
+      `SLIPWAY_EDGE_DATA_DIR is ${config.dataDir}, too long a path for a Unix socket: at most ` +
+        `${SOCKET_PATH_BYTES_MAX - 13} bytes`,
     );
   }
 }

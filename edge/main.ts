@@ -86,7 +86,8 @@ function writeFolder(config: EdgeConfig): string {
     const running = readRunning(config.dataDir);
     if (running === undefined) return writeEdgeFiles(config, 0);
     throw new EdgeFault(
-      `An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose another --data-dir.`,
+      `An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose ` +
+        'another --data-dir.',
     );
   } catch (error) {
     if (!isOperators(error)) throw error;

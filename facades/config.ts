@@ -154,7 +154,8 @@ function corsOrigins(reader: EnvReader): string[] {
   for (const text of origins) {
     if (text !== '*' && (!URL.canParse(text) || new URL(text).origin !== text)) {
       reader.fault(
-        `SLIPWAY_CORS_ORIGINS holds ${JSON.stringify(text)}, but must be origins as browsers send them, as https://app.example.com, or *`,
+        `SLIPWAY_CORS_ORIGINS holds ${JSON.stringify(text)}, but must be origins as browsers send them, as ` +
+          'https://app.example.com, or *',
       );
     }
   }

@@ -107,7 +107,8 @@ export class Adoption {
   }
 
   /**
-   * Records for the next run that this run is alive. Called often; does nothing while no workload would outlive this run.
+   * Records for the next run that this run is alive. Called often; does nothing while no workload would outlive this
+   * run.
    */
   beat(): void {
     const { runLog, containers, lease, clock } = this.#parts;

@@ -72,7 +72,8 @@ export function buildWorkloadBase(options: {
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
   if (config.allowCommands && process.platform === 'linux' && findSetpriv() === '') {
     logger.warn(
-      "commands run without no_new_privs: a set-uid program gives them what it has. Install util-linux' setpriv in /usr/bin",
+      "commands run without no_new_privs: a set-uid program gives them what it has. Install util-linux' " +
+        'setpriv in /usr/bin',
     );
   }
   const users = new WorkerUsers(config.workerUser, dataDir, logger);

@@ -235,7 +235,8 @@ function readTunnelAddresses(reader: EnvReader): string[] {
     )
       return [url.origin];
     reader.fault(
-      `SLIPWAY_TUNNEL_ADDRESS holds ${JSON.stringify(text)}, but must be http://HOST:PORT of a facade or https://HOST:PORT of an edge`,
+      `SLIPWAY_TUNNEL_ADDRESS holds ${JSON.stringify(text)}, but must be http://HOST:PORT of a facade or ` +
+        'https://HOST:PORT of an edge',
     );
     return [];
   });
@@ -246,12 +247,14 @@ function readWorkerUser(reader: EnvReader, asRoot: boolean): WorkerUserSetting {
   const setting = parseWorkerUser(text);
   if (text === '') {
     reader.fault(
-      'SLIPWAY_WORKER_USER is not set, and this agent runs as root. Say as whom its workers run: per-account (each account gets a user ' +
-        'number of its own), a NAME or UID for all, or same (root: every worker can read all secrets of this machine)',
+      'SLIPWAY_WORKER_USER is not set, and this agent runs as root. Say as whom its workers run: per-account ' +
+        '(each account gets a user number of its own), a NAME or UID for all, or same (root: every worker can read ' +
+        'all secrets of this machine)',
     );
   } else if (!setting) {
     reader.fault(
-      `SLIPWAY_WORKER_USER is ${JSON.stringify(text)}, but must be per-account, per-account:BASE, NAME, UID, UID:GID or same, and not root`,
+      `SLIPWAY_WORKER_USER is ${JSON.stringify(text)}, but must be per-account, per-account:BASE, NAME, UID, ` +
+        'UID:GID or same, and not root',
     );
   }
   return setting ?? { kind: 'same' };

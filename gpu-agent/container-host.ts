@@ -260,8 +260,8 @@ export class ContainerHost extends BaseService {
   }
 
   /**
-   * Pulls missing images one at a time, so that pulls that workloads wait for are not slowed down much. A failed pull is
-   * tried again at the next check.
+   * Pulls missing images one at a time, so that pulls that workloads wait for are not slowed down much. A failed pull
+   * is tried again at the next check.
    */
   async #prefetch(store: ImageStore): Promise<void> {
     const images = await store.list();

@@ -22,11 +22,13 @@ export async function takeDataFolder(folder: string, passable = false): Promise<
   } catch (error) {
     if (error instanceof FolderLockedError) {
       throw new DataFolderError(
-        `Another agent uses ${folder}. Give this one a folder of its own (SLIPWAY_AGENT_DATA_DIR, or --data-dir), or stop the other.`,
+        `Another agent uses ${folder}. Give this one a folder of its own (SLIPWAY_AGENT_DATA_DIR, or --data-dir), ` +
+          'or stop the other.',
       );
     }
     throw new DataFolderError(
-      `The data folder ${folder} cannot be used (${(error as Error).message}). Choose another one: SLIPWAY_AGENT_DATA_DIR, or --data-dir.`,
+      `The data folder ${folder} cannot be used (${(error as Error).message}). Choose another one: ` +
+        'SLIPWAY_AGENT_DATA_DIR, or --data-dir.',
     );
   }
 }
@@ -38,7 +40,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   EROFS: 'its disk is mounted for reading only',
   EIO: 'its disk cannot be read: look into the log of the kernel',
   EACCES:
-    'it belongs to somebody else, perhaps because an agent of another user ran here: start this one as that user, or give it the folder (chown -R)',
+    'it belongs to somebody else, perhaps because an agent of another user ran here: start this one as that ' +
+    'user, or give it the folder (chown -R)',
   EISDIR: 'no agent has made it so: move it away',
   ENOTDIR: 'no agent has made it so: move it away',
   EEXIST: 'no agent has made it so: move it away',

@@ -141,7 +141,8 @@ t.test('a line about an attempt, a job, a worker, a pod or a request carries all
 });
 
 t.test(
-  'ids stand together: a job is found by its endpoint, an attempt by its job and by who runs it, a job by the request that made it',
+  'ids stand together: a job is found by its endpoint, an attempt by its job and by who runs it, a job by the ' +
+    'request that made it',
   async (t) => {
     for (const { place, message, fields } of lines) {
       const has = (...ids: string[]): boolean => ids.some((id) => fields.includes(id));

@@ -42,13 +42,15 @@ export function addAgent(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'agent',
     description:
-      'Join this machine and run workers on it until Ctrl-C. Each machine has a key of its own, which the operator makes: ' +
-      'slipway keys create NAME --scope agent --save FILE. The first machine that uses a key keeps it; one that has lost its data folder ' +
-      'needs another key, and a machine gets another key when its old one was revoked.',
+      'Join this machine and run workers on it until Ctrl-C. Each machine has a key of its own, which the ' +
+      'operator makes: slipway keys create NAME --scope agent --save FILE. The first machine that uses a key ' +
+      'keeps it; one that has lost its data folder needs another key, and a machine gets another key when its ' +
+      'old one was revoked.',
     examples: [
       'agent --join core.example:50051 --key-file rack-1.key',
       'agent --join core.example:50051 --key-file rack-1.key --name rack-1 --location eu-1 --cpu-slots 4',
-      'agent --join grpcs://slipway.example:8444 --ca-file ca.pem --cert-file rack-1.pem --cert-key-file rack-1-tls.key --key-file rack-1.key',
+      'agent --join grpcs://slipway.example:8444 --ca-file ca.pem --cert-file rack-1.pem --cert-key-file ' +
+        'rack-1-tls.key --key-file rack-1.key',
       'agent --key-file rack-1.key --worker-user per-account --data-dir /var/lib/slipway-agent',
       'agent --key-file rack-1.key --virtual-gpus "NVIDIA L4:24576x2"',
       'agent --clean --data-dir /var/lib/slipway-agent',
@@ -124,8 +126,9 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
     output.note('Everybody on this machine can read a key in --key (ps shows it): --key-file is better.');
   if (config.asRoot && !(options.workerUser ?? config.workerUser)) {
     throw new UsageError(
-      'An agent that runs as root must be told as whom its workers run: --worker-user per-account (each account gets a user number ' +
-        'of its own), a NAME or UID for all accounts, or same (root: every worker can read all secrets of this machine).',
+      'An agent that runs as root must be told as whom its workers run: --worker-user per-account (each account ' +
+        'gets a user number of its own), a NAME or UID for all accounts, or same (root: every worker can read all ' +
+        'secrets of this machine).',
     );
   }
   const address = options.join ?? target.address;

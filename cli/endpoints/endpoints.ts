@@ -58,7 +58,8 @@ export function addEndpoints(program: Command, cli: Cli): void {
         description: 'Create an endpoint from a template.',
         examples: [
           'endpoints create --template ocr --name ocr-2',
-          'endpoints create --template llm --name chat --gpu "NVIDIA L4" --gpu AMPERE_24 --workers-min 1 --env MODEL=small',
+          'endpoints create --template llm --name chat --gpu "NVIDIA L4" --gpu AMPERE_24 --workers-min ' +
+            '1 --env MODEL=small',
         ],
       }).requiredOption('--template <template>', 'template that its workers run, by id or name'),
       ENDPOINT,
@@ -140,11 +141,13 @@ async function showHealth(cli: Cli, named: string | undefined): Promise<void> {
     output.fields([
       [
         'jobs',
-        `${inQueue} in queue, ${inProgress} in progress; ever: ${completed} completed, ${failed} failed, ${retried} retried`,
+        `${inQueue} in queue, ${inProgress} in progress; ever: ${completed} completed, ${failed} failed, ` +
+          `${retried} retried`,
       ],
       [
         'workers',
-        `${running} running, ${idle} idle, ${initializing} initializing, ${throttled} throttled, ${unhealthy} unhealthy`,
+        `${running} running, ${idle} idle, ${initializing} initializing, ${throttled} throttled, ` +
+          `${unhealthy} unhealthy`,
       ],
       ['standby', standby > 0 ? String(standby) : ''],
       ['throttled', throttledReason],

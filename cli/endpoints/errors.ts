@@ -26,7 +26,8 @@ export function addErrors(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'errors [endpoint]',
     description:
-      'Show what jobs of an endpoint failed of lately, those that differ in numbers and ids only together; or run those of one group again.',
+      'Show what jobs of an endpoint failed of lately, those that differ in numbers and ids only together; or ' +
+      'run those of one group again.',
     examples: ['errors ocr', 'errors ocr --since 30m --json', 'errors ocr --retry 5d41402abc4b2a76'],
   })
     .option('--since <time>', 'how far back from now, 1m to 7d; default 1d', span)

@@ -43,7 +43,8 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ['CUDA', endpoint.allowedCudaVersions.join(', ')],
     [
       'workers',
-      `${workersMin} to ${workersMax}, stopped after ${idleTimeoutSeconds} s without a ${endpoint.type === EndpointType.LB ? 'request' : 'job'}`,
+      `${workersMin} to ${workersMax}, stopped after ${idleTimeoutSeconds} s without a ` +
+        `${endpoint.type === EndpointType.LB ? 'request' : 'job'}`,
     ],
     ['throttled', endpoint.throttledReason],
     ['cannot run', endpoint.cannotRunReason],
@@ -70,7 +71,8 @@ function workFields({
     ['jobs', `at most ${roughly(executionTimeoutMs)} each, ${workerConcurrency} at once on a worker`],
     [
       'retries',
-      `${count(retryLimit, 'time')} after a lost worker${retryHandlerErrors ? ', also after errors of the handler' : ''}`,
+      `${count(retryLimit, 'time')} after a lost ` +
+        `worker${retryHandlerErrors ? ', also after errors of the handler' : ''}`,
     ],
   ];
 }

@@ -49,7 +49,8 @@ async function allNew(cli: Cli, { id: endpointId, version, workersMin, workersMa
     if (old.length === 0 && ready >= wanted) return;
     const busy = old.filter(({ held }) => held > 0).length;
     cli.output.progress(
-      `Waiting: ${count(ready, 'new worker')} of ${wanted} ready; ${count(old.length, 'old one')} left, ${busy} with jobs.`,
+      `Waiting: ${count(ready, 'new worker')} of ${wanted} ready; ${count(old.length, 'old one')} left, ` +
+        `${busy} with jobs.`,
     );
     await delay(cli.clock, LOOK_MS, cli.stopping);
   }

@@ -14,7 +14,8 @@ export function addTimes(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'times [endpoint]',
     description:
-      'Show how long jobs of an endpoint waited and ran lately, as percentiles, by steps of time and in all. Jobs count when they end.',
+      'Show how long jobs of an endpoint waited and ran lately, as percentiles, by steps of time and in all. ' +
+      'Jobs count when they end.',
     examples: ['times ocr', 'times ocr --since 12h', 'times ocr --since 10m --json'],
   })
     .option('--since <time>', 'how far back from now, 1m to 12h; default 1h', span)

@@ -93,7 +93,10 @@ function attemptText(
     : ': its worker';
   const where = machine === '' ? '' : ` on ${printable(machine)}`;
   const end = workerAlive ? 'is there' : `has ended${exitCode === undefined ? '' : ` with exit code ${exitCode}`}`;
-  return `attempt ${attempt}${lost} ${workerId}${where} ${end}${reason === '' ? '' : `: ${printableLines(reason, '    ')}`}`;
+  return (
+    `attempt ${attempt}${lost} ${workerId}${where} ` +
+    `${end}${reason === '' ? '' : `: ${printableLines(reason, '    ')}`}`
+  );
 }
 
 function showEndpoint(cli: Cli, explanation: EndpointExplanation): void {
@@ -107,7 +110,8 @@ function showParts({ output }: Cli, { lastDecision, limits, workers, machines }:
   if (workers.length > 0) output.line('\nworkers:');
   for (const { id, state, reason, change } of workers) {
     output.line(
-      `  ${id} ${state.toLowerCase()}: ${printableLines(reason, '    ')}${change === '' ? '' : `\n    to change that: ${printable(change)}`}`,
+      `  ${id} ${state.toLowerCase()}: ` +
+        `${printableLines(reason, '    ')}${change === '' ? '' : `\n    to change that: ${printable(change)}`}`,
     );
   }
   if (machines.length > 0) output.line('\nmachines, for one more worker:');
@@ -153,7 +157,9 @@ function decisionText(
   const done = [...Map.groupBy(actions, ({ kind }) => kind)]
     .map(([kind, all]) => `${kind.toLowerCase()} ${all.length}`)
     .join(', ');
-  const numbers = `${queued} waiting, ${running} running, ${workersText(present, target)}${throttled > 0 ? `, ${throttled} not placed` : ''}`;
+  const numbers =
+    `${queued} waiting, ${running} running, ` +
+    `${workersText(present, target)}${throttled > 0 ? `, ${throttled} not placed` : ''}`;
   return `${ago(decideTime, nowMs)}: ${printable(reason)} (${numbers})${done === '' ? '' : `: ${done}`}`;
 }
 

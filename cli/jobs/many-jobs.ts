@@ -47,7 +47,8 @@ const YES = /^y(es)?$/i;
 export function addManyJobs(program: Command, cli: Cli): void {
   add(program, cli, CANCEL, {
     description:
-      'Cancel all jobs of an endpoint that wait or run, or those of them that a filter finds. A single one: jobs cancel.',
+      'Cancel all jobs of an endpoint that wait or run, or those of them that a filter finds. A ' +
+      'single one: jobs cancel.',
     examples: [
       'cancel ocr',
       'cancel ocr --state in-queue --since 2h',
@@ -56,7 +57,8 @@ export function addManyJobs(program: Command, cli: Cli): void {
   });
   add(program, cli, RETRY, {
     description:
-      'Queue all FAILED and TIMED_OUT jobs of an endpoint again, or those that a filter finds. A single one: jobs retry.',
+      'Queue all FAILED and TIMED_OUT jobs of an endpoint again, or those that a filter finds. A ' +
+      'single one: jobs retry.',
     examples: ['retry ocr', 'retry ocr --state failed --since 30m', 'retry ocr --error-group 5d41402abc4b2a76 --yes'],
   }).option('--error-group <group>', 'only jobs of this error group, as listed by slipway errors', errorGroup);
 }

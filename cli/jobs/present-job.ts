@@ -33,7 +33,8 @@ export function jobDocument(job: Job, chunks: readonly Chunk[] = []): string {
 
 /** Returns a chunk of streamed output as GET /stream does. */
 export function chunkDocument({ output, metrics }: Chunk): string {
-  return `{"output":${output.toString('utf8')}${metrics === undefined ? '' : `,"metrics":${metrics.toString('utf8')}`}}`;
+  const more = metrics === undefined ? '' : `,"metrics":${metrics.toString('utf8')}`;
+  return `{"output":${output.toString('utf8')}${more}}`;
 }
 
 /** Returns the columns of the list. */

@@ -81,7 +81,8 @@ export function addKeys(program: Command, cli: Cli): void {
   addCommand(keys, {
     usage: 'revoke <id>',
     description:
-      'Revoke a key by its id. It stops working everywhere within 5 s. A machine whose key is revoked joins again with a new one.',
+      'Revoke a key by its id. It stops working everywhere within 5 s. A machine whose key is revoked joins ' +
+      'again with a new one.',
     examples: ['keys revoke 4dW1xKfTq9RbYcZm0LsA'],
   })
     .option('--account <id>', 'account of the key; for the operator')
@@ -161,7 +162,10 @@ async function revokeKey(cli: Cli, id: string, options: ListOptions): Promise<vo
 function allowed({ scope, permissions }: Key): string {
   const word = nameOf(SCOPES, scope);
   if (permissions === undefined) return word;
-  return `${word}: management ${nameOf(PERMISSIONS, permissions.management)}, jobs ${nameOf(PERMISSIONS, permissions.jobs)}`;
+  return (
+    `${word}: management ${nameOf(PERMISSIONS, permissions.management)}, jobs ` +
+    `${nameOf(PERMISSIONS, permissions.jobs)}`
+  );
 }
 
 function presentKey(key: Key) {

@@ -211,7 +211,9 @@ function showRest(output: Output, { pods, images, imageCount, refusals, addresse
     output.line(printable(`\n${id}${port === '' ? '' : ` port ${port}`} listens at ${address}`, '\n'));
   for (const { endpointName, accountId, reason, change } of refusals) {
     output.line(
-      `\n${output.look('yellow', printable(`Takes no worker of ${endpointName} (account ${accountId})`))}: ${printable(reason)}`,
+      '\n' +
+        `${output.look('yellow', printable(`Takes no worker of ${endpointName} (account ${accountId})`))}: ` +
+        `${printable(reason)}`,
     );
     output.line(`  ${printable(change)}`);
   }

@@ -21,7 +21,8 @@ export function addMachines(program: Command, cli: Cli): void {
   addCommand(machines, {
     usage: 'forget <id>',
     description:
-      'Forget a machine that will not come back. Its workers are lost, its pods are deleted and its key is revoked. For the operator.',
+      'Forget a machine that will not come back. Its workers are lost, its pods are deleted and its key is ' +
+      'revoked. For the operator.',
     examples: ['machines forget 4kq0c2m9w1zp'],
   }).action((id: string) => forgetMachine(cli, id));
   addCommand(machines, {
@@ -81,7 +82,9 @@ async function listMachines(cli: Cli): Promise<void> {
     for (const { machine } of machines) {
       for (const { uuid, unhealthy } of machine!.gpus.filter((gpu) => gpu.unhealthy !== '')) {
         output.line(
-          `\n${output.look('yellow', `${machine!.name} does not use its GPU ${printable(uuid)}`)}: ${printable(unhealthy)}`,
+          '\n' +
+            `${output.look('yellow', `${machine!.name} does not use its GPU ${printable(uuid)}`)}: ` +
+            `${printable(unhealthy)}`,
         );
       }
       const { name, noEngineReason } = machine!;

@@ -42,7 +42,8 @@ export function addWorkers(program: Command, cli: Cli): void {
     addCommand(program, {
       usage: 'logs <worker> [job]',
       description:
-        'Show the log of a worker, also of one that ended within the last day. With an endpoint and a job: the log of that job.',
+        'Show the log of a worker, also of one that ended within the last day. With an endpoint and a job: the ' +
+        'log of that job.',
       examples: ['logs x4kq0c2m9w1zpd', 'logs -f x4kq0c2m9w1zpd', 'logs ocr JOB'],
     }),
   ).action((named: string, jobId: string | undefined, options: LogTailOptions) =>

@@ -14,11 +14,12 @@ export function addCore(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'core',
     description:
-      'Run core on this machine until Ctrl-C: a replica that brings its database up to date and serves facades and agents. Secrets come by ' +
-      'file; all settings can be variables instead (docs/operate/operations.md).',
+      'Run core on this machine until Ctrl-C: a replica that brings its database up to date and serves facades ' +
+      'and agents. Secrets come by file; all settings can be variables instead (docs/operate/operations.md).',
     examples: [
       'core --database-url-file database-url --secret-key-file secret-key --root-key-file root-key',
-      'core --database-url-file database-url --secret-key-file secret-key --listen 0.0.0.0:50051 --advertise core-1.example:50051',
+      'core --database-url-file database-url --secret-key-file secret-key --listen 0.0.0.0:50051 --advertise ' +
+        'core-1.example:50051',
     ],
   })
     .option('--database-url-file <file>', 'file with the postgres:// URL of the database')

@@ -19,8 +19,10 @@ interface EdgeCommandOptions extends EdgeOptions {
 const PROXIES_MAX = 10;
 
 const EXAMPLES: readonly string[] = [
-  'edge --listen 0.0.0.0:443 --cert-file tls/fullchain.pem --cert-key-file tls/privkey.pem --facades 10.0.0.2:8080,10.0.0.3:8080',
-  'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --agent-listen 0.0.0.0:8444 --agent-ca-file agents-ca.pem --listen 0.0.0.0:443',
+  'edge --listen 0.0.0.0:443 --cert-file tls/fullchain.pem --cert-key-file tls/privkey.pem --facades ' +
+    '10.0.0.2:8080,10.0.0.3:8080',
+  'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --agent-listen 0.0.0.0:8444 --agent-ca-file ' +
+    'agents-ca.pem --listen 0.0.0.0:443',
   'edge --listen 127.0.0.1:8443 --print',
   'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --listen 0.0.0.0:443 --validate',
   'edge --take-over',
@@ -31,8 +33,9 @@ export function addEdge(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'edge',
     description:
-      'Run Envoy in front of facades and core until Ctrl-C: TLS, HTTP/2, gRPC, flood protection and an access log without keys. The configuration is made ' +
-      "from the project's own limits, and Envoy validates it before it runs (docs/operate/operations.md).",
+      'Run Envoy in front of facades and core until Ctrl-C: TLS, HTTP/2, gRPC, flood protection and an access ' +
+      "log without keys. The configuration is made from the project's own limits, and Envoy validates it before " +
+      'it runs (docs/operate/operations.md).',
     examples: EXAMPLES,
   })
     .option('--listen <host:port>', 'where clients reach it; default 127.0.0.1:8443')

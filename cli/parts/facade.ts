@@ -14,8 +14,8 @@ export function addFacade(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'facade',
     description:
-      'Run the HTTP facade on this machine until Ctrl-C: jobs under /v2, management under /v1 and /graphql. It keeps nothing; run as many as ' +
-      'you like. All settings can be variables (docs/operate/operations.md).',
+      'Run the HTTP facade on this machine until Ctrl-C: jobs under /v2, management under /v1 and /graphql. It ' +
+      'keeps nothing; run as many as you like. All settings can be variables (docs/operate/operations.md).',
     examples: ['facade', 'facade --core core-1.example:50051,core-2.example:50051 --host 0.0.0.0 --port 80'],
   })
     .option('--host <address>', 'where HTTP listens; default 127.0.0.1')

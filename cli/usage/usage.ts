@@ -63,7 +63,8 @@ export function addUsage(program: Command, cli: Cli): void {
   addCommand(prices, {
     usage: 'set <item> <usd-per-hour>',
     description:
-      'Set the price of one GPU, of CPU (a worker or pod without a GPU), or of VOLUME_GB, for an hour. For the operator.',
+      'Set the price of one GPU, of CPU (a worker or pod without a GPU), or of VOLUME_GB, for an hour. ' +
+      'For the operator.',
     examples: ['prices set "NVIDIA L4" 0.45', 'prices set CPU 0.02'],
   }).action(async (item: string, amount: string) => {
     const price = { item, usdPerHour: dollars(amount) };

@@ -20,13 +20,15 @@ export async function bindKey(
   const owner = machineId ?? (await keys.bind(keyId, wanted));
   if (owner === wanted) return onBound(keyId);
   if (owner !== undefined) {
-    const text = `This key is that of machine ${owner}, and this is machine ${wanted}. Each machine has a key of its own.`;
+    const text =
+      `This key is that of machine ${owner}, and this is machine ${wanted}. ` + 'Each machine has a key of its own.';
     throw new DomainError('UNAUTHORIZED', `${text} ${MAKE_ANOTHER}`);
   }
   throw new DomainError(
     'UNAUTHORIZED',
-    `Machine ${wanted} has joined with another key, which still works. If this is that machine, revoke the other key ` +
-      "(npx slipway keys list --scope agent; npx slipway keys revoke ID --scope agent) and start again. If it is not, it has a copy of the other's data " +
-      `folder: give it an empty one and a key of its own. ${MAKE_ANOTHER}`,
+    `Machine ${wanted} has joined with another key, which still works. If this is that machine, revoke the ` +
+      'other key (npx slipway keys list --scope agent; npx slipway keys revoke ID --scope agent) and start again. ' +
+      "If it is not, it has a copy of the other's data folder: give it an empty one and a key of its own. " +
+      `${MAKE_ANOTHER}`,
   );
 }

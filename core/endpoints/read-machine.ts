@@ -46,7 +46,8 @@ export async function readMachine(context: ReadContext, { scope }: Caller, named
   if (!status) throw machineNotFound(named);
   if (others.length > 0)
     throw invalid(
-      `several machines are named ${JSON.stringify(named)}; use an id: ${[status, ...others].map(({ id }) => id).join(', ')}`,
+      `several machines are named ${JSON.stringify(named)}; use an id: ` +
+        `${[status, ...others].map(({ id }) => id).join(', ')}`,
     );
   const { id } = status;
   const { machineViews } = context;

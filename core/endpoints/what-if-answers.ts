@@ -51,7 +51,8 @@ export class WhatIfAnswers {
     const other = Object.keys(change).find((field) => !WHAT_IF_FIELDS.some((known) => known === field));
     if (other !== undefined) {
       throw invalid(
-        `update_mask: ${snake(other)} is no setting that scaling looks at; there are ${WHAT_IF_FIELDS.map(snake).join(', ')}`,
+        `update_mask: ${snake(other)} is no setting that scaling looks at; there are ` +
+          `${WHAT_IF_FIELDS.map(snake).join(', ')}`,
       );
     }
     const [endpoint, seen] = await Promise.all([

@@ -135,7 +135,8 @@ async function install(development) {
     fail(`The installation failed (npm ci ended with code ${code}). The lines above say why; then try again.`, code);
   if (!existsSync(pinnedNode)) {
     fail(
-      'The package "node" was installed without its program, because npm runs no install scripts here (setting ignore-scripts).\n' +
+      'The package "node" was installed without its program, because npm runs no install scripts here (setting ' +
+        'ignore-scripts).\n' +
         'Run: npm rebuild --ignore-scripts=false',
     );
   }
@@ -159,7 +160,8 @@ async function requirePort(args) {
   });
   if (taken)
     fail(
-      `Port ${port} is taken by another program. Choose another one: npm start -- --port ${port < 60_000 ? port + 1 : port - 1}`,
+      `Port ${port} is taken by another program. Choose another one: npm start -- --port ` +
+        `${port < 60_000 ? port + 1 : port - 1}`,
       2,
     );
 }
@@ -213,7 +215,8 @@ const command = COMMANDS[name];
 if (!command) fail(`Unknown command ${name ?? ''}. Known are: ${Object.keys(COMMANDS).join(', ')}.`, 2);
 if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
   fail(
-    `Slipway needs Node ${NODE_MAJOR_MIN} or newer to install itself; this is Node ${process.versions.node}. See https://nodejs.org.`,
+    `Slipway needs Node ${NODE_MAJOR_MIN} or newer to install itself; this is Node ${process.versions.node}. See ` +
+      'https://nodejs.org.',
   );
 }
 if (command.help && args.some((argument) => argument === '--help' || argument === '-h')) {

@@ -20,8 +20,8 @@ export function diskWarnings(folders: readonly string[], freeBytesMin = FREE_BYT
       if (seen.has(dev) || bavail * bsize >= freeBytesMin) return [];
       seen.add(dev);
       return [
-        `The disk of ${place} is nearly full: ${Math.floor((bavail * bsize) / MIB)} MiB are free. Free some space: on a full disk jobs are rejected, ` +
-          'and results wait on the agent until there is space again.',
+        `The disk of ${place} is nearly full: ${Math.floor((bavail * bsize) / MIB)} MiB are free. Free some ` +
+          'space: on a full disk jobs are rejected, and results wait on the agent until there is space again.',
       ];
     });
 }

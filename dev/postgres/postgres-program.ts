@@ -79,7 +79,8 @@ async function packagedPrograms(): Promise<string> {
   } catch (error) {
     throw new UsageError(
       `There is no PostgreSQL from npm for this kind of machine (${name}: ${(error as Error).message}).\n` +
-        'Install PostgreSQL 15 or newer yourself and use: npm start -- --database-url postgres://user:password@host:5432/database',
+        'Install PostgreSQL 15 or newer yourself and use: npm start -- --database-url ' +
+        'postgres://user:password@host:5432/database',
     );
   }
 }
@@ -142,7 +143,8 @@ function moveData(from: string, to: string): void {
     renameSync(from, to);
   } catch (error) {
     throw new UsageError(
-      `PostgreSQL's user can no longer reach ${from}, and it cannot be moved to ${to} (${(error as Error).message}).\n` +
+      `PostgreSQL's user can no longer reach ${from}, and it cannot be moved to ${to} ` +
+        `(${(error as Error).message}).\n` +
         'Open the way to it (chmod o+x on each folder above it), or move it there yourself.',
     );
   }

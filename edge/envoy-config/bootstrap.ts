@@ -24,7 +24,8 @@ const STATS = [
   {
     safe_regex: {
       regex:
-        'cluster\\.[a-z_]+\\.(upstream_(rq|cx)_(active|total|connect_fail|timeout|retry)|upstream_rq_[1-5]xx|membership_(healthy|total))',
+        'cluster\\.[a-z_]+\\.(upstream_(rq|cx)_(active|total|connect_fail|timeout|retry)|upstream_rq_[1-5]xx|' +
+        'membership_(healthy|total))',
     },
   },
   // Two statistics for each endpoint, as there are thousands. Core knows what is in flight, and where.

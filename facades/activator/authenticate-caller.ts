@@ -70,8 +70,8 @@ function queueBased(method: string, { path }: LbTarget): CoreError {
   const shown = path.split('?', 1)[0]!.slice(0, 200);
   return new CoreError(
     'NOT_FOUND',
-    `There is no operation ${method} ${shown}: this is a queue-based endpoint, which takes jobs by POST /run and /runsync. ` +
-      'Only load-balancing endpoints (type LB) have paths of their own.',
+    `There is no operation ${method} ${shown}: this is a queue-based endpoint, which takes jobs by POST /run and ` +
+      '/runsync. Only load-balancing endpoints (type LB) have paths of their own.',
   );
 }
 

@@ -29,7 +29,8 @@ export function unauthorized(detail: 'no token provided' | 'invalid api key'): L
 /** 503: a worker is ready, but only an edge can forward to it. */
 export function needsEdge(): LbError {
   const error =
-    'The workers of this endpoint speak HTTP/2 (a grpc port): only an edge carries requests to them. Through one, send it again.';
+    'The workers of this endpoint speak HTTP/2 (a grpc port): only an edge carries requests to them. Through ' +
+    'one, send it again.';
   return new LbError(503, { error, code: 'needs_edge' }, 1);
 }
 
@@ -60,7 +61,8 @@ export function upgradeWithBody(): LbError {
 /** 404: the worker that the client insists on is gone. */
 export function workerGone(): LbError {
   const error =
-    'The worker that X-Runpod-Worker-Id names is not there any more; send the request without the header to get another one.';
+    'The worker that X-Runpod-Worker-Id names is not there any more; send the request without the header ' +
+    'to get another one.';
   return new LbError(404, { error, reason: 'affinity_worker_gone', code: 'affinity_worker_gone' });
 }
 
@@ -112,7 +114,9 @@ export function protocolError(): LbError {
 
 /** 502: the headers of the response are too large. */
 export function headerOverflow(): LbError {
-  const error = `The headers of the worker's answer are too large: at most ${LB_ANSWER_HEADER_BYTES_MAX} bytes and ${LB_ANSWER_HEADERS_MAX} headers.`;
+  const error =
+    `The headers of the worker's answer are too large: at most ${LB_ANSWER_HEADER_BYTES_MAX} bytes and ` +
+    `${LB_ANSWER_HEADERS_MAX} headers.`;
   return new LbError(502, { error, code: 'worker_failed' });
 }
 

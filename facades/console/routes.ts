@@ -27,8 +27,9 @@ import type { SessionRoutesParts } from './session-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 
 const CANNOT_BE_TRIED =
-  'This cannot be sent from here: the path begins with "/" and has at most 4,096 characters of ASCII, there are at most 50 headers, ' +
-  'of which none says who asks or how the connection goes on (Authorization, Cookie, Host, Content-Length, X-Forwarded-* and their like).';
+  'This cannot be sent from here: the path begins with "/" and has at most 4,096 characters of ASCII, there are ' +
+  'at most 50 headers, of which none says who asks or how the connection goes on (Authorization, Cookie, Host, ' +
+  'Content-Length, X-Forwarded-* and their like).';
 
 /**
  * Adds all routes of the page. Requests to other surfaces arrive here only if they are rejected (other-surfaces.ts).

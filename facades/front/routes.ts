@@ -30,7 +30,8 @@ const CALLS = [
 ];
 
 const STYLE =
-  'body{font:1rem/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code,a{font-family:monospace}';
+  'body{font:1rem/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light ' +
+  'dark}code,a{font-family:monospace}';
 
 function page(title: string, body: string): string {
   return `<!doctype html>
@@ -55,7 +56,9 @@ ${CALLS.map(({ path, text }) => `<li><code>${path}</code>: ${text}</li>`).join('
 const ERRORS_PAGE = page('Slipway: errors', errorsList());
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 /** Loads nothing, and no other page may frame it. */
-const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+const POLICY =
+  `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; ` +
+  "frame-ancestors 'none'";
 const JSON_TEXT = JSON.stringify({
   service: 'slipway',
   paths: Object.fromEntries([...LINKS, ...CALLS].map(({ path, text }) => [path, text])),

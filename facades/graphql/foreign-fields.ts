@@ -10,7 +10,8 @@ import { rootFieldsOf } from './root-fields.ts';
 const NO_HUB = 'there is no hub here; make a template of the image that you mean, and an endpoint of that.';
 const NO_MODELS = 'there is no repository of models here; put the model into the image or a network volume.';
 const NO_FLASH =
-  'flash apps, their environments and builds do not exist here; make endpoints by saveEndpoint, or run flash with an image of your own.';
+  'flash apps, their environments and builds do not exist here; make endpoints by saveEndpoint, or run flash ' +
+  'with an image of your own.';
 const NO_SECRETS =
   'there are no secrets of an account here; put the value into the env of a template or endpoint, which is sealed.';
 

@@ -83,6 +83,9 @@ export class SealedCookies<Held extends SealedKey> {
   #text(value: string, seconds: number, secure: boolean): string {
     const { name, path, sameSite } = this.#kind;
     const [shown, where] = secure ? [HOST_PREFIX + name, '/'] : [name, path];
-    return `${shown}=${value}; Path=${where}; Max-Age=${seconds}; HttpOnly; SameSite=${sameSite}${secure ? '; Secure' : ''}`;
+    return (
+      `${shown}=${value}; Path=${where}; Max-Age=${seconds}; HttpOnly; ` +
+      `SameSite=${sameSite}${secure ? '; Secure' : ''}`
+    );
   }
 }

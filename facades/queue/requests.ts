@@ -31,7 +31,8 @@ export function requests({ jobs, answers, clock }: JobParts): JobHandler {
       bytesOf: (found) => found.jobs.reduce((bytes, job) => bytes + RECORD_BYTES + jobBytes(job), 0),
     });
     const hasMore = page.nextPageToken !== '';
-    const more = `${page.totalCapped ? ',"totalCapped":true' : ''}${hasMore ? `,"nextCursor":${JSON.stringify(page.nextPageToken)}` : ''}`;
+    const next = hasMore ? `,"nextCursor":${JSON.stringify(page.nextPageToken)}` : '';
+    const more = `${page.totalCapped ? ',"totalCapped":true' : ''}${next}`;
     const items = page.jobs.map(presentListedJob).join(',');
     return sendJson(
       reply,

@@ -10,7 +10,9 @@ import { CoreError } from '@slipway/proto/wire/reason';
 const PIECE = /(\s+)|'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\([^])|([^\s'"\\]+)/y;
 /** Inside double quotes a backslash escapes only these characters. A backslash before a line end is removed with it. */
 const ESCAPED = /\\(["\\$`\n])/g;
-const UNFINISHED = String.raw`a quote is not closed, or the text ends in a backslash; write \' or \" for a quote that belongs to a word.`;
+const UNFINISHED =
+  'a quote is not closed, or the text ends in a backslash; ' +
+  String.raw`write \' or \" for a quote that belongs to a word.`;
 /** Matches an object whose first member is one of the two lists. */
 const JSON_FORM = /^\s*\{\s*"(?:cmd|entrypoint)"\s*:/;
 /** Means the same with and without quotes, to any shell. */

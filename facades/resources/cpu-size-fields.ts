@@ -12,7 +12,9 @@ export function sizeFields<const Known extends Flavor>(flavors: readonly Known[]
     cpuFlavorIds: optional(
       Type.Array(oneOf(flavors), {
         maxItems: 100,
-        description: `Only with computeType CPU: flavours in order of preference. ${each} Default: no size; with vcpuCount ${DEFAULT_FLAVOR}.`,
+        description:
+          `Only with computeType CPU: flavours in order of preference. ${each} Default: no size; with vcpuCount ` +
+          `${DEFAULT_FLAVOR}.`,
       }),
     ),
     vcpuCount: optional(

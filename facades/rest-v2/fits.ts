@@ -64,7 +64,10 @@ function faultText({ keyword, instancePath, params, message, parentSchema }: Fau
     case 'required':
       return `${at}: missing property ${quoted(params['missingProperty'])}`;
     case 'enum':
-      return `${at}: must be one of ${(params['allowedValues'] as unknown[]).filter((word) => word !== null).join(', ')}`;
+      return (
+        `${at}: must be one of ` +
+        `${(params['allowedValues'] as unknown[]).filter((word) => word !== null).join(', ')}`
+      );
     case 'discriminator': {
       const tag = String(params['tag']);
       const words =

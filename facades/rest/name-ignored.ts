@@ -15,7 +15,9 @@ const NAME_LENGTH_MAX = 48;
 export const ignoredHeader = {
   [IGNORED_HEADER]: {
     type: 'string',
-    description: `Members of the body that have no meaning here and were ignored, separated by commas; at most ${NAMES_MAX}. Not sent when there are none.`,
+    description:
+      `Members of the body that have no meaning here and were ignored, separated by commas; at most ${NAMES_MAX}. ` +
+      'Not sent when there are none.',
   },
 };
 

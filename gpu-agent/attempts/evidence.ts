@@ -58,7 +58,9 @@ export class Evidence {
     if (!worker.sdk.traits.listsJobs) return;
     // The worker's takes follow one another, so it knows the answers to earlier ones. An answer that is still being
     // written belongs to a connection that was given up, and comes back by itself.
-    const error = `The worker ${worker.id} asked for new jobs without having returned a result of this one; its log may say why.`;
+    const error =
+      `The worker ${worker.id} asked for new jobs without having returned a result of this one; its log ` +
+      'may say why.';
     for (const attempt of this.#holdings.get(worker.id)?.all() ?? []) {
       if (attempt.flushed && attempt.stop) this.#gone(attempt, error);
       // The worker's output may say why, and arrives on another path.
@@ -108,5 +110,8 @@ export class Evidence {
 }
 
 function unsendable(worker: Worker, reason: string): string {
-  return `The worker ${worker.id} could not send a value that the handler returned or yielded: ${reason}. It must have a JSON form; text must be UTF-8.`;
+  return (
+    `The worker ${worker.id} could not send a value that the handler returned or yielded: ${reason}. It must have ` +
+    'a JSON form; text must be UTF-8.'
+  );
 }

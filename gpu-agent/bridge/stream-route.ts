@@ -132,5 +132,8 @@ function* cutUp(body: ResultBody): Work<Cut> {
 
 function tooLarge(bytes: number): string {
   const limit = `A streamed value of ${bytes} bytes is over the limit of ${CHUNK_BYTES_MAX} bytes and cannot be split`;
-  return `${limit}: yield text or a list, or smaller values, or let the worker aggregate them (return_aggregate_stream).`;
+  return (
+    `${limit}: yield text or a list, or smaller values, or let the worker aggregate them ` +
+    '(return_aggregate_stream).'
+  );
 }

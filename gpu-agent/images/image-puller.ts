@@ -232,7 +232,9 @@ export class ImagePuller {
         `${wanted.name} was pulled and is gone again: something removes images from this machine`,
       );
     if (image.architecture !== '' && architecture !== '' && image.architecture !== architecture) {
-      const words = `${wanted.name} is for ${image.architecture}, but this machine is ${architecture}: build it for ${architecture}`;
+      const words =
+        `${wanted.name} is for ${image.architecture}, but this machine is ${architecture}: build it for ` +
+        `${architecture}`;
       throw new PrepareError('WRONG_PLATFORM', words);
     }
     return image;

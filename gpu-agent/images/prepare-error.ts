@@ -12,7 +12,8 @@ export interface ImageCredentials {
 export type PrepareFailure = 'NOT_FOUND' | 'NO_ACCESS' | 'NO_SPACE' | 'WRONG_PLATFORM' | 'UNREACHABLE' | 'REFUSED';
 
 /**
- * A workload cannot be prepared, and an immediate retry would not help. The message is for its owner and says what to do.
+ * A workload cannot be prepared, and an immediate retry would not help. The message is for its owner and says what to
+ * do.
  */
 export class PrepareError extends Error {
   readonly failure: PrepareFailure;

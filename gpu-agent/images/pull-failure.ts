@@ -42,7 +42,8 @@ const MEANINGS: Meaning[] = [
     failure: 'UNREACHABLE',
     mayPass: true,
     sentence: (name, registry) =>
-      `${registry} takes no more pulls from here for now: log in by registry credentials, or wait; ${name} was not pulled`,
+      `${registry} takes no more pulls from here for now: log in by registry credentials, or wait; ` +
+      `${name} was not pulled`,
   },
   {
     pattern:
@@ -58,7 +59,8 @@ const MEANINGS: Meaning[] = [
     sentence: (name, registry, login) =>
       login === ''
         ? noAccess(name, registry)
-        : `${registry} gives ${login} no access to ${name}, or it does not exist: name registry credentials that may pull it`,
+        : `${registry} gives ${login} no access to ${name}, or it does not exist: name registry ` +
+          'credentials that may pull it',
   },
   {
     pattern:
@@ -82,7 +84,8 @@ const MEANINGS: Meaning[] = [
     failure: 'UNREACHABLE',
     mayPass: false,
     sentence: (name, registry) =>
-      `the machine's container engine does not trust the TLS of ${registry}, so it cannot pull ${name}: ask its operator`,
+      `the machine's container engine does not trust the TLS of ${registry}, so it cannot pull ${name}: ` +
+      'ask its operator',
   },
   {
     pattern: new RegExp(

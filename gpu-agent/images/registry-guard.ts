@@ -33,8 +33,8 @@ export class RegistryGuard {
     if (isPrivateByName(registry) || (await this.#addressesOf(hostOf(registry))).some(isPrivateAddress)) {
       throw new PrepareError(
         'REFUSED',
-        `${image} is not pulled: its registry has an address of a private network. The machine's operator can name it in ` +
-          'SLIPWAY_PRIVATE_REGISTRIES',
+        `${image} is not pulled: its registry has an address of a private network. The machine's operator can ` +
+          'name it in SLIPWAY_PRIVATE_REGISTRIES',
       );
     }
   }

@@ -22,8 +22,9 @@ export async function machineId(folder: string, random: Random): Promise<string>
   if (known === undefined) return choose(path, random);
   if (!/^[a-z0-9]{12}\s*$/.test(known)) {
     throw new MachineIdError(
-      `${path} does not hold the id of a machine, which has 12 lowercase letters and digits. Put the id back that \`slipway machines\` ` +
-        'shows for this machine. Or remove its containers and this file: then it joins as another machine, without the pods of the former one.',
+      `${path} does not hold the id of a machine, which has 12 lowercase letters and digits. Put the id back that ` +
+        '`slipway machines` shows for this machine. Or remove its containers and this file: then it joins as ' +
+        'another machine, without the pods of the former one.',
     );
   }
   return known.trim();

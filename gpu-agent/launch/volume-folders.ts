@@ -108,7 +108,9 @@ export class VolumeFolders {
       },
     );
     if (serves !== by) {
-      const words = `network volume ${id} serves ${WORDS[by === 'process' ? 'container' : 'process']} on this machine, so it cannot serve ${WORDS[by]}`;
+      const words =
+        `network volume ${id} serves ${WORDS[by === 'process' ? 'container' : 'process']} on this machine, so it ` +
+        `cannot serve ${WORDS[by]}`;
       throw new PrepareError('REFUSED', `${words}: use another volume, or another machine (its agent's log says why)`);
     }
     if (by === 'container' && this.#isClosed) await openShared(source);
@@ -135,7 +137,10 @@ export class VolumeFolders {
   async #hindrance(hasUsers: boolean): Promise<string | undefined> {
     const strange = (await readdir(this.#folder)).find((name) => !PLAIN_ID.test(name) && !OTHERS.test(name));
     if (strange !== undefined)
-      return `${strange} lies in the folder of volumes, which the agent therefore does not close: give volumes a folder of their own`;
+      return (
+        `${strange} lies in the folder of volumes, which the agent therefore does not close: give volumes a ` +
+        'folder of their own'
+      );
     if (hasUsers && this.#views && !(await this.#views.isAble()))
       return 'the agent may not mount (it needs CAP_SYS_ADMIN and /run)';
     this.#isClosed = await closeToOthers(this.#folder);

@@ -76,8 +76,8 @@ export class SharedFolders {
   }
 
   /**
-   * Opens what others left in a folder, before a workload starts that runs as `name` there. `record`: the agent's own file
-   * with the names that have come so far. Never rejects: at worst some files stay closed to the workload.
+   * Opens what others left in a folder, before a workload starts that runs as `name` there. `record`: the agent's own
+   * file with the names that have come so far. Never rejects: at worst some files stay closed to the workload.
    */
   async admit(path: string, record: string, name: string): Promise<void> {
     try {

@@ -66,8 +66,8 @@ export class WorkerUsers {
     const failure = await tryAs(probe, 'cd -- "$1"', this.#folder);
     if (failure !== undefined) {
       throw new WorkerUserError(
-        `Workers cannot run as user ${probe.uid} in ${dataDir} (${failure}). Choose a data folder that all users can reach, ` +
-          'such as /var/lib/slipway-agent: SLIPWAY_AGENT_DATA_DIR, or --data-dir.',
+        `Workers cannot run as user ${probe.uid} in ${dataDir} (${failure}). Choose a data folder that all users ` +
+          'can reach, such as /var/lib/slipway-agent: SLIPWAY_AGENT_DATA_DIR, or --data-dir.',
       );
     }
     for (const name of await readdir(this.#folder)) {

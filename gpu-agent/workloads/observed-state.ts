@@ -26,7 +26,9 @@ export class ObservedState implements Omit<Observed, 'busy'> {
   readonly #restarts: boolean;
   #failures = 0;
 
-  /** `restarts`: the workload is started again when it ends. `previous`: a previous run of the agent left it running. */
+  /**
+   * `restarts`: the workload is started again when it ends. `previous`: a previous run of the agent left it running.
+   */
   constructor(clock: Clock, random: Random, restarts: boolean, previous?: Pick<Observed, 'asked' | 'made'>) {
     this.#clock = clock;
     this.#random = random;

@@ -55,8 +55,8 @@ export class SlicedWork {
   }
 
   /**
-   * Does work on `bytes` bytes: small work at once, unless earlier work of the owner waits. Rejects with OverloadError if
-   * too much work waits already, of the owner or in total.
+   * Does work on `bytes` bytes: small work at once, unless earlier work of the owner waits. Rejects with OverloadError
+   * if too much work waits already, of the owner or in total.
    */
   run<Result>(owner: string, bytes: number, work: Work<Result>): Result | Promise<Result> {
     if (bytes <= AT_ONCE_BYTES_MAX && !this.#waiting.has(owner)) return workNow(work);

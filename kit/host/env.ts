@@ -8,7 +8,8 @@ import { readFileSync } from 'node:fs';
 export class ConfigError extends Error {
   constructor(faults: readonly string[]) {
     super(
-      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  ${f}`).join('\n')}`,
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n` +
+        `${faults.map((f) => `  ${f}`).join('\n')}`,
     );
     this.name = 'ConfigError';
   }
@@ -32,8 +33,8 @@ export class EnvReader {
   }
 
   /**
-   * Returns a secret: the value of `NAME`, or the content of the file that `NAME_FILE` names, without its last line end.
-   * A file is safer: every process of the same user can read the environment of a process. Required if there is no
+   * Returns a secret: the value of `NAME`, or the content of the file that `NAME_FILE` names, without its last line
+   * end. A file is safer: every process of the same user can read the environment of a process. Required if there is no
    * default.
    */
   secret(name: string, fallback?: string): string {

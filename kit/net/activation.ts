@@ -1,7 +1,7 @@
 /**
  * Token by which an edge tells an activator the endpoint of a request that it has authorized. Core signs it, Envoy adds
- * it to requests to activators only, and the facade verifies it. These three have the edges' key; clients and workers do
- * not.
+ * it to requests to activators only, and the facade verifies it. These three have the edges' key; clients and workers
+ * do not.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 

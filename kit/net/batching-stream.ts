@@ -1,7 +1,7 @@
 /**
- * The sending side of a long stream. One message is in flight at a time; items that arrive until the transport has taken
- * it leave together in the next message. There is no timer: a single item leaves after the current tick, and under load
- * messages grow. A peer that does not read gets nothing more: items wait with their owner, who bounds them
+ * The sending side of a long stream. One message is in flight at a time; items that arrive until the transport has
+ * taken it leave together in the next message. There is no timer: a single item leaves after the current tick, and
+ * under load messages grow. A peer that does not read gets nothing more: items wait with their owner, who bounds them
  * (`BatchQueue`) and decides their order.
  */
 

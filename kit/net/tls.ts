@@ -59,7 +59,8 @@ const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
   [
     /unable to (?:verify|get)|self[- ]signed/i,
     (address) =>
-      `the certificate of ${address} is signed by an authority that is not trusted here; name its file (--ca-file, SLIPWAY_CORE_CA_FILE)`,
+      `the certificate of ${address} is signed by an authority that is not trusted here; name its file ` +
+      '(--ca-file, SLIPWAY_CORE_CA_FILE)',
   ],
   [
     /certificate has expired/i,
@@ -76,12 +77,14 @@ const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
   [
     /alert (?:number 116|certificate required)|certificate required/i,
     (address) =>
-      `${address} takes only clients with a certificate; name yours (--cert-file and --cert-key-file, SLIPWAY_CORE_CERT_FILE and _KEY_FILE)`,
+      `${address} takes only clients with a certificate; name yours (--cert-file and --cert-key-file, ` +
+      'SLIPWAY_CORE_CERT_FILE and _KEY_FILE)',
   ],
   [
     /\balert\b/i,
     (address) =>
-      `${address} rejects the certificate of this machine: it is signed by another authority, has expired, or has another name than is required there`,
+      `${address} rejects the certificate of this machine: it is signed by another authority, has expired, or ` +
+      'has another name than is required there',
   ],
   [
     /wrong version number|packet length too long/i,

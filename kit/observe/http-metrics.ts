@@ -10,7 +10,10 @@ import { CALL_SECONDS } from './metrics.ts';
 /** Label of requests without a route. */
 const NO_ROUTE = 'none';
 
-/** Registers the metrics. Call the result with the application. `prefix` begins their names, for example `slipway_facade`. */
+/**
+ * Registers the metrics. Call the result with the application. `prefix` begins their names, for example
+ * `slipway_facade`.
+ */
 export function httpMetrics(metrics: Metrics, prefix: string, clock: Clock): (app: FastifyInstance) => void {
   const requests = metrics.counter({
     name: `${prefix}_http_requests_total`,

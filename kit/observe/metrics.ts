@@ -23,8 +23,8 @@ export class Metrics {
   #measuresNode = false;
 
   /**
-   * Makes a counter. `known`: values of its only label that are reported as 0 from the start, because Prometheus sees no
-   * increase from no value to 1.
+   * Makes a counter. `known`: values of its only label that are reported as 0 from the start, because Prometheus sees
+   * no increase from no value to 1.
    */
   counter<Label extends string = never>(
     { name, help, labels = [] }: Described<Label>,

@@ -53,7 +53,9 @@ export const HTTP_HEADER_BYTES_MAX = 16 * KIB;
 /** Headers of an HTTP request by number; beyond it 431 too. A browser sends thirty. */
 export const HTTP_HEADERS_MAX = 200;
 /** Error text for the sender. */
-export const HEADERS_TOO_LARGE = `The URI and the headers may take ${HTTP_HEADER_BYTES_MAX} bytes together, and there may be ${HTTP_HEADERS_MAX} headers.`;
+export const HEADERS_TOO_LARGE =
+  `The URI and the headers may take ${HTTP_HEADER_BYTES_MAX} bytes together, and there may be ` +
+  `${HTTP_HEADERS_MAX} headers.`;
 /** Longest time for the headers of an HTTP request, in milliseconds. */
 export const HTTP_HEADERS_MS = 20_000;
 /**

@@ -1,12 +1,14 @@
 /**
- * Timers of parts that repeat a fact over a connection. The receiver must keep a fact for longer than it takes to detect
- * a dead connection, to open another, and to repeat the fact: silence means that nothing is known, never that there is
- * nothing. PAIRS lists all pairs; the relation is checked when the file loads.
+ * Timers of parts that repeat a fact over a connection. The receiver must keep a fact for longer than it takes to
+ * detect a dead connection, to open another, and to repeat the fact: silence means that nothing is known, never that
+ * there is nothing. PAIRS lists all pairs; the relation is checked when the file loads.
  */
 
 const SUBSCRIPTION_MS = 15_000;
 
-/** All in milliseconds. Tests divide them by ten before anything else reads them (test/helpers/time/short-timers.ts). */
+/**
+ * All in milliseconds. Tests divide them by ten before anything else reads them (test/helpers/time/short-timers.ts).
+ */
 export const LINK_TIMERS = {
   /** Pauses between two reports of demand of an endpoint by a facade: after a change, and at the latest. */
   demandChangedMs: 1_000,
@@ -24,8 +26,8 @@ export const LINK_TIMERS = {
   /** How long a report of a facade or edge is valid. */
   demandValidMs: 45_000,
   /**
-   * After this long without a break, core has the reports of all that were cut off by a start or an outage: from then on
-   * workers without requests are idle.
+   * After this long without a break, core has the reports of all that were cut off by a start or an outage: from then
+   * on workers without requests are idle.
    */
   reportsSettleMs: 10_000,
   /**

@@ -110,7 +110,9 @@ function encodeStatus(code: number, message: string, reason: string): Buffer {
   );
 }
 
-/** Returns the reason in a status detail; `undefined` if there is none, for instance because a proxy wrote the status. */
+/**
+ * Returns the reason in a status detail; `undefined` if there is none, for instance because a proxy wrote the status.
+ */
 function decodeReason(bytes: Uint8Array): Reason | undefined {
   try {
     const info = Status.decode(bytes).details.find(({ typeUrl }) => typeUrl === ERROR_INFO_TYPE);

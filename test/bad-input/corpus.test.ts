@@ -113,7 +113,12 @@ t.test('strange but legal requests', async (t) => {
 });
 
 const head = (path: string, lines: string[]): string =>
-  `POST ${fill(path)} HTTP/1.1\r\nhost: slipway\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n${lines.join('\r\n')}\r\n\r\n`;
+  `POST ${fill(path)} HTTP/1.1\r\n` +
+  'host: slipway\r\n' +
+  `authorization: ${authorization}\r\n` +
+  'content-type: application/json\r\n' +
+  `${lines.join('\r\n')}\r\n` +
+  '\r\n';
 
 /** Bytes on the wire that need their own timing: name, what is sent, what is answered. */
 const WIRE: [

@@ -56,7 +56,8 @@ function bytesOf({ body, query, variables }: BadGraphql, fill: (text: string) =>
 async function stored(sql: postgres.Sql): Promise<object> {
   const rows = TABLES.map(async (table) => {
     const [row] = await sql`SELECT count(*)::int AS n, md5(string_agg(
-      (to_jsonb(each) - 'state' - 'status_text' - 'state_changed_at' - 'exit_code' - 'state_change_at')::text, '' ORDER BY each.id::text)) AS hash
+      (to_jsonb(each) - 'state' - 'status_text' - 'state_changed_at' - 'exit_code' - 'state_change_at')::text, ''
+        ORDER BY each.id::text)) AS hash
       FROM ${sql(table)} AS each`;
     return [table, { ...row }];
   });
@@ -155,7 +156,8 @@ t.test('/graphql', async (t) => {
     t.equal(inQuery.status, 200, 'the key in the query');
     t.match(
       await own.ok(
-        `{ a: myself { ...all } b: myself { ...all } __schema { queryType { name } } } fragment all on User { id endpoints { id } }`,
+        '{ a: myself { ...all } b: myself { ...all } __schema { queryType { name } } } fragment all on User { id ' +
+          'endpoints { id } }',
       ),
       {
         a: { endpoints: [{ id: mine.endpoint }] },

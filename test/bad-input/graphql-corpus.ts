@@ -167,7 +167,8 @@ const VALIDATION = named<string>(
     ['21 fields at the top', `{ ${Array.from({ length: 21 }, (_, n) => `a${n}: myself { id }`).join(' ')} }`],
     [
       '21 fields at the top by a fragment',
-      `{ ...many } fragment many on Query { ${Array.from({ length: 21 }, (_, n) => `a${n}: myself { id }`).join(' ')} }`,
+      '{ ...many } fragment many on Query { ' +
+        `${Array.from({ length: 21 }, (_, n) => `a${n}: myself { id }`).join(' ')} }`,
     ],
     [
       '21 changes at once',
@@ -319,7 +320,8 @@ const THINGS = [
       ['delete an endpoint id with NUL', 'mutation { deleteEndpoint(id: "\\u0000") }'],
       [
         'other template for an endpoint of another account',
-        'mutation { updateEndpointTemplate(input: { endpointId: "{otherEndpoint}", templateId: "{template}" }) { id } }',
+        'mutation { updateEndpointTemplate(input: { endpointId: "{otherEndpoint}", templateId: ' +
+          '"{template}" }) { id } }',
       ],
       ['no input for another template', 'mutation { updateEndpointTemplate { id } }'],
     ],

@@ -76,8 +76,10 @@ t.test('many jobs', async (t) => {
   await t.test('more than a call takes', async (t) => {
     // As many as a queue of no workers does not take by itself.
     await sql`
-      INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
-      SELECT ${parked.id}, 'j' || i, 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
+      INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+        ttl_deadline_at, expires_at)
+      SELECT ${parked.id}, 'j' || i, 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day',
+        now() + interval '1 day'
       FROM generate_series(1, 12345) AS i`;
     const { code, stdout, stderr } = await cli.runWith('y\n', 'cancel', 'parked');
     t.match([code, stdout], [0, '12345 jobs cancelled.\n']);

@@ -28,7 +28,8 @@ t.test('promtool', { skip: whyNoPromtool() }, async (t) => {
 });
 
 t.test(
-  'a dashboard is of one piece: its own address, each panel once and at a place of its own, a variable for what it names',
+  'a dashboard is of one piece: its own address, each panel once and at a place of its own, a variable ' +
+    'for what it names',
   async (t) => {
     t.equal(new Set(boards.map(({ uid }) => uid)).size, boards.length);
     for (const { file, variables, all, panels } of boards) {

@@ -41,7 +41,8 @@ for (const before of ['a new data folder', 'one of an earlier release']) {
     const sql = postgres(url, { max: 1, onnotice: () => undefined });
     t.teardown(() => sql.end({ timeout: 1 }));
     t.match(
-      await sql`SELECT current_user AS name, rolsuper AS super, rolcreaterole AS roles FROM pg_roles WHERE rolname = current_user`,
+      await sql`SELECT current_user AS name, rolsuper AS super, rolcreaterole AS roles FROM pg_roles
+        WHERE rolname = current_user`,
       [{ name: 'slipway_core', super: false, roles: false }],
     );
     const others = await sql`SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -10,7 +10,15 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 t.test('the files of a Python handler', async (t) => {
   const folder = t.testdir({
     'handler.py':
-      'import os, plain as p\nfrom package.deep import (\n  one,\n  two as t,\n)\nimport missing\nif True:\n    import late\nimport runpod\n',
+      'import os, plain as p\n' +
+      'from package.deep import (\n' +
+      '  one,\n' +
+      '  two as t,\n' +
+      ')\n' +
+      'import missing\n' +
+      'if True:\n' +
+      '    import late\n' +
+      'import runpod\n',
     'plain.py': 'import handler\n',
     'late.py': '',
     'unused.py': 'import late',

@@ -15,7 +15,19 @@ const root = join(import.meta.dirname, '../..');
 const EXPORTS_BYTES_MAX = 20_000;
 const ONE = 'Why it is needed.\n\n--- a/src/x.js\n+++ b/src/x.js\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n';
 const TWO =
-  'Why.\n\n--- a/src/x.js\n+++ b/src/x.js\n@@ -1,2 +1,3 @@\n one\n 2\n+three\n--- a/src/y.js\n+++ b/src/y.js\n@@ -1,1 +1,1 @@\n-a\n+b\n';
+  'Why.\n' +
+  '\n' +
+  '--- a/src/x.js\n' +
+  '+++ b/src/x.js\n' +
+  '@@ -1,2 +1,3 @@\n' +
+  ' one\n' +
+  ' 2\n' +
+  '+three\n' +
+  '--- a/src/y.js\n' +
+  '+++ b/src/y.js\n' +
+  '@@ -1,1 +1,1 @@\n' +
+  '-a\n' +
+  '+b\n';
 const PUBLISHED = { x: 'one\ntwo\n', y: 'a\n' };
 const PATCHED = { x: 'one\n2\nthree\n', y: 'b\n' };
 

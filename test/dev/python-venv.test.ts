@@ -119,7 +119,10 @@ t.test('what pip is set to holds for uv; a setting that uv does not know leaves 
   const { make, lines, path } = await fakePython(t);
   writeFileSync(
     path('settings'),
-    "global.index-url='https://packages.example/simple'\n:env:.timeout='180'\nglobal.trusted-host='a.example\\nb.example'\n",
+    "global.index-url='https://packages.example/simple'\n" +
+      ":env:.timeout='180'\n" +
+      "global.trusted-host='a.example\\n" +
+      "b.example'\n",
   );
   await make(['a==1']);
   t.match(lines('asked'), [

@@ -29,9 +29,15 @@ t.test('crashes of workers', async (t) => {
   ]);
   crashes.update('llm', [crashed('w6', trace('w6'))]);
   t.same(said, [
-    '! Worker w1 of ocr crashed; another one will be started in its place:\nexit code 1\nTraceback of w1\nValueError: no model',
+    '! Worker w1 of ocr crashed; another one will be started in its place:\n' +
+      'exit code 1\n' +
+      'Traceback of w1\n' +
+      'ValueError: no model',
     'worker w3 of ocr crashed again (2 times), same error: ValueError: no model',
     'worker w5 of ocr crashed again (4 times), same error: ValueError: no model',
-    '! Worker w6 of llm crashed; another one will be started in its place:\nexit code 1\nTraceback of w6\nValueError: no model',
+    '! Worker w6 of llm crashed; another one will be started in its place:\n' +
+      'exit code 1\n' +
+      'Traceback of w6\n' +
+      'ValueError: no model',
   ]);
 });

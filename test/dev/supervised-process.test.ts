@@ -87,7 +87,8 @@ t.test('its log is bounded while it runs, and its last lines stay known', async 
 });
 
 t.test('an end of its own is told with the last line that speaks of it', async (t) => {
-  const script = `${READY} console.error('Error: disk is full'); console.error('bye'); setTimeout(() => process.exit(3), 50);`;
+  const end = 'setTimeout(() => process.exit(3), 50);';
+  const script = `${READY} console.error('Error: disk is full'); console.error('bye'); ${end}`;
   const { supervised, events } = await supervise(t, script);
   await supervised.start();
   await waitFor('its return', () => events.length >= 2);

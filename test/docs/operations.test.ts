@@ -113,7 +113,10 @@ async function createCluster(t: Test, folder: string): Promise<{ port: string; c
 function directNpx(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
-  const program = `#!/bin/sh\n[ "$1" = slipway ] && shift && exec '${process.execPath}' '${join(root, 'cli/slipway.mjs')}' "$@"\nexit 1\n`;
+  const program =
+    '#!/bin/sh\n' +
+    `[ "$1" = slipway ] && shift && exec '${process.execPath}' '${join(root, 'cli/slipway.mjs')}' "$@"\n` +
+    'exit 1\n';
   writeFileSync(join(bin, 'npx'), program, { mode: 0o755 });
   return bin;
 }

@@ -294,7 +294,8 @@ t.test('load balancing: a health path that answers 404, and a server that starts
 });
 
 const SICK =
-  'require("node:http").createServer((request, reply) => { reply.statusCode = 404; reply.end(); }).listen(process.env.PORT, "127.0.0.1")';
+  'require("node:http").createServer((request, reply) => { reply.statusCode = 404; reply.end(); ' +
+  '}).listen(process.env.PORT, "127.0.0.1")';
 
 t.test('an endpoint without workers: a version that does not start is found before a job comes', async (t) => {
   const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];

@@ -122,9 +122,13 @@ async function waits({ sql, fleet, of, started }: Scene): Promise<Times> {
   await apart(endpoints, (endpoint) => fleet.submit([endpoint, endpoint]));
   await started(endpoints, EACH * 2);
   return sql<Times>`
-    SELECT extract(epoch FROM second.created_at - greatest(first.desired_at, j.submitted_at) - ${SECONDS}::int * interval '1 s')::float8 * 1000 AS ms
-    FROM worker first JOIN worker second ON second.endpoint_id = first.endpoint_id AND second.created_at > first.created_at
-      JOIN (SELECT endpoint_id, max(submitted_at) AS submitted_at FROM job GROUP BY 1) j ON j.endpoint_id = first.endpoint_id
+    SELECT extract(epoch
+      FROM second.created_at - greatest(first.desired_at, j.submitted_at) - ${SECONDS}::int * interval '1 s')::float8 *
+        1000 AS ms
+    FROM worker first JOIN worker second ON second.endpoint_id = first.endpoint_id
+      AND second.created_at > first.created_at
+      JOIN (SELECT endpoint_id, max(submitted_at) AS submitted_at FROM job GROUP BY 1) j
+        ON j.endpoint_id = first.endpoint_id
     WHERE first.endpoint_id = ANY(${idsOf(endpoints)})`;
 }
 
@@ -154,7 +158,8 @@ async function idles({ sql, of, started, update }: Scene): Promise<Times> {
   );
   // For endpoints that were idle long enough before, the change of settings is the condition.
   return sql<Times>`
-    SELECT extract(epoch FROM w.desired_at - greatest(w.busy_at + ${SECONDS}::int * interval '1 s', a.at))::float8 * 1000 AS ms FROM worker w
+    SELECT extract(epoch FROM w.desired_at - greatest(w.busy_at + ${SECONDS}::int * interval '1 s', a.at))::float8 *
+      1000 AS ms FROM worker w
     JOIN (SELECT subject_id, max(at) AS at FROM audit_event GROUP BY 1) a ON a.subject_id = w.endpoint_id
     WHERE w.endpoint_id = ANY(${idsOf(endpoints)})`;
 }
@@ -169,7 +174,8 @@ async function crashes({ sql, of, started, agent }: Scene): Promise<Times> {
   await started(endpoints, EACH * 2);
   return sql<Times>`
     SELECT extract(epoch FROM second.created_at - first.retry_at)::float8 * 1000 AS ms
-    FROM worker first JOIN worker second ON second.endpoint_id = first.endpoint_id AND second.created_at > first.created_at
+    FROM worker first JOIN worker second ON second.endpoint_id = first.endpoint_id
+      AND second.created_at > first.created_at
     WHERE first.endpoint_id = ANY(${idsOf(endpoints)})`;
 }
 
@@ -190,7 +196,8 @@ async function frees({ sql, of, started, update }: Scene): Promise<Times> {
   // The waiting endpoint takes the freed GPU.
   return sql<Times>`
     SELECT extract(epoch FROM next.created_at - before.ended_at)::float8 * 1000 AS ms
-    FROM worker next JOIN worker before ON before.gpu_uuids = next.gpu_uuids AND before.endpoint_id = ANY(${idsOf(having)})
+    FROM worker next JOIN worker before ON before.gpu_uuids = next.gpu_uuids
+      AND before.endpoint_id = ANY(${idsOf(having)})
     WHERE next.endpoint_id = ANY(${idsOf(waiting)})`;
 }
 
@@ -208,5 +215,8 @@ function idsOf(endpoints: readonly FleetEndpoint[]): string[] {
 function shares(times: Times): string {
   const sorted = times.map(({ ms }) => Math.round(ms)).toSorted((a, b) => a - b);
   const within = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1]!;
-  return `half within ${within(0.5)} ms, 95 of 100 within ${within(0.95)} ms, all ${sorted.length} within ${within(1)} ms`;
+  return (
+    `half within ${within(0.5)} ms, 95 of 100 within ${within(0.95)} ms, all ${sorted.length} within ` +
+    `${within(1)} ms`
+  );
 }

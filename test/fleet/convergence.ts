@@ -78,7 +78,8 @@ export class Convergence {
     const rows = await this.#sql<EndpointRow[]>`
       SELECT e.id, coalesce(d.target - d.throttled, 0) AS wanted, count(w.id)::int AS there, d.reason
       FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id
-        LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.desired = 'RUN' AND w.version = e.version
+        LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.desired = 'RUN'
+          AND w.version = e.version
       GROUP BY e.id, d.target, d.throttled, d.reason`;
     this.seen.endpoints += rows.filter(({ wanted, there }) => wanted + there > 0).length;
     this.seen.exact += rows.filter(({ wanted, there }) => wanted > 0 && wanted === there).length;
@@ -97,8 +98,10 @@ export class Convergence {
    */
   async #workers(held: boolean): Promise<Map<string, string>> {
     const rows = await this.#sql<WorkerRow[]>`
-      SELECT w.id, w.machine_id AS "machineId", w.desired, w.state, coalesce(j.held, 0)::int AS held FROM worker w JOIN machine m ON m.id = w.machine_id
-        LEFT JOIN (SELECT worker_id, count(*) AS held FROM job WHERE state = 'IN_PROGRESS' GROUP BY 1) j ON j.worker_id = w.id
+      SELECT w.id, w.machine_id AS "machineId", w.desired, w.state, coalesce(j.held, 0)::int AS held FROM worker w
+        JOIN machine m ON m.id = w.machine_id
+        LEFT JOIN (SELECT worker_id, count(*) AS held FROM job WHERE state = 'IN_PROGRESS' GROUP BY 1) j
+          ON j.worker_id = w.id
       WHERE w.ended_at IS NULL AND m.session_id IS NOT NULL`;
     const differing = new Map<string, string>();
     const known = Map.groupBy(rows, ({ machineId }) => machineId);

@@ -52,7 +52,8 @@ export async function measureDecisions(measured: MeasuredCore, endpoints: number
         (
           await sql`
       SELECT FROM job j WHERE j.id = ANY(${ids}) AND NOT EXISTS (
-        SELECT FROM scale_log l WHERE l.endpoint_id = j.endpoint_id AND l.decided_at >= j.submitted_at AND l.target > 0)`
+        SELECT FROM scale_log l WHERE l.endpoint_id = j.endpoint_id AND l.decided_at >= j.submitted_at
+          AND l.target > 0)`
         ).length === 0,
       END_MS_MAX,
       LOOK_MS,
@@ -131,9 +132,14 @@ export async function measureAtOnce(
 async function untilDecided(sql: postgres.Sql, jobIds?: readonly string[]): Promise<string> {
   const only = jobIds === undefined ? sql`true` : sql`j.id = ANY(${[...jobIds]})`;
   const [row] = await sql<{ jobs: number; half: number; most: number; all: number }[]>`
-    SELECT count(*)::int AS jobs, percentile_disc(0.5) WITHIN GROUP (ORDER BY ms)::int AS half, percentile_disc(0.95) WITHIN GROUP (ORDER BY ms)::int AS most,
+    SELECT count(*)::int AS jobs, percentile_disc(0.5) WITHIN GROUP (ORDER BY ms)::int AS half, percentile_disc(0.95)
+      WITHIN GROUP (ORDER BY ms)::int AS most,
       max(ms)::int AS all FROM (
-      SELECT extract(epoch FROM min(l.decided_at) - j.submitted_at) * 1000 AS ms FROM job j JOIN scale_log l ON l.endpoint_id = j.endpoint_id
+      SELECT extract(epoch FROM min(l.decided_at) - j.submitted_at) * 1000 AS ms FROM job j
+        JOIN scale_log l ON l.endpoint_id = j.endpoint_id
         AND l.decided_at >= j.submitted_at AND l.target > 0 WHERE ${only} GROUP BY j.id, j.submitted_at) decided`;
-  return `from a job to its decision: half within ${row!.half} ms, 95 of 100 within ${row!.most} ms, all ${row!.jobs} within ${row!.all} ms`;
+  return (
+    `from a job to its decision: half within ${row!.half} ms, 95 of 100 within ${row!.most} ms, all ${row!.jobs} ` +
+    `within ${row!.all} ms`
+  );
 }

@@ -60,7 +60,8 @@ export async function checkDrains(fleet: Fleet, { sql }: FleetCore, patient: Pat
     fleet.release();
     return (
       (
-        await sql`SELECT FROM job WHERE id = ANY(${[...ids, ...beside]}) AND state IN ('IN_QUEUE', 'IN_PROGRESS') LIMIT 1`
+        await sql`SELECT FROM job WHERE id = ANY(${[...ids, ...beside]}) AND state IN ('IN_QUEUE', 'IN_PROGRESS')
+          LIMIT 1`
       ).length === 0
     );
   });
@@ -71,8 +72,8 @@ export async function checkDrains(fleet: Fleet, { sql }: FleetCore, patient: Pat
       (await sql`SELECT FROM worker WHERE machine_id = ANY(${atEmptied}) AND ended_at IS NULL AND desired <> 'FREEZE'`)
         .length === 0,
   );
-  const later =
-    await sql`SELECT id, machine_id FROM worker WHERE machine_id = ANY(${atEmptied}) AND created_at > ${at}::timestamptz`;
+  const later = await sql`SELECT id, machine_id FROM worker WHERE machine_id = ANY(${atEmptied})
+      AND created_at > ${at}::timestamptz`;
   faults.push(
     ...later.map(({ id, machine_id }) => `worker ${id} was started on ${machine_id}, which takes nothing new`),
     ...(await lostBy(sql, ids)),
@@ -98,10 +99,12 @@ async function busyTold(
     machines.find(({ id }) => id === worker.machineId)?.workers.get(worker.id);
   await patient('busy workers to be told to go', async () => {
     const staying = await sql`
-      SELECT FROM worker w JOIN endpoint e ON e.id = w.endpoint_id WHERE e.id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.desired = 'RUN'
+      SELECT FROM worker w JOIN endpoint e ON e.id = w.endpoint_id WHERE e.id = ANY(${[...endpointIds]})
+        AND w.ended_at IS NULL AND w.desired = 'RUN'
       GROUP BY e.id HAVING count(*) > e.workers_max OR bool_or(w.version <> e.version) LIMIT 1`;
     told = await sql`
-      SELECT id, machine_id AS "machineId" FROM worker WHERE endpoint_id = ANY(${[...endpointIds]}) AND ended_at IS NULL AND desired = 'DRAIN'`;
+      SELECT id, machine_id AS "machineId" FROM worker WHERE endpoint_id = ANY(${[...endpointIds]}) AND ended_at IS NULL
+        AND desired = 'DRAIN'`;
     return (
       staying.length === 0 && told.length > 0 && told.every((worker) => at(worker)?.state === WorkerState.DRAINING)
     );
@@ -112,7 +115,8 @@ async function busyTold(
 /** Lost attempts, except by machines with an expired lease, and jobs that did not end at their first attempt. */
 async function lostBy(sql: FleetCore['sql'], ids: readonly string[]): Promise<string[]> {
   const rows = await sql<{ id: string; state: string; attempt: number; cause: string | null; reason: string | null }[]>`
-    SELECT j.id, j.state, j.attempt, l.cause, w.reason FROM job j LEFT JOIN lost_attempt l ON l.endpoint_id = j.endpoint_id AND l.job_id = j.id
+    SELECT j.id, j.state, j.attempt, l.cause, w.reason FROM job j LEFT JOIN lost_attempt l
+      ON l.endpoint_id = j.endpoint_id AND l.job_id = j.id
       LEFT JOIN worker w ON w.id = l.worker_id
     WHERE j.id = ANY(${[...ids]}) AND (j.state <> 'COMPLETED' OR j.attempt > 1)`;
   return rows.flatMap(({ id, state, attempt, cause, reason }) =>

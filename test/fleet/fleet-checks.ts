@@ -11,11 +11,13 @@ const PAGE = 500;
 /** At any time. `lowered`: endpoints that may exceed workersMax, because it was lowered just now. */
 export async function checkMoment(sql: postgres.Sql, lowered: ReadonlySet<string> = new Set()): Promise<string[]> {
   const twice = await sql<{ machine_id: string; uuid: string; n: number }[]>`
-    SELECT machine_id, uuid, count(*)::int AS n FROM worker, unnest(gpu_uuids) AS uuid WHERE ended_at IS NULL AND desired = 'RUN' AND state <> 'UNHEALTHY'
+    SELECT machine_id, uuid, count(*)::int AS n FROM worker, unnest(gpu_uuids) AS uuid WHERE ended_at IS NULL
+      AND desired = 'RUN' AND state <> 'UNHEALTHY'
     GROUP BY 1, 2 HAVING count(*) > 1`;
   const many = await sql<{ id: string; n: number; workers_max: number }[]>`
     SELECT e.id, e.workers_max, count(*)::int AS n FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
-    WHERE w.ended_at IS NULL AND w.desired = 'RUN' AND w.version = e.version GROUP BY e.id, e.workers_max HAVING count(*) > e.workers_max`;
+    WHERE w.ended_at IS NULL AND w.desired = 'RUN' AND w.version = e.version GROUP BY e.id, e.workers_max
+      HAVING count(*) > e.workers_max`;
   // Draining workers count, standby workers do not; crashed workers have no GPU.
   const over = await sql<
     { name: string; workers: number; worker_quota: number | null; gpus: number; gpu_quota: number | null }[]
@@ -24,11 +26,13 @@ export async function checkMoment(sql: postgres.Sql, lowered: ReadonlySet<string
       coalesce(sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY'), 0)::int AS gpus
     FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN account a ON a.id = e.account_id
     WHERE w.ended_at IS NULL AND w.desired <> 'FREEZE' AND num_nonnulls(a.worker_quota, a.gpu_quota) > 0
-    GROUP BY a.id HAVING count(*) > a.worker_quota OR sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY') > a.gpu_quota`;
+    GROUP BY a.id HAVING count(*) > a.worker_quota OR sum(cardinality(w.gpu_uuids))
+      FILTER (WHERE w.state <> 'UNHEALTHY') > a.gpu_quota`;
   return [
     ...over.map(
       ({ name, workers, gpus, worker_quota, gpu_quota }) =>
-        `${name} has ${workers} workers of ${worker_quota ?? 'any number'} and ${gpus} GPUs of ${gpu_quota ?? 'any number'}`,
+        `${name} has ${workers} workers of ${worker_quota ?? 'any number'} and ${gpus} GPUs of ` +
+        `${gpu_quota ?? 'any number'}`,
     ),
     ...twice.map(({ machine_id, uuid, n }) => `GPU ${uuid} of ${machine_id} is given to ${n} workers`),
     ...many
@@ -44,7 +48,8 @@ export async function checkEnd(sql: postgres.Sql): Promise<string[]> {
   >`
     SELECT (SELECT count(*) FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS'))::int AS jobs,
       (SELECT count(*) FROM job WHERE state NOT IN ('IN_QUEUE', 'IN_PROGRESS', 'COMPLETED'))::int AS failed,
-      (SELECT count(*) FROM worker WHERE ended_at IS NULL)::int AS workers, (SELECT count(*) FROM gpu_hold)::int AS holds,
+      (SELECT count(*) FROM worker WHERE ended_at IS NULL)::int AS workers,
+      (SELECT count(*) FROM gpu_hold)::int AS holds,
       (SELECT count(*) FROM usage_span WHERE kind = 'WORKER' AND ended_at IS NULL)::int AS spans,
       (SELECT count(*) FROM scale_decision WHERE throttled > 0 OR target > 0)::int AS throttled`;
   const words = {

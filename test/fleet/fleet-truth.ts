@@ -141,8 +141,10 @@ function isFull({ gpus, workers }: FleetMachine, kinds: readonly string[]): bool
 /** Returns living workers as seen by core and by their machines, one per line, for a fleet that does not settle. */
 export async function leftWorkers({ machines }: Fleet, sql: postgres.Sql): Promise<string> {
   const rows = await sql<{ id: string; text: string }[]>`
-    SELECT w.id, concat_ws(' ', w.id, w.machine_id, w.endpoint_id, w.desired, w.state, w.reason, 'idle since', w.busy_at, 'target', d.target, d.reason) AS text
-    FROM worker w LEFT JOIN scale_decision d USING (endpoint_id) WHERE w.ended_at IS NULL AND w.desired <> 'FREEZE' LIMIT ${LEFT_SHOWN_MAX}`;
+    SELECT w.id, concat_ws(' ', w.id, w.machine_id, w.endpoint_id, w.desired, w.state, w.reason, 'idle since',
+      w.busy_at, 'target', d.target, d.reason) AS text
+    FROM worker w LEFT JOIN scale_decision d USING (endpoint_id) WHERE w.ended_at IS NULL AND w.desired <> 'FREEZE'
+      LIMIT ${LEFT_SHOWN_MAX}`;
   return [
     'workers that are left:',
     ...rows.map(({ id, text }) => `${text}; its machine: ${atMachine(seenOf(machines, id))}`),

@@ -132,7 +132,8 @@ t.test('a steady load by Zipf: all jobs end, and workers are where they come', a
   const halfway = pause(seconds * 500).then(() => convergence.settled());
   const { result: ids, head, tail, asleep } = await followed(fleet, core.sql, load);
   said(
-    `${ids.length} jobs of a steady load; an endpoint of the head had ${head.toFixed(2)} workers, one of the tail ${tail.toFixed(2)}`,
+    `${ids.length} jobs of a steady load; an endpoint of the head had ${head.toFixed(2)} workers, one of the tail ` +
+      `${tail.toFixed(2)}`,
   );
   t.ok(ids.length >= perSecond * seconds * 0.9, `${ids.length} jobs came`);
   t.same(await halfway, [], 'workers come to what was decided, and machines have what core has');
@@ -188,7 +189,8 @@ t.test(
 );
 
 t.test(
-  'drains while all are busy: of machines, to fewer workers and to new ones; each job is finished by the worker that has it',
+  'drains while all are busy: of machines, to fewer workers and to new ones; each job is finished by the ' +
+    'worker that has it',
   async (t) => {
     await waitForZero();
     const {

@@ -86,9 +86,11 @@ export async function waitsOf(
 ): Promise<{ completed: number; halfMs: number; p95Ms: number }> {
   const [row] = await sql<{ completed: number; half: number; most: number }[]>`
     SELECT (SELECT count(*)::int FROM job WHERE id = ANY(${[...ids]}) AND state = 'COMPLETED') AS completed,
-      coalesce(percentile_disc(0.5) WITHIN GROUP (ORDER BY ms), 0)::int AS half, coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY ms), 0)::int AS most
+      coalesce(percentile_disc(0.5) WITHIN GROUP (ORDER BY ms), 0)::int AS half,
+      coalesce(percentile_disc(0.95) WITHIN GROUP (ORDER BY ms), 0)::int AS most
     FROM (
-      SELECT extract(epoch FROM started_at - submitted_at) * 1000 AS ms FROM job LEFT JOIN worker w ON w.id = job.worker_id
+      SELECT extract(epoch FROM started_at - submitted_at) * 1000 AS ms FROM job
+        LEFT JOIN worker w ON w.id = job.worker_id
       WHERE job.id = ANY(${[...ids]}) AND (w.machine_id IS NULL OR w.machine_id <> ALL(${fleet.slowIds()}))) waited`;
   return { completed: row!.completed, halfMs: row!.half, p95Ms: row!.most };
 }

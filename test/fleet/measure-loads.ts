@@ -68,7 +68,8 @@ export async function measureLoads(
       await zero(parts);
       const seconds = (performance.now() - began) / 1_000;
       lines.push(
-        `${line}; zero after ${seconds.toFixed(0)} s in all, core ${((cpuUs(core().pid) - cpu) / 1e4 / seconds).toFixed(0)} % of a processor`,
+        `${line}; zero after ${seconds.toFixed(0)} s in all, core ` +
+          `${((cpuUs(core().pid) - cpu) / 1e4 / seconds).toFixed(0)} % of a processor`,
       );
       process.stderr.write(`· ${lines.at(-1)}\n`);
     }
@@ -86,9 +87,11 @@ export async function measureLoads(
     if (wrong.length > 0) process.exitCode = 1;
     const { exact, endpoints: seen } = convergence.seen;
     return [
-      `${machines} machines, ${endpoints} endpoints, ${machines * options.workers} workers that there may be; ${fleet.count('started')} started`,
+      `${machines} machines, ${endpoints} endpoints, ${machines * options.workers} workers that there may be; ` +
+        `${fleet.count('started')} started`,
       ...lines,
-      `${exact} of ${seen} times an endpoint had as many workers as decided; ${decisions} decisions made again; ${wrong.length} faults`,
+      `${exact} of ${seen} times an endpoint had as many workers as decided; ${decisions} decisions made again; ` +
+        `${wrong.length} faults`,
       ...wrong.map((fault) => `FAULT: ${fault}`),
     ].join('\n');
   } finally {
@@ -130,7 +133,10 @@ async function flood({ fleet, parts: { sql } }: Scene, { machines, workers }: Lo
   await ended(sql, ids, PATIENCE_MS);
   if (floodedMs > quietMs * FLOODED_TIMES_MAX)
     fleet.faults.push(`95 of 100 of small accounts wait ${quietMs} ms alone and ${floodedMs} ms beside a flood`);
-  return `trickle of ${TRICKLE} jobs: 95 of 100 wait at most ${quietMs} ms, and ${floodedMs} ms beside a flood of ${ids.length}`;
+  return (
+    `trickle of ${TRICKLE} jobs: 95 of 100 wait at most ${quietMs} ms, and ${floodedMs} ms beside a flood of ` +
+    `${ids.length}`
+  );
 }
 
 async function steady(scene: Scene, { perSecond, seconds }: LoadMeasures): Promise<string> {
@@ -147,15 +153,18 @@ async function steady(scene: Scene, { perSecond, seconds }: LoadMeasures): Promi
     fleet.faults.push(`endpoints of the head have ${head} workers, and those of the tail ${tail}`);
   const told = await toldOf(scene, result);
   return (
-    `${perSecond} jobs a second by Zipf for ${seconds} s: ${told}; an endpoint of the head has ${head.toFixed(2)} workers, one of the tail ` +
-    `${tail.toFixed(3)}, and none ${(asleep * 100).toFixed(0)} % of the time`
+    `${perSecond} jobs a second by Zipf for ${seconds} s: ${told}; an endpoint of the head has ${head.toFixed(2)} ` +
+    `workers, one of the tail ${tail.toFixed(3)}, and none ${(asleep * 100).toFixed(0)} % of the time`
   );
 }
 
 async function ramp(scene: Scene, { perSecond, seconds }: LoadMeasures): Promise<string> {
   const { fleet } = scene;
   const rising: Offer = { seconds, perSecond: (share) => perSecond * 2 * share, pick: (count) => fleet.zipf(count) };
-  return `ramp from none to ${perSecond * 2} jobs a second in ${seconds} s: ${await toldOf(scene, await offer(fleet, rising))}`;
+  return (
+    `ramp from none to ${perSecond * 2} jobs a second in ${seconds} s: ` +
+    `${await toldOf(scene, await offer(fleet, rising))}`
+  );
 }
 
 /** For all endpoints at once from zero: as many jobs as allowed workers, and one more. */

@@ -32,7 +32,8 @@ export function recordedJobs(text: string, { only, every, offset, fromMs, untilM
   const all = (read.titled ? lines.slice(1) : lines).map((line) => ({ line, ...read.job(line) }));
   if (all.length === 0 || all.some(({ atMs, executionMs }) => !(atMs >= 0 && executionMs >= 0))) {
     throw new Error(
-      'a recorded load has two numbers of milliseconds a line: when a job was submitted, and how long it ran; or the columns of a public one',
+      'a recorded load has two numbers of milliseconds a line: when a job was submitted, and how long it ran; or ' +
+        'the columns of a public one',
     );
   }
   const sinceMs = all.reduce((least, { atMs }) => Math.min(least, atMs), Infinity);

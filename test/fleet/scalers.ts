@@ -1,5 +1,6 @@
 /**
- * Compares the SLO scaler with QUEUE_DELAY on the same loads in the model (core/domain/scaling/model/scale-model.ts): `npm run fleet
+ * Compares the SLO scaler with QUEUE_DELAY on the same loads in the model (core/domain/scaling/model/scale-model.ts):
+ * `npm run fleet
  * -- --scalers`.
  */
 

@@ -44,7 +44,10 @@ t.test('several at once: lines that name their job are its own, others are share
   const log = written([
     [
       10,
-      'who\n{"requestId": "a", "message": "from a", "level": "INFO"}\n{"requestId": "b", "message": "from b"}\nINFO   | a | plain a\n',
+      'who\n' +
+        '{"requestId": "a", "message": "from a", "level": "INFO"}\n' +
+        '{"requestId": "b", "message": "from b"}\n' +
+        'INFO   | a | plain a\n',
     ],
     [70, 'b alone\n{"requestId": null, "message": "nobody"}\n{"requestId": "a", "message": "Finished."}\n'],
   ]);

@@ -76,7 +76,8 @@ t.test('500 connection cuts lose no acknowledged job', async (t) => {
   await cutting;
   proxy.calm();
   t.comment(
-    `${proxy.cuts} cuts in ${Math.round(performance.now() - from)} ms; templates were answered ${JSON.stringify([...(await changing)])}`,
+    `${proxy.cuts} cuts in ${Math.round(performance.now() - from)} ms; templates were answered ` +
+      `${JSON.stringify([...(await changing)])}`,
   );
   t.equal(slipway.cores[0]!.pid, core);
   await checkOutcomes(t, inFlight);

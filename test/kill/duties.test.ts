@@ -26,7 +26,8 @@ t.test('another core takes over all singleton tasks of a killed core and does th
   const killedAtMs = systemClock.monotonicMs();
   // Written without an event: only the owner of the singleton task, which resyncs everything periodically, finds it.
   await sql`UPDATE endpoint SET workers_min = 1 WHERE id = ${woken}`;
-  await sql`UPDATE job SET ttl_deadline_at = now() - interval '1 s', expires_at = now() - interval '1 s' WHERE id = ${job.id}`;
+  await sql`UPDATE job SET ttl_deadline_at = now() - interval '1 s', expires_at = now() - interval '1 s'
+    WHERE id = ${job.id}`;
   const after = await waitFor('another owner', async () => {
     const rows = await holders();
     return rows.length > 0 && rows[0]!.pid !== before!.pid && rows;

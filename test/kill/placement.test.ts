@@ -36,7 +36,8 @@ async function placed({ sql }: Processes, each: number): Promise<void> {
     `${each} workers of each`,
     async () => {
       const [row] = await sql`
-      SELECT count(*)::int AS endpoints FROM (SELECT FROM worker WHERE ended_at IS NULL AND state = 'READY' GROUP BY endpoint_id HAVING count(*) = ${each}) e`;
+      SELECT count(*)::int AS endpoints FROM (SELECT FROM worker WHERE ended_at IS NULL AND state = 'READY'
+        GROUP BY endpoint_id HAVING count(*) = ${each}) e`;
       return row!.endpoints === ENDPOINTS;
     },
     60_000,

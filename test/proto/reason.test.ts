@@ -26,7 +26,8 @@ t.test('every reason comes back, with its text', async (t) => {
 t.test('the bytes are those of google.rpc.Status', async (t) => {
   const [bytes] = toGrpcStatus('JOB_NOT_FOUND', 'no').metadata.get(KEY) as [Buffer];
   const any =
-    '0a28747970652e676f6f676c65617069732e636f6d2f676f6f676c652e7270632e4572726f72496e666f12180a0d4a4f425f4e4f545f464f554e441207736c6970776179';
+    '0a28747970652e676f6f676c65617069732e636f6d2f676f6f676c652e7270632e4572726f72496e666f' +
+    '12180a0d4a4f425f4e4f545f464f554e441207736c6970776179';
   t.equal(bytes.toString('hex'), `080512026e6f1a44${any}`);
 });
 

@@ -32,7 +32,9 @@ async function inRest({ id }: EndpointJobs): Promise<Told> {
 }
 
 async function inGraphql({ id }: EndpointJobs): Promise<Told> {
-  const query = `{ endpoint(id: "${id}") { throttledReason endedWorkers { count exitCode reason lastLine lastEndedAt lastWorkerId } } }`;
+  const query =
+    `{ endpoint(id: "${id}") { throttledReason endedWorkers { count exitCode reason lastLine lastEndedAt ` +
+    'lastWorkerId } } }';
   const { json } = await system.request('POST', '/graphql', { query });
   return (json as unknown as { data: { endpoint: Told } }).data.endpoint;
 }

@@ -95,8 +95,13 @@ async function serves(t: Test, { id, port }: { id: string; port: number }): Prom
     text += piece.toString('latin1');
   });
   socket.write(
-    `GET /chat HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n` +
-      `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+    'GET /chat HTTP/1.1\r\n' +
+      `host: ${host}\r\n` +
+      'connection: Upgrade\r\n' +
+      'upgrade: websocket\r\n' +
+      'sec-websocket-version: 13\r\n' +
+      `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n` +
+      '\r\n',
   );
   await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
   socket.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));

@@ -103,7 +103,9 @@ t.test('a long log answers exactly as many lines as asked for', async (t) => {
 
 t.test('buffered lines count against the answer budget until they are read', async (t) => {
   const files = await scratch(t);
-  const script = `i=0; while [ $i -lt ${LONG_LINES} ]; do i=$((i+1)); printf '%0${LONG_LINE}d\\n' $i; done; echo x > ${files.path('done')}; exec sleep 1000`;
+  const script =
+    `i=0; while [ $i -lt ${LONG_LINES} ]; do i=$((i+1)); printf '%0${LONG_LINE}d\\n` +
+    `' $i; done; echo x > ${files.path('done')}; exec sleep 1000`;
   const id = await system.createEndpoint({ command: ['/bin/sh', '-c', script], ready: 0, workersMax: 1 });
   const logs = pathOf(id, await workerOf(id));
   await files.noted('done');

@@ -1,4 +1,6 @@
-/** `--import worker/register.ts`: a handler anywhere on this machine imports the worker's module by both of its names. */
+/**
+ * `--import worker/register.ts`: a handler anywhere on this machine imports the worker's module by both of its names.
+ */
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

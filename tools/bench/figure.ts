@@ -52,7 +52,10 @@ export function worstOf(values: readonly number[]): { value: number; spread: Spr
 
 /** Returns a short description of the machine. */
 export function machineText(): string {
-  return `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
+  return (
+    `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ` +
+    `Node ${process.version}`
+  );
 }
 
 /** Returns a warning if other programs keep the machine busy; empty otherwise. */
@@ -100,7 +103,10 @@ export function reached(figure: Figure): boolean {
 
 function targetText(figure: Figure): string {
   if (figure.target === undefined) return '';
-  return `${figure.unit === '/s' || figure.unit === '%' ? '≥' : '≤'} ${show(figure.target, figure.unit)} ${reached(figure) ? 'yes' : 'NO'}`;
+  return (
+    `${figure.unit === '/s' || figure.unit === '%' ? '≥' : '≤'} ${show(figure.target, figure.unit)} ` +
+    `${reached(figure) ? 'yes' : 'NO'}`
+  );
 }
 
 function measuredText({ value, spread, unit }: Figure): string {

@@ -39,7 +39,8 @@ const SETTINGS = [
 export async function runFacts(database: Database, { rounds, seconds }: Options, busy: string): Promise<RunFacts> {
   const sql = postgres(database.url, { max: 1 });
   const rows = await sql<{ name: string; setting: string }[]>`
-    SELECT name, current_setting(name) AS setting FROM pg_settings WHERE name = ANY(${[...SETTINGS, 'server_version']}) ORDER BY name`;
+    SELECT name, current_setting(name) AS setting FROM pg_settings WHERE name = ANY(${[...SETTINGS, 'server_version']})
+      ORDER BY name`;
   await sql.end();
   const { server_version: postgresVersion = '', ...settings } = Object.fromEntries(
     rows.map(({ name, setting }) => [name, setting]),

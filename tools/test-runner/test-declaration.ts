@@ -45,7 +45,8 @@ export function parseDeclaration(file: string, text: string): TestDeclaration {
     else if (isNeed(word)) declaration.needs.add(word);
     else
       throw new DeclarationError(
-        `${file}: "// test:" has the unknown word "${word}"; known are alone, ${TEST_NEEDS.join(', ')} and a time like 40 s`,
+        `${file}: "// test:" has the unknown word "${word}"; known are alone, ${TEST_NEEDS.join(', ')} and ` +
+          'a time like 40 s',
       );
   }
   return declaration;

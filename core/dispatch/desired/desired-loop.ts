@@ -166,7 +166,8 @@ export class DesiredLoop extends LoopService {
 
   async #pushOne(session: LiveSession, { rows, specs, podRows, images }: Wanted): Promise<void> {
     const workersSeen = rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}`).join();
-    const picture = `${workersSeen};${podPicture(podRows)};${images.map((image) => `${image.name}@${image.digest}`).join()}`;
+    const imagesSeen = images.map((image) => `${image.name}@${image.digest}`).join();
+    const picture = `${workersSeen};${podPicture(podRows)};${imagesSeen}`;
     const before = this.#sent.get(session);
     if (before?.picture === picture) return;
     const pods = await desiredPods(this.#options.podReports, podRows, before?.pods, this.#options.openCredentials);

@@ -49,7 +49,8 @@ export function checkQuota(quota: Quota): void {
     if (value === null || (Number.isInteger(value) && value >= lowest && value <= highest)) continue;
     const absent = field === 'gpuWeight' ? '1' : 'no limit';
     throw invalid(
-      `quota.${NAMES[field]} is ${value}, but must be a whole number from ${lowest} to ${highest}, or absent for ${absent}`,
+      `quota.${NAMES[field]} is ${value}, but must be a whole number from ${lowest} to ${highest}, or absent for ` +
+        `${absent}`,
     );
   }
 }

@@ -24,7 +24,8 @@ export function checkWebhookUrl(text: string, allowPrivate: boolean, isPrivate: 
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refusal('must start with http:// or https://');
   if (!allowPrivate && isPrivate(url.hostname)) {
     throw refusal(
-      `points to a private address (${url.hostname}); the operator can allow this account to with SLIPWAY_WEBHOOK_ALLOW_PRIVATE`,
+      `points to a private address (${url.hostname}); the operator can allow this account to with ` +
+        'SLIPWAY_WEBHOOK_ALLOW_PRIVATE',
     );
   }
   return url.href;

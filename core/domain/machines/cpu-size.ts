@@ -35,7 +35,8 @@ export function checkInstanceIds(instanceIds: readonly string[], computeType: st
   for (const id of instanceIds) {
     if (cpuSize(id)) continue;
     throw invalid(
-      `instance_ids: ${JSON.stringify(id.slice(0, 64))} is not like cpu3c-2-4: a flavour, 1 to ${VCPUS_MAX} processors, GB`,
+      `instance_ids: ${JSON.stringify(id.slice(0, 64))} is not like cpu3c-2-4: a flavour, 1 to ` +
+        `${VCPUS_MAX} processors, GB`,
     );
   }
 }

@@ -42,14 +42,15 @@ export function checkHttpServer(env: Readonly<Record<string, string>>): void {
   for (const name of ['PORT', 'PORT_HEALTH'] as const) {
     if (env[name] && portOf(env[name]) === undefined) {
       throw invalid(
-        `env: ${name} must be a port, from 1 to 65535: workers of a load-balancing endpoint are asked there; the template's env counts too`,
+        `env: ${name} must be a port, from 1 to 65535: workers of a load-balancing endpoint are asked there; the ` +
+          "template's env counts too",
       );
     }
   }
   if (env['HEALTH_CHECK_PATH'] && !isPath(withSlash(env['HEALTH_CHECK_PATH']))) {
     throw invalid(
-      `env: HEALTH_CHECK_PATH must be a path as it stands in a request, of at most ${PATH_LENGTH_MAX} characters without blanks, like /ping; ` +
-        "the template's env counts too",
+      `env: HEALTH_CHECK_PATH must be a path as it stands in a request, of at most ${PATH_LENGTH_MAX} characters ` +
+        "without blanks, like /ping; the template's env counts too",
     );
   }
 }

@@ -187,7 +187,8 @@ export function checkRunsThere(pod: Pod, machines: readonly PlacementMachine[]):
   const refusal = own && program(own, anywhere);
   if (refusal)
     throw noCapacity(
-      `its files are on one machine only; ${refusalOfAll(summed([{ name: own.name, answer: refusal }]), anywhere).refusal}.`,
+      'its files are on one machine only; ' +
+        `${refusalOfAll(summed([{ name: own.name, answer: refusal }]), anywhere).refusal}.`,
     );
 }
 

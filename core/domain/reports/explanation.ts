@@ -92,11 +92,14 @@ export interface QueueLength {
 /** Limits that reject further jobs now. */
 export function queueLimits({ workersMax, queued, ofAccount, quota }: Omit<QueueLength, 'low'>): ScaleLimit[] {
   const most = queueLengthMax(workersMax);
-  const full = `${queued} jobs wait and ${most} is the most for workersMax ${workersMax}: further ones are refused (429) until some are done`;
+  const full =
+    `${queued} jobs wait and ${most} is the most for workersMax ${workersMax}: further ones are refused (429) ` +
+    'until some are done';
   const over =
     quota === 0
       ? 'the account may have no queued jobs: all are refused (429) until the operator raises its quota'
-      : `${ofAccount} jobs of the account wait and its quota is ${quota}: further ones are refused (429) until some are done`;
+      : `${ofAccount} jobs of the account wait and its quota is ${quota}: further ones are refused (429) ` +
+        'until some are done';
   return [
     ...(queued >= most ? [{ limit: 'QUEUE_LENGTH', cut: 0, text: full } as const] : []),
     ...(quota !== null && ofAccount >= quota ? [{ limit: 'QUEUED_JOBS', cut: 0, text: over } as const] : []),
@@ -149,8 +152,8 @@ interface EndpointReasons {
 /** Says that requests wait beside a worker that could take them. */
 export function starvedText(waiting: number): string {
   return (
-    `${waiting === 1 ? 'a request has' : `${waiting} requests have`} waited for more than 3 s beside a ready worker that has none: ` +
-    'a facade does not know its workers, or does not reach the address of this one'
+    `${waiting === 1 ? 'a request has' : `${waiting} requests have`} waited for more than 3 s beside a ready ` +
+    'worker that has none: a facade does not know its workers, or does not reach the address of this one'
   );
 }
 
@@ -179,7 +182,8 @@ export function summarizeEndpoint(
     running,
     workers.reduce((sum, { held }) => sum + held, 0),
   );
-  const jobs = `${waitingText(what, queued, low)} and ${runs === 0 ? 'none runs' : runs === 1 ? 'one runs' : `${runs} run`}`;
+  const run = runs === 0 ? 'none runs' : runs === 1 ? 'one runs' : `${runs} run`;
+  const jobs = `${waitingText(what, queued, low)} and ${run}`;
   const waits = queued + low > 0;
   if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.${toChange(machineChange(machines))}`;
   if (waits && workersMax === 0) return `${jobs}, but ${NO_WORKERS_TEXT}.`;
@@ -189,7 +193,10 @@ export function summarizeEndpoint(
   for (const [state, one, several] of NOT_AT_WORK) {
     if (!waits || count(state) === 0) continue;
     const { change } = workers.find((worker) => worker.state === state)!;
-    return `${jobs}. ${someOf(count(state), present, one, several)} (${firstReason(workers, state)}).${noPlace}${toChange(change)}`;
+    return (
+      `${jobs}. ${someOf(count(state), present, one, several)} ` +
+      `(${firstReason(workers, state)}).${noPlace}${toChange(change)}`
+    );
   }
   if (noPlace !== '') return `${jobs}.${noPlace}${toChange(placeChange(limits, machines))}`;
   if (waits && present > 0 && count('IDLE') === 0) {
@@ -200,9 +207,15 @@ export function summarizeEndpoint(
   // The preempting endpoint was deleted, and the cause remains.
   const state = what === 'request' && (['STARTING', 'UNREADY'] as const).find((unready) => count(unready) > 0);
   if (state)
-    return `${jobs}. ${there}, ${present === 1 ? '' : `${count(state)} of them `}not ready (${firstReason(workers, state)}).`;
+    return (
+      `${jobs}. ${there}, ${present === 1 ? '' : `${count(state)} of them `}not ready ` +
+      `(${firstReason(workers, state)}).`
+    );
   const starting = queued === 0 && waits && present === 0 ? LOW_STARTS_NONE_TEXT : '';
-  return `${jobs}. ${there}${count('IDLE') === 0 ? '' : `, ${count('IDLE')} idle`}; the scaler says: ${reason}.${starting}`;
+  return (
+    `${jobs}. ${there}${count('IDLE') === 0 ? '' : `, ${count('IDLE')} idle`}; the scaler says: ` +
+    `${reason}.${starting}`
+  );
 }
 
 function waitingText(what: EndpointReasons['what'], queued: number, low: number): string {

@@ -76,11 +76,14 @@ function explainOne(machine: PlacementMachine, request: PlacementRequest): Machi
 function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: PlacementMachine): string {
   const { gpuCount, gpuIds } = request;
   const types = gpuIds.filter((id) => !id.startsWith('-'));
-  const gpus = `${gpuCount} ${gpuCount === 1 ? 'GPU' : 'GPUs of one type'}${types.length > 0 ? ` of ${types.join(' or ')}` : ''}`;
+  const gpus =
+    `${gpuCount} ` +
+    `${gpuCount === 1 ? 'GPU' : 'GPUs of one type'}${types.length > 0 ? ` of ${types.join(' or ')}` : ''}`;
   const own = machine && [...new Set(machine.gpus.map(({ name }) => name))].join(' or ');
   const texts: Record<RefusalKind, string> = {
     CRASHES:
-      'wait for the end of that pause; if its workers run elsewhere, look at that machine, or let its operator cordon it',
+      'wait for the end of that pause; if its workers run elsewhere, look at that machine, or let its ' +
+      'operator cordon it',
     GPUS_TAKEN: `free ${gpus} there, or add a type that is free to gpuIds`,
     SLOTS_TAKEN: 'let a worker or pod without a GPU end there, or add a machine',
     SIZE_TAKEN: 'free processors and memory there, or ask for a smaller size (instanceIds)',
@@ -97,9 +100,11 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
     NO_COMMANDS: 'run an image, or let its operator allow commands (--allow-commands)',
     CUDA: 'allow its CUDA version (allowedCudaVersions), or update its driver',
     VOLUME:
-      'use a network volume in its data centre, or let its agent name where the volumes are (--location, SLIPWAY_AGENT_LOCATIONS)',
+      'use a network volume in its data centre, or let its agent name where the volumes are (--location, ' +
+      'SLIPWAY_AGENT_LOCATIONS)',
     LOCATION:
-      'add its location to locations, or let its agent name one of those, or * for all hosted ones (--location, SLIPWAY_AGENT_LOCATIONS)',
+      'add its location to locations, or let its agent name one of those, or * for all hosted ones (--location, ' +
+      'SLIPWAY_AGENT_LOCATIONS)',
     AWAY: 'start its agent again',
   };
   return texts[kind];

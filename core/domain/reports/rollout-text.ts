@@ -40,7 +40,10 @@ function textOf(state: Exclude<RolloutState, 'COMPLETE'>, version: number, good:
     case 'REPLACING':
       return `version ${version} replaces all workers at once`;
     case 'HELD':
-      return `version ${version} does not start${reason === '' ? '' : `: ${shortReason(reason)}`}; version ${good} goes on`;
+      return (
+        `version ${version} does not start${reason === '' ? '' : `: ${shortReason(reason)}`}; version ` +
+        `${good} goes on`
+      );
     case 'ROLLED_BACK':
       return `version ${version} was rolled back; version ${good} serves until the next release`;
   }

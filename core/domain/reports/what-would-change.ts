@@ -12,14 +12,17 @@ const LIMIT_CHANGES: Record<ScaleLimitName, string> = {
   QUOTA: 'let workers or pods of the account end, or ask the operator for a higher quota (slipway accounts quota)',
   NO_PLACE: 'what each machine says to it (machines), or add a machine',
   FAIR_SHARE:
-    'wait for free GPUs beyond what those accounts need, add a machine with such GPUs, or ask the operator for a higher gpu_weight',
+    'wait for free GPUs beyond what those accounts need, add a machine with such GPUs, or ask the operator for ' +
+    'a higher gpu_weight',
   KEPT_GPUS:
-    'wait until that worker has them or 10 minutes are over, name further types in gpuIds, or add a machine with such GPUs',
+    'wait until that worker has them or 10 minutes are over, name further types in gpuIds, or add a ' +
+    'machine with such GPUs',
   GAVE_WAY: 'submit jobs without lowPriority, or add a machine with such GPUs',
   AT_ONCE: 'nothing has to: the next ones follow by themselves',
   QUEUE_LENGTH: 'wait until jobs are done, purge the queue, or raise workersMax',
   QUEUED_JOBS:
-    'wait until jobs of the account are done, purge queues, or ask the operator for a higher quota (slipway accounts quota)',
+    'wait until jobs of the account are done, purge queues, or ask the operator for a higher quota ' +
+    '(slipway accounts quota)',
   REQUEST_RATE: 'send fewer requests, or let more workers run: each raises the rate',
   REQUESTS_AT_ONCE: 'send fewer requests at a time',
   REQUEST_QUOTA: 'send fewer requests, or ask the operator for a higher quota (slipway accounts quota)',
@@ -27,8 +30,8 @@ const LIMIT_CHANGES: Record<ScaleLimitName, string> = {
 
 /** Remedies for workers that keep jobs waiting. */
 export const CRASH_CHANGE =
-  'mend what its reason or its last lines name and update the endpoint or its template, after which a worker starts at once; ' +
-  'slipway endpoints restart tries again without a change';
+  'mend what its reason or its last lines name and update the endpoint or its template, after which a worker ' +
+  'starts at once; slipway endpoints restart tries again without a change';
 export const AWAY_CHANGE = 'let the operator start the agent of that machine again';
 export const CORDON_CHANGE = 'let the operator take new work on that machine again (slipway machines uncordon)';
 const ADD_MACHINE_CHANGE = 'join a machine (slipway agent)';

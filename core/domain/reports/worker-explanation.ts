@@ -88,7 +88,8 @@ export function explainWorker(
   if (until !== '') return as('IDLE', `${ofVersion}it can take a ${what}${until}`);
   return as(
     'IDLE',
-    `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless workersMin keeps it`,
+    `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless ` +
+      'workersMin keeps it',
   );
 }
 

@@ -152,7 +152,8 @@ function checkByType({ type, scalerType, workerConcurrency }: EndpointSettings):
   }
   if (type === 'QB' && workerConcurrency > JOBS_AT_ONCE_MAX) {
     throw invalid(
-      `worker_concurrency is ${workerConcurrency}, but must be a whole number from 1 to ${JOBS_AT_ONCE_MAX} unless type is LB`,
+      `worker_concurrency is ${workerConcurrency}, but must be a whole number from 1 to ${JOBS_AT_ONCE_MAX} ` +
+        'unless type is LB',
     );
   }
 }
@@ -171,8 +172,8 @@ function checkQueueDelay({ queueDelayMs }: EndpointSettings): void {
 export function checkServerless({ id, serverless }: { id: string; serverless: boolean }): void {
   if (serverless) return;
   throw invalid(
-    `template_id: ${JSON.stringify(id)} is a template for pods, and that is fixed; endpoints run serverless ones: make one by ` +
-      'create_template with is_serverless true and name that',
+    `template_id: ${JSON.stringify(id)} is a template for pods, and that is fixed; endpoints run serverless ones: ` +
+      'make one by create_template with is_serverless true and name that',
   );
 }
 
@@ -190,8 +191,8 @@ export function checkDeletable(endpoint: Pick<Endpoint, 'id' | 'workersMin' | 'w
   if (endpoint.workersMin === 0 && endpoint.workersMax === 0) return;
   throw new DomainError(
     'WORKERS_NOT_ZERO',
-    'workers_min and workers_max must both be 0 before an endpoint is deleted (they are ' +
-      `${endpoint.workersMin} and ${endpoint.workersMax}): first call UpdateEndpoint with update_mask "workers_min,workers_max".`,
+    `workers_min and workers_max must both be 0 before an endpoint is deleted (they are ${endpoint.workersMin} ` +
+      `and ${endpoint.workersMax}): first call UpdateEndpoint with update_mask "workers_min,workers_max".`,
   );
 }
 

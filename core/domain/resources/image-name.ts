@@ -19,8 +19,8 @@ export function checkImageName(field: string, name: string): void {
   if (name !== '' && !NAME.test(name)) {
     const shown = JSON.stringify(name.slice(0, 64));
     throw invalid(
-      `${field} is ${shown}, which is no name of an image: it must be like me/worker:1 or registry.example:5000/me/worker@sha256:…, ` +
-        'without blanks and in lower case up to the tag',
+      `${field} is ${shown}, which is no name of an image: it must be like me/worker:1 or ` +
+        'registry.example:5000/me/worker@sha256:…, without blanks and in lower case up to the tag',
     );
   }
 }
@@ -37,6 +37,7 @@ export function checkRegistry(field: string, name: string, mayAsk: MayAsk): void
   // Without a port or a dot the first part is not a host, or the image was built on a machine.
   if (!/[.:]/.test(registry) || mayAsk(registry)) return;
   throw invalid(
-    `${field} is of a registry at a private address (${registry}); the operator can allow it with SLIPWAY_PRIVATE_REGISTRIES`,
+    `${field} is of a registry at a private address (${registry}); the operator can allow it with ` +
+      'SLIPWAY_PRIVATE_REGISTRIES',
   );
 }

@@ -78,7 +78,8 @@ export function ownTemplateOf(
 export function checkNotBound({ id, boundEndpointId }: Template, endpointId?: string): void {
   if (boundEndpointId === null || boundEndpointId === endpointId) return;
   throw invalid(
-    `template_id: ${JSON.stringify(id)} is what endpoint ${boundEndpointId} alone runs; make a template of your own from it and name that`,
+    `template_id: ${JSON.stringify(id)} is what endpoint ${boundEndpointId} alone runs; make a template of your ` +
+      'own from it and name that',
   );
 }
 
@@ -96,6 +97,7 @@ export function noSuchSource(id: string): DomainError {
  */
 export function foreignTemplate(): DomainError {
   return invalid(
-    'own_template: a public template of another account is run as it is, with other values of env at most; name image_name and the rest',
+    'own_template: a public template of another account is run as it is, with other values of env at most; name ' +
+      'image_name and the rest',
   );
 }

@@ -64,7 +64,8 @@ export function checkVolumesOfEndpoint(
     const other = taken.get(volume.dataCenterId);
     if (other !== undefined) {
       throw invalid(
-        `network_volume_ids: ${other} and ${id} are both in ${volume.dataCenterId}; name at most one volume for each data centre`,
+        `network_volume_ids: ${other} and ${id} are both in ${volume.dataCenterId}; name at most one volume for ` +
+          'each data centre',
       );
     }
     taken.set(volume.dataCenterId, id);

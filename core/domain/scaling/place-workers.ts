@@ -25,8 +25,8 @@ export interface FleetSample extends PlacementSurvey {
   /** Why slots are reserved for other accounts (core/domain/scaling/fair-share.ts). Absent if none are. */
   heldBack?: string;
   /**
-   * Why GPUs are reserved for larger workers (core/domain/scaling/gpu-reservation.ts). Absent if none are that this endpoint
-   * could use.
+   * Why GPUs are reserved for larger workers (core/domain/scaling/gpu-reservation.ts). Absent if none are that this
+   * endpoint could use.
    */
   keptBack?: string;
   /**
@@ -36,8 +36,8 @@ export interface FleetSample extends PlacementSurvey {
   /** Number of GPUs of one machine that are reserved for a worker of this endpoint. Absent if there are none. */
   kept?: number;
   /**
-   * Workers of other endpoints to preempt if a worker of this one cannot be placed (core/domain/scaling/preemption.ts). Absent
-   * if there are none.
+   * Workers of other endpoints to preempt if a worker of this one cannot be placed (core/domain/scaling/preemption.ts).
+   * Absent if there are none.
    */
   asked?: readonly string[];
   /** Number of workers that are preempted for this endpoint and still draining. Absent if there are none. */

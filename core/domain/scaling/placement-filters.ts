@@ -99,7 +99,8 @@ const size: Filter = (machine, request) => {
   if (request.instanceIds.length === 0 || sizeFor(emptied(machine), request)) return undefined;
   return no(
     'TOO_SMALL',
-    `${request.instanceIds.join(' or ')} is asked for and it has ${machine.vcpus} processors and ${machine.memoryGb} GB`,
+    `${request.instanceIds.join(' or ')} is asked for and it has ${machine.vcpus} processors and ` +
+      `${machine.memoryGb} GB`,
   );
 };
 
@@ -107,13 +108,8 @@ const size: Filter = (machine, request) => {
 const gpuHealth: Filter = (machine, request) => {
   if (request.gpuCount === 0 || hasEnough(machine, request, ({ unhealthy }) => unhealthy === '')) return undefined;
   const ill = machine.gpus.filter((gpu) => gpu.unhealthy !== '' && rankOf(gpu, request) !== undefined);
-  return no(
-    'GPUS_UNHEALTHY',
-    `${ill.length} of its GPUs are not well: ${ill.map(({ uuid, unhealthy }) => `${uuid} (${unhealthy})`).join(', ')}`.slice(
-      0,
-      500,
-    ),
-  );
+  const listed = ill.map(({ uuid, unhealthy }) => `${uuid} (${unhealthy})`).join(', ');
+  return no('GPUS_UNHEALTHY', `${ill.length} of its GPUs are not well: ${listed}`.slice(0, 500));
 };
 
 const freeGpus: Filter = (machine, request) => {

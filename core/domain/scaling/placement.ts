@@ -87,10 +87,10 @@ const PULL_AS_SIBLINGS = 1;
 
 /**
  * Ranks machines. First machines without crashes of this endpoint, machines with crashes last
- * (core/domain/scaling/machine-crashes.ts). Then by preferred GPU type. If the image must be pulled: machines with disk space
- * first, then few siblings as far as that is worth a pull, then machines with the image. Then by fewest standby workers
- * to evict and by fewest siblings, which spreads an endpoint's workers. Then by fewest remaining GPUs of that type and
- * of any type, so that large blocks stay free. Without a GPU, the machine with the most free capacity first.
+ * (core/domain/scaling/machine-crashes.ts). Then by preferred GPU type. If the image must be pulled: machines with disk
+ * space first, then few siblings as far as that is worth a pull, then machines with the image. Then by fewest standby
+ * workers to evict and by fewest siblings, which spreads an endpoint's workers. Then by fewest remaining GPUs of that
+ * type and of any type, so that large blocks stay free. Without a GPU, the machine with the most free capacity first.
  */
 function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest): Candidate[] {
   return fitting

@@ -176,7 +176,9 @@ export function preemptionLimits(all: readonly Preemption[]): ScaleLimit[] {
       toOwn === '' ? 'another account that has fewer GPUs for its weight' : `endpoint ${toOwn} of this account`;
     const count = workers.length === 1 ? 'a worker' : `${workers.length} workers`;
     const were = workers.length === 1 ? 'was' : 'were';
-    const text = `${count} with only low-priority jobs ${were} preempted in the last ${PREEMPTION_SHOWN_MINUTES} minutes, because ${who} needed the GPUs`;
+    const text =
+      `${count} with only low-priority jobs ${were} preempted in the last ${PREEMPTION_SHOWN_MINUTES} minutes, ` +
+      `because ${who} needed the GPUs`;
     return { limit: 'GAVE_WAY', cut: workers.length, text };
   });
 }

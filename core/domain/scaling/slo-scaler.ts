@@ -277,9 +277,11 @@ function numbersText({ queued, oldestWaitMs, running }: ScaleSample, facts: Fact
   // Parentheses in a GPU name would end the numbers.
   const where = gpu === '' ? '' : ` on ${gpu.replace(/[()]/g, '')}`;
   const seconds = (ms: number): string => `${Number((ms / 1_000).toPrecision(2))} s`;
-  const work = `${Number((rate * 60_000).toPrecision(2))} jobs a minute of ${seconds(executionMs)}, a start${where} takes ${seconds(mostMs)}`;
+  const work =
+    `${Number((rate * 60_000).toPrecision(2))} jobs a minute of ${seconds(executionMs)}, a start${where} takes ` +
+    `${seconds(mostMs)}`;
   return (
-    ` (${queued} wait, the first for ${seconds(oldestWaitMs)}, ${running} run; ${work}${measured ? '' : ', not all of it measured yet'}` +
-    `${slots === 1 ? '' : `; ${slots} jobs a worker`})`
+    ` (${queued} wait, the first for ${seconds(oldestWaitMs)}, ${running} run; ` +
+    `${work}${measured ? '' : ', not all of it measured yet'}${slots === 1 ? '' : `; ${slots} jobs a worker`})`
   );
 }

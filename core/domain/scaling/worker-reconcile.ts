@@ -1,8 +1,8 @@
 /**
  * Turns a scaler's recommendation into changes of workers. Pure. Scale-down only takes workers that have been idle for
- * idleTimeout, never busy ones. Only a lowered workersMax and a release (core/domain/scaling/rollout.ts) reach busy workers,
- * which finish their jobs first (DRAIN). With FlashBoot, idle workers go on standby, and are resumed before new workers
- * start.
+ * idleTimeout, never busy ones. Only a lowered workersMax and a release (core/domain/scaling/rollout.ts) reach busy
+ * workers, which finish their jobs first (DRAIN). With FlashBoot, idle workers go on standby, and are resumed before
+ * new workers start.
  */
 
 import { STANDBY_SECONDS_MAX } from '../machines/worker.ts';

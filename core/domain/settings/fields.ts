@@ -73,7 +73,8 @@ export function checkPath(field: string, path: string): void {
   checkText(field, path);
   if (path !== '' && (!path.startsWith('/') || path.split('/').includes('..'))) {
     throw invalid(
-      `${field} is ${JSON.stringify(path.slice(0, 64))}, but must be a path from the root without "..", like /workspace`,
+      `${field} is ${JSON.stringify(path.slice(0, 64))}, but must be a path from the root without ` +
+        '"..", like /workspace',
     );
   }
 }

@@ -74,5 +74,8 @@ function whyNot(state: string, newest: WebhookCallRecord | undefined): string {
     return `The job is ${state}; only the end of ${ANNOUNCED_STATES.join(', ')} jobs is announced.`;
   if (!newest) return 'No webhook call of this job has ended: it was submitted without a webhook.';
   const why = newest.lastError || 'it was delivered';
-  return `This call was redriven ${newest.redrives} times, and more than ${REDRIVES_MAX} are refused. Look why its receiver needs it again: ${why}`;
+  return (
+    `This call was redriven ${newest.redrives} times, and more than ${REDRIVES_MAX} are refused. Look why its ` +
+    `receiver needs it again: ${why}`
+  );
 }

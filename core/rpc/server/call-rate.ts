@@ -56,7 +56,8 @@ export class CallRate {
     this.#counts.set(accountId, count);
     if (count <= callsMax) return;
     const seconds = Math.max(1, Math.ceil((this.#endsAtMs - nowMs) / 1_000));
-    const text = `More than ${callsMax} such calls of an account in ${CALLS_WINDOW_MS / 1_000} s; try again in ${seconds} s.`;
+    const windowSeconds = CALLS_WINDOW_MS / 1_000;
+    const text = `More than ${callsMax} such calls of an account in ${windowSeconds} s; try again in ${seconds} s.`;
     throw new DomainError('RATE_LIMITED', text);
   }
 

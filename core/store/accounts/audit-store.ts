@@ -41,7 +41,8 @@ export class AuditStore {
           page.beyondId === undefined ? undefined : beyond(id, page.beyondId),
           page.search === ''
             ? undefined
-            : sql`strpos(lower(concat_ws(' ', ${action}, ${subjectId}, ${keyId}, array_to_string(${fields}, ' '))), lower(${page.search})) > 0`,
+            : sql`strpos(lower(concat_ws(' ', ${action}, ${subjectId}, ${keyId}, array_to_string(${fields}, ' '))),
+              lower(${page.search})) > 0`,
           page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
           page.action === undefined ? undefined : eq(action, page.action),
           page.since === undefined ? undefined : gte(auditEvent.at, page.since),

@@ -55,7 +55,8 @@ async function sealEnvs(sql: Sql, sealer: Sealer, table: string, identityOf: (id
     const rows = await tx<{ id: string; env: Record<string, string> }[]>`
       SELECT id, env FROM ${sql(table)} WHERE env <> '{}' ORDER BY id LIMIT ${BATCH} FOR UPDATE`;
     for (const { id, env } of rows) {
-      await tx`UPDATE ${sql(table)} SET env = '{}', env_sealed = ${sealEnv(sealer, env, identityOf(id)).envSealed} WHERE id = ${id}`;
+      await tx`UPDATE ${sql(table)} SET env = '{}', env_sealed = ${sealEnv(sealer, env, identityOf(id)).envSealed}
+        WHERE id = ${id}`;
     }
     return rows.length;
   });
@@ -85,10 +86,12 @@ async function sealWebhooks(sql: Sql, sealer: Sealer, signal: AbortSignal): Prom
   for (let count = BATCH; count === BATCH && !signal.aborted; sealed += count) {
     const rows = await sql<{ endpoint_id: string; job_id: string; webhook: string }[]>`
       SELECT endpoint_id, job_id, webhook FROM job_input
-      WHERE (endpoint_id, job_id) > (${after.endpoint_id}, ${after.job_id}) AND webhook IS NOT NULL ORDER BY endpoint_id, job_id LIMIT ${BATCH}`;
+      WHERE (endpoint_id, job_id) > (${after.endpoint_id}, ${after.job_id}) AND webhook IS NOT NULL
+        ORDER BY endpoint_id, job_id LIMIT ${BATCH}`;
     for (const { endpoint_id: endpointId, job_id: jobId, webhook } of rows) {
       const secret = sealer.seal(Buffer.from(webhook), webhookIdentity(endpointId, jobId));
-      await sql`UPDATE job_input SET webhook = NULL, webhook_sealed = ${secret} WHERE endpoint_id = ${endpointId} AND job_id = ${jobId}`;
+      await sql`UPDATE job_input SET webhook = NULL, webhook_sealed = ${secret} WHERE endpoint_id = ${endpointId}
+        AND job_id = ${jobId}`;
     }
     after = rows.at(-1) ?? after;
     count = rows.length;

@@ -11,8 +11,9 @@ import type { Database, Sql } from '../sql/database.ts';
 export class WrongSecretKeyError extends Error {
   constructor() {
     super(
-      'SLIPWAY_SECRET_KEY is not the key that the secrets in this database are sealed with. Start with the key of its first start ' +
-        '(npm start keeps it as sealKey in secrets.json of the data folder), or use another database.',
+      'SLIPWAY_SECRET_KEY is not the key that the secrets in this database are sealed with. Start with the key of ' +
+        'its first start (npm start keeps it as sealKey in secrets.json of the data folder), or use ' +
+        'another database.',
     );
     this.name = 'WrongSecretKeyError';
   }

@@ -18,14 +18,17 @@ interface QuotaRow {
  */
 export async function readQuotaState(statement: Statement, accountId: string): Promise<QuotaState> {
   const [row] = await statement<QuotaRow[]>`
-    SELECT a.worker_quota, a.gpu_quota, coalesce(w.workers, 0)::int AS workers, (coalesce(w.gpus, 0) + coalesce(p.gpus, 0))::int AS gpus
+    SELECT a.worker_quota, a.gpu_quota, coalesce(w.workers, 0)::int AS workers,
+      (coalesce(w.gpus, 0) + coalesce(p.gpus, 0))::int AS gpus
     FROM account a LEFT JOIN LATERAL (
       SELECT count(*) AS workers, sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY') AS gpus
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
-      WHERE num_nonnulls(a.worker_quota, a.gpu_quota) > 0 AND e.account_id = a.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
+      WHERE num_nonnulls(a.worker_quota, a.gpu_quota) > 0 AND e.account_id = a.id AND w.ended_at IS NULL
+        AND w.endpoint_id <> ''
         AND w.desired <> 'FREEZE'
     ) w ON true LEFT JOIN LATERAL (
-      SELECT sum(cardinality(gpu_uuids)) AS gpus FROM pod WHERE a.gpu_quota IS NOT NULL AND account_id = a.id AND desired = 'RUNNING'
+      SELECT sum(cardinality(gpu_uuids)) AS gpus FROM pod WHERE a.gpu_quota IS NOT NULL AND account_id = a.id
+        AND desired = 'RUNNING'
     ) p ON true
     WHERE a.id = ${accountId}`;
   if (!row) return NO_QUOTA;
@@ -35,6 +38,7 @@ export async function readQuotaState(statement: Statement, accountId: string): P
 /** Returns those of these accounts that have a quota of workers or GPUs. */
 export async function accountsWithQuota(statement: Statement, accountIds: readonly string[]): Promise<Set<string>> {
   const rows = await statement<{ id: string }[]>`
-    SELECT id FROM account WHERE id = ANY(string_to_array(${accountIds.join()}, ',')) AND num_nonnulls(worker_quota, gpu_quota) > 0`;
+    SELECT id FROM account WHERE id = ANY(string_to_array(${accountIds.join()}, ','))
+      AND num_nonnulls(worker_quota, gpu_quota) > 0`;
   return new Set(rows.map(({ id }) => id));
 }

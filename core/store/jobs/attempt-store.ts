@@ -47,12 +47,16 @@ export class AttemptStore {
   async postpone(given: readonly MachineAttempt[]): Promise<void> {
     const attempts = given.toSorted(byJob);
     await this.#hot`
-      UPDATE job j SET started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval '1 ms'
+      UPDATE job j SET started_at = now(),
+        execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval '1 ms'
       FROM unnest(
-        ${textArray(attempts.map(({ endpointId }) => endpointId))}::text[], ${textArray(attempts.map(({ jobId }) => jobId))}::text[],
-        ${numberArray(attempts.map(({ attempt }) => attempt))}::int[], ${textArray(attempts.map(({ machineId }) => machineId))}::text[]
+        ${textArray(attempts.map(({ endpointId }) => endpointId))}::text[],
+        ${textArray(attempts.map(({ jobId }) => jobId))}::text[],
+        ${numberArray(attempts.map(({ attempt }) => attempt))}::int[],
+        ${textArray(attempts.map(({ machineId }) => machineId))}::text[]
       ) AS g(endpoint_id, id, attempt, machine_id)
-      WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+      WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt
+        AND j.machine_id = g.machine_id
         AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
   }
 
@@ -63,16 +67,20 @@ export class AttemptStore {
   async replaceable(workers: readonly { endpointId: string; workerId: string }[]): Promise<string[]> {
     const rows = await this.#hot<{ workerId: string }[]>`
       SELECT g.worker_id AS "workerId"
-      FROM unnest(${textArray(workers.map(({ endpointId }) => endpointId))}::text[], ${textArray(workers.map(({ workerId }) => workerId))}::text[])
+      FROM unnest(${textArray(workers.map(({ endpointId }) => endpointId))}::text[],
+        ${textArray(workers.map(({ workerId }) => workerId))}::text[])
         AS g(endpoint_id, worker_id)
       JOIN endpoint e ON e.id = g.endpoint_id
       WHERE EXISTS (
-        SELECT FROM worker w JOIN machine m ON m.id = w.machine_id AND m.session_id IS NOT NULL AND m.lease_expires_at > now()
+        SELECT FROM worker w JOIN machine m ON m.id = w.machine_id AND m.session_id IS NOT NULL
+          AND m.lease_expires_at > now()
         WHERE w.endpoint_id = e.id AND w.id <> g.worker_id AND w.ended_at IS NULL AND w.endpoint_id <> ''
           AND w.desired = 'RUN' AND w.state = 'READY'
-          AND NOT EXISTS (SELECT FROM job j WHERE j.state = 'IN_PROGRESS' AND j.machine_id = w.machine_id AND j.worker_id = w.id)
+          AND NOT EXISTS (SELECT FROM job j WHERE j.state = 'IN_PROGRESS' AND j.machine_id = w.machine_id
+            AND j.worker_id = w.id)
       ) OR (e.workers_max > 1
-        AND (SELECT count(*) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.desired = 'RUN') < e.workers_max
+        AND (SELECT count(*) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
+          AND w.desired = 'RUN') < e.workers_max
         AND NOT EXISTS (SELECT FROM scale_decision d WHERE d.endpoint_id = e.id AND d.throttled > 0))`;
     return rows.map(({ workerId }) => workerId);
   }
@@ -81,7 +89,8 @@ export class AttemptStore {
   async listOf(machineId: string, workerId: string | undefined): Promise<AttemptKey[]> {
     const rows = await this.#hot<AttemptRow[]>`
       SELECT endpoint_id, id, attempt FROM job
-      WHERE state = 'IN_PROGRESS' AND machine_id = ${machineId} AND (${workerId ?? null}::text IS NULL OR worker_id = ${workerId ?? null})`;
+      WHERE state = 'IN_PROGRESS' AND machine_id = ${machineId}
+        AND (${workerId ?? null}::text IS NULL OR worker_id = ${workerId ?? null})`;
     return rows.map(attemptKey);
   }
 
@@ -92,7 +101,8 @@ export class AttemptStore {
   async expiredLeases(limit: number): Promise<ExpiredLease[]> {
     const rows = await this.#hot<ExpiredRow[]>`
       SELECT j.*, m.name FROM machine m CROSS JOIN LATERAL (
-        SELECT endpoint_id, id, attempt, machine_id FROM job WHERE state = 'IN_PROGRESS' AND machine_id = m.id LIMIT ${limit}::int) AS j
+        SELECT endpoint_id, id, attempt, machine_id FROM job WHERE state = 'IN_PROGRESS' AND machine_id = m.id
+          LIMIT ${limit}::int) AS j
       WHERE m.lease_expires_at < now() LIMIT ${limit}::int`;
     return rows.map(expiredLease);
   }
@@ -101,7 +111,8 @@ export class AttemptStore {
   async ofGoneMachines(limit: number): Promise<ExpiredLease[]> {
     const rows = await this.#hot<ExpiredRow[]>`
       SELECT j.endpoint_id, j.id, j.attempt, j.machine_id, j.machine_id AS name FROM job j
-      WHERE j.state = 'IN_PROGRESS' AND NOT EXISTS (SELECT FROM machine m WHERE m.id = j.machine_id) LIMIT ${limit}::int`;
+      WHERE j.state = 'IN_PROGRESS' AND NOT EXISTS (SELECT FROM machine m WHERE m.id = j.machine_id)
+        LIMIT ${limit}::int`;
     return rows.map(expiredLease);
   }
 }

@@ -49,12 +49,15 @@ export class ChunkStore {
     await this.#hot`
       WITH current AS (
         SELECT g.* FROM unnest(
-          ${textArray(entries.map((entry) => entry.endpointId))}::text[], ${textArray(entries.map((entry) => entry.jobId))}::text[],
-          ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${numberArray(entries.map((entry) => entry.number))}::int[],
+          ${textArray(entries.map((entry) => entry.endpointId))}::text[],
+          ${textArray(entries.map((entry) => entry.jobId))}::text[],
+          ${numberArray(entries.map((entry) => entry.attempt))}::int[],
+          ${numberArray(entries.map((entry) => entry.number))}::int[],
           ${output.starts}::int[], ${output.lengths}::int[], ${metrics.starts}::int[], ${metrics.lengths}::int[],
           ${textArray(entries.map((entry) => entry.machineId))}::text[]
         ) AS g(endpoint_id, id, attempt, number, output_start, output_length, metrics_start, metrics_length, machine_id)
-        JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+        JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt
+          AND j.machine_id = g.machine_id
           AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
         FOR SHARE OF j
       )
@@ -73,11 +76,14 @@ export class ChunkStore {
     await this.#hot`
       WITH current AS (
         SELECT g.* FROM unnest(
-          ${textArray(entries.map((entry) => entry.endpointId))}::text[], ${textArray(entries.map((entry) => entry.jobId))}::text[],
-          ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${output.starts}::int[], ${output.lengths}::int[],
+          ${textArray(entries.map((entry) => entry.endpointId))}::text[],
+          ${textArray(entries.map((entry) => entry.jobId))}::text[],
+          ${numberArray(entries.map((entry) => entry.attempt))}::int[], ${output.starts}::int[],
+          ${output.lengths}::int[],
           ${textArray(entries.map((entry) => entry.machineId))}::text[]
         ) AS g(endpoint_id, id, attempt, output_start, output_length, machine_id)
-        JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+        JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt
+          AND j.machine_id = g.machine_id
           AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
         FOR SHARE OF j
       )

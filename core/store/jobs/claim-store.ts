@@ -75,15 +75,18 @@ export class ClaimStore {
     const rows = await this.#hot<ClaimRow[]>`
       WITH normal AS MATERIALIZED (
         SELECT endpoint_id, id, position FROM job
-        WHERE endpoint_id = ${endpointId} AND low_priority = false AND state = 'IN_QUEUE' AND position > ${afterNormal} AND expires_at > now()
+        WHERE endpoint_id = ${endpointId} AND low_priority = false AND state = 'IN_QUEUE' AND position > ${afterNormal}
+          AND expires_at > now()
         ORDER BY position LIMIT ${count}::int FOR UPDATE SKIP LOCKED
       ), low AS MATERIALIZED (
         SELECT endpoint_id, id, position FROM job
-        WHERE endpoint_id = ${endpointId} AND low_priority = true AND state = 'IN_QUEUE' AND position > ${afterLow} AND expires_at > now()
+        WHERE endpoint_id = ${endpointId} AND low_priority = true AND state = 'IN_QUEUE' AND position > ${afterLow}
+          AND expires_at > now()
         ORDER BY position LIMIT ${count}::int - (SELECT count(*) FROM normal) FOR UPDATE SKIP LOCKED
       ), picked AS (
         SELECT endpoint_id, id, row_number() OVER (ORDER BY low, position) AS slot
-        FROM (SELECT endpoint_id, id, position, false AS low FROM normal UNION ALL SELECT endpoint_id, id, position, true FROM low) AS q
+        FROM (SELECT endpoint_id, id, position, false AS low FROM normal
+          UNION ALL SELECT endpoint_id, id, position, true FROM low) AS q
       ), moved AS (
         UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = ${claimId}::uuid,
           worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.slot],
@@ -91,7 +94,8 @@ export class ClaimStore {
           started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
         FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
         RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
-      ), ${claimCountersAdded(this.#hot, this.#hot`SELECT endpoint_id, low_priority, position FROM moved`)} ${withInputs(this.#hot, inputBytesMax)}`;
+      ), ${claimCountersAdded(this.#hot, this.#hot`SELECT endpoint_id, low_priority, position FROM moved`)}
+        ${withInputs(this.#hot, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 
@@ -106,30 +110,37 @@ export class ClaimStore {
   ): Promise<Claim[]> {
     const count = slots.length;
     const sql = this.#hot;
-    const queued = sql`endpoint_id = ${endpointId} AND low_priority = (SELECT low FROM policy) AND state = 'IN_QUEUE' AND expires_at > now()
-      AND position > CASE WHEN (SELECT low FROM policy) THEN ${afterLow}::bigint ELSE ${afterNormal}::bigint END AND (SELECT kinds FROM policy) = 1`;
+    const queued = sql`endpoint_id = ${endpointId} AND low_priority = (SELECT low FROM policy) AND state = 'IN_QUEUE'
+      AND expires_at > now()
+      AND position > CASE WHEN (SELECT low FROM policy) THEN ${afterLow}::bigint ELSE ${afterNormal}::bigint END
+        AND (SELECT kinds FROM policy) = 1`;
     const rows = await sql<ClaimRow[]>`
       WITH policy AS MATERIALIZED (
-        SELECT bool_or(low_priority) AS low, min(execution_timeout_ms) AS timeout_ms, min(ttl_deadline_at - submitted_at) AS ttl,
+        SELECT bool_or(low_priority) AS low, min(execution_timeout_ms) AS timeout_ms,
+          min(ttl_deadline_at - submitted_at) AS ttl,
           count(DISTINCT (low_priority, execution_timeout_ms, ttl_deadline_at - submitted_at)) AS kinds
         FROM job WHERE endpoint_id = ANY(ARRAY[${endpointId}]) AND id = ANY(${textArray(behind)}::text[])
       ), head AS MATERIALIZED (
-        SELECT position, execution_timeout_ms = (SELECT timeout_ms FROM policy) AND ttl_deadline_at - submitted_at = (SELECT ttl FROM policy)
+        SELECT position, execution_timeout_ms = (SELECT timeout_ms FROM policy)
+          AND ttl_deadline_at - submitted_at = (SELECT ttl FROM policy)
           AND submitted_at <= now() - ${QUEUED_MS_MIN}::int * interval '1 ms' AS fits
         FROM job WHERE ${queued} ORDER BY position LIMIT ${count}::int
       ), picked AS MATERIALIZED (
         SELECT endpoint_id, id, position FROM job
-        WHERE ${queued} AND position < coalesce((SELECT min(position) FROM head WHERE NOT fits), (SELECT max(position) + 1 FROM head))
+        WHERE ${queued} AND position < coalesce((SELECT min(position) FROM head WHERE NOT fits),
+          (SELECT max(position) + 1 FROM head))
         ORDER BY position LIMIT ${count}::int FOR UPDATE SKIP LOCKED
       ), placed AS (SELECT endpoint_id, id, row_number() OVER (ORDER BY position) AS slot FROM picked
       ), moved AS (
         UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = ${claimId}::uuid,
           worker_id = (${textArray(slots.map((slot) => slot.workerId))}::text[])[p.slot],
           machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.slot],
-          started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval '1 ms'
+          started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval
+            '1 ms'
         FROM placed p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
         RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
-      ), ${claimCountersAdded(sql, sql`SELECT endpoint_id, low_priority, position FROM moved`)} ${withInputs(sql, inputBytesMax)}`;
+      ), ${claimCountersAdded(sql, sql`SELECT endpoint_id, low_priority, position FROM moved`)}
+        ${withInputs(sql, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
   }
 
@@ -162,7 +173,8 @@ function withInputs(sql: Sql, inputBytesMax: number) {
         sum(least(octet_length(i.input), ${inputBytesMax}::int)) OVER (ORDER BY m.low_priority, m.position) AS running
       FROM moved m LEFT JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
     )
-    SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size, s3_config_sealed, traceparent,
+    SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size,
+      s3_config_sealed, traceparent,
       CASE WHEN input_size <= ${inputBytesMax}::int AND running <= ${CLAIM_BYTES_MAX}::int THEN input END AS input
     FROM sized ORDER BY low_priority, position`;
 }

@@ -41,10 +41,12 @@ export class DeadlineStore {
         UPDATE job j SET state = 'TIMED_OUT', finished_at = now(), execution_deadline_at = NULL, claim_id = NULL,
           expires_at = least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms')
         FROM due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.machine_id, j.has_webhook, j.low_priority, false AS counted, NULL::bytea AS output,
+        RETURNING ${jobColumns(this.#hot)}, j.machine_id, j.has_webhook, j.low_priority, false AS counted,
+          NULL::bytea AS output,
           replace(${TIME_OUT_TEXT}::text, '{ms}', j.execution_timeout_ms::text) AS error
       ) ${sideEffects(this.#hot, { queues: false })}
-      SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, error, machine_id FROM moved`;
+      SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms,
+        error, machine_id FROM moved`;
     return rows.map((row) => ({ job: jobFromRow(row), machineId: row.machine_id }));
   }
 
@@ -55,8 +57,10 @@ export class DeadlineStore {
   async nextMs(withinMs: number): Promise<number | undefined> {
     const sql = this.#hot;
     const [row] = await sql<{ ms: number | null; at_ms: number | null; now_ms: number; took_ms: number }[]>`
-      SELECT (extract(epoch FROM d.at - clock_timestamp()) * 1000)::float8 AS ms, (extract(epoch FROM d.at) * 1000)::float8 AS at_ms,
-        (extract(epoch FROM now()) * 1000)::float8 AS now_ms, (extract(epoch FROM clock_timestamp() - now()) * 1000)::float8 AS took_ms
+      SELECT (extract(epoch FROM d.at - clock_timestamp()) * 1000)::float8 AS ms,
+        (extract(epoch FROM d.at) * 1000)::float8 AS at_ms,
+        (extract(epoch FROM now()) * 1000)::float8 AS now_ms,
+        (extract(epoch FROM clock_timestamp() - now()) * 1000)::float8 AS took_ms
       FROM unnest(${this.#start.columns(sql, [ALL])}) AS k (since_ms, full_due_ms) LEFT JOIN LATERAL (
         SELECT execution_deadline_at AS at FROM job
         WHERE state = 'IN_PROGRESS' AND execution_deadline_at >= ${this.#start.from(sql, sql`k`)}

@@ -105,9 +105,11 @@ export class DeletionStore {
       WITH RECURSIVE owners AS (
         (SELECT endpoint_id AS id FROM job ORDER BY endpoint_id LIMIT 1)
         UNION ALL
-        SELECT (SELECT j.endpoint_id FROM job j WHERE j.endpoint_id > o.id ORDER BY j.endpoint_id LIMIT 1) FROM owners o WHERE o.id IS NOT NULL
+        SELECT (SELECT j.endpoint_id FROM job j WHERE j.endpoint_id > o.id ORDER BY j.endpoint_id LIMIT 1) FROM owners o
+          WHERE o.id IS NOT NULL
       )
-      SELECT o.id FROM owners o WHERE o.id IS NOT NULL AND NOT EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[o.id])) LIMIT ${limit}::int`;
+      SELECT o.id FROM owners o WHERE o.id IS NOT NULL AND NOT EXISTS (SELECT FROM endpoint e
+        WHERE e.id = ANY(ARRAY[o.id])) LIMIT ${limit}::int`;
     return rows.map((row) => row.id);
   }
 
@@ -119,8 +121,10 @@ export class DeletionStore {
     const [row] = await this.#hot<{ count: number }[]>`
       WITH due AS MATERIALIZED (
         SELECT k.endpoint_id, k.key_hash,
-          (SELECT j.expires_at FROM job j WHERE j.endpoint_id = k.endpoint_id AND j.id = k.job_id AND ${isLive(this.#hot)}) AS until
-        FROM idempotency_key k WHERE k.expires_at <= now() ORDER BY k.expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+          (SELECT j.expires_at FROM job j WHERE j.endpoint_id = k.endpoint_id AND j.id = k.job_id
+            AND ${isLive(this.#hot)}) AS until
+        FROM idempotency_key k WHERE k.expires_at <= now() ORDER BY k.expires_at
+          LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
       ), kept AS (
         UPDATE idempotency_key k SET expires_at = d.until FROM due d
         WHERE d.until IS NOT NULL AND k.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND k.key_hash = d.key_hash
@@ -143,11 +147,13 @@ async function remove(sql: Sql, due: Fragment): Promise<DeletedRow[]> {
     const rows = await tx<DeletedRow[]>`
       WITH due AS MATERIALIZED (${due}), gone AS (
       DELETE FROM job j USING due d WHERE j.endpoint_id = ANY(ARRAY[d.endpoint_id]) AND j.id = d.id
-      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.low_priority, j.has_webhook, j.expires_at > now() AS live,
+      RETURNING j.endpoint_id, j.id, j.attempt, j.position, j.state, j.low_priority, j.has_webhook,
+        j.expires_at > now() AS live,
         (extract(epoch FROM j.expires_at) * 1000000)::bigint AS expires_us,
         CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
       ), ${queueCountersAdded(tx, -1, tx`SELECT endpoint_id, low_priority FROM gone WHERE state = 'IN_QUEUE'`)}
-      SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, has_webhook, machine_id, expires_us
+      SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried,
+        has_webhook, machine_id, expires_us
       FROM gone`;
     if (rows.length > 0) await removePayloads(tx, rows);
     await removeWebhookResults(
@@ -169,7 +175,8 @@ function instant(sql: Sql, microseconds: number): Fragment {
 async function removePayloads(tx: Sql, rows: readonly DeletedRow[]): Promise<void> {
   await tx`
     WITH gone AS MATERIALIZED (
-      SELECT * FROM unnest(${textArray(rows.map((row) => row.endpoint_id))}::text[], ${textArray(rows.map((row) => row.id))}::text[])
+      SELECT * FROM unnest(${textArray(rows.map((row) => row.endpoint_id))}::text[],
+        ${textArray(rows.map((row) => row.id))}::text[])
         AS g(endpoint_id, id)
     ), inputs AS (
       DELETE FROM job_input t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
@@ -186,7 +193,8 @@ async function removeWebhookResults(tx: Sql, rows: readonly DeletedRow[]): Promi
   if (rows.length === 0) return;
   await tx`
     DELETE FROM webhook_result r
-    USING unnest(${textArray(rows.map((row) => row.endpoint_id))}::text[], ${textArray(rows.map((row) => row.id))}::text[]) AS g(endpoint_id, id)
+    USING unnest(${textArray(rows.map((row) => row.endpoint_id))}::text[],
+      ${textArray(rows.map((row) => row.id))}::text[]) AS g(endpoint_id, id)
     WHERE r.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND r.job_id = g.id`;
 }
 

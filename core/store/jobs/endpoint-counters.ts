@@ -18,10 +18,13 @@ const SLOTS = 16;
 export function countersAdded(sql: Sql, changes: Fragment) {
   return sql`tallied AS (
       INSERT INTO endpoint_tally AS t (endpoint_id, slot, completed, failed, retried, queued, queued_low, claimed_to)
-      SELECT c.endpoint_id, pg_backend_pid() % ${sql.unsafe(String(SLOTS))}, c.completed, c.failed, c.retried, c.queued, c.queued_low, c.claimed_to
+      SELECT c.endpoint_id, pg_backend_pid() % ${sql.unsafe(String(SLOTS))}, c.completed, c.failed, c.retried, c.queued,
+        c.queued_low, c.claimed_to
       FROM (${changes}) AS c ORDER BY c.endpoint_id
-      ON CONFLICT (endpoint_id, slot) DO UPDATE SET completed = t.completed + excluded.completed, failed = t.failed + excluded.failed,
-        retried = t.retried + excluded.retried, queued = t.queued + excluded.queued, queued_low = t.queued_low + excluded.queued_low,
+      ON CONFLICT (endpoint_id, slot) DO UPDATE SET completed = t.completed + excluded.completed,
+        failed = t.failed + excluded.failed,
+        retried = t.retried + excluded.retried, queued = t.queued + excluded.queued,
+        queued_low = t.queued_low + excluded.queued_low,
         claimed_to = greatest(t.claimed_to, excluded.claimed_to)
     )`;
 }
@@ -42,6 +45,7 @@ function queueChanges(sql: Sql, sign: 1 | -1, rows: Fragment, claimedTo: Fragmen
     sql,
     sql`
     SELECT endpoint_id, 0 AS completed, 0 AS failed, 0 AS retried, ${times} * count(*) AS queued,
-      ${times} * count(*) FILTER (WHERE low_priority) AS queued_low, ${claimedTo} AS claimed_to FROM (${rows}) AS r GROUP BY endpoint_id`,
+      ${times} * count(*) FILTER (WHERE low_priority) AS queued_low, ${claimedTo} AS claimed_to FROM (${rows}) AS r
+        GROUP BY endpoint_id`,
   );
 }

@@ -54,20 +54,23 @@ export async function readFailedJobs(
 ): Promise<FailedSlice> {
   const newest = (state: Fragment): Fragment => sql`
     (SELECT endpoint_id, id, state, position, finished_at, expires_at FROM job
-      WHERE endpoint_id = ${endpointId} AND ${state} AND finished_at IS NOT NULL AND position < ${after ?? Number.MAX_SAFE_INTEGER}
+      WHERE endpoint_id = ${endpointId} AND ${state} AND finished_at IS NOT NULL
+        AND position < ${after ?? Number.MAX_SAFE_INTEGER}
       ORDER BY position DESC LIMIT ${limit}::int)`;
   // Sizes decide which texts are read: texts stored out of line are fetched only for the result.
   const rows = await sql<FailedRow[]>`
     WITH slice AS MATERIALIZED (
       SELECT *, expires_at > now() AND finished_at >= now() - ${spanMs}::float8 * interval '1 ms' AS counts
-      FROM (${newest(sql`state = 'FAILED'`)} UNION ALL ${newest(sql`state = 'TIMED_OUT'`)}) AS n ORDER BY position DESC LIMIT ${limit}::int
+      FROM (${newest(sql`state = 'FAILED'`)} UNION ALL ${newest(sql`state = 'TIMED_OUT'`)}) AS n ORDER BY position DESC
+        LIMIT ${limit}::int
     ), sized AS (
       SELECT s.*, o.error, coalesce(octet_length(o.error), 0) AS bytes FROM slice s
       LEFT JOIN job_output o ON s.counts AND o.endpoint_id = ANY(ARRAY[s.endpoint_id]) AND o.job_id = s.id
     ), page AS (
       SELECT *, sum(bytes) OVER (ORDER BY position DESC) - bytes AS before FROM sized
     )
-    SELECT id, state, position, counts, bytes, date_part('epoch', finished_at) * 1000 AS finished_ms, (SELECT count(*)::int FROM slice) AS found,
+    SELECT id, state, position, counts, bytes, date_part('epoch', finished_at) * 1000 AS finished_ms,
+      (SELECT count(*)::int FROM slice) AS found,
       ${parts(sql)}
     FROM page WHERE before < ${PAGE_BYTES_MAX}::int ORDER BY position DESC`;
   const last = rows.at(-1);
@@ -100,7 +103,8 @@ export async function readErrorParts(
   const rows = await sql<(PartsRow & { bytes: number })[]>`
     WITH sized AS (
       SELECT g.index, o.error, coalesce(octet_length(o.error), 0) AS bytes
-      FROM unnest(${textArray(jobIds.map(() => endpointId))}::text[], ${textArray(jobIds)}::text[]) WITH ORDINALITY AS g(endpoint_id, job_id, index)
+      FROM unnest(${textArray(jobIds.map(() => endpointId))}::text[], ${textArray(jobIds)}::text[]) WITH
+        ORDINALITY AS g(endpoint_id, job_id, index)
       LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND o.job_id = g.job_id
     ), page AS (
       SELECT *, sum(bytes) OVER (ORDER BY index) - bytes AS before FROM sized

@@ -76,7 +76,8 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
     parts
       .map(
         (part) => sql`
-    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(place)} ${within} AND expires_at > now()
+    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(place)} ${within}
+      AND expires_at > now()
       ORDER BY ${order} LIMIT ${many}::int)`,
       )
       .reduce((all, part) => sql`${all} UNION ALL ${part}`);
@@ -87,7 +88,8 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
     : sql`(${first(offset + limit + 1, after)})`;
   const shownOrder = longest ? sql`${spanOf(sql, longest)} DESC NULLS LAST, ${order}` : order;
   const rows = await sql<(JobRow & { position: number })[]>`
-    WITH page AS MATERIALIZED (SELECT * FROM ${from} AS n ORDER BY ${shownOrder} OFFSET ${skipped}::int LIMIT ${limit + 1}::int)
+    WITH page AS MATERIALIZED (SELECT * FROM ${from} AS n ORDER BY ${shownOrder} OFFSET ${skipped}::int
+      LIMIT ${limit + 1}::int)
     SELECT ${jobColumns(sql)}, j.position, o.error FROM page j
     LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id ORDER BY ${shownOrder}`;
   const counted = Math.max(COUNTED_MAX, offset + limit) + 1;

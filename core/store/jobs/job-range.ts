@@ -65,17 +65,21 @@ async function boundsAt(sql: Sql, endpointId: string, parts: readonly Fragment[]
     .map(
       (part) => sql`
     (SELECT position, submitted_at, ${isOfSubmission(sql)} AS tells FROM job
-      WHERE endpoint_id = ${endpointId} AND ${part} AND position >= m.middle AND position < l.high ORDER BY position LIMIT ${SCANNED_MAX}::int)`,
+      WHERE endpoint_id = ${endpointId} AND ${part} AND position >= m.middle AND position < l.high ORDER BY position
+        LIMIT ${SCANNED_MAX}::int)`,
     )
     .reduce((all, part) => sql`${all} UNION ALL ${part}`);
   const [found] = await sql<[JobRange]>`
     WITH RECURSIVE look AS (
-      SELECT 0::bigint AS low, last_value + 1 AS high, last_value + 1 AS known, ${instantOf(sql, ms)} AS at FROM job_position_seq
+      SELECT 0::bigint AS low, last_value + 1 AS high, last_value + 1 AS known, ${instantOf(sql, ms)} AS at
+        FROM job_position_seq
       UNION ALL
-      SELECT CASE WHEN p.submitted_at < l.at THEN p.position + 1 ELSE l.low END, CASE WHEN p.submitted_at < l.at THEN l.high ELSE m.middle END,
+      SELECT CASE WHEN p.submitted_at < l.at THEN p.position + 1 ELSE l.low END, CASE WHEN p.submitted_at < l.at
+        THEN l.high ELSE m.middle END,
         CASE WHEN p.submitted_at >= l.at THEN p.position ELSE l.known END, l.at
       FROM look l CROSS JOIN LATERAL (SELECT (l.low + l.high) / 2 AS middle) AS m LEFT JOIN LATERAL (
-        SELECT * FROM (SELECT * FROM (${next}) AS n ORDER BY position LIMIT ${SCANNED_MAX}::int) AS w WHERE tells ORDER BY position LIMIT 1
+        SELECT * FROM (SELECT * FROM (${next}) AS n ORDER BY position LIMIT ${SCANNED_MAX}::int) AS w WHERE tells
+          ORDER BY position LIMIT 1
       ) AS p ON true
       WHERE l.low < l.high
     )

@@ -51,10 +51,13 @@ export class JobStore {
    */
   async read(keys: readonly JobKey[], outputBytesMax: readonly number[]): Promise<FoundJob[]> {
     const rows = await this.#hot<(JobRow & { index: number; left_out: boolean })[]>`
-      SELECT ${jobColumns(this.#hot)}, g.index, o.error, CASE WHEN octet_length(o.output) <= g.bytes_max THEN o.output END AS output,
+      SELECT ${jobColumns(this.#hot)}, g.index, o.error, CASE WHEN octet_length(o.output) <= g.bytes_max
+        THEN o.output END AS output,
         coalesce(octet_length(o.output) > g.bytes_max, false) AS left_out
-      FROM unnest(${numberArray(keys.map((_, index) => index))}::int[], ${textArray(keys.map((key) => key.endpointId))}::text[],
-        ${textArray(keys.map((key) => key.jobId))}::text[], ${numberArray(outputBytesMax)}::int[]) AS g(index, endpoint_id, id, bytes_max)
+      FROM unnest(${numberArray(keys.map((_, index) => index))}::int[],
+        ${textArray(keys.map((key) => key.endpointId))}::text[],
+        ${textArray(keys.map((key) => key.jobId))}::text[], ${numberArray(outputBytesMax)}::int[]) AS g(index,
+        endpoint_id, id, bytes_max)
       JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id
       LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id
       WHERE ${isLive(this.#hot)}`;
@@ -64,7 +67,8 @@ export class JobStore {
   /** Returns a job with its output, whatever its size. */
   async readWhole(key: JobKey): Promise<Job | undefined> {
     const [row] = await this.#hot<JobRow[]>`
-      SELECT ${jobColumns(this.#hot)}, o.error, o.output FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
+      SELECT ${jobColumns(this.#hot)}, o.error, o.output FROM job j LEFT JOIN job_output o
+        ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
       WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(this.#hot)}`;
     return row && jobFromRow(row);
   }
@@ -145,7 +149,8 @@ export class JobStore {
 
 /** Selects the named job, if the transition is allowed from its state. */
 function one(sql: Sql, { endpointId, jobId }: JobKey, move: 'cancel' | 'retry'): Fragment {
-  return sql`WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND j.state = ANY(${textArray(statesBefore(move))}::text[])`;
+  return sql`WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId}
+    AND j.state = ANY(${textArray(statesBefore(move))}::text[])`;
 }
 
 function cancelledFromRow(row: CancelledRow): CancelledJob {

@@ -74,7 +74,8 @@ export function partsOf(states: readonly JobState[]): { state: JobState; index: 
 export async function beginWalk(sql: Sql, wanted: WalkedJobs): Promise<JobWalk> {
   const { endpointId, states, submitted } = wanted;
   const [now] = await sql<[{ high: number; begunUs: number }]>`
-    SELECT last_value + 1 AS high, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "begunUs" FROM job_position_seq`;
+    SELECT last_value + 1 AS high, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "begunUs"
+      FROM job_position_seq`;
   // The index of running jobs has another order, and they are few.
   const ordered = states.filter((state) => state !== 'IN_PROGRESS').flatMap((state) => PARTS[state](sql));
   const { low, high } = submitted ? await positionsOf(sql, endpointId, ordered, submitted) : { low: 0, high: now.high };
@@ -99,9 +100,11 @@ export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promi
   const counts =
     fromMs === undefined ? sql`true` : sql`finished_at >= timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'`;
   return await sql<ScannedJob[]>`
-    SELECT id AS "jobId", position, state, ${counts} AS counts, ${isRetry ? sql`nextval('job_position_seq')` : sql`0::bigint`} AS "nextPosition" FROM (
+    SELECT id AS "jobId", position, state, ${counts} AS counts,
+      ${isRetry ? sql`nextval('job_position_seq')` : sql`0::bigint`} AS "nextPosition" FROM (
       SELECT id, position, state, finished_at FROM job
-      WHERE endpoint_id = ${endpointId} AND ${PARTS[state](sql)[index]!} AND position >= ${left.low} AND position < ${left.high}
+      WHERE endpoint_id = ${endpointId} AND ${PARTS[state](sql)[index]!} AND position >= ${left.low}
+        AND position < ${left.high}
         ${submitted ? submittedWithin(sql, submitted) : sql``} ${byThen} AND expires_at > now()
       ORDER BY ${order} LIMIT ${limit}::int
     ) AS found`;
@@ -115,9 +118,11 @@ export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promi
 export function matching(sql: Sql, { endpointId, states, range }: JobWalk, matches: readonly Match[]): Fragment {
   const sorted = matches.toSorted((a, b) => byJob({ ...a, endpointId }, { ...b, endpointId }));
   return sql`
-    FROM unnest(${textArray(sorted.map(() => endpointId))}::text[], ${textArray(sorted.map(({ jobId }) => jobId))}::text[],
+    FROM unnest(${textArray(sorted.map(() => endpointId))}::text[],
+      ${textArray(sorted.map(({ jobId }) => jobId))}::text[],
       ${numberArray(sorted.map(({ nextPosition }) => nextPosition))}::bigint[]) AS g(endpoint_id, id, next_position)
-    WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.state || '' = ANY(${textArray(states)}::text[]) AND j.position < ${range.high}`;
+    WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id
+      AND j.state || '' = ANY(${textArray(states)}::text[]) AND j.position < ${range.high}`;
 }
 
 /**

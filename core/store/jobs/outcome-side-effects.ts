@@ -31,14 +31,16 @@ const ofAny = samePart((sql) => sql`${ofFinal(sql)}, ${cut(sql)}`);
 function outputs(sql: Sql) {
   return sql`stored AS (
       INSERT INTO job_output (endpoint_id, job_id, output, error)
-      SELECT m.endpoint_id, m.id, CASE WHEN m.state <> 'IN_QUEUE' THEN m.output END, CASE WHEN m.state <> 'IN_QUEUE' THEN m.error END FROM moved m
+      SELECT m.endpoint_id, m.id, CASE WHEN m.state <> 'IN_QUEUE' THEN m.output END, CASE WHEN m.state <> 'IN_QUEUE'
+        THEN m.error END FROM moved m
       ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = excluded.error
     )`;
 }
 
 function cut(sql: Sql) {
   return sql`cut AS (
-      DELETE FROM job_chunk c USING moved m WHERE m.state = 'IN_QUEUE' AND c.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND c.job_id = m.id
+      DELETE FROM job_chunk c USING moved m WHERE m.state = 'IN_QUEUE' AND c.endpoint_id = ANY(ARRAY[m.endpoint_id])
+        AND c.job_id = m.id
     )`;
 }
 
@@ -52,7 +54,8 @@ function webhooks(sql: Sql) {
       INSERT INTO webhook_delivery (endpoint_id, job_id, url, url_sealed, body)
       SELECT m.endpoint_id, m.id, ${announcement(sql)}
       FROM moved m JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
-      WHERE m.has_webhook AND m.state = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND num_nonnulls(i.webhook, i.webhook_sealed) > 0
+      WHERE m.has_webhook AND m.state = ANY(${textArray(ANNOUNCED_STATES)}::text[])
+        AND num_nonnulls(i.webhook, i.webhook_sealed) > 0
         AND EXISTS (SELECT FROM endpoint e WHERE e.id = ANY(ARRAY[m.endpoint_id]))
     )`;
 }
@@ -64,10 +67,12 @@ function webhooks(sql: Sql) {
 export function announcement(sql: Sql): Fragment {
   return sql`coalesce(i.webhook, ''), i.webhook_sealed,
     convert_to(concat('{"id":', to_json(m.id), ',"status":"', m.state, '"',
-      ',"delayTime":' || m.delay_ms::bigint, ',"executionTime":' || m.execution_ms::bigint, ',"workerId":' || to_json(m.worker_id),
+      ',"delayTime":' || m.delay_ms::bigint, ',"executionTime":' || m.execution_ms::bigint,
+      ',"workerId":' || to_json(m.worker_id),
       CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END, ',"error":' || to_json(m.error),
       ',"webhook":' || to_json(i.webhook), ',"input":'), 'UTF8')
-    || i.input || CASE WHEN m.output IS NULL THEN ''::bytea ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')`;
+    || i.input || CASE WHEN m.output IS NULL THEN ''::bytea
+      ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')`;
 }
 
 /** Counts jobs that ended or were requeued. */
@@ -75,8 +80,10 @@ function counters(sql: Sql) {
   return countersAdded(
     sql,
     sql`
-    SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED') AS completed, count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')) AS failed,
-      count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted) AS retried, count(*) FILTER (WHERE state = 'IN_QUEUE') AS queued,
+    SELECT endpoint_id, count(*) FILTER (WHERE state = 'COMPLETED') AS completed,
+      count(*) FILTER (WHERE state IN ('FAILED', 'TIMED_OUT')) AS failed,
+      count(*) FILTER (WHERE state = 'IN_QUEUE' AND counted) AS retried,
+      count(*) FILTER (WHERE state = 'IN_QUEUE') AS queued,
       count(*) FILTER (WHERE state = 'IN_QUEUE' AND low_priority) AS queued_low, 0 AS claimed_to
     FROM moved GROUP BY endpoint_id`,
   );

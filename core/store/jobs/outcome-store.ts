@@ -81,14 +81,18 @@ export class OutcomeStore {
           expires_at = CASE WHEN j.retries < g.requeue_below THEN j.expires_at
             ELSE least(j.ttl_deadline_at, now() + j.retention_ms * interval '1 ms') END
         FROM ${isOne ? one(this.#hot, entries[0]!) : many(this.#hot, entries, output)}
-          AS g(index, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error, machine_id, remembered,
+          AS g(index, endpoint_id, id, attempt, requeue_below, counted, final, output_start, output_length, error,
+            machine_id, remembered,
           execution_ms)
-        WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+        WHERE j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt
+          AND j.machine_id = g.machine_id
           AND ${isRunning(this.#hot)} AND ${isLive(this.#hot)}
-        RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.index, g.counted, g.error, g.machine_id, g.remembered,
+        RETURNING ${jobColumns(this.#hot)}, j.position, j.has_webhook, j.low_priority, g.index, g.counted, g.error,
+          g.machine_id, g.remembered,
           substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
       ) ${sideEffects(this.#hot, { queues, isOne })}${history}
-      SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, index, has_webhook,
+      SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms,
+        position, index, has_webhook,
         low_priority, error FROM moved`;
     return rows.map((row) => ({
       index: row.index,
@@ -103,12 +107,16 @@ export class OutcomeStore {
 /** Returns entries as a row set. */
 function many(sql: Sql, entries: readonly OutcomeEntry[], output: PackedBytes): Fragment {
   return sql`unnest(
-    ${numberArray(entries.map((_, index) => index))}::int[], ${textArray(entries.map((entry) => entry.endpointId))}::text[],
-    ${textArray(entries.map((entry) => entry.jobId))}::text[], ${numberArray(entries.map((entry) => entry.attempt))}::int[],
-    ${numberArray(entries.map((entry) => entry.rule.requeueBelow))}::int[], ${flagArray(entries.map((entry) => entry.rule.counted))}::boolean[],
+    ${numberArray(entries.map((_, index) => index))}::int[],
+    ${textArray(entries.map((entry) => entry.endpointId))}::text[],
+    ${textArray(entries.map((entry) => entry.jobId))}::text[],
+    ${numberArray(entries.map((entry) => entry.attempt))}::int[],
+    ${numberArray(entries.map((entry) => entry.rule.requeueBelow))}::int[],
+    ${flagArray(entries.map((entry) => entry.rule.counted))}::boolean[],
     ${textArray(entries.map((entry) => entry.rule.final))}::text[], ${output.starts}::int[], ${output.lengths}::int[],
     ${textArray(entries.map((entry) => entry.error && storableText(entry.error)))}::text[],
-    ${textArray(entries.map((entry) => entry.machineId))}::text[], ${textArray(entries.map((entry) => entry.remembered ?? ''))}::text[],
+    ${textArray(entries.map((entry) => entry.machineId))}::text[],
+    ${textArray(entries.map((entry) => entry.remembered ?? ''))}::text[],
     ${numberArray(entries.map((entry) => entry.executionMs ?? -1))}::bigint[]
   )`;
 }
@@ -118,7 +126,9 @@ function one(
   sql: Sql,
   { endpointId, jobId, attempt, rule, output, error, machineId, executionMs, ...entry }: OutcomeEntry,
 ): Fragment {
-  return sql`(VALUES (0, ${endpointId}::text, ${jobId}::text, ${attempt}::int, ${rule.requeueBelow}::int, ${rule.counted}::boolean,
-    ${rule.final}::text, 1, ${output?.length ?? null}::int, ${error === undefined ? null : storableText(error)}::text, ${machineId}::text,
+  return sql`(VALUES (0, ${endpointId}::text, ${jobId}::text, ${attempt}::int, ${rule.requeueBelow}::int,
+    ${rule.counted}::boolean,
+    ${rule.final}::text, 1, ${output?.length ?? null}::int, ${error === undefined ? null : storableText(error)}::text,
+    ${machineId}::text,
     ${entry.remembered ?? ''}::text, ${executionMs ?? -1}::bigint))`;
 }

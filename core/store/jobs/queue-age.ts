@@ -9,12 +9,15 @@ import type { Fragment, Sql } from '../sql/database.ts';
  * `t` its counters, with queued and claimed_to.
  */
 export function oldestWaitMs(hot: Sql): Fragment {
-  const since = hot`coalesce(${first(hot, false, hot`t.claimed_to`)}, ${first(hot, false, hot`0`)}, ${first(hot, true, hot`0`)})`;
-  return hot`CASE WHEN t.queued > 0 THEN coalesce(greatest(extract(epoch FROM now() - ${since}) * 1000, 0)::bigint, 0) ELSE 0 END`;
+  const since = hot`coalesce(${first(hot, false, hot`t.claimed_to`)}, ${first(hot, false, hot`0`)},
+    ${first(hot, true, hot`0`)})`;
+  return hot`CASE WHEN t.queued > 0 THEN coalesce(greatest(extract(epoch FROM now() - ${since}) * 1000, 0)::bigint, 0)
+    ELSE 0 END`;
 }
 
 /** Submission time of the first queued job after a position. */
 function first(hot: Sql, lowPriority: boolean, after: Fragment): Fragment {
-  return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND low_priority = ${hot.unsafe(String(lowPriority))}
+  return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE'
+    AND low_priority = ${hot.unsafe(String(lowPriority))}
     AND position > ${after} ORDER BY position LIMIT 1)`;
 }

@@ -33,8 +33,10 @@ export interface AttemptRow {
  */
 export const jobColumns = samePart(
   (sql) => sql`j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
-    ${microseconds(sql, sql`j.submitted_at`)} / 1000 AS submitted_ms, ${microseconds(sql, sql`j.finished_at`)} / 1000 AS finished_ms,
-    ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms, ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`,
+    ${microseconds(sql, sql`j.submitted_at`)} / 1000 AS submitted_ms, ${microseconds(sql, sql`j.finished_at`)} /
+      1000 AS finished_ms,
+    ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms,
+    ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`,
 );
 
 /**
@@ -50,7 +52,8 @@ function microseconds(sql: Sql, of: Fragment) {
  * NULL while one of both is.
  */
 function spanMs(sql: Sql, from: Fragment, to: Fragment) {
-  return sql`CASE WHEN ${to} < ${from} THEN 0 ELSE floor((${microseconds(sql, sql`${to} - ${from}`)} + 500) / 1000) END`;
+  return sql`CASE WHEN ${to} < ${from} THEN 0
+    ELSE floor((${microseconds(sql, sql`${to} - ${from}`)} + 500) / 1000) END`;
 }
 
 /**

@@ -50,10 +50,13 @@ export class RunningJobs {
   async heldBy(endpointIds: readonly string[]): Promise<Map<string, HeldCount[]>> {
     const sql = this.#hot;
     const rows = await sql<HeldRow[]>`
-      SELECT e.id, h.worker_id, coalesce(h.held, 0) AS held, coalesce(h.normal, 0) AS normal, ${lookedAt(sql, sql`h.since`)}
-      FROM unnest(${textArray(endpointIds)}::text[], ${this.#byEndpoint.columns(sql, endpointIds)}) AS e (id, since_ms, full_due_ms)
+      SELECT e.id, h.worker_id, coalesce(h.held, 0) AS held, coalesce(h.normal, 0) AS normal,
+        ${lookedAt(sql, sql`h.since`)}
+      FROM unnest(${textArray(endpointIds)}::text[], ${this.#byEndpoint.columns(sql, endpointIds)}) AS e (id, since_ms,
+        full_due_ms)
       LEFT JOIN LATERAL (
-        SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal, min(started_at) AS since FROM (
+        SELECT worker_id, count(*)::int AS held, (count(*) FILTER (WHERE NOT low_priority))::int AS normal,
+          min(started_at) AS since FROM (
           SELECT worker_id, low_priority, started_at FROM job
           WHERE endpoint_id = e.id AND state = 'IN_PROGRESS' AND started_at >= ${this.#byEndpoint.from(sql, sql`e`)}
           ORDER BY started_at) AS r
@@ -67,7 +70,8 @@ export class RunningJobs {
   /** Returns all attempts of a machine by a full scan, on the hot pool, whose plan uses the index of machines. */
   async ofMachine(machineId: string): Promise<CurrentAttempt[]> {
     return this.#hot<CurrentAttempt[]>`
-      SELECT endpoint_id AS "endpointId", id AS "jobId", attempt, worker_id AS "workerId", machine_id AS "machineId" FROM job
+      SELECT endpoint_id AS "endpointId", id AS "jobId", attempt, worker_id AS "workerId", machine_id AS "machineId"
+        FROM job
       WHERE machine_id = ${machineId} AND state = 'IN_PROGRESS'`;
   }
 
@@ -77,11 +81,14 @@ export class RunningJobs {
     const attempts = given.toSorted(byJob);
     const rows = await this.#hot<{ index: number }[]>`
       SELECT g.index FROM unnest(
-        ${numberArray(attempts.map((_, index) => index))}::int[], ${textArray(attempts.map(({ endpointId }) => endpointId))}::text[],
-        ${textArray(attempts.map(({ jobId }) => jobId))}::text[], ${numberArray(attempts.map(({ attempt }) => attempt))}::int[],
+        ${numberArray(attempts.map((_, index) => index))}::int[],
+        ${textArray(attempts.map(({ endpointId }) => endpointId))}::text[],
+        ${textArray(attempts.map(({ jobId }) => jobId))}::text[],
+        ${numberArray(attempts.map(({ attempt }) => attempt))}::int[],
         ${textArray(attempts.map(({ machineId }) => machineId))}::text[]
       ) AS g(index, endpoint_id, id, attempt, machine_id)
-      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+      JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt
+        AND j.machine_id = g.machine_id
       WHERE ${isRunning(this.#hot)} AND ${isLive(this.#hot)}`;
     return rows.map(({ index }) => attempts[index]!);
   }
@@ -94,7 +101,8 @@ export class RunningJobs {
     const sql = this.#hot;
     const rows = await sql<AttemptRow[]>`
       SELECT m.id, j.endpoint_id, j.id AS job_id, j.attempt, j.worker_id, ${lookedAt(sql, sql`j.started_at`)}
-      FROM unnest(${textArray(machineIds)}::text[], ${this.#byMachine.columns(sql, machineIds)}) AS m (id, since_ms, full_due_ms)
+      FROM unnest(${textArray(machineIds)}::text[], ${this.#byMachine.columns(sql, machineIds)}) AS m (id, since_ms,
+        full_due_ms)
       LEFT JOIN LATERAL (
         SELECT endpoint_id, id, attempt, worker_id, started_at FROM job
         WHERE machine_id = m.id AND state = 'IN_PROGRESS' AND started_at >= ${this.#byMachine.from(sql, sql`m`)}
@@ -108,7 +116,8 @@ export class RunningJobs {
 
 /** Columns of LookRow. */
 function lookedAt(sql: Sql, since: ReturnType<Sql>) {
-  return sql`(extract(epoch FROM ${since}) * 1000)::float8 AS since_ms, (extract(epoch FROM now()) * 1000)::float8 AS now_ms,
+  return sql`(extract(epoch FROM ${since}) * 1000)::float8 AS since_ms,
+    (extract(epoch FROM now()) * 1000)::float8 AS now_ms,
         (extract(epoch FROM clock_timestamp() - now()) * 1000)::float8 AS took_ms`;
 }
 

@@ -45,12 +45,14 @@ export class ScanStart {
   /** Two columns for `unnest`, of these ids in order, which `from` takes as since_ms and full_due_ms. */
   columns(sql: Sql, ids: readonly string[]): Fragment {
     const known = ids.map((id) => this.#known.get(id));
-    return sql`${numberArray(known.map((one) => one?.sinceMs))}::float8[], ${numberArray(known.map((one) => one?.fullDueMs))}::float8[]`;
+    return sql`${numberArray(known.map((one) => one?.sinceMs))}::float8[],
+      ${numberArray(known.map((one) => one?.fullDueMs))}::float8[]`;
   }
 
   /** Returns the instant at which a scan of the row `given` begins. */
   from(sql: Sql, given: Fragment): Fragment {
-    return sql`CASE WHEN extract(epoch FROM now()) * 1000 >= coalesce(${given}.full_due_ms, 0) THEN timestamptz '-infinity'
+    return sql`CASE WHEN extract(epoch FROM now()) * 1000 >= coalesce(${given}.full_due_ms, 0)
+      THEN timestamptz '-infinity'
       ELSE to_timestamp(${given}.since_ms / 1000) END`;
   }
 

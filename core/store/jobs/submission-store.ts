@@ -84,7 +84,8 @@ export class SubmissionStore {
   async read(keys: readonly { endpointId: string; id: string }[]): Promise<StoredJob[]> {
     const rows = await this.#hot<StoredRow[]>`
       SELECT ${jobColumns(this.#hot)}, j.position, j.claim_id
-      FROM unnest(${textArray(keys.map((key) => key.endpointId))}::text[], ${textArray(keys.map((key) => key.id))}::text[]) AS g(endpoint_id, id)
+      FROM unnest(${textArray(keys.map((key) => key.endpointId))}::text[],
+        ${textArray(keys.map((key) => key.id))}::text[]) AS g(endpoint_id, id)
       JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id
       WHERE ${isLive(this.#hot)}`;
     return rows.map(storedFromRow);
@@ -103,10 +104,12 @@ export class SubmissionStore {
         VALUES (${job.endpointId}, ${keyHash}, ${bodyHash}, ${job.id}, now() + ${job.ttlMs}::bigint * interval '1 ms')
         ON CONFLICT (endpoint_id, key_hash) DO UPDATE
           SET body_hash = excluded.body_hash, job_id = excluded.job_id, expires_at = excluded.expires_at
-          WHERE NOT EXISTS (SELECT FROM job j WHERE j.endpoint_id = k.endpoint_id AND j.id = k.job_id AND j.expires_at > now())`;
+          WHERE NOT EXISTS (SELECT FROM job j WHERE j.endpoint_id = k.endpoint_id AND j.id = k.job_id
+            AND j.expires_at > now())`;
       if (taken.count === 0) {
         const [row] = await tx<{ job_id: string; same: boolean }[]>`
-          SELECT job_id, body_hash = ${bodyHash} AS same FROM idempotency_key WHERE endpoint_id = ${job.endpointId} AND key_hash = ${keyHash}`;
+          SELECT job_id, body_hash = ${bodyHash} AS same FROM idempotency_key WHERE endpoint_id = ${job.endpointId}
+            AND key_hash = ${keyHash}`;
         return row?.same ? { is: 'existing', jobId: row.job_id } : { is: 'reused' };
       }
       const [stored] = await insertJobs(tx, [{ job, slot: undefined }], claimId);
@@ -131,20 +134,24 @@ async function insertJobs(sql: Sql, placements: readonly JobWithSlot[], claimId:
   const rows = await sql<StoredRow[]>`
     WITH given AS ${isOne ? sql`NOT MATERIALIZED` : sql``} (
       SELECT * FROM ${isOne ? one(sql, placements[0]!) : many(sql, placements, { input, sealed, webhook })}
-        AS g(endpoint_id, id, low_priority, execution_timeout_ms, retention_ms, ttl_ms, input_start, input_length, webhook_start, webhook_length,
+        AS g(endpoint_id, id, low_priority, execution_timeout_ms, retention_ms, ttl_ms, input_start, input_length,
+          webhook_start, webhook_length,
           sealed_start, sealed_length, worker_id, machine_id, traceparent)
     ), payload AS (
       INSERT INTO job_input (endpoint_id, job_id, input, webhook_sealed, s3_config_sealed, traceparent)
       SELECT g.endpoint_id, g.id, substring(${input.blob}::bytea FROM g.input_start FOR g.input_length),
-        substring(${webhook.blob}::bytea FROM g.webhook_start FOR g.webhook_length), substring(${sealed.blob}::bytea FROM g.sealed_start FOR g.sealed_length),
+        substring(${webhook.blob}::bytea FROM g.webhook_start FOR g.webhook_length), substring(${sealed.blob}::bytea
+          FROM g.sealed_start FOR g.sealed_length),
         g.traceparent
       FROM given g ON CONFLICT (endpoint_id, job_id) DO NOTHING
     ), stored AS (
-    INSERT INTO job AS j (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, claim_id, has_webhook, execution_timeout_ms,
+    INSERT INTO job AS j (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, claim_id, has_webhook,
+      execution_timeout_ms,
       retention_ms, submitted_at, started_at, execution_deadline_at, ttl_deadline_at, expires_at)
     SELECT g.endpoint_id, g.id, CASE WHEN g.worker_id IS NULL THEN 'IN_QUEUE' ELSE 'IN_PROGRESS' END, g.low_priority,
       CASE WHEN g.worker_id IS NULL THEN 0 ELSE 1 END, g.machine_id, g.worker_id,
-      CASE WHEN g.worker_id IS NOT NULL THEN ${claimId}::uuid END, g.webhook_length IS NOT NULL, g.execution_timeout_ms, g.retention_ms, now(),
+      CASE WHEN g.worker_id IS NOT NULL THEN ${claimId}::uuid END, g.webhook_length IS NOT NULL, g.execution_timeout_ms,
+      g.retention_ms, now(),
       CASE WHEN g.worker_id IS NOT NULL THEN now() END,
       CASE WHEN g.worker_id IS NOT NULL THEN now() + g.execution_timeout_ms * interval '1 ms' END,
       now() + g.ttl_ms * interval '1 ms', now() + g.ttl_ms * interval '1 ms'
@@ -168,18 +175,23 @@ function many(
   const jobs = placements.map((placement) => placement.job);
   return sql`unnest(
     ${textArray(jobs.map((job) => job.endpointId))}::text[], ${textArray(jobs.map((job) => job.id))}::text[],
-    ${flagArray(jobs.map((job) => job.lowPriority))}::boolean[], ${numberArray(jobs.map((job) => job.executionTimeoutMs))}::bigint[],
-    ${numberArray(jobs.map((job) => job.retentionMs))}::bigint[], ${numberArray(jobs.map((job) => job.ttlMs))}::bigint[],
+    ${flagArray(jobs.map((job) => job.lowPriority))}::boolean[],
+    ${numberArray(jobs.map((job) => job.executionTimeoutMs))}::bigint[],
+    ${numberArray(jobs.map((job) => job.retentionMs))}::bigint[],
+    ${numberArray(jobs.map((job) => job.ttlMs))}::bigint[],
     ${input.starts}::int[], ${input.lengths}::int[], ${webhook.starts}::int[], ${webhook.lengths}::int[],
     ${sealed.starts}::int[], ${sealed.lengths}::int[],
     ${textArray(placements.map((placement) => placement.slot?.workerId))}::text[],
-    ${textArray(placements.map((placement) => placement.slot?.machineId))}::text[], ${textArray(jobs.map((job) => job.traceparent))}::text[]
+    ${textArray(placements.map((placement) => placement.slot?.machineId))}::text[],
+    ${textArray(jobs.map((job) => job.traceparent))}::text[]
   )`;
 }
 
 /** Returns a single job as VALUES: the planner inlines them, so that no row set is made. */
 function one(sql: Sql, { job, slot }: JobWithSlot): Fragment {
-  return sql`(VALUES (${job.endpointId}::text, ${job.id}::text, ${job.lowPriority}::boolean, ${job.executionTimeoutMs}::bigint, ${job.retentionMs}::bigint,
-    ${job.ttlMs}::bigint, 1, ${job.input.length}::int, 1, ${job.webhookSealed?.length ?? null}::int, 1, ${job.s3ConfigSealed?.length ?? null}::int,
+  return sql`(VALUES (${job.endpointId}::text, ${job.id}::text, ${job.lowPriority}::boolean,
+    ${job.executionTimeoutMs}::bigint, ${job.retentionMs}::bigint,
+    ${job.ttlMs}::bigint, 1, ${job.input.length}::int, 1, ${job.webhookSealed?.length ?? null}::int, 1,
+    ${job.s3ConfigSealed?.length ?? null}::int,
     ${slot?.workerId ?? null}::text, ${slot?.machineId ?? null}::text, ${job.traceparent ?? null}::text))`;
 }

@@ -17,7 +17,8 @@ export function cancelled(sql: Sql, which: Fragment): Fragment {
       ${which} AND ${isLive(sql)}
       RETURNING ${jobColumns(sql)}, j.machine_id, j.low_priority
     ), emptied AS (
-      INSERT INTO job_output (endpoint_id, job_id) SELECT m.endpoint_id, m.id FROM moved m WHERE m.machine_id IS NOT NULL
+      INSERT INTO job_output (endpoint_id, job_id) SELECT m.endpoint_id, m.id FROM moved m
+        WHERE m.machine_id IS NOT NULL
       ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = NULL, error = NULL
     ), ${queueCountersAdded(sql, -1, sql`SELECT endpoint_id, low_priority FROM moved WHERE machine_id IS NULL`)}
     SELECT * FROM moved`;

@@ -50,7 +50,8 @@ export class WebhookResultStore {
   ): Promise<WebhookCallRecord[]> {
     const rows = await this.#hot<CallRow[]>`
       SELECT * FROM (
-        SELECT id, 'WAITING' AS state, tries, last_error, redrives, (extract(epoch FROM due_at) * 1000)::float8 AS due_ms, NULL::float8 AS ended_ms
+        SELECT id, 'WAITING' AS state, tries, last_error, redrives,
+          (extract(epoch FROM due_at) * 1000)::float8 AS due_ms, NULL::float8 AS ended_ms
         FROM webhook_delivery WHERE endpoint_id = ${endpointId} AND job_id = ${jobId}
         UNION ALL
         SELECT id, CASE WHEN delivered THEN 'DELIVERED' ELSE 'GIVEN_UP' END, tries, last_error, redrives, NULL,
@@ -79,10 +80,12 @@ export class WebhookResultStore {
       WITH ended AS (
         DELETE FROM webhook_result r USING job j
         WHERE r.endpoint_id = ${endpointId} AND r.job_id = ${jobId} AND r.redrives < ${redrivesMax}::int
-          AND r.id = (SELECT max(n.id) FROM webhook_result n WHERE n.endpoint_id = ${endpointId} AND n.job_id = ${jobId})
+          AND r.id = (SELECT max(n.id) FROM webhook_result n WHERE n.endpoint_id = ${endpointId}
+            AND n.job_id = ${jobId})
           AND NOT EXISTS (SELECT FROM webhook_delivery w WHERE w.endpoint_id = ${endpointId} AND w.job_id = ${jobId})
           AND j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND ${isLive(this.#hot)}
-          AND j.state || '' = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND EXISTS (SELECT FROM endpoint e WHERE e.id = ${endpointId})
+          AND j.state || '' = ANY(${textArray(ANNOUNCED_STATES)}::text[]) AND EXISTS (SELECT FROM endpoint e
+            WHERE e.id = ${endpointId})
         RETURNING r.id AS call_id, r.redrives + 1 AS redriven, ${jobColumns(this.#hot)}
       ), m AS MATERIALIZED (
         SELECT d.*, o.output, o.error FROM ended d

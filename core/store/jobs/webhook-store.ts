@@ -72,12 +72,15 @@ export class WebhookStore {
       )
       UPDATE webhook_delivery w SET due_at = now() + ${holdMs}::int * interval '1 ms' FROM due d
       WHERE w.endpoint_id = d.endpoint_id AND w.id = d.id
-      RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.url_sealed, w.tries, w.redrives, octet_length(w.body) AS body_bytes,
-        (SELECT i.traceparent FROM job_input i WHERE i.endpoint_id = w.endpoint_id AND i.job_id = w.job_id) AS traceparent,
+      RETURNING w.endpoint_id, w.id, w.job_id, w.url, w.url_sealed, w.tries, w.redrives,
+        octet_length(w.body) AS body_bytes,
+        (SELECT i.traceparent FROM job_input i WHERE i.endpoint_id = w.endpoint_id
+          AND i.job_id = w.job_id) AS traceparent,
         CASE WHEN octet_length(w.body) <= ${INLINE_BYTES_MAX}::int THEN w.body END AS body,
         (SELECT e.webhook_secret_sealed FROM endpoint e WHERE e.id = w.endpoint_id) AS secret,
         (SELECT e.account_id FROM endpoint e WHERE e.id = w.endpoint_id) AS account_id,
-        (SELECT a.name FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = w.endpoint_id) AS account_name`;
+        (SELECT a.name FROM endpoint e JOIN account a ON a.id = e.account_id
+          WHERE e.id = w.endpoint_id) AS account_name`;
     return rows.map((row) => ({
       endpointId: row.endpoint_id,
       accountId: row.account_id ?? '',
@@ -113,16 +116,19 @@ export class WebhookStore {
         DELETE FROM webhook_delivery WHERE endpoint_id = ${endpointId} AND id = ${id} AND redrives = ${redrives}::int
         RETURNING endpoint_id, job_id, id, redrives
       ), kept AS MATERIALIZED (
-        SELECT g.* FROM gone g JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.job_id FOR KEY SHARE OF j
+        SELECT g.* FROM gone g JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.job_id FOR KEY SHARE
+          OF j
       )
       INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives)
-      SELECT endpoint_id, job_id, id, ${error === undefined}::boolean, ${tries + 1}::int, ${error ?? ''}::text, redrives FROM kept`;
+      SELECT endpoint_id, job_id, id, ${error === undefined}::boolean, ${tries + 1}::int, ${error ?? ''}::text, redrives
+        FROM kept`;
   }
 
   /** Schedules the next try of a call in `delayMs`. `error`: why this try failed; without it the try does not count. */
   async postpone(delivery: Delivery, delayMs: number, error: string | undefined): Promise<void> {
     await this.#hot`
-      UPDATE webhook_delivery SET tries = tries + ${error === undefined ? 0 : 1}::int, last_error = coalesce(${error ?? null}::text, last_error),
+      UPDATE webhook_delivery SET tries = tries + ${error === undefined ? 0 : 1}::int,
+        last_error = coalesce(${error ?? null}::text, last_error),
         due_at = now() + ${delayMs}::int * interval '1 ms'
       WHERE endpoint_id = ${delivery.endpointId} AND id = ${delivery.id}`;
   }
@@ -131,7 +137,8 @@ export class WebhookStore {
   async defer(deliveries: readonly Delivery[], delayMs: number): Promise<void> {
     await this.#hot`
       UPDATE webhook_delivery w SET due_at = now() + ${delayMs}::int * interval '1 ms'
-      FROM unnest(${textArray(deliveries.map((delivery) => delivery.endpointId))}::text[], ${numberArray(deliveries.map(({ id }) => id))}::bigint[])
+      FROM unnest(${textArray(deliveries.map((delivery) => delivery.endpointId))}::text[],
+        ${numberArray(deliveries.map(({ id }) => id))}::bigint[])
         AS g(endpoint_id, id)
       WHERE w.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND w.id = g.id`;
   }

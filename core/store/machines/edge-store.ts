@@ -89,15 +89,19 @@ export class EdgeStore {
   async backends(endpointIds?: readonly string[]): Promise<EndpointBackends[]> {
     const all = endpointIds === undefined;
     const rows = await this.#sql<RotationRow[]>`
-      SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency", e.workers_max AS "workersMax",
+      SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency",
+        e.workers_max AS "workersMax",
         e.scaler_value AS "scalerValue",
-        EXISTS (SELECT FROM unnest(coalesce((SELECT g.ports FROM given_template g WHERE g.endpoint_id = e.id), t.ports)) port WHERE port LIKE '%/grpc') AS h2c,
-        EXISTS (SELECT FROM worker c WHERE c.endpoint_id = e.id AND c.single_use AND (c.ended_at IS NULL OR c.version = e.version)) AS "singleUse",
+        EXISTS (SELECT FROM unnest(coalesce((SELECT g.ports FROM given_template g WHERE g.endpoint_id = e.id), t.ports))
+          port WHERE port LIKE '%/grpc') AS h2c,
+        EXISTS (SELECT FROM worker c WHERE c.endpoint_id = e.id AND c.single_use
+          AND (c.ended_at IS NULL OR c.version = e.version)) AS "singleUse",
         w.id, w.address, w.machine_id AS "machineId",
         (w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND w.address <> '') AS ready,
         (w.desired = 'DRAIN' OR w.state = 'DRAINING') AS draining,
         ${surplus(this.#sql)} AS surplus
-      FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN worker w ON w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
+      FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN worker w ON w.endpoint_id = e.id
+        AND w.ended_at IS NULL AND w.endpoint_id <> ''
         AND w.state IN ('INITIALIZING', 'READY', 'DRAINING') AND w.desired IN ('RUN', 'DRAIN')
       WHERE e.type = 'LB' AND (${all} OR e.id = ANY(${[...(endpointIds ?? [])]}::text[])) ORDER BY e.id, w.id`;
     const found = new Map<string, EndpointBackends>();
@@ -141,12 +145,15 @@ export class EdgeStore {
     }));
     await this.#sql`
       INSERT INTO endpoint_demand AS d (endpoint_id, reporter, waiting, waiting_since, worker_ids, in_flight)
-      SELECT r.endpoint_id, r.reporter, r.waiting, CASE WHEN r.waiting > 0 THEN now() END, ARRAY(SELECT jsonb_array_elements_text(r.worker_ids)),
+      SELECT r.endpoint_id, r.reporter, r.waiting, CASE WHEN r.waiting > 0 THEN now() END,
+        ARRAY(SELECT jsonb_array_elements_text(r.worker_ids)),
         ARRAY(SELECT jsonb_array_elements_text(r.in_flight)::int)
-      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r (endpoint_id text, reporter text, waiting int, worker_ids jsonb, in_flight jsonb)
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r (endpoint_id text, reporter text, waiting int,
+        worker_ids jsonb, in_flight jsonb)
         JOIN endpoint e ON e.id = r.endpoint_id AND e.type = 'LB'
       ON CONFLICT (endpoint_id, reporter) DO UPDATE SET (waiting, waiting_since, worker_ids, in_flight, reported_at)
-        = (excluded.waiting, CASE WHEN excluded.waiting > 0 THEN coalesce(d.waiting_since, now()) END, excluded.worker_ids, excluded.in_flight, now())`;
+        = (excluded.waiting, CASE WHEN excluded.waiting > 0 THEN coalesce(d.waiting_since, now()) END,
+          excluded.worker_ids, excluded.in_flight, now())`;
   }
 
   /** Deletes the demands of a reporter, except those for these endpoints. */
@@ -168,10 +175,13 @@ export class EdgeStore {
  */
 function surplus(sql: Sql): Fragment {
   return sql`(e.scaler_type = 'REQUEST_COUNT' AND w.desired = 'RUN' AND w.state = 'READY' AND w.health = 'READY' AND (
-    SELECT count(*) FROM worker o WHERE o.endpoint_id = e.id AND o.endpoint_id <> '' AND o.ended_at IS NULL AND o.desired = 'RUN' AND o.state = 'READY'
+    SELECT count(*) FROM worker o WHERE o.endpoint_id = e.id AND o.endpoint_id <> '' AND o.ended_at IS NULL
+      AND o.desired = 'RUN' AND o.state = 'READY'
       AND o.health = 'READY' AND (o.created_at, o.id) < (w.created_at, w.id)
-    ) >= greatest(e.workers_min, 1, ceil((SELECT coalesce(sum(d.waiting + (SELECT coalesce(sum(n), 0) FROM unnest(d.in_flight) AS n)), 0)
-      FROM endpoint_demand d WHERE d.endpoint_id = e.id AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')::numeric / e.scaler_value)))`;
+    ) >= greatest(e.workers_min, 1,
+    ceil((SELECT coalesce(sum(d.waiting + (SELECT coalesce(sum(n), 0) FROM unnest(d.in_flight) AS n)), 0)
+      FROM endpoint_demand d WHERE d.endpoint_id = e.id
+        AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')::numeric / e.scaler_value)))`;
 }
 
 function wayTo({

@@ -66,12 +66,14 @@ export class ImageStore {
     const [row] = await sql<{ digest: string }[]>`
       INSERT INTO endpoint_image AS i (endpoint_id, version, image_name, digest)
       SELECT ${endpointId}, ${version}::int, ${imageName}, ${digest} WHERE EXISTS (SELECT FROM worker w
-        WHERE w.endpoint_id = ${endpointId} AND w.machine_id = ${machineId} AND w.version = ${version} AND w.ended_at IS NULL AND w.endpoint_id <> '')
+        WHERE w.endpoint_id = ${endpointId} AND w.machine_id = ${machineId} AND w.version = ${version}
+          AND w.ended_at IS NULL AND w.endpoint_id <> '')
       ON CONFLICT (endpoint_id, version, image_name) DO UPDATE SET digest = i.digest RETURNING digest`;
     // Delete earlier versions that nothing runs any more: their digest is not needed again.
     if (row?.digest === digest) {
       await sql`DELETE FROM endpoint_image WHERE endpoint_id = ${endpointId}
-        AND version < (SELECT min(version) FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL AND endpoint_id <> '')
+        AND version < (SELECT min(version) FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL
+          AND endpoint_id <> '')
         AND version NOT IN (SELECT version FROM endpoint_version WHERE endpoint_id = ${endpointId})`;
     }
     return row?.digest;
@@ -83,7 +85,8 @@ export class ImageStore {
    */
   async settleRun({ machineId, digest }: ImageClaim, podId: string, run: number): Promise<string | undefined> {
     const [row] = await this.#database.sql<{ digest: string }[]>`
-      UPDATE pod SET image_digest = CASE WHEN image_digest_run = run THEN image_digest ELSE ${digest} END, image_digest_run = run
+      UPDATE pod SET image_digest = CASE WHEN image_digest_run = run THEN image_digest ELSE ${digest} END,
+        image_digest_run = run
       WHERE id = ${podId} AND machine_id = ${machineId} AND run = ${run}::int RETURNING image_digest AS digest`;
     return row?.digest;
   }
@@ -95,14 +98,17 @@ export class ImageStore {
   ): Promise<void> {
     await inTransaction(this.#database.sql, async (sql) => {
       const [own] = await sql`
-        UPDATE machine SET engine = ${engine && JSON.stringify(engine)}::text::jsonb, no_engine_reason = ${noEngineReason}
+        UPDATE machine SET engine = ${engine && JSON.stringify(engine)}::text::jsonb,
+          no_engine_reason = ${noEngineReason}
         WHERE id = ${machineId} AND coalesce(session_id, ${sessionId}) = ${sessionId} RETURNING id`;
       if (!own) return;
-      await sql`DELETE FROM machine_image WHERE machine_id = ${machineId} AND name <> ALL(${images.map(({ name }) => name)})`;
+      await sql`DELETE FROM machine_image WHERE machine_id = ${machineId}
+        AND name <> ALL(${images.map(({ name }) => name)})`;
       await sql`
         INSERT INTO machine_image AS i (machine_id, name, digest, size_bytes)
         SELECT ${machineId}, name, digest, size_bytes FROM unnest(${images.map(({ name }) => name)}::text[],
-          ${images.map(({ digest }) => digest)}::text[], ${images.map(({ sizeBytes }) => sizeBytes)}::bigint[]) AS r (name, digest, size_bytes)
+          ${images.map(({ digest }) => digest)}::text[],
+          ${images.map(({ sizeBytes }) => sizeBytes)}::bigint[]) AS r (name, digest, size_bytes)
         ON CONFLICT (machine_id, name) DO UPDATE SET digest = excluded.digest, size_bytes = excluded.size_bytes
         WHERE (i.digest, i.size_bytes) IS DISTINCT FROM (excluded.digest, excluded.size_bytes)`;
     });
@@ -117,24 +123,30 @@ export class ImageStore {
     return sql<NamedImage[]>`
       SELECT * FROM (SELECT ${asked(sql)}, e.created_at, coalesce(i.digest, '') AS digest,
           r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed"
-        FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN registry_auth r ON r.id = t.registry_auth_id AND r.account_id = e.account_id
+        FROM endpoint e JOIN template t ON t.id = e.template_id LEFT JOIN registry_auth r ON r.id = t.registry_auth_id
+          AND r.account_id = e.account_id
           LEFT JOIN given_template g ON g.endpoint_id = e.id
-          LEFT JOIN endpoint_image i ON i.endpoint_id = e.id AND i.version = e.version AND i.image_name = coalesce(g.image_name, t.image_name)
+          LEFT JOIN endpoint_image i ON i.endpoint_id = e.id AND i.version = e.version
+            AND i.image_name = coalesce(g.image_name, t.image_name)
         WHERE e.workers_max > 0
         UNION ALL SELECT e.id, k.gpu_ids, k.gpu_count, k.instance_ids, k.locations, k.allowed_cuda_versions,
-          ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(k.network_volume_ids) ORDER BY v.id), k.image_name, e.created_at,
+          ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(k.network_volume_ids) ORDER BY v.id),
+          k.image_name, e.created_at,
           coalesce(i.digest, ''), r.id, r.credentials_sealed
-        FROM endpoint_rollout o JOIN endpoint e ON e.id = o.endpoint_id AND e.version <> o.good_version AND e.workers_max > 0
+        FROM endpoint_rollout o JOIN endpoint e ON e.id = o.endpoint_id AND e.version <> o.good_version
+          AND e.workers_max > 0
           JOIN endpoint_version k ON k.endpoint_id = e.id AND k.version = o.good_version
           LEFT JOIN registry_auth r ON r.id = k.registry_auth_id AND r.account_id = e.account_id
-          LEFT JOIN endpoint_image i ON i.endpoint_id = e.id AND i.version = k.version AND i.image_name = k.image_name) named
+          LEFT JOIN endpoint_image i ON i.endpoint_id = e.id AND i.version = k.version AND i.image_name = k.image_name)
+            named
       WHERE "imageName" <> '' ORDER BY created_at DESC, id LIMIT ${ENDPOINTS_MAX}`;
   }
 
   /** Returns the images of the pods of these machines. */
   async ofPods(machineIds: readonly string[]): Promise<{ machineId: string; imageName: string; digest: string }[]> {
     return this.#database.sql<{ machineId: string; imageName: string; digest: string }[]>`
-      SELECT machine_id AS "machineId", image_name AS "imageName", CASE WHEN image_digest_run = run THEN image_digest ELSE '' END AS digest
+      SELECT machine_id AS "machineId", image_name AS "imageName", CASE WHEN image_digest_run = run THEN image_digest
+        ELSE '' END AS digest
       FROM pod WHERE machine_id = ANY(${[...machineIds]}) AND image_name <> '' ORDER BY created_at DESC, id`;
   }
 }

@@ -79,22 +79,33 @@ export class MachineStore {
     const { sql } = this.#database;
     const { sessionId, replicaAddress, instance, replaces, heldHere } = session;
     const joined = await sql`
-      INSERT INTO machine AS m (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
-        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address, lease_expires_at, seen_at, instance)
-      VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations}, ${facts.cpuSlots},
-        ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${facts.cpuModel}, ${facts.cpuThreadsPerCore},
-        ${facts.standbyMax}, ${facts.runsCommands}, ${facts.engine && JSON.stringify(facts.engine)}::text::jsonb, ${facts.noEngineReason},
-        ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(), ${instance})
-      ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count, memory_mib, cpu_model,
-        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address, lease_expires_at, seen_at, instance,
+      INSERT INTO machine AS m (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count,
+        memory_mib, cpu_model,
+        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address,
+        lease_expires_at, seen_at, instance)
+      VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations},
+        ${facts.cpuSlots},
+        ${facts.agentVersion}, ${facts.cudaVersion}, ${facts.cpuCount}, ${facts.memoryMib}, ${facts.cpuModel},
+        ${facts.cpuThreadsPerCore},
+        ${facts.standbyMax}, ${facts.runsCommands}, ${facts.engine && JSON.stringify(facts.engine)}::text::jsonb,
+        ${facts.noEngineReason},
+        ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(),
+        ${instance})
+      ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count,
+        memory_mib, cpu_model,
+        cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address,
+        lease_expires_at, seen_at, instance,
         gpu_loads, instance_since) = (
         excluded.name, excluded.gpus, excluded.locations,
-        excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib, excluded.cpu_model,
-        excluded.cpu_threads_per_core, excluded.standby_max, excluded.runs_commands, excluded.engine, excluded.no_engine_reason,
+        excluded.cpu_slots, excluded.agent_version, excluded.cuda_version, excluded.cpu_count, excluded.memory_mib,
+        excluded.cpu_model,
+        excluded.cpu_threads_per_core, excluded.standby_max, excluded.runs_commands, excluded.engine,
+        excluded.no_engine_reason,
         excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at,
         excluded.instance, excluded.gpu_loads,
         CASE WHEN m.instance = excluded.instance THEN m.instance_since ELSE excluded.seen_at END)
-      WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp() OR (m.instance = ${replaces} AND (
+      WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp()
+        OR (m.instance = ${replaces} AND (
         m.session_id IS NULL OR m.seen_at < clock_timestamp() - ${SUCCESSION_MS}::int * interval '1 ms'
         OR (m.replica_address = ${replicaAddress} AND NOT ${heldHere}::boolean)))
       RETURNING id`;
@@ -121,10 +132,12 @@ export class MachineStore {
     // Sorted by id, so that two replicas never lock the same rows in opposite order.
     const ordered = beats.toSorted((a, b) => (a.machineId < b.machineId ? -1 : 1));
     const rows = await this.#database.urgent.sql<{ id: string }[]>`
-      UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', seen_at = clock_timestamp(),
+      UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int * interval '1 ms',
+        seen_at = clock_timestamp(),
         gpu_loads = coalesce(s.gpu_loads::jsonb, m.gpu_loads)
       FROM unnest(${ordered.map((s) => s.machineId)}::text[], ${ordered.map((s) => s.sessionId)}::text[],
-        ${ordered.map(({ gpuLoads }) => (gpuLoads ? JSON.stringify(gpuLoads) : null))}::text[]) AS s (machine_id, session_id, gpu_loads)
+        ${ordered.map(({ gpuLoads }) => (gpuLoads ? JSON.stringify(gpuLoads) : null))}::text[]) AS s (machine_id,
+        session_id, gpu_loads)
       WHERE m.id = s.machine_id AND m.session_id = s.session_id RETURNING m.session_id AS id`;
     return new Set(rows.map((row) => row.id));
   }
@@ -163,7 +176,8 @@ export class MachineStore {
       (MachineRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[] })[]
     >`
       SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
-        session_id IS NOT NULL AND lease_expires_at > now() AS connected, (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
+        session_id IS NOT NULL AND lease_expires_at > now() AS connected,
+        (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
       FROM machine ${which}`;
     return rows.map((row) => ({
       ...factsOf(row),
@@ -224,7 +238,8 @@ export class MachineStore {
   async cordon(id: string, cordoned: boolean, keyId: string): Promise<boolean> {
     return this.#database.db.transaction(async (tx) => {
       const rows = await statementOf(tx)<{ changed: boolean }[]>`
-        UPDATE machine m SET cordoned = (${cordoned ? 1 : 0}::int = 1) FROM machine before WHERE m.id = ${id} AND before.id = m.id
+        UPDATE machine m SET cordoned = (${cordoned ? 1 : 0}::int = 1) FROM machine before
+          WHERE m.id = ${id} AND before.id = m.id
         RETURNING before.cordoned <> m.cordoned AS changed`;
       const action = cordoned ? 'CordonMachine' : 'UncordonMachine';
       if (rows[0]?.changed) await recordChange(tx, { accountId: '', keyId, action, subjectId: id, fields: [] });
@@ -235,7 +250,8 @@ export class MachineStore {
   /** Returns the address of the replica that holds a machine's session. `undefined` if no replica holds one. */
   async replicaOf(machineId: string): Promise<string | undefined> {
     const [row] = await this.#database.sql<{ replica_address: string }[]>`
-      SELECT replica_address FROM machine WHERE id = ${machineId} AND session_id IS NOT NULL AND lease_expires_at > now()`;
+      SELECT replica_address FROM machine WHERE id = ${machineId} AND session_id IS NOT NULL
+        AND lease_expires_at > now()`;
     return row?.replica_address;
   }
 

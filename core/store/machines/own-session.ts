@@ -11,7 +11,8 @@ import { PROTOCOL_VIOLATION } from '../sql/transient.ts';
 export class PoolerError extends Error {
   constructor(cause?: unknown) {
     super(
-      'SLIPWAY_DATABASE_URL leads to a pooler, such as PgBouncer: core needs sessions of its own. Give the address of PostgreSQL itself.',
+      'SLIPWAY_DATABASE_URL leads to a pooler, such as PgBouncer: core needs sessions of its own. Give the ' +
+        'address of PostgreSQL itself.',
       { cause },
     );
     this.name = 'PoolerError';

@@ -87,7 +87,8 @@ export async function endedWorkers(
     SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", w.exit_code AS "exitCode", w.reason,
       (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs"
     FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
-    WHERE (${endpointId} = '' OR w.endpoint_id = ${endpointId}) AND (${accountId} = '' OR e.account_id = ${accountId}) AND w.ended_at IS NOT NULL
+    WHERE (${endpointId} = '' OR w.endpoint_id = ${endpointId}) AND (${accountId} = '' OR e.account_id = ${accountId})
+      AND w.ended_at IS NOT NULL
       AND (cardinality(${[...endpointIds]}::text[]) = 0 OR w.endpoint_id = ANY(${[...endpointIds]}::text[]))
       ${machineIds.length === 0 ? database.sql`` : database.sql`AND w.machine_id = ANY(${[...machineIds]}::text[])`}
       AND (w.state = 'UNHEALTHY' OR w.reason IN (${MACHINE_LOST_REASON}, ${UNLISTED_REASON}))
@@ -97,11 +98,14 @@ export async function endedWorkers(
 
 async function readWorkers(database: Database, ids: string[]): Promise<Worker[]> {
   const rows = await database.sql<WorkerRow[]>`
-    SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", e.account_id AS "accountId", w.machine_id AS "machineId", w.desired,
-      w.state, w.capacity, w.version, w.version < e.version AND w.desired <> 'RUN' AS outdated, w.gpu_uuids AS "gpuUuids", ${loads(database.sql)} AS "gpuLoads",
+    SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", e.account_id AS "accountId",
+      w.machine_id AS "machineId", w.desired,
+      w.state, w.capacity, w.version, w.version < e.version AND w.desired <> 'RUN' AS outdated,
+      w.gpu_uuids AS "gpuUuids", ${loads(database.sql)} AS "gpuLoads",
       w.reason, w.exit_code AS "exitCode",
       w.sdk_version AS "sdkVersion", (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs",
-      (extract(epoch FROM w.ready_at) * 1000)::bigint AS "readyAtMs", (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs",
+      (extract(epoch FROM w.ready_at) * 1000)::bigint AS "readyAtMs",
+      (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs",
       (extract(epoch FROM w.busy_at) * 1000)::bigint AS "busyAtMs",
       (SELECT coalesce(json_agg((extract(epoch FROM t.at) * 1000)::bigint ORDER BY t.place), '[]')
         FROM unnest(w.busy_times) WITH ORDINALITY AS t (at, place)) AS "busyTimesMs",
@@ -130,7 +134,8 @@ function loads(sql: Sql): Fragment {
   return sql`
     CASE WHEN w.ended_at IS NULL AND w.desired <> 'FREEZE' AND w.state NOT IN ('FROZEN', 'UNHEALTHY')
       AND m.session_id IS NOT NULL AND m.lease_expires_at > now()
-    THEN (SELECT coalesce(jsonb_agg(l.load), '[]') FROM jsonb_array_elements(m.gpu_loads) AS l (load) WHERE l.load ->> 'uuid' = ANY(w.gpu_uuids))
+    THEN (SELECT coalesce(jsonb_agg(l.load), '[]') FROM jsonb_array_elements(m.gpu_loads) AS l (load)
+      WHERE l.load ->> 'uuid' = ANY(w.gpu_uuids))
     ELSE '[]' END`;
 }
 
@@ -141,7 +146,8 @@ function dateOf(ms: number | null): Date | undefined {
 async function heldNow(database: Database, endpointIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await database.hot<{ worker_id: string; held: number }[]>`
     SELECT h.worker_id, h.held FROM unnest(${[...endpointIds]}::text[]) AS e (id) CROSS JOIN LATERAL (
-      SELECT worker_id, count(*)::int AS held FROM job WHERE endpoint_id = e.id AND state = 'IN_PROGRESS' GROUP BY worker_id ORDER BY worker_id
+      SELECT worker_id, count(*)::int AS held FROM job WHERE endpoint_id = e.id AND state = 'IN_PROGRESS'
+        GROUP BY worker_id ORDER BY worker_id
     ) h`;
   return new Map(rows.map((row) => [row.worker_id, row.held]));
 }

@@ -57,15 +57,21 @@ interface WorkerEnvRow {
  */
 function workerProgram(sql: Sql): Fragment {
   return sql`CROSS JOIN LATERAL (
-      SELECT k.template_id, k.start_command, k.working_directory, k.image_name, k.entrypoint, '{}'::jsonb AS env, k.template_env_sealed AS env_sealed,
+      SELECT k.template_id, k.start_command, k.working_directory, k.image_name, k.entrypoint, '{}'::jsonb AS env,
+        k.template_env_sealed AS env_sealed,
         k.container_disk_gb, k.ports, k.registry_auth_id WHERE k.version IS NOT NULL
-      UNION ALL SELECT t.id, g.start_command, g.working_directory, g.image_name, g.entrypoint, g.env, g.env_sealed, g.container_disk_gb, g.ports,
-        t.registry_auth_id FROM given_template g JOIN template t ON t.id = e.template_id WHERE g.endpoint_id = e.id AND k.version IS NULL
-      UNION ALL SELECT t.id, t.start_command, t.working_directory, t.image_name, t.entrypoint, t.env, t.env_sealed, t.container_disk_gb, t.ports,
+      UNION ALL SELECT t.id, g.start_command, g.working_directory, g.image_name, g.entrypoint, g.env, g.env_sealed,
+      g.container_disk_gb, g.ports,
+        t.registry_auth_id FROM given_template g JOIN template t ON t.id = e.template_id WHERE g.endpoint_id = e.id
+          AND k.version IS NULL
+      UNION ALL SELECT t.id, t.start_command, t.working_directory, t.image_name, t.entrypoint, t.env, t.env_sealed,
+      t.container_disk_gb, t.ports,
         t.registry_auth_id FROM template t
-      WHERE t.id = e.template_id AND k.version IS NULL AND NOT EXISTS (SELECT FROM given_template g WHERE g.endpoint_id = e.id)
+      WHERE t.id = e.template_id AND k.version IS NULL AND NOT EXISTS (SELECT FROM given_template g
+        WHERE g.endpoint_id = e.id)
     ) run CROSS JOIN LATERAL (
-      SELECT '{}'::jsonb AS env, k.endpoint_env_sealed AS env_sealed, k.worker_concurrency, k.network_volume_ids WHERE k.version IS NOT NULL
+      SELECT '{}'::jsonb AS env, k.endpoint_env_sealed AS env_sealed, k.worker_concurrency, k.network_volume_ids
+        WHERE k.version IS NOT NULL
       UNION ALL SELECT e.env, e.env_sealed, e.worker_concurrency, e.network_volume_ids WHERE k.version IS NULL
     ) own`;
 }
@@ -77,22 +83,29 @@ export async function readWorkerSpecs(
   workerIds: readonly string[],
 ): Promise<WorkerSpecRow[]> {
   const rows = await sql<(Omit<WorkerSpecRow, 'env'> & WorkerEnvRow)[]>`
-      SELECT w.id, run.template_id AS "templateId", run.start_command AS "startCommand", run.working_directory AS "workingDirectory",
+      SELECT w.id, run.template_id AS "templateId", run.start_command AS "startCommand",
+        run.working_directory AS "workingDirectory",
         run.image_name AS "imageName", run.entrypoint, run.env AS "templateEnv", run.env_sealed AS "templateEnvSealed",
         run.container_disk_gb AS "containerDiskGb", run.ports,
-        coalesce((SELECT i.digest FROM endpoint_image i WHERE i.endpoint_id = e.id AND i.version = w.version AND i.image_name = run.image_name), '')
+        coalesce((SELECT i.digest FROM endpoint_image i WHERE i.endpoint_id = e.id AND i.version = w.version
+          AND i.image_name = run.image_name), '')
           AS "imageDigest",
         e.type, e.id AS "endpointId", own.env AS "endpointEnv", own.env_sealed AS "endpointEnvSealed",
-        w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", own.worker_concurrency AS concurrency, w.version, m.gpus, a.number AS "accountNumber",
-        (SELECT v.id FROM network_volume v WHERE v.id = ANY(own.network_volume_ids) AND v.data_center_id = ANY(m.locations)
+        w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", own.worker_concurrency AS concurrency, w.version,
+        m.gpus, a.number AS "accountNumber",
+        (SELECT v.id FROM network_volume v WHERE v.id = ANY(own.network_volume_ids)
+          AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
-        (SELECT v.size_gb FROM network_volume v WHERE v.id = ANY(own.network_volume_ids) AND v.data_center_id = ANY(m.locations)
+        (SELECT v.size_gb FROM network_volume v WHERE v.id = ANY(own.network_volume_ids)
+          AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeGb",
         r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN machine m ON m.id = w.machine_id
-        LEFT JOIN endpoint_version k ON k.endpoint_id = w.endpoint_id AND k.version = w.version AND k.version <> e.version
+        LEFT JOIN endpoint_version k ON k.endpoint_id = w.endpoint_id AND k.version = w.version
+          AND k.version <> e.version
         ${workerProgram(sql)}
-        JOIN account a ON a.id = e.account_id LEFT JOIN registry_auth r ON r.id = run.registry_auth_id AND r.account_id = e.account_id
+        JOIN account a ON a.id = e.account_id LEFT JOIN registry_auth r ON r.id = run.registry_auth_id
+          AND r.account_id = e.account_id
       WHERE w.id = ANY(${[...workerIds]})`;
   return rows.map(
     ({ templateId, endpointId, templateEnv, endpointEnv, templateEnvSealed, endpointEnvSealed, ...row }) => ({

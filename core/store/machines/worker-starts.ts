@@ -25,7 +25,8 @@ export interface StartRow {
 /** See StartRow; `now()` in a row is the statement's own. */
 export function startColumns(sql: Sql): Fragment {
   const another = (which: Fragment): Fragment => sql`EXISTS (
-    SELECT FROM worker o WHERE o.endpoint_id = w.endpoint_id AND o.id <> w.id AND o.ended_at IS NULL AND o.endpoint_id <> '' AND ${which})`;
+    SELECT FROM worker o WHERE o.endpoint_id = w.endpoint_id AND o.id <> w.id AND o.ended_at IS NULL
+      AND o.endpoint_id <> '' AND ${which})`;
   return sql`CASE
       WHEN w.state <> 'READY' THEN NULL
       WHEN w.ready_at IS DISTINCT FROM now() THEN CASE WHEN w.busy_at = now() THEN 'resume' END

@@ -71,22 +71,31 @@ export class WorkerStore {
     const write = async (sql: Sql) => {
       const crashed = await this.#crash(sql, session, facts);
       const written = await sql<StartRow[]>`
-        UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code, sdk_version = r.sdk_version,
+        UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code,
+          sdk_version = r.sdk_version,
           address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
           blocked = r.blocked,
           busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
           ready_at = coalesce(w.ready_at, CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() END),
           frozen_times = ${frozenTimes(sql)}, ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
-        FROM ${lockedInOrder(sql, sql`id = ANY(${ids}) AND machine_id = ${session.machineId} AND ended_at IS NULL AND state <> 'UNHEALTHY'`)} AS l
+        FROM ${lockedInOrder(
+          sql,
+          sql`id = ANY(${ids}) AND machine_id = ${session.machineId} AND ended_at IS NULL
+          AND state <> 'UNHEALTHY'`,
+        )} AS l
           JOIN unnest(${ids}::text[], ${facts.map((f) => f.state)}::text[], ${facts.map((f) => f.capacity)}::int[],
-          ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[], ${facts.map((f) => f.sdkVersion)}::text[],
-          ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[], ${flagArray(facts.map((f) => f.singleUse))}::boolean[],
+          ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[],
+          ${facts.map((f) => f.sdkVersion)}::text[],
+          ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[],
+          ${flagArray(facts.map((f) => f.singleUse))}::boolean[],
           ${flagArray(facts.map((f) => f.blocked ?? false))}::boolean[])
-          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use, blocked) ON r.id = l.id
+          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use, blocked)
+            ON r.id = l.id
         WHERE w.id = l.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
           AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
           AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use, w.blocked)
-            IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use OR r.single_use, r.blocked)
+            IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use
+              OR r.single_use, r.blocked)
         RETURNING w.endpoint_id, ${startColumns(sql)}`;
       return { crashed, written };
     };
@@ -107,7 +116,8 @@ export class WorkerStore {
     if (crashed.size === 0) return [];
     const locked = await sql<{ id: string; endpoint_id: string; state: string; failures: number }[]>`
       SELECT id, endpoint_id, state, failures FROM worker
-      WHERE id = ANY(${facts.map((fact) => fact.workerId)}) AND machine_id = ${session.machineId} AND ${speaks(sql, session)}
+      WHERE id = ANY(${facts.map((fact) => fact.workerId)}) AND machine_id = ${session.machineId}
+        AND ${speaks(sql, session)}
         AND ended_at IS NULL AND state <> 'UNHEALTHY'
       ORDER BY id FOR UPDATE`;
     const rows = locked.filter((row) => crashed.has(row.id));
@@ -118,7 +128,8 @@ export class WorkerStore {
       // A worker that was to stop anyway needs no replacement: it has simply ended.
       await sql`
         UPDATE worker SET state = 'UNHEALTHY', capacity = 0, reason = ${fact.reason}, exit_code = ${fact.exitCode},
-          sdk_version = ${fact.sdkVersion}, failures = ${failures}, retry_at = now() + ${pauseSeconds}::int * interval '1 s',
+          sdk_version = ${fact.sdkVersion}, failures = ${failures},
+          retry_at = now() + ${pauseSeconds}::int * interval '1 s',
           ended_at = CASE WHEN desired = 'RUN' THEN NULL ELSE now() END
         WHERE id = ${row.id}`;
     }
@@ -157,11 +168,13 @@ export class WorkerStore {
   /** Returns the workers that these machines should have. Crashed ones are left out: their process is gone. */
   async desiredOf(machineIds: readonly string[]): Promise<DesiredWorkerRow[]> {
     return this.#database.sql<DesiredWorkerRow[]>`
-      SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired, (w.desired = 'DRAIN' AND w.address <> '' AND NOT EXISTS (
+      SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired,
+        (w.desired = 'DRAIN' AND w.address <> '' AND NOT EXISTS (
           SELECT FROM endpoint_demand d WHERE d.endpoint_id = w.endpoint_id AND w.id = ANY(d.worker_ids)
             AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')) AS idle
       FROM worker w
-      WHERE w.machine_id = ANY(${[...machineIds]}) AND w.ended_at IS NULL AND w.machine_id <> '' AND w.desired <> 'GONE' AND w.state <> 'UNHEALTHY'
+      WHERE w.machine_id = ANY(${[...machineIds]}) AND w.ended_at IS NULL AND w.machine_id <> '' AND w.desired <> 'GONE'
+        AND w.state <> 'UNHEALTHY'
       ORDER BY w.created_at, w.id`;
   }
 
@@ -212,7 +225,8 @@ export class WorkerStore {
   async countStarted(endpointIds: readonly string[]): Promise<number[]> {
     const rows = await this.#database.sql<{ endpoint_id: string; started: number }[]>`
       SELECT endpoint_id, count(*)::int AS started FROM worker
-      WHERE endpoint_id = ANY(${textArray(endpointIds)}::text[]) AND ended_at IS NULL AND endpoint_id <> '' AND state = 'READY' GROUP BY endpoint_id`;
+      WHERE endpoint_id = ANY(${textArray(endpointIds)}::text[]) AND ended_at IS NULL AND endpoint_id <> ''
+        AND state = 'READY' GROUP BY endpoint_id`;
     const started = new Map(rows.map((row) => [row.endpoint_id, row.started]));
     return endpointIds.map((id) => started.get(id) ?? 0);
   }
@@ -223,5 +237,6 @@ export class WorkerStore {
  * counts.
  */
 function speaks(sql: Sql, { machineId, sessionId }: MachineSession) {
-  return sql`EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
+  return sql`EXISTS (SELECT FROM machine m WHERE m.id = ${machineId}
+    AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
 }

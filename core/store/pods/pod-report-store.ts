@@ -74,14 +74,19 @@ export class PodReportStore {
    */
   async report({ machineId, sessionId }: MachineSession, facts: readonly PodFacts[]): Promise<void> {
     await this.#database.sql`
-      UPDATE pod p SET state = r.state, status_text = r.reason, exit_code = r.exit_code, http_addresses = r.http_addresses::jsonb,
+      UPDATE pod p SET state = r.state, status_text = r.reason, exit_code = r.exit_code,
+        http_addresses = r.http_addresses::jsonb,
         state_changed_at = CASE WHEN p.state = r.state THEN p.state_changed_at ELSE now() END
-      FROM unnest(${facts.map((f) => f.podId)}::text[], ${facts.map((f) => f.run)}::int[], ${facts.map((f) => f.state)}::text[],
+      FROM unnest(${facts.map((f) => f.podId)}::text[], ${facts.map((f) => f.run)}::int[],
+        ${facts.map((f) => f.state)}::text[],
         ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[],
-        ${facts.map((f) => JSON.stringify(f.httpAddresses))}::text[]) AS r (id, run, state, reason, exit_code, http_addresses)
+        ${facts.map((f) => JSON.stringify(f.httpAddresses))}::text[]) AS r (id, run, state, reason, exit_code,
+        http_addresses)
       WHERE p.id = r.id AND p.machine_id = ${machineId} AND p.run = r.run
-        AND (p.state, p.status_text, p.exit_code, p.http_addresses) IS DISTINCT FROM (r.state, r.reason, r.exit_code, r.http_addresses::jsonb)
-        AND EXISTS (SELECT FROM machine m WHERE m.id = ${machineId} AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
+        AND (p.state, p.status_text, p.exit_code, p.http_addresses) IS DISTINCT
+          FROM (r.state, r.reason, r.exit_code, r.http_addresses::jsonb)
+        AND EXISTS (SELECT FROM machine m WHERE m.id = ${machineId}
+          AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
   }
 
   /**
@@ -92,27 +97,33 @@ export class PodReportStore {
     await this.#database.sql`
       UPDATE pod p SET state = s.state, status_text = '', exit_code = NULL, state_changed_at = now()
       FROM (VALUES ('RUNNING', 'STARTING'), ('EXITED', 'EXITED')) AS s (desired, state)
-      WHERE p.machine_id = ${machineId} AND p.id <> ALL(${[...listedIds]}) AND s.desired = p.desired AND p.state <> s.state`;
+      WHERE p.machine_id = ${machineId} AND p.id <> ALL(${[...listedIds]}) AND s.desired = p.desired
+        AND p.state <> s.state`;
   }
 
   /** Returns all pods of these machines. */
   async desiredOf(machineIds: readonly string[]): Promise<DesiredPodRow[]> {
     return this.#database.sql<DesiredPodRow[]>`
-      SELECT id, machine_id AS "machineId", desired, run, disk FROM pod WHERE machine_id = ANY(${[...machineIds]}) ORDER BY created_at, id`;
+      SELECT id, machine_id AS "machineId", desired, run, disk FROM pod WHERE machine_id = ANY(${[...machineIds]})
+        ORDER BY created_at, id`;
   }
 
   /** Returns the start specs of these pods. */
   async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
     const rows = await this.#database.sql<(PodSpecRow & EnvColumns & { templateEnvSealed: Buffer | null })[]>`
       SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand",
-        p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env, p.env_sealed AS "envSealed",
+        p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env,
+        p.env_sealed AS "envSealed",
         CASE WHEN p.image_digest_run = p.run THEN p.image_digest ELSE '' END AS "imageDigest",
         p.template_env_sealed AS "templateEnvSealed",
         a.public_key AS "publicKey", a.number AS "accountNumber",
-        p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId", p.network_volume_id AS "networkVolumeId",
+        p.gpu_uuids AS "gpuUuids", p.gpu_type_id AS "gpuTypeId", p.instance_id AS "instanceId",
+        p.network_volume_id AS "networkVolumeId",
         (SELECT v.size_gb FROM network_volume v WHERE v.id = p.network_volume_id) AS "networkVolumeGb",
-        p.container_disk_gb AS "containerDiskGb", p.volume_gb AS "volumeGb", p.volume_mount_path AS "volumeMountPath", p.ports,
-        p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
+        p.container_disk_gb AS "containerDiskGb", p.volume_gb AS "volumeGb", p.volume_mount_path AS "volumeMountPath",
+        p.ports,
+        p.registry_auth_id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed",
+        r.name AS "registryAuthName"
       FROM pod p JOIN account a ON a.id = p.account_id LEFT JOIN registry_auth r ON r.id = p.registry_auth_id
       WHERE p.id = ANY(${[...podIds]})`;
     return rows.map(({ env, envSealed, templateEnvSealed, ...row }) => ({

@@ -55,8 +55,10 @@ export interface PodListSelection {
 }
 
 /** Sizes in bytes of a pod, and of a worker shown as one: its program and its machine. */
-const POD_BYTES = sql`4000 + ${envBytes(pod)} + octet_length(${pod.startCommand}::text) + octet_length(${pod.entrypoint}::text)`;
-const WORKER_BYTES = sql`4000 + octet_length(${template.startCommand}::text) + octet_length(${template.entrypoint}::text)`;
+const POD_BYTES = sql`4000 + ${envBytes(pod)} + octet_length(${pod.startCommand}::text) +
+  octet_length(${pod.entrypoint}::text)`;
+const WORKER_BYTES = sql`4000 + octet_length(${template.startCommand}::text) +
+  octet_length(${template.entrypoint}::text)`;
 /** Searched fields, filters and orders of a list of pods. */
 const PODS_VIEWED = {
   searched: [pod.name, pod.imageName, pod.machineId, pod.state],
@@ -69,7 +71,8 @@ const PODS_VIEWED = {
     changed: byTime(pod.stateChangedAt),
   },
 };
-const WORKERS = sql`${worker} JOIN ${endpoint} ON ${endpoint.id} = ${worker.endpointId} JOIN ${template} ON ${template.id} = ${endpoint.templateId}`;
+const WORKERS = sql`${worker} JOIN ${endpoint} ON ${endpoint.id} = ${worker.endpointId}
+  JOIN ${template} ON ${template.id} = ${endpoint.templateId}`;
 
 export class PodViewStore {
   readonly #database: Database;
@@ -135,7 +138,8 @@ export class PodViewStore {
     const metered = sql<number | null>`(SELECT u.usd_per_hour FROM usage_span u
       WHERE u.kind = 'POD' AND u.subject_id = ${pod.id} AND u.ended_at IS NULL)`;
     const listed = sql<number>`coalesce((SELECT p.usd_per_hour FROM price p
-      WHERE p.item = CASE ${pod.gpuTypeId} WHEN '' THEN 'CPU' ELSE ${pod.gpuTypeId} END), 0) * greatest(${pod.gpuCount}, 1)`;
+      WHERE p.item = CASE ${pod.gpuTypeId} WHEN '' THEN 'CPU' ELSE ${pod.gpuTypeId} END), 0) * greatest(${pod.gpuCount},
+        1)`;
     const rows = await this.#database.db
       .select({ pod, machine, connected, cost: sql<number>`coalesce(${metered}, ${listed})` })
       .from(pod)

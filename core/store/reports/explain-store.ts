@@ -86,7 +86,8 @@ export class ExplainStore {
           SELECT coalesce(sum(t.queued), 0)::bigint FROM endpoint o JOIN endpoint_tally t ON t.endpoint_id = o.id
           WHERE o.account_id = a.id AND a.queued_job_quota IS NOT NULL) AS "ofAccount"
       FROM endpoint e JOIN account a ON a.id = e.account_id CROSS JOIN LATERAL (
-        SELECT greatest(coalesce(sum(queued), 0), 0)::bigint AS queued, greatest(coalesce(sum(queued_low), 0), 0)::bigint AS low
+        SELECT greatest(coalesce(sum(queued), 0), 0)::bigint AS queued,
+          greatest(coalesce(sum(queued_low), 0), 0)::bigint AS low
         FROM endpoint_tally WHERE endpoint_id = e.id) AS own
       WHERE e.id = ${endpointId}`;
     return row ?? { workersMax: 0, quota: null, queued: 0, low: 0, ofAccount: 0 };
@@ -101,12 +102,19 @@ export class ExplainStore {
   ): Promise<LoggedDecision[]> {
     const { sql } = this.#database;
     const { search = '', cutBy, acts } = only;
-    const texts = sql`concat_ws(' ', reason, (SELECT string_agg(l ->> 'text', ' ') FROM jsonb_array_elements(limits) AS l))`;
+    const texts = sql`concat_ws(' ', reason, (SELECT string_agg(l ->> 'text', ' ')
+      FROM jsonb_array_elements(limits) AS l))`;
     const rows = await sql<(Omit<LoggedDecision, 'decidedAt'> & { decidedAtMs: number })[]>`
-      SELECT id, (extract(epoch FROM decided_at) * 1000)::bigint AS "decidedAtMs", target, wished, throttled, reason, limits, numbers, actions
+      SELECT id, (extract(epoch FROM decided_at) * 1000)::bigint AS "decidedAtMs", target, wished, throttled, reason,
+        limits, numbers, actions
       FROM scale_log WHERE endpoint_id = ${endpointId} AND (${beforeId}::bigint = 0 OR id < ${beforeId}::bigint)
         ${search === '' ? sql`` : sql`AND strpos(lower(${texts}), lower(${search})) > 0`}
-        ${cutBy === undefined ? sql`` : sql`AND limits @> jsonb_build_array(jsonb_build_object('limit', ${cutBy}::text))`}
+        ${
+          cutBy === undefined
+            ? sql``
+            : sql`AND limits
+          @> jsonb_build_array(jsonb_build_object('limit', ${cutBy}::text))`
+        }
         ${acts === undefined ? sql`` : sql`AND (jsonb_array_length(actions) > 0) = ${acts}::boolean`}
       ORDER BY id DESC LIMIT ${limit}`;
     return rows.map(({ decidedAtMs, ...row }) => ({ ...row, decidedAt: new Date(decidedAtMs) }));
@@ -117,7 +125,8 @@ export class ExplainStore {
     return this.#database.sql<WorkerEnd[]>`
       SELECT w.id, w.ended_at IS NULL AS alive, w.exit_code AS "exitCode", w.reason, w.health,
         m.session_id IS NULL OR m.lease_expires_at <= now() AS away
-      FROM worker w LEFT JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ${endpointId} AND w.id = ANY(${[...workerIds]})`;
+      FROM worker w LEFT JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ${endpointId}
+        AND w.id = ANY(${[...workerIds]})`;
   }
 
   /** Returns workers that were preempted recently or are draining for it. */
@@ -140,10 +149,14 @@ export class ExplainStore {
     const { hot } = this.#database;
     const [row] = await hot<{ state: JobState; attempts: JobAttempt[] }[]>`
       SELECT j.state, coalesce((
-        SELECT jsonb_agg(jsonb_build_object('attempt', l.attempt, 'workerId', l.worker_id, 'machineId', l.machine_id)) FROM lost_attempt l
-        WHERE l.endpoint_id = j.endpoint_id AND l.job_id = j.id AND (l.attempt <> j.attempt OR j.worker_id IS NULL)), '[]')
-        || CASE WHEN j.worker_id IS NULL THEN '[]' ELSE jsonb_build_array(jsonb_build_object('attempt', j.attempt, 'workerId', j.worker_id,
-          'machineId', coalesce(j.machine_id, (SELECT w.machine_id FROM worker w WHERE w.id = j.worker_id), ''))) END AS attempts
+        SELECT jsonb_agg(jsonb_build_object('attempt', l.attempt, 'workerId', l.worker_id, 'machineId', l.machine_id))
+          FROM lost_attempt l
+        WHERE l.endpoint_id = j.endpoint_id AND l.job_id = j.id AND (l.attempt <> j.attempt OR j.worker_id IS NULL)),
+          '[]')
+        || CASE WHEN j.worker_id IS NULL THEN '[]'
+          ELSE jsonb_build_array(jsonb_build_object('attempt', j.attempt, 'workerId', j.worker_id,
+          'machineId', coalesce(j.machine_id, (SELECT w.machine_id FROM worker w WHERE w.id = j.worker_id),
+            ''))) END AS attempts
       FROM job j WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND ${isLive(hot)}`;
     return row && { state: row.state, attempts: row.attempts.sort((a, b) => a.attempt - b.attempt) };
   }
@@ -155,9 +168,11 @@ export class ExplainStore {
       SELECT j.id, j.state, j.low_priority, j.attempt, j.retries, j.worker_id,
         (SELECT left(o.error, 1000) FROM job_output o WHERE o.endpoint_id = j.endpoint_id AND o.job_id = j.id) AS error,
         (extract(epoch FROM coalesce(j.started_at, j.finished_at, now()) - j.submitted_at) * 1000)::bigint AS waited_ms,
-        (extract(epoch FROM j.started_at) * 1000)::bigint AS started_ms, (extract(epoch FROM j.finished_at) * 1000)::bigint AS finished_ms,
+        (extract(epoch FROM j.started_at) * 1000)::bigint AS started_ms,
+        (extract(epoch FROM j.finished_at) * 1000)::bigint AS finished_ms,
         (SELECT count(*) FROM (SELECT FROM job a WHERE a.endpoint_id = j.endpoint_id AND a.state = 'IN_QUEUE'
-          AND (a.low_priority, a.position) < (j.low_priority, j.position) ORDER BY a.low_priority, a.position LIMIT ${JOBS_AHEAD_MAX}) q) AS ahead
+          AND (a.low_priority, a.position) < (j.low_priority, j.position) ORDER BY a.low_priority, a.position
+            LIMIT ${JOBS_AHEAD_MAX}) q) AS ahead
       FROM job j WHERE j.endpoint_id = ${endpointId} AND j.id = ${jobId} AND ${isLive(hot)}`;
     return (
       row && {

@@ -62,11 +62,13 @@ export class MachineViewStore {
   /** Returns the connection of a machine. `undefined` if there is no such machine. */
   async standing(id: string): Promise<MachineConnection | undefined> {
     const [row] = await this.#database.sql<MachineConnection[]>`
-      SELECT CASE WHEN m.session_id IS NOT NULL AND m.lease_expires_at > now() THEN m.replica_address ELSE '' END AS "replicaAddress",
+      SELECT CASE WHEN m.session_id IS NOT NULL AND m.lease_expires_at > now() THEN m.replica_address
+        ELSE '' END AS "replicaAddress",
         (extract(epoch FROM m.instance_since) * 1000)::bigint AS "agentSinceMs", coalesce(k.id, '') AS "keyId",
         (extract(epoch FROM k.revoked_at) * 1000)::bigint AS "keyRevokedAtMs"
       FROM machine m LEFT JOIN LATERAL (
-        SELECT id, revoked_at FROM api_key WHERE machine_id = m.id ORDER BY revoked_at DESC NULLS FIRST, id LIMIT 1) AS k ON true
+        SELECT id, revoked_at FROM api_key WHERE machine_id = m.id ORDER BY revoked_at DESC NULLS FIRST, id
+          LIMIT 1) AS k ON true
       WHERE m.id = ${id}`;
     return row;
   }
@@ -83,9 +85,11 @@ export class MachineViewStore {
     const { sql } = this.#database;
     const [images, [sum]] = await Promise.all([
       sql<MachineImageFacts[]>`
-        SELECT name, digest, size_bytes AS "sizeBytes" FROM machine_image WHERE machine_id = ${id} ORDER BY size_bytes DESC, name LIMIT ${IMAGES_MAX}`,
+        SELECT name, digest, size_bytes AS "sizeBytes" FROM machine_image WHERE machine_id = ${id}
+          ORDER BY size_bytes DESC, name LIMIT ${IMAGES_MAX}`,
       sql<{ count: number; bytes: number }[]>`
-        SELECT count(*)::int AS count, coalesce(sum(size_bytes), 0)::bigint AS bytes FROM machine_image WHERE machine_id = ${id}`,
+        SELECT count(*)::int AS count, coalesce(sum(size_bytes), 0)::bigint AS bytes FROM machine_image
+          WHERE machine_id = ${id}`,
     ]);
     return { images, count: sum!.count, bytes: sum!.bytes };
   }
@@ -94,7 +98,8 @@ export class MachineViewStore {
   async addresses(id: string): Promise<MachineAddress[]> {
     return this.#database.sql<MachineAddress[]>`
       SELECT * FROM (
-        SELECT id, '' AS port, address FROM worker WHERE machine_id = ${id} AND ended_at IS NULL AND machine_id <> '' AND address <> ''
+        SELECT id, '' AS port, address FROM worker WHERE machine_id = ${id} AND ended_at IS NULL AND machine_id <> ''
+          AND address <> ''
         UNION ALL SELECT p.id, a.key, a.value FROM pod p CROSS JOIN LATERAL jsonb_each_text(p.http_addresses) AS a
         WHERE p.machine_id = ${id} AND p.state = 'RUNNING') AS listening
       ORDER BY id, port LIMIT ${ADDRESSES_MAX}`;

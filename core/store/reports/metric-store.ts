@@ -80,21 +80,30 @@ export class MetricStore {
         WHERE m.session_id IS NOT NULL AND m.lease_expires_at > now()
       )
       SELECT (
-        SELECT coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'queued', greatest(t.queued, 0) + coalesce(d.waiting, 0), 'oldestWaitMs',
+        SELECT coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'queued',
+          greatest(t.queued, 0) + coalesce(d.waiting, 0), 'oldestWaitMs',
           ${oldestWaitMs(this.#hot)}, 'inProgress', coalesce(d.in_flight, 0), 'workers', coalesce(w.states, '{}'),
           'releaseHeld', EXISTS (SELECT FROM endpoint_rollout r
-            WHERE r.endpoint_id = e.id AND r.version = e.version AND r.state = 'HELD' AND r.good_version IS NOT NULL))), '[]')
+            WHERE r.endpoint_id = e.id AND r.version = e.version AND r.state = 'HELD' AND r.good_version IS NOT NULL))),
+              '[]')
         FROM endpoint e
-        CROSS JOIN LATERAL (SELECT coalesce(sum(queued), 0)::bigint AS queued, coalesce(max(claimed_to), 0) AS claimed_to
+        CROSS JOIN LATERAL (SELECT coalesce(sum(queued), 0)::bigint AS queued,
+          coalesce(max(claimed_to), 0) AS claimed_to
           FROM endpoint_tally WHERE endpoint_id = e.id) AS t
         CROSS JOIN LATERAL (SELECT jsonb_object_agg(state, count) AS states FROM (
-          SELECT state, count(*) AS count FROM worker WHERE endpoint_id = e.id AND ended_at IS NULL AND endpoint_id <> '' GROUP BY state) AS s) AS w
-        CROSS JOIN LATERAL (SELECT sum(waiting)::bigint AS waiting, sum((SELECT sum(n) FROM unnest(in_flight) AS n))::bigint AS in_flight
-          FROM endpoint_demand WHERE endpoint_id = e.id AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms') AS d
+          SELECT state, count(*) AS count FROM worker WHERE endpoint_id = e.id AND ended_at IS NULL
+            AND endpoint_id <> '' GROUP BY state) AS s) AS w
+        CROSS JOIN LATERAL (SELECT sum(waiting)::bigint AS waiting,
+          sum((SELECT sum(n) FROM unnest(in_flight) AS n))::bigint AS in_flight
+          FROM endpoint_demand WHERE endpoint_id = e.id
+            AND reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms') AS d
       ) AS endpoints, (
-        SELECT jsonb_build_object('connected', count(*) FILTER (WHERE session_id IS NOT NULL AND lease_expires_at > now()),
-          'away', count(*) FILTER (WHERE session_id IS NULL OR lease_expires_at <= now()), 'cordoned', count(*) FILTER (WHERE cordoned),
-          'gpusUsed', (SELECT count(*) FROM gpu WHERE used AND NOT unhealthy), 'gpusFree', (SELECT count(*) FROM gpu WHERE NOT used AND NOT unhealthy),
+        SELECT jsonb_build_object('connected', count(*) FILTER (WHERE session_id IS NOT NULL
+          AND lease_expires_at > now()),
+          'away', count(*) FILTER (WHERE session_id IS NULL OR lease_expires_at <= now()), 'cordoned',
+          count(*) FILTER (WHERE cordoned),
+          'gpusUsed', (SELECT count(*) FROM gpu WHERE used AND NOT unhealthy), 'gpusFree', (SELECT count(*) FROM gpu
+            WHERE NOT used AND NOT unhealthy),
           'gpusUnhealthy', (SELECT count(*) FROM gpu WHERE unhealthy))
         FROM machine WHERE seen_at > now() - interval '1 day'
       ) AS machines`;

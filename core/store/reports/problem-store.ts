@@ -40,7 +40,8 @@ export class ProblemStore {
   /** Returns endpoints whose workers found no slot at the last decision. */
   async throttled(accountId: string): Promise<(PlacementRefusal & { id: string })[]> {
     return this.#sql<(PlacementRefusal & { id: string })[]>`
-      SELECT e.id, d.refusal, d.refusal_by_machine AS "refusalByMachine" FROM endpoint e JOIN scale_decision d ON d.endpoint_id = e.id
+      SELECT e.id, d.refusal, d.refusal_by_machine AS "refusalByMachine" FROM endpoint e JOIN scale_decision d
+        ON d.endpoint_id = e.id
       WHERE ${owned(this.#sql, accountId)} AND d.throttled > 0`;
   }
 
@@ -55,8 +56,10 @@ export class ProblemStore {
   /** Returns endpoints whose released version does not start. */
   async held(accountId: string): Promise<HeldRelease[]> {
     return this.#sql<HeldRelease[]>`
-      SELECT e.id, r.version, r.good_version AS "goodVersion", r.reason FROM endpoint e JOIN endpoint_rollout r ON r.endpoint_id = e.id
-      WHERE ${owned(this.#sql, accountId)} AND r.state = 'HELD' AND r.version = e.version AND r.good_version IS NOT NULL`;
+      SELECT e.id, r.version, r.good_version AS "goodVersion", r.reason FROM endpoint e JOIN endpoint_rollout r
+        ON r.endpoint_id = e.id
+      WHERE ${owned(this.#sql, accountId)} AND r.state = 'HELD' AND r.version = e.version
+        AND r.good_version IS NOT NULL`;
   }
 
   /**
@@ -65,12 +68,16 @@ export class ProblemStore {
    */
   async queues(accountId: string): Promise<WaitingQueue[]> {
     return this.#hot<WaitingQueue[]>`
-      SELECT e.id, e.account_id AS "accountId", e.workers_max AS "workersMax", greatest(t.queued, 0) AS queued, a.queued_job_quota AS quota,
+      SELECT e.id, e.account_id AS "accountId", e.workers_max AS "workersMax", greatest(t.queued, 0) AS queued,
+        a.queued_job_quota AS quota,
         ${oldestWaitMs(this.#hot)} AS "oldestWaitMs",
-        coalesce((SELECT l.limits FROM scale_log l WHERE l.endpoint_id = e.id ORDER BY l.id DESC LIMIT 1), '[]') AS limits
+        coalesce((SELECT l.limits FROM scale_log l WHERE l.endpoint_id = e.id ORDER BY l.id DESC LIMIT 1),
+          '[]') AS limits
       FROM endpoint e JOIN account a ON a.id = e.account_id CROSS JOIN LATERAL (
-        SELECT coalesce(sum(queued), 0)::bigint AS queued, coalesce(max(claimed_to), 0) AS claimed_to FROM endpoint_tally WHERE endpoint_id = e.id) AS t
-      WHERE ${owned(this.#hot, accountId)} AND (t.queued > 0 OR EXISTS (SELECT FROM endpoint_demand d WHERE d.endpoint_id = e.id AND d.waiting > 0
+        SELECT coalesce(sum(queued), 0)::bigint AS queued, coalesce(max(claimed_to), 0) AS claimed_to
+          FROM endpoint_tally WHERE endpoint_id = e.id) AS t
+      WHERE ${owned(this.#hot, accountId)}
+        AND (t.queued > 0 OR EXISTS (SELECT FROM endpoint_demand d WHERE d.endpoint_id = e.id AND d.waiting > 0
         AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'))`;
   }
 
@@ -86,7 +93,8 @@ export class ProblemStore {
     return this.#hot<GivenUpWebhooks[]>`
       SELECT e.id, r.count, r.jobs[1] AS "jobId", r.errors[1] AS "lastError" FROM endpoint e CROSS JOIN LATERAL (
         SELECT count(*) AS count, array_agg(job_id) AS jobs, array_agg(last_error) AS errors FROM (
-          SELECT job_id, last_error FROM webhook_result WHERE endpoint_id = e.id AND NOT delivered AND ended_at > now() - interval '1 hour'
+          SELECT job_id, last_error FROM webhook_result WHERE endpoint_id = e.id AND NOT delivered
+            AND ended_at > now() - interval '1 hour'
           ORDER BY ended_at DESC LIMIT ${GIVEN_UP_MAX}) AS latest) AS r
       WHERE ${owned(this.#hot, accountId)} AND r.count > 0`;
   }
@@ -94,8 +102,10 @@ export class ProblemStore {
   /** Returns pods that should run and have failed, latest first. */
   async failedPods(accountId: string): Promise<FailedPod[]> {
     return this.#sql<FailedPod[]>`
-      SELECT e.id, e.name, e.account_id AS "accountId", e.status_text AS "statusText", e.exit_code AS "exitCode" FROM pod e
-      WHERE ${owned(this.#sql, accountId)} AND e.state = 'FAILED' AND e.desired = 'RUNNING' ORDER BY e.state_changed_at DESC LIMIT ${PODS_MAX}`;
+      SELECT e.id, e.name, e.account_id AS "accountId", e.status_text AS "statusText", e.exit_code AS "exitCode"
+        FROM pod e
+      WHERE ${owned(this.#sql, accountId)} AND e.state = 'FAILED' AND e.desired = 'RUNNING'
+        ORDER BY e.state_changed_at DESC LIMIT ${PODS_MAX}`;
   }
 
   /** Returns machines that are away, cordoned, or have an unhealthy GPU. */
@@ -103,7 +113,8 @@ export class ProblemStore {
     return this.#sql<MachineState[]>`
       SELECT * FROM (
         SELECT id, name, cordoned, session_id IS NOT NULL AND lease_expires_at > now() AS connected, coalesce((
-          SELECT jsonb_agg(jsonb_build_object('name', g ->> 'name', 'unhealthy', g ->> 'unhealthy')) FROM jsonb_array_elements(gpus) AS g
+          SELECT jsonb_agg(jsonb_build_object('name', g ->> 'name', 'unhealthy', g ->> 'unhealthy'))
+            FROM jsonb_array_elements(gpus) AS g
           WHERE coalesce(g ->> 'unhealthy', '') <> ''), '[]') AS ill FROM machine) AS m
       WHERE NOT connected OR cordoned OR ill <> '[]' ORDER BY name, id`;
   }

@@ -107,7 +107,8 @@ export class UsageStore {
     const { sql } = this.#database;
     const [cost] = await sql<{ pieces: number }[]>`
       WITH ${this.#spans(asked)}
-      SELECT coalesce(sum(1 + extract(epoch FROM until - since) / ${STEP_SECONDS[asked.bucket]}::float8), 0)::float8 AS pieces FROM span`;
+      SELECT coalesce(sum(1 + extract(epoch FROM until - since) / ${STEP_SECONDS[asked.bucket]}::float8),
+        0)::float8 AS pieces FROM span`;
     checkUsageCost(cost!.pieces, 0);
   }
 
@@ -138,7 +139,8 @@ export class UsageStore {
     const names = NAME_TABLES[grouping];
     return sql`
       piece AS (
-        SELECT period, s.*, extract(epoch FROM least(s.until, period + ${step}::interval) - greatest(s.since, period)) AS seconds
+        SELECT period, s.*, extract(epoch FROM least(s.until, period + ${step}::interval) - greatest(s.since, period))
+          AS seconds
         FROM span s, generate_series(date_trunc(${bucket}, s.since), s.until, ${step}::interval) AS period
       ), summed AS (
         SELECT (extract(epoch FROM period) * 1000)::float8 AS "startMs", ${sql(GROUP_COLUMNS[grouping])} AS "group",
@@ -148,7 +150,8 @@ export class UsageStore {
       ), named AS (
         SELECT s.*, ${names === undefined ? sql`''` : sql`coalesce(n.name, '')`} AS "groupName"
         FROM summed s ${names === undefined ? sql`` : sql`LEFT JOIN ${sql(names)} n ON n.id = s."group"`}
-        WHERE ${search} = '' OR strpos(lower(concat_ws(' ', s."group", ${names === undefined ? sql`''` : sql`n.name`})), lower(${search})) > 0
+        WHERE ${search} = '' OR strpos(lower(concat_ws(' ', s."group", ${names === undefined ? sql`''` : sql`n.name`})),
+          lower(${search})) > 0
       )`;
   }
 
@@ -158,10 +161,12 @@ export class UsageStore {
     if (top === undefined) return sql`told AS (SELECT *, false AS others FROM named)`;
     return sql`
       ranked AS (
-        SELECT "group", row_number() OVER (ORDER BY sum("amountUsd") DESC, sum("billedMs") DESC, "group") > ${top}::int AS others
+        SELECT "group", row_number() OVER (ORDER BY sum("amountUsd") DESC, sum("billedMs") DESC,
+          "group") > ${top}::int AS others
         FROM named GROUP BY "group"
       ), told AS (
-        SELECT "startMs", others, CASE WHEN others THEN '' ELSE "group" END AS "group", CASE WHEN others THEN '' ELSE "groupName" END AS "groupName",
+        SELECT "startMs", others, CASE WHEN others THEN '' ELSE "group" END AS "group", CASE WHEN others THEN ''
+          ELSE "groupName" END AS "groupName",
           sum("amountUsd") AS "amountUsd", sum("billedMs") AS "billedMs", max("diskGb") AS "diskGb"
         FROM named JOIN ranked USING ("group") GROUP BY 1, 2, 3, 4
       )`;
@@ -178,12 +183,14 @@ export class UsageStore {
         SELECT s.*, greatest(s.started_at AT TIME ZONE 'UTC', a.since) AS since,
           least(coalesce(s.ended_at, now()) AT TIME ZONE 'UTC', a.until) AS until
         FROM usage_span s, asked a
-        WHERE (${accountId} = '' OR s.account_id = ${accountId}) AND s.kind = ${query.kind} AND s.started_at < to_timestamp(${endMs}::float8 / 1000)
+        WHERE (${accountId} = '' OR s.account_id = ${accountId}) AND s.kind = ${query.kind}
+          AND s.started_at < to_timestamp(${endMs}::float8 / 1000)
           AND coalesce(s.ended_at, now()) > to_timestamp(${startMs}::float8 / 1000)
           AND (${query.subjectId} = '' OR s.subject_id = ${query.subjectId})
           AND (${query.endpointId} = '' OR s.endpoint_id = ${query.endpointId})
           AND (s.kind <> 'WORKER' OR cardinality(${visible}::text[]) = 0 OR s.endpoint_id = ANY(${visible}::text[]))
-          AND (cardinality(${query.gpuTypeIds}::text[]) = 0 OR s.gpu_type_id = ANY(${query.gpuTypeIds.map(sameCard)}::text[]))
+          AND (cardinality(${query.gpuTypeIds}::text[]) = 0
+            OR s.gpu_type_id = ANY(${query.gpuTypeIds.map(sameCard)}::text[]))
           AND (cardinality(${query.dataCenterIds}::text[]) = 0 OR s.locations && ${query.dataCenterIds}::text[])
           AND (${query.templateId} = '' OR s.template_id = ${query.templateId})
           AND (${query.imageName} = '' OR s.image_name = ${query.imageName})

@@ -19,9 +19,11 @@ export const ENDPOINT_FILTERS = {
   trouble: whereWord({
     no_place: sql`EXISTS (SELECT FROM scale_decision d WHERE d.endpoint_id = ${endpoint.id} AND d.throttled > 0)`,
     crashed: sql`EXISTS (
-      SELECT FROM worker w WHERE w.endpoint_id = ${endpoint.id} AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.state = 'UNHEALTHY')`,
+      SELECT FROM worker w WHERE w.endpoint_id = ${endpoint.id} AND w.ended_at IS NULL AND w.endpoint_id <> ''
+        AND w.state = 'UNHEALTHY')`,
     webhooks: sql`EXISTS (
-      SELECT FROM webhook_result r WHERE r.endpoint_id = ${endpoint.id} AND NOT r.delivered AND r.ended_at > now() - interval '1 hour')`,
+      SELECT FROM webhook_result r WHERE r.endpoint_id = ${endpoint.id} AND NOT r.delivered
+        AND r.ended_at > now() - interval '1 hour')`,
   }),
 };
 

@@ -163,8 +163,10 @@ async function endPauses(tx: Transaction, id: string): Promise<Pick<RegistryAuth
       ORDER BY w.id FOR NO KEY UPDATE OF w) l
     WHERE w.id = l.id RETURNING w.endpoint_id`);
   const pods = await tx.execute<{ machine_id: string }>(sql`
-    UPDATE pod p SET run = run + 1, state = 'STARTING', status_text = '', exit_code = NULL, last_started_at = now(), state_changed_at = now()
-    FROM (SELECT id FROM pod WHERE registry_auth_id = ${id} AND desired = 'RUNNING' AND state = 'FAILED' ORDER BY id FOR UPDATE) l
+    UPDATE pod p SET run = run + 1, state = 'STARTING', status_text = '', exit_code = NULL, last_started_at = now(),
+      state_changed_at = now()
+    FROM (SELECT id FROM pod WHERE registry_auth_id = ${id} AND desired = 'RUNNING' AND state = 'FAILED'
+      ORDER BY id FOR UPDATE) l
     WHERE p.id = l.id RETURNING p.machine_id`);
   return {
     endpointIds: [...new Set(workers.map((row) => row.endpoint_id))],

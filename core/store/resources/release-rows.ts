@@ -39,11 +39,13 @@ export async function recordReleases(
       INSERT INTO endpoint_rollout (endpoint_id, version, state)
       SELECT e.id, e.version, ${atOnce ? 'REPLACING' : 'CHECKING'} FROM unnest(${ids}, ${versions}) AS e (id, version)
       ON CONFLICT (endpoint_id) DO UPDATE
-      SET (version, state, room_made, checked, reason, since) = (excluded.version, excluded.state, false, false, '', now())`);
+      SET (version, state, room_made, checked, reason, since) = (excluded.version, excluded.state, false, false, '',
+        now())`);
   }
   await tx.execute(sql`
     DELETE FROM endpoint_release r USING (
-      SELECT e.id AS endpoint_id, (SELECT o.id FROM endpoint_release o WHERE o.endpoint_id = e.id ORDER BY o.id DESC OFFSET ${KEPT_MAX} LIMIT 1) AS last_id
+      SELECT e.id AS endpoint_id, (SELECT o.id FROM endpoint_release o WHERE o.endpoint_id = e.id
+        ORDER BY o.id DESC OFFSET ${KEPT_MAX} LIMIT 1) AS last_id
       FROM unnest(${ids}) AS e (id)
     ) gone WHERE r.endpoint_id = gone.endpoint_id AND r.id <= gone.last_id`);
 }

@@ -27,7 +27,8 @@ export class ReleaseStore {
   async list(endpointId: string, beforeId: number, limit: number): Promise<Release[]> {
     const earlier = beforeId === 0 ? undefined : lt(endpointRelease.id, beforeId);
     const digest = sql<string>`coalesce((SELECT i.digest FROM endpoint_image i
-      WHERE i.endpoint_id = ${endpointRelease.endpointId} AND i.version = ${endpointRelease.version} ORDER BY i.settled_at DESC LIMIT 1), '')`;
+      WHERE i.endpoint_id = ${endpointRelease.endpointId} AND i.version = ${endpointRelease.version}
+        ORDER BY i.settled_at DESC LIMIT 1), '')`;
     const rows = await this.#database.db
       .select({ release: endpointRelease, digest })
       .from(endpointRelease)
@@ -40,7 +41,8 @@ export class ReleaseStore {
   /** Returns the rollouts of these endpoints that are not complete. */
   async rollouts(endpointIds: readonly string[]): Promise<Map<string, Rollout>> {
     const rows = await this.#database.sql<(Rollout & { endpointId: string })[]>`
-      SELECT endpoint_id AS "endpointId", version, state, good_version AS "goodVersion", room_made AS "roomMade", checked, reason,
+      SELECT endpoint_id AS "endpointId", version, state, good_version AS "goodVersion", room_made AS "roomMade",
+        checked, reason,
         (extract(epoch FROM now() - since) * 1000)::bigint AS "ageMs"
       FROM endpoint_rollout WHERE endpoint_id = ANY(${[...endpointIds]}) AND state <> 'COMPLETE'`;
     return new Map(rows.map(({ endpointId, ...rollout }) => [endpointId, rollout]));
@@ -72,7 +74,8 @@ export class ReleaseStore {
           kept.map(({ version }) => version),
         );
         await tx.execute(sql`
-        INSERT INTO endpoint_rollout (endpoint_id, version, state, good_version) VALUES (${id}, ${found.version}, 'ROLLED_BACK', ${to})
+        INSERT INTO endpoint_rollout (endpoint_id, version, state, good_version)
+          VALUES (${id}, ${found.version}, 'ROLLED_BACK', ${to})
         ON CONFLICT (endpoint_id) DO UPDATE SET (version, state, good_version, room_made, reason, since)
           = (excluded.version, excluded.state, excluded.good_version, false, '', now())`);
         await tx.execute(sql`UPDATE endpoint_release SET outcome = 'ROLLED_BACK', outcome_reason = ''

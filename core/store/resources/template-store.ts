@@ -99,7 +99,8 @@ export class TemplateStore {
     const own = eq(template.accountId, accountId);
     const shared = sql`${template.id} IN (
       SELECT id FROM (
-        SELECT id, sum(octet_length(t::text) - coalesce(octet_length(env_sealed), 0)) OVER (PARTITION BY account_id ORDER BY created_at, id) AS bytes FROM (
+        SELECT id, sum(octet_length(t::text) - coalesce(octet_length(env_sealed), 0)) OVER (PARTITION BY account_id
+          ORDER BY created_at, id) AS bytes FROM (
           SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS place
           FROM template WHERE public AND account_id <> ${accountId} AND bound_endpoint_id IS NULL
         ) t WHERE place <= ${SHARED_MAX}

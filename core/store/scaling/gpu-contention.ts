@@ -41,7 +41,8 @@ type RivalRow = PlacementRequest & {
 /** Returns whether any workers wait for GPUs. */
 export async function areGpusShort(sql: Sql): Promise<boolean> {
   const rows = await sql`
-    SELECT FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id WHERE d.throttled > 0 AND e.gpu_count > 0 AND e.workers_max > 0 LIMIT 1`;
+    SELECT FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id WHERE d.throttled > 0 AND e.gpu_count > 0
+      AND e.workers_max > 0 LIMIT 1`;
   return rows.length > 0;
 }
 
@@ -87,12 +88,14 @@ async function readRivals(sql: Sql, { id, accountId, gpuCount }: GpuRequester): 
   const sinceMs = (endpointId: Fragment, createdAt: Fragment) => sql`(extract(epoch FROM now() - coalesce(
     (SELECT max(created_at) FROM worker WHERE endpoint_id = ${endpointId}), ${createdAt})) * 1000)::bigint`;
   return sql<RivalRow[]>`
-    SELECT ${asked(sql)}, e.account_id AS "accountId", d.throttled AS waiting, ${sinceMs(sql`e.id`, sql`e.created_at`)} AS "sinceMs",
+    SELECT ${asked(sql)}, e.account_id AS "accountId", d.throttled AS waiting,
+      ${sinceMs(sql`e.id`, sql`e.created_at`)} AS "sinceMs",
       ${sinceMs(sql`${id}`, sql`(SELECT created_at FROM endpoint WHERE id = ${id})`)} AS "ownSinceMs",
       ARRAY(SELECT DISTINCT c.machine_id FROM worker c
         WHERE c.endpoint_id = e.id AND c.version = e.version AND ${crashed(sql)} AND c.retry_at > now()) AS paused
     FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id
-    WHERE d.throttled > 0 AND e.gpu_count > 0 AND e.workers_max > 0 AND (e.account_id <> ${accountId} OR e.gpu_count > ${gpuCount})
+    WHERE d.throttled > 0 AND e.gpu_count > 0 AND e.workers_max > 0
+      AND (e.account_id <> ${accountId} OR e.gpu_count > ${gpuCount})
     ORDER BY d.decided_at, e.id LIMIT ${RIVALS_MAX}`;
 }
 
@@ -106,7 +109,8 @@ export async function readPreemptible(
   workerIds: readonly string[],
 ): Promise<PreemptionCandidates | undefined> {
   const workers = await sql<PreemptibleWorker[]>`
-    SELECT w.id, e.account_id AS "accountId", w.machine_id AS "machineId", w.gpu_uuids AS "gpuUuids", w.desired = 'DRAIN' AS draining
+    SELECT w.id, e.account_id AS "accountId", w.machine_id AS "machineId", w.gpu_uuids AS "gpuUuids",
+      w.desired = 'DRAIN' AS draining
     FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
     WHERE w.ended_at IS NULL AND w.machine_id <> '' AND w.gpu_uuids <> '{}' AND w.state <> 'UNHEALTHY'
       AND (w.desired = 'DRAIN' OR (w.desired = 'RUN' AND w.id = ANY(${[...workerIds]}))) ORDER BY w.id`;
@@ -119,10 +123,13 @@ export async function readPreemptible(
 /** Returns the GPUs of accounts. GPUs of standby and crashed workers do not count, as anybody may take them. */
 async function readShares(sql: Sql, accountIds: readonly string[]): Promise<Map<string, ShareRow>> {
   const rows = await sql<ShareRow[]>`
-    SELECT a.id AS "accountId", a.gpu_weight AS weight, a.worker_quota AS "workerQuota", a.gpu_quota AS "gpuQuota", w.workers,
-      (w.gpus + coalesce((SELECT sum(cardinality(gpu_uuids)) FROM pod WHERE account_id = a.id AND desired = 'RUNNING'), 0))::int AS gpus
+    SELECT a.id AS "accountId", a.gpu_weight AS weight, a.worker_quota AS "workerQuota", a.gpu_quota AS "gpuQuota",
+      w.workers,
+      (w.gpus + coalesce((SELECT sum(cardinality(gpu_uuids)) FROM pod WHERE account_id = a.id AND desired = 'RUNNING'),
+        0))::int AS gpus
     FROM account a CROSS JOIN LATERAL (
-      SELECT count(*)::int AS workers, coalesce(sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY'), 0) AS gpus
+      SELECT count(*)::int AS workers, coalesce(sum(cardinality(w.gpu_uuids)) FILTER (WHERE w.state <> 'UNHEALTHY'),
+        0) AS gpus
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id
       WHERE e.account_id = a.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.desired <> 'FREEZE'
     ) w WHERE a.id = ANY(${[...accountIds]})`;
@@ -143,7 +150,8 @@ export async function preemptWorkers(
   const [, drained] = await Promise.all([
     lockPlacement(sql),
     sql<{ id: string; machineId: string }[]>`
-    UPDATE worker w SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} FROM ${going} AS l WHERE w.id = l.id
+    UPDATE worker w SET desired = 'DRAIN', desired_at = now(), gave_way_to = ${gaveWayTo} FROM ${going} AS l
+      WHERE w.id = l.id
     RETURNING w.id, w.machine_id AS "machineId"`,
   ]);
   return drained;

@@ -69,14 +69,19 @@ function withPlaces(seen: readonly SeenRow[], places: readonly PlacesRow[]): See
 /** Returns the GPU types of the last workers. Types of removed machines are left out. */
 async function readTypes(sql: Sql, endpointIds: readonly string[]): Promise<SeenRow[]> {
   return sql<SeenRow[]>`
-    SELECT e.id, t.name, t.mig AS "migProfile", t.workers, t.starts AS "startsMs" FROM unnest(${[...endpointIds]}::text[]) AS e (id) CROSS JOIN LATERAL (
+    SELECT e.id, t.name, t.mig AS "migProfile", t.workers, t.starts AS "startsMs"
+      FROM unnest(${[...endpointIds]}::text[]) AS e (id) CROSS JOIN LATERAL (
       SELECT g.name, g.mig, coalesce(array_agg(w.id) FILTER (WHERE w.ended_at IS NULL), '{}') AS workers,
-        coalesce((array_agg(w.ms ORDER BY w.ready_at DESC) FILTER (WHERE w.ready_at IS NOT NULL))[:${STARTS_SEEN_MAX}::int], '{}') AS starts
+        coalesce((array_agg(w.ms ORDER BY w.ready_at DESC)
+          FILTER (WHERE w.ready_at IS NOT NULL))[:${STARTS_SEEN_MAX}::int], '{}') AS starts
       FROM (
-        SELECT id, machine_id, gpu_uuids[1] AS uuid, ready_at, ended_at, (extract(epoch FROM ready_at - created_at) * 1000)::int AS ms FROM worker
-        WHERE endpoint_id = e.id AND (ready_at IS NOT NULL OR ended_at IS NULL) ORDER BY created_at DESC LIMIT ${WORKERS_SEEN_MAX}) w
+        SELECT id, machine_id, gpu_uuids[1] AS uuid, ready_at, ended_at,
+          (extract(epoch FROM ready_at - created_at) * 1000)::int AS ms FROM worker
+        WHERE endpoint_id = e.id AND (ready_at IS NOT NULL OR ended_at IS NULL) ORDER BY created_at DESC
+          LIMIT ${WORKERS_SEEN_MAX}) w
       JOIN machine m ON m.id = w.machine_id CROSS JOIN LATERAL (
-        SELECT gpu ->> 'name' AS name, coalesce(gpu ->> 'migProfile', '') AS mig FROM jsonb_array_elements(m.gpus) gpu WHERE gpu ->> 'uuid' = w.uuid LIMIT 1) g
+        SELECT gpu ->> 'name' AS name, coalesce(gpu ->> 'migProfile', '') AS mig FROM jsonb_array_elements(m.gpus) gpu
+          WHERE gpu ->> 'uuid' = w.uuid LIMIT 1) g
       GROUP BY 1, 2) t`;
 }
 
@@ -89,11 +94,13 @@ async function readPlaces(sql: Sql, endpointIds: readonly string[]): Promise<Pla
     WITH free AS MATERIALIZED (
       SELECT m.id, m.locations, gpu ->> 'name' AS name, coalesce(gpu ->> 'migProfile', '') AS mig, count(*)::int AS gpus
       FROM machine m CROSS JOIN LATERAL jsonb_array_elements(m.gpus) gpu
-      WHERE m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AND coalesce(gpu ->> 'unhealthy', '') = '' AND NOT EXISTS (
+      WHERE m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned
+        AND coalesce(gpu ->> 'unhealthy', '') = '' AND NOT EXISTS (
         SELECT FROM gpu_hold h LEFT JOIN worker w ON w.id = h.worker_id
         WHERE h.machine_id = m.id AND h.gpu_uuid = gpu ->> 'uuid' AND coalesce(w.desired, 'RUN') <> 'FREEZE')
       GROUP BY m.id, 3, 4)
     SELECT e.id, f.name, f.mig AS "migProfile", sum(f.gpus / e.gpu_count)::int AS places
-    FROM endpoint e JOIN free f ON e.locations = '{}' OR f.locations && e.locations OR ${ANY_HOSTED}::text = ANY(f.locations)
+    FROM endpoint e JOIN free f ON e.locations = '{}' OR f.locations && e.locations
+      OR ${ANY_HOSTED}::text = ANY(f.locations)
     WHERE e.id = ANY(${[...endpointIds]}) GROUP BY 1, 2, 3`;
 }

@@ -79,13 +79,18 @@ export async function readPlacement(
   // each other. The use of each machine is aggregated as text, which costs a third of arrays. GPU load is not read, as
   // placement does not depend on it.
   const rows = await statement<(Omit<MachineRow, 'agent_version' | 'cpu_model' | 'cpu_threads_per_core'> & Uses)[]>`
-    SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib, m.standby_max, m.runs_commands, m.engine,
+    SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib,
+      m.standby_max, m.runs_commands, m.engine,
       m.no_engine_reason, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
-      m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone, coalesce(u.cpu_used, 0) AS cpu_used, coalesce(u.siblings, 0) AS siblings,
-      coalesce(u.used_uuids, '') AS used_uuids, coalesce(u.sizes, '') AS sizes, coalesce(u.gave_way_to, '') AS gave_way_to,
+      m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone, coalesce(u.cpu_used, 0) AS cpu_used,
+      coalesce(u.siblings, 0) AS siblings,
+      coalesce(u.used_uuids, '') AS used_uuids, coalesce(u.sizes, '') AS sizes,
+      coalesce(u.gave_way_to, '') AS gave_way_to,
       coalesce(u.standbys, '[]') AS standbys,
-      (${imageName}::text <> '' OR ${imageDigest}::text <> '') AND EXISTS (SELECT FROM machine_image i WHERE i.machine_id = m.id
-        AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${imageName} ELSE i.digest = ${imageDigest} END) AS has_image
+      (${imageName}::text <> '' OR ${imageDigest}::text <> '') AND EXISTS (SELECT FROM machine_image i
+        WHERE i.machine_id = m.id
+        AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${imageName}
+          ELSE i.digest = ${imageDigest} END) AS has_image
     FROM machine m LEFT JOIN (
       SELECT machine_id, count(*) FILTER (WHERE NOT frozen AND gpu_uuids = '{}')::int AS cpu_used,
         count(*) FILTER (WHERE NOT frozen AND endpoint_id = ${endpointId})::int AS siblings,
@@ -95,9 +100,12 @@ export async function readPlacement(
         jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
           'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint)) FILTER (WHERE frozen) AS standbys
       FROM (
-        SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to, desired = 'FREEZE' AS frozen, desired_at FROM worker
-        WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY' AND id <> ALL(string_to_array(${gone}, ','))
-        UNION ALL SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL FROM pod WHERE desired = 'RUNNING') alive
+        SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to, desired = 'FREEZE' AS frozen,
+          desired_at FROM worker
+        WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
+          AND id <> ALL(string_to_array(${gone}, ','))
+        UNION ALL SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL FROM pod
+          WHERE desired = 'RUNNING') alive
       GROUP BY machine_id) u ON u.machine_id = m.id
     WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
   return rows.map((row) => ({
@@ -162,7 +170,8 @@ function oldestFirst(a: PlacementStandby, b: PlacementStandby): number {
 export function asked(sql: Sql) {
   return sql`e.id, e.gpu_ids AS "gpuIds", e.gpu_count AS "gpuCount", e.instance_ids AS "instanceIds", e.locations,
     e.allowed_cuda_versions AS "allowedCudaVersions",
-    ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids) ORDER BY v.id) AS "dataCenterIds",
+    ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids)
+      ORDER BY v.id) AS "dataCenterIds",
     coalesce((SELECT g.image_name FROM given_template g WHERE g.endpoint_id = e.id),
       (SELECT t.image_name FROM template t WHERE t.id = e.template_id)) AS "imageName"`;
 }

@@ -172,10 +172,12 @@ export class ReconcileFleet {
     if (asking.length === 0) return;
     const rows = await this.#sql<{ endpointId: string; machineId: string }[]>`
       SELECT e.id AS "endpointId", i.machine_id AS "machineId"
-      FROM unnest(${asking.map(({ id }) => id)}::text[], ${asking.map(({ version }) => version)}::int[], ${asking.map(({ imageName }) => imageName)}::text[])
+      FROM unnest(${asking.map(({ id }) => id)}::text[], ${asking.map(({ version }) => version)}::int[],
+        ${asking.map(({ imageName }) => imageName)}::text[])
         AS e (id, version, image_name)
       LEFT JOIN endpoint_image s ON s.endpoint_id = e.id AND s.version = e.version AND s.image_name = e.image_name
-      JOIN machine_image i ON CASE WHEN coalesce(s.digest, '') = '' THEN i.name = e.image_name ELSE i.digest = s.digest END`;
+      JOIN machine_image i ON CASE WHEN coalesce(s.digest, '') = '' THEN i.name = e.image_name
+        ELSE i.digest = s.digest END`;
     for (const { endpointId, machineId } of rows) {
       const machines = this.#images.get(endpointId) ?? new Set();
       this.#images.set(endpointId, machines.add(machineId));

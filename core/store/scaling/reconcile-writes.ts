@@ -62,8 +62,10 @@ export class ReconcileWrites {
       SELECT id, endpoint_id, machine_id, version, string_to_array(gpus, ','), instance_id, failures
       FROM unnest(${added.map(({ id }) => id)}::text[], ${added.map(({ endpointId }) => endpointId)}::text[],
         ${added.map(({ action }) => action.machineId)}::text[], ${added.map(({ version }) => version)}::int[],
-        ${added.map(({ action }) => action.gpuUuids.join())}::text[], ${added.map(({ action }) => action.instanceId)}::text[],
-        ${added.map(({ action }) => action.failures)}::int[]) AS a (id, endpoint_id, machine_id, version, gpus, instance_id, failures)`;
+        ${added.map(({ action }) => action.gpuUuids.join())}::text[],
+        ${added.map(({ action }) => action.instanceId)}::text[],
+        ${added.map(({ action }) => action.failures)}::int[]) AS a (id, endpoint_id, machine_id, version, gpus,
+        instance_id, failures)`;
   }
 
   /** Writes everything so far in one round trip, so that a new read of accounts' use and of GPU contention sees it. */

@@ -30,16 +30,20 @@ export async function logDecisions(sql: Sql, decisions: readonly DecisionToLog[]
   await sql`
     WITH given AS MATERIALIZED (
       SELECT * FROM ROWS FROM (jsonb_to_recordset(${rows}::text::jsonb) AS (
-        "endpointId" text, target int, wished int, throttled int, reason text, limits jsonb, numbers jsonb, actions jsonb,
+        "endpointId" text, target int, wished int, throttled int, reason text, limits jsonb, numbers jsonb,
+        actions jsonb,
         refusal text, "refusalByMachine" text, sample jsonb, bytes int)) WITH ORDINALITY
     ), noted AS (
       INSERT INTO scale_decision AS d (endpoint_id, target, throttled, reason, refusal, refusal_by_machine)
-      SELECT "endpointId", target, throttled, reason, refusal, "refusalByMachine" FROM given ON CONFLICT (endpoint_id) DO UPDATE
+      SELECT "endpointId", target, throttled, reason, refusal, "refusalByMachine" FROM given
+        ON CONFLICT (endpoint_id) DO UPDATE
       SET (target, throttled, reason, refusal, refusal_by_machine, decided_at)
         = (excluded.target, excluded.throttled, excluded.reason, excluded.refusal, excluded.refusal_by_machine, now())
     )
-    INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample, sample_bytes)
-    SELECT "endpointId", target, wished, throttled, reason, limits, numbers, actions, refusal, "refusalByMachine", sample, bytes
+    INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal,
+      refusal_by_machine, sample, sample_bytes)
+    SELECT "endpointId", target, wished, throttled, reason, limits, numbers, actions, refusal, "refusalByMachine",
+      sample, bytes
     FROM given ORDER BY ordinality`;
 }
 
@@ -72,7 +76,8 @@ export async function updateRefusals(sql: Sql, decisions: readonly UpdatedRefusa
   if (decisions.length === 0) return;
   await sql`
     UPDATE scale_decision d SET refusal_by_machine = n.text
-    FROM unnest(${decisions.map(({ endpointId }) => endpointId)}::text[], ${decisions.map(({ refusalByMachine }) => refusalByMachine)}::text[]) AS n (id, text)
+    FROM unnest(${decisions.map(({ endpointId }) => endpointId)}::text[],
+      ${decisions.map(({ refusalByMachine }) => refusalByMachine)}::text[]) AS n (id, text)
     WHERE d.endpoint_id = n.id`;
 }
 
@@ -83,9 +88,11 @@ export async function updateRefusals(sql: Sql, decisions: readonly UpdatedRefusa
 export async function reapLog(sql: Sql, limit: number): Promise<number> {
   const old = await sql`
     DELETE FROM scale_log WHERE id IN (
-      SELECT id FROM scale_log WHERE decided_at < now() - ${LOGGED_DAYS}::int * interval '1 day' ORDER BY decided_at LIMIT ${limit})`;
+      SELECT id FROM scale_log WHERE decided_at < now() - ${LOGGED_DAYS}::int * interval '1 day' ORDER BY decided_at
+        LIMIT ${limit})`;
   const many = await sql`
-    DELETE FROM scale_log l USING (SELECT endpoint_id FROM scale_log GROUP BY endpoint_id HAVING count(*) > ${LOGGED_MAX}) full_of
+    DELETE FROM scale_log l USING (SELECT endpoint_id FROM scale_log GROUP BY endpoint_id
+      HAVING count(*) > ${LOGGED_MAX}) full_of
     WHERE l.endpoint_id = full_of.endpoint_id AND l.id <= (
       SELECT id FROM scale_log WHERE endpoint_id = full_of.endpoint_id ORDER BY id DESC OFFSET ${LOGGED_MAX} LIMIT 1)`;
   return old.count + many.count;

@@ -72,12 +72,15 @@ export async function sampleEndpoints(
 ): Promise<EndpointSample[]> {
   if (endpointIds.length === 0) return [];
   const rows = await hot<EndpointRow[]>`
-    SELECT ${asked(hot)}, e.account_id AS "accountId", e.type, e.workers_min AS "workersMin", e.workers_max AS "workersMax",
+    SELECT ${asked(hot)}, e.account_id AS "accountId", e.type, e.workers_min AS "workersMin",
+      e.workers_max AS "workersMax",
       e.idle_timeout_seconds AS "idleTimeoutSeconds", e.scaler_type AS "scalerType",
-      CASE WHEN e.queue_delay_ms > 0 THEN e.queue_delay_ms::float8 / 1000 ELSE e.scaler_value END AS "scalerValue", e.version,
+      CASE WHEN e.queue_delay_ms > 0 THEN e.queue_delay_ms::float8 / 1000 ELSE e.scaler_value END AS "scalerValue",
+      e.version,
       e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot",
       d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine", ${rolloutColumns(hot)}
-    FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id ${rolloutJoins(hot)} WHERE e.id = ANY(${[...endpointIds]})`;
+    FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id ${rolloutJoins(hot)}
+      WHERE e.id = ANY(${[...endpointIds]})`;
   // In parallel, as a job waits for the result.
   const [workerRows, traffic, ofJobs, ofRequests] = await Promise.all([
     readWorkers(hot, endpointIds),
@@ -156,10 +159,13 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
       CASE WHEN w.retry_at > now() THEN ceil(extract(epoch FROM w.retry_at - now()) * 1000)::bigint END AS "retryMs",
       greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
       greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
-      greatest(extract(epoch FROM now() - w.ready_at) * 1000, 0)::bigint AS "readyMs", cardinality(w.busy_times) > 1 AS served,
-      cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AS reachable
+      greatest(extract(epoch FROM now() - w.ready_at) * 1000, 0)::bigint AS "readyMs",
+      cardinality(w.busy_times) > 1 AS served,
+      cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now()
+        AND NOT m.cordoned AS reachable
     FROM worker w JOIN machine m ON m.id = w.machine_id
-    WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> '' ORDER BY w.created_at, w.id`;
+    WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> ''
+      ORDER BY w.created_at, w.id`;
   return rows.map(({ retryMs, readyMs, served, takesRequests, blocked, ...row }) => ({
     ...row,
     ...(retryMs !== null && { retryMs }),
@@ -187,12 +193,17 @@ export async function readCrashes(
 ): Promise<Map<string, MachineCrashes[]>> {
   if (versions.length === 0) return new Map();
   const rows = await sql<(MachineCrashes & { endpointId: string })[]>`
-    SELECT DISTINCT ON (c.endpoint_id, c.machine_id) c.endpoint_id AS "endpointId", c.machine_id AS "machineId", c.failures, c.id AS "workerId",
-      c.exit_code AS "exitCode", c.gpu_uuids AS "gpuUuids", ceil(greatest(extract(epoch FROM c.retry_at - now()) * 1000, 0))::bigint AS "retryMs"
-    FROM unnest(${versions.map(({ id }) => id)}::text[], ${versions.map(({ version }) => version)}::int[]) AS e (id, version)
+    SELECT DISTINCT ON (c.endpoint_id, c.machine_id) c.endpoint_id AS "endpointId", c.machine_id AS "machineId",
+      c.failures, c.id AS "workerId",
+      c.exit_code AS "exitCode", c.gpu_uuids AS "gpuUuids",
+      ceil(greatest(extract(epoch FROM c.retry_at - now()) * 1000, 0))::bigint AS "retryMs"
+    FROM unnest(${versions.map(({ id }) => id)}::text[], ${versions.map(({ version }) => version)}::int[]) AS e (id,
+      version)
       JOIN worker c ON c.endpoint_id = e.id AND c.version = e.version
-    WHERE c.endpoint_id = ANY(${versions.map(({ id }) => id)}) AND ${crashed(sql)} AND c.retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h'
-      AND NOT EXISTS (SELECT FROM worker w WHERE w.endpoint_id = c.endpoint_id AND w.machine_id = c.machine_id AND w.version = c.version
+    WHERE c.endpoint_id = ANY(${versions.map(({ id }) => id)}) AND ${crashed(sql)}
+      AND c.retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h'
+      AND NOT EXISTS (SELECT FROM worker w WHERE w.endpoint_id = c.endpoint_id AND w.machine_id = c.machine_id
+        AND w.version = c.version
         AND w.failures = 0 AND w.created_at > c.retry_at - interval '1 s')
     ORDER BY c.endpoint_id, c.machine_id, c.retry_at DESC`;
   const byEndpoint = new Map<string, MachineCrashes[]>();
@@ -215,11 +226,14 @@ async function jobDemands(
   const ids = endpoints.map(({ id }) => id);
   const queues = await hot<{ id: string; queued: number; oldest_ms: number | null }[]>`
     SELECT e.id, least(greatest(t.queued, 0), e.counted_max)::int AS queued,
-      CASE WHEN t.queued > 0 THEN (extract(epoch FROM now() - coalesce(${first(hot, hot`t.claimed_to`)}, ${first(hot, hot`0`)})) * 1000)::bigint END
+      CASE WHEN t.queued > 0
+        THEN (extract(epoch FROM now() - coalesce(${first(hot, hot`t.claimed_to`)}, ${first(hot, hot`0`)})) *
+          1000)::bigint END
         AS oldest_ms
     FROM unnest(${ids}::text[], ${endpoints.map(countedMax)}::int[]) AS e (id, counted_max)
     CROSS JOIN LATERAL (
-      SELECT coalesce(sum(queued - queued_low), 0) AS queued, coalesce(max(claimed_to), 0) AS claimed_to FROM endpoint_tally WHERE endpoint_id = e.id) AS t`;
+      SELECT coalesce(sum(queued - queued_low), 0) AS queued, coalesce(max(claimed_to), 0) AS claimed_to
+        FROM endpoint_tally WHERE endpoint_id = e.id) AS t`;
   const held = await running.heldBy(ids);
   return new Map(
     queues.map(({ id, queued, oldest_ms }) => {
@@ -241,7 +255,8 @@ async function jobDemands(
  * and requeued before that position is claimed next anyway.
  */
 function first(hot: Sql, after: Fragment) {
-  return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND low_priority = false AND position > ${after}
+  return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE' AND low_priority = false
+    AND position > ${after}
     ORDER BY position LIMIT 1)`;
 }
 

@@ -54,7 +54,8 @@ export class ScaleStore {
       WITH RECURSIVE queue AS (
         (SELECT endpoint_id AS id FROM job WHERE ${queues} AND state = 'IN_QUEUE' ORDER BY endpoint_id LIMIT 1)
         UNION ALL
-        SELECT (SELECT j.endpoint_id FROM job j WHERE j.state = 'IN_QUEUE' AND j.endpoint_id > q.id ORDER BY j.endpoint_id LIMIT 1)
+        SELECT (SELECT j.endpoint_id FROM job j WHERE j.state = 'IN_QUEUE' AND j.endpoint_id > q.id
+          ORDER BY j.endpoint_id LIMIT 1)
         FROM queue q WHERE q.id IS NOT NULL
       )
       SELECT w.endpoint_id AS id FROM worker w WHERE w.ended_at IS NULL AND w.machine_id <> ''
@@ -62,19 +63,23 @@ export class ScaleStore {
       UNION SELECT s.endpoint_id FROM scale_decision s WHERE s.throttled > 0
       UNION SELECT r.endpoint_id FROM endpoint_rollout r JOIN endpoint e ON e.id = r.endpoint_id AND e.workers_max > 0
         WHERE r.state = 'CHECKING' AND NOT r.checked AND r.good_version IS NOT NULL
-      UNION SELECT d.endpoint_id FROM endpoint_demand d WHERE d.waiting > 0 AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'
+      UNION SELECT d.endpoint_id FROM endpoint_demand d
+        WHERE d.waiting > 0 AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'
       UNION SELECT q.id FROM queue q JOIN endpoint e ON e.id = ANY(ARRAY[q.id])
         WHERE q.id IS NOT NULL AND e.workers_max > 0 AND (SELECT j.position FROM job j
-          WHERE j.endpoint_id = q.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority ORDER BY j.position LIMIT 1) IS NOT NULL
+          WHERE j.endpoint_id = q.id AND j.state = 'IN_QUEUE' AND NOT j.low_priority ORDER BY j.position
+            LIMIT 1) IS NOT NULL
       UNION SELECT '' WHERE EXISTS (
-        SELECT FROM machine m JOIN worker w ON w.machine_id = m.id AND w.ended_at IS NULL AND w.machine_id <> '' WHERE m.lease_expires_at < now())`;
+        SELECT FROM machine m JOIN worker w ON w.machine_id = m.id AND w.ended_at IS NULL AND w.machine_id <> ''
+          WHERE m.lease_expires_at < now())`;
     return { endpointIds: rows.flatMap(({ id }) => (id === '' ? [] : [id])), lost: rows.some(({ id }) => id === '') };
   }
 
   /** Returns endpoints with unplaced workers in their last decision, longest waiting first. */
   async unplacedEndpoints(): Promise<string[]> {
     const rows = await this.#database.hot<{ id: string }[]>`
-      SELECT endpoint_id AS id FROM scale_decision WHERE throttled > 0 ORDER BY decided_at, endpoint_id LIMIT ${UNPLACED_MAX}`;
+      SELECT endpoint_id AS id FROM scale_decision WHERE throttled > 0 ORDER BY decided_at, endpoint_id
+        LIMIT ${UNPLACED_MAX}`;
     return rows.map(({ id }) => id);
   }
 
@@ -97,7 +102,8 @@ export class ScaleStore {
       SELECT endpoint_id AS id, refusal, refusal_by_machine AS "refusalByMachine" FROM scale_decision
       WHERE endpoint_id = ANY(${[...endpointIds]}) AND throttled > 0`;
     const waiting = await this.#database.hot<{ id: string }[]>`
-      SELECT e.id FROM endpoint e WHERE e.id = ANY(${[...endpointIds]}) AND e.workers_max = 0 AND (SELECT j.position FROM job j
+      SELECT e.id FROM endpoint e WHERE e.id = ANY(${[...endpointIds]}) AND e.workers_max = 0
+        AND (SELECT j.position FROM job j
         WHERE j.endpoint_id = e.id AND j.state = 'IN_QUEUE' ORDER BY j.low_priority, j.position LIMIT 1) IS NOT NULL`;
     return new Map([
       ...rows.map(({ id, ...refusal }) => [id, refusal] as const),
@@ -114,9 +120,11 @@ export class ScaleStore {
   /** Ends the workers of machines whose lease expired. Returns their endpoints. */
   async endLost(): Promise<string[]> {
     const { sql } = this.#database;
-    const lost = sql`ended_at IS NULL AND machine_id <> '' AND EXISTS (SELECT FROM machine m WHERE m.id = worker.machine_id AND m.lease_expires_at < now())`;
+    const lost = sql`ended_at IS NULL AND machine_id <> '' AND EXISTS (SELECT FROM machine m
+      WHERE m.id = worker.machine_id AND m.lease_expires_at < now())`;
     const rows = await sql<{ endpoint_id: string }[]>`
-      UPDATE worker w SET desired = 'GONE', state = 'STOPPED', capacity = 0, ended_at = now(), reason = ${MACHINE_LOST_REASON}
+      UPDATE worker w SET desired = 'GONE', state = 'STOPPED', capacity = 0, ended_at = now(),
+        reason = ${MACHINE_LOST_REASON}
       FROM ${lockedInOrder(sql, lost)} AS l WHERE w.id = l.id RETURNING w.endpoint_id`;
     return [...new Set(rows.map((row) => row.endpoint_id))];
   }
@@ -133,7 +141,8 @@ export class ScaleStore {
     if (busy.length > 0) {
       // The end of a request is not reported, so a period that is not open stays ended until the next sample.
       const times = busyTimes(sql, sql`cardinality(w.busy_times) % 2 = 0`);
-      await sql`UPDATE worker w SET busy_at = now(), busy_times = ${times} FROM ${lockedInOrder(sql, sql`id = ANY(${busy})`)} AS l WHERE w.id = l.id`;
+      await sql`UPDATE worker w SET busy_at = now(), busy_times = ${times}
+        FROM ${lockedInOrder(sql, sql`id = ANY(${busy})`)} AS l WHERE w.id = l.id`;
     }
     return found;
   }
@@ -149,7 +158,8 @@ export class ScaleStore {
       SELECT id FROM (
         SELECT id, ended_at, row_number() OVER (PARTITION BY endpoint_id ORDER BY ended_at DESC) AS place,
           state = 'UNHEALTHY' AND retry_at > now() - ${CRASHES_REMEMBERED_HOURS}::int * interval '1 h' AS remembered,
-          row_number() OVER (PARTITION BY endpoint_id, machine_id, state = 'UNHEALTHY' ORDER BY retry_at DESC) AS crash FROM worker
+          row_number() OVER (PARTITION BY endpoint_id, machine_id, state = 'UNHEALTHY' ORDER BY retry_at DESC) AS crash
+            FROM worker
         WHERE endpoint_id = ANY(${[...endpointIds]}) AND ended_at IS NOT NULL) w
       WHERE ended_at < now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
         OR (place > ${ENDED_WORKERS_KEPT}::int AND NOT coalesce(remembered AND crash = 1, false))`;
@@ -182,7 +192,8 @@ export class ScaleStore {
     const { sql: pool, hot } = this.#database;
     const committed = inTransaction(pool, async (sql) => {
       const locked = await sql<{ id: string; pid: number }[]>`
-        SELECT id, pg_backend_pid() AS pid FROM endpoint WHERE id = ANY(${[...endpointIds]}) FOR NO KEY UPDATE SKIP LOCKED`;
+        SELECT id, pg_backend_pid() AS pid FROM endpoint WHERE id = ANY(${[...endpointIds]}) FOR NO KEY UPDATE SKIP
+          LOCKED`;
       if (locked.length > 0) monitor.started(locked[0]!.pid);
       const ids = locked.map(({ id }) => id);
       const found = await sampleEndpoints({ sql, hot, running: this.#running }, ids);
@@ -216,7 +227,8 @@ export class ScaleStore {
    */
   async drainOne(workerId: string, machineId: string): Promise<string | undefined> {
     const [row] = await this.#database.sql<{ endpoint_id: string }[]>`
-      UPDATE worker SET desired = 'DRAIN' WHERE id = ${workerId} AND machine_id = ${machineId} AND desired = 'RUN' RETURNING endpoint_id`;
+      UPDATE worker SET desired = 'DRAIN' WHERE id = ${workerId} AND machine_id = ${machineId} AND desired = 'RUN'
+        RETURNING endpoint_id`;
     return row?.endpoint_id;
   }
 }

@@ -26,12 +26,14 @@ export async function freezeWorkers(statement: Statement, workerIds: readonly st
   return statement<MovedWorker[]>`
     WITH locked AS MATERIALIZED (
       SELECT id, machine_id, busy_at FROM worker
-      WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'RUN' AND ended_at IS NULL ORDER BY id FOR NO KEY UPDATE
+      WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'RUN' AND ended_at IS NULL
+        ORDER BY id FOR NO KEY UPDATE
     ), idle AS (
       SELECT id, machine_id, row_number() OVER (PARTITION BY machine_id ORDER BY busy_at DESC, id) AS place FROM locked
     ), room AS (
       SELECT m.id, m.standby_max - (
-          SELECT count(*) FROM worker s WHERE s.machine_id = m.id AND s.desired = 'FREEZE' AND s.ended_at IS NULL AND s.machine_id <> '') AS free
+          SELECT count(*) FROM worker s WHERE s.machine_id = m.id AND s.desired = 'FREEZE' AND s.ended_at IS NULL
+            AND s.machine_id <> '') AS free
       FROM machine m
     )
     UPDATE worker w SET desired = 'FREEZE', desired_at = now() FROM idle JOIN room ON room.id = idle.machine_id
@@ -44,7 +46,8 @@ export async function resumeStandbys(statement: Statement, workerIds: readonly s
   await lockPlacement(statement);
   return statement<MovedWorker[]>`
     UPDATE worker w SET desired = 'RUN', desired_at = now(), busy_at = now() FROM (
-      SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL
+      SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE'
+        AND ended_at IS NULL
       ORDER BY id FOR NO KEY UPDATE) AS l
     WHERE w.id = l.id RETURNING w.id, w.machine_id AS "machineId"`;
 }
@@ -54,7 +57,8 @@ export async function evictStandbys(statement: Statement, workerIds: readonly st
   if (workerIds.length === 0) return;
   await statement`
     UPDATE worker w SET desired = 'DRAIN', desired_at = now() FROM (
-      SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE' AND ended_at IS NULL
+      SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE'
+        AND ended_at IS NULL
       ORDER BY id FOR NO KEY UPDATE) AS l
     WHERE w.id = l.id`;
 }

@@ -22,7 +22,8 @@ export async function readTraffic(sql: Sql, endpoints: readonly GpuDemand[]): Pr
     SELECT e.id, t.*, s.starts, ${slotsOf(sql)} AS slots
     FROM endpoint e CROSS JOIN LATERAL (
       SELECT ${arrived(now)} AS "arrivedNow", ${arrived(short)} AS "arrivedShort", ${arrived(long)} AS "arrivedLong",
-        ${arrived(hour)} AS "arrivedHour", coalesce(sum(executed), 0)::int AS executed, coalesce(sum(execution_ms), 0)::bigint AS "executionMs"
+        ${arrived(hour)} AS "arrivedHour", coalesce(sum(executed), 0)::int AS executed,
+        coalesce(sum(execution_ms), 0)::bigint AS "executionMs"
       FROM (SELECT arrived, executed, execution_ms, ended_at FROM endpoint_traffic WHERE endpoint_id = e.id
         ORDER BY ended_at DESC LIMIT ${TRAFFIC_SPANS_SEEN_MAX}) seen
     ) t CROSS JOIN LATERAL (${lastStarts(sql)}) s
@@ -35,7 +36,8 @@ export async function readTraffic(sql: Sql, endpoints: readonly GpuDemand[]): Pr
 /** Returns how many jobs a worker of endpoint `e` holds at once, as its workers report. */
 export function slotsOf(sql: Sql): Fragment {
   return sql`greatest(coalesce(
-    (SELECT max(w.capacity) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.state = 'READY'),
+    (SELECT max(w.capacity) FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
+      AND w.state = 'READY'),
     e.worker_concurrency), 1)`;
 }
 

@@ -29,9 +29,12 @@ export class TrafficStore {
   /** Appends the traffic of the last `spanMs` milliseconds. */
   async append(seen: readonly SeenTraffic[], spanMs: number): Promise<void> {
     await this.#database.sql`
-      INSERT INTO endpoint_traffic (endpoint_id, span_ms, arrived, executed, execution_ms, executions, waits, arrived_low, completed, failed)
-      SELECT s."endpointId", ${spanMs}, s.arrived, s.executed, s."executionMs", s.executions, s.waits, s."arrivedLow", s.completed, s.failed
-      FROM jsonb_to_recordset(${JSON.stringify(seen)}::text::jsonb) AS s ("endpointId" text, arrived int, executed int, "executionMs" bigint,
+      INSERT INTO endpoint_traffic (endpoint_id, span_ms, arrived, executed, execution_ms, executions, waits,
+        arrived_low, completed, failed)
+      SELECT s."endpointId", ${spanMs}, s.arrived, s.executed, s."executionMs", s.executions, s.waits, s."arrivedLow",
+        s.completed, s.failed
+      FROM jsonb_to_recordset(${JSON.stringify(seen)}::text::jsonb) AS s ("endpointId" text, arrived int, executed int,
+        "executionMs" bigint,
         executions int[], waits int[], "arrivedLow" int, completed int, failed int)`;
   }
 
@@ -41,7 +44,8 @@ export class TrafficStore {
     const since = sql`now() - ${hours}::int * interval '1 h'`;
     const ms = (column: string) => sql`(extract(epoch FROM ${sql(column)}) * 1000)::bigint`;
     const spans = await sql<TrafficSpan[]>`
-      SELECT ${ms('ended_at')} AS "endMs", span_ms AS "spanMs", arrived, executed, execution_ms AS "executionMs", executions, waits
+      SELECT ${ms('ended_at')} AS "endMs", span_ms AS "spanMs", arrived, executed, execution_ms AS "executionMs",
+        executions, waits
       FROM endpoint_traffic WHERE endpoint_id = ${endpointId} AND ended_at > ${since} ORDER BY ended_at`;
     const decisions = await sql<RecordedDecision[]>`
       SELECT ${ms('decided_at')} AS "decidedAtMs", target, throttled, sample -> 'settings' AS settings,
@@ -50,8 +54,10 @@ export class TrafficStore {
     // The index does not find spans that began earlier and have ended since. A week back is far enough for those that
     // matter.
     const workers = await sql<{ fromMs: number; untilMs: number }[]>`
-      SELECT ${ms('started_at')} AS "fromMs", (extract(epoch FROM coalesce(ended_at, now())) * 1000)::bigint AS "untilMs" FROM usage_span
-      WHERE account_id = ${accountId} AND kind = 'WORKER' AND started_at > ${since} - interval '7 days' AND endpoint_id = ${endpointId}
+      SELECT ${ms('started_at')} AS "fromMs",
+        (extract(epoch FROM coalesce(ended_at, now())) * 1000)::bigint AS "untilMs" FROM usage_span
+      WHERE account_id = ${accountId} AND kind = 'WORKER' AND started_at > ${since} - interval '7 days'
+        AND endpoint_id = ${endpointId}
         AND (ended_at IS NULL OR ended_at > ${since})`;
     const [facts] = await sql<{ slots: number; gpus: number; starts: number[] }[]>`
       SELECT ${slotsOf(sql)} AS slots, e.gpu_count AS gpus, s.starts
@@ -87,7 +93,8 @@ export class TrafficStore {
     const { sql } = this.#database;
     const rows = await sql`
       DELETE FROM endpoint_traffic WHERE ctid IN (
-        SELECT ctid FROM endpoint_traffic WHERE ended_at < now() - ${TRAFFIC_KEPT_HOURS}::int * interval '1 h' ORDER BY ended_at LIMIT ${limit})`;
+        SELECT ctid FROM endpoint_traffic WHERE ended_at < now() - ${TRAFFIC_KEPT_HOURS}::int * interval '1 h'
+          ORDER BY ended_at LIMIT ${limit})`;
     return rows.count;
   }
 }

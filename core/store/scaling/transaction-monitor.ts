@@ -68,9 +68,11 @@ export class TransactionMonitor {
     >`
       SELECT a.state, a.wait_event_type AS type, left(a.query, ${STATEMENT_CHARACTERS_MAX}::int) AS statement,
         coalesce((SELECT json_agg(h) FROM (
-          SELECT b.pid, b.application_name AS name, host(b.client_addr) AS address, b.state, left(b.query, ${STATEMENT_CHARACTERS_MAX}::int) AS statement,
+          SELECT b.pid, b.application_name AS name, host(b.client_addr) AS address, b.state,
+            left(b.query, ${STATEMENT_CHARACTERS_MAX}::int) AS statement,
             extract(epoch FROM now() - b.xact_start)::int AS seconds
-          FROM pg_stat_activity b WHERE b.pid = ANY(pg_blocking_pids(a.pid)) ORDER BY b.xact_start LIMIT ${HOLDERS_MAX}) AS h), '[]') AS holders
+          FROM pg_stat_activity b WHERE b.pid = ANY(pg_blocking_pids(a.pid)) ORDER BY b.xact_start
+            LIMIT ${HOLDERS_MAX}) AS h), '[]') AS holders
       FROM pg_stat_activity a WHERE a.pid = ${this.#pid}::int`;
     return { wait: waitOf(row), statement: row?.statement ?? '', holders: row?.holders ?? [] };
   }

@@ -48,8 +48,10 @@ export function starvedEndpoints(sql: Sql, owned: Fragment): Fragment {
     SELECT e.id, sum(d.waiting)::int AS waiting FROM endpoint e JOIN endpoint_demand d ON d.endpoint_id = e.id
     WHERE ${owned} AND d.waiting > 0 AND d.waiting_since < now() - ${STARVED_MS}::int * interval '1 ms'
       AND d.reported_at > now() - ${FRESH_REPORT_MS}::int * interval '1 ms'
-      AND EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> '' AND w.desired = 'RUN'
-        AND w.state = 'READY' AND w.health = 'READY' AND w.busy_at < now() - ${STARVED_MS}::int * interval '1 ms' AND NOT EXISTS (
+      AND EXISTS (SELECT FROM worker w WHERE w.endpoint_id = e.id AND w.ended_at IS NULL AND w.endpoint_id <> ''
+        AND w.desired = 'RUN'
+        AND w.state = 'READY' AND w.health = 'READY' AND w.busy_at < now() - ${STARVED_MS}::int * interval '1 ms'
+          AND NOT EXISTS (
           SELECT FROM endpoint_demand o WHERE o.endpoint_id = e.id AND w.id = ANY(o.worker_ids)
             AND o.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms'))
     GROUP BY e.id`;

@@ -26,7 +26,8 @@ const COUNTING_TABLE = 'endpoint_tally';
 export async function tuneHotTables(sql: Sql): Promise<void> {
   for (const table of HOT_TABLES) {
     await sql`ALTER TABLE ${sql(table)} SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 2000,
-      autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0)`;
+      autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.05,
+      autovacuum_vacuum_cost_delay = 0)`;
   }
   await sql`ALTER TABLE ${sql(COUNTING_TABLE)} SET (fillfactor = 20)`;
 }

@@ -62,6 +62,7 @@ export class LostAnswers {
 async function workingOf(sql: Sql, pids: readonly number[]): Promise<Set<number>> {
   const rows = await sql<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity
-    WHERE pid = ANY(${numberArray(pids)}::int[]) AND coalesce(state, '') NOT LIKE 'idle%' AND coalesce(wait_event_type, '') <> 'Client'`;
+    WHERE pid = ANY(${numberArray(pids)}::int[]) AND coalesce(state, '') NOT LIKE 'idle%'
+      AND coalesce(wait_event_type, '') <> 'Client'`;
   return new Set(rows.map(({ pid }) => pid));
 }

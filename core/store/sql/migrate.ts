@@ -39,8 +39,10 @@ class ReadOnlyDatabaseError extends Error {
   constructor(isStandby: boolean) {
     super(
       isStandby
-        ? 'the database is a standby (read-only): name the primary in SLIPWAY_DATABASE_URL, or promote this one; core waits'
-        : 'the database is read-only (default_transaction_read_only is on for it, the server or the role): switch that off; core waits',
+        ? 'the database is a standby (read-only): name the primary in SLIPWAY_DATABASE_URL, or promote ' +
+            'this one; core waits'
+        : 'the database is read-only (default_transaction_read_only is on for it, the server or the role): switch ' +
+            'that off; core waits',
     );
     this.name = 'ReadOnlyDatabaseError';
   }
@@ -89,7 +91,8 @@ async function applyMigrations(sql: Sql, logger: Logger): Promise<void> {
       if (!isLocked(error)) throw error;
       if (tries === 1)
         logger.warn(
-          'a long transaction, a backup for instance, uses a table that this release changes; trying again until it has ended',
+          'a long transaction, a backup for instance, uses a table that this release changes; trying ' +
+            'again until it has ended',
         );
       await sql`SELECT pg_sleep(${TABLE_PAUSE_MS / 1_000})`;
     }

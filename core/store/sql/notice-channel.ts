@@ -189,10 +189,13 @@ export class NoticeChannel extends BaseService {
     const { wanted } = this.#singletonTasks;
     if (wanted.length === 0 && this.#held.length > 0) await sql`SELECT pg_advisory_unlock_all()`;
     const [row] = await sql<CheckRow[]>`
-      SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_listening_channels() AS c (name) WHERE c.name = ${CHANNEL}) AS listening,
-        (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = ${LISTENER_NAME}) AS listeners,
+      SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_listening_channels() AS c (name)
+        WHERE c.name = ${CHANNEL}) AS listening,
+        (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+          AND application_name = ${LISTENER_NAME}) AS listeners,
         ARRAY(SELECT d.name FROM unnest(${textArray(wanted)}::text[]) AS d (name)
-          WHERE CASE WHEN pg_backend_pid() = ${this.#pid}::int AND d.name = ANY(${textArray(this.#held)}::text[]) THEN true
+          WHERE CASE WHEN pg_backend_pid() = ${this.#pid}::int AND d.name = ANY(${textArray(this.#held)}::text[])
+            THEN true
             ELSE pg_try_advisory_lock(${SINGLETON_TASK_LOCKS}::int, hashtext(d.name)) END) AS held`;
     this.#keep(row!.pid, row!.held);
     return row!;

@@ -112,9 +112,12 @@ export async function candidates(
   const turn = sort && view!.descending ? desc : asc;
   const by = sort?.of ?? createdAt;
   const value = sort ? sql`(${by})::text` : sql`NULL`;
+  const behind = after && beyond(listed, after, sort, turn === desc);
   const rows = await db.execute<{ id: string; at: number; bytes: number; value: string | null }>(sql`
-    SELECT ${id} AS id, (extract(epoch FROM ${createdAt}) * 1000000)::bigint AS at, (${bytes})::bigint AS bytes, ${value} AS value
-    FROM ${from} WHERE ${and(where, found, ...filterConditions(filters, view?.filters ?? {}), after && beyond(listed, after, sort, turn === desc)) ?? sql`true`}
+    SELECT ${id} AS id, (extract(epoch FROM ${createdAt}) * 1000000)::bigint AS at, (${bytes})::bigint AS bytes,
+      ${value} AS value
+    FROM ${from}
+    WHERE ${and(where, found, ...filterConditions(filters, view?.filters ?? {}), behind) ?? sql`true`}
     ORDER BY ${turn(by)}, ${turn(id)} LIMIT ${size + 1}`);
   return rows.map((row) => ({
     id: row.id,
@@ -133,14 +136,16 @@ function sortOf({ createdAt, sorts = {} }: PageRows, orderBy: string): Sort {
 export function orderOf<Order>(orderBy: string, known: Readonly<Record<string, Order>>): Order {
   if (Object.hasOwn(known, orderBy)) return known[orderBy]!;
   throw invalid(
-    `order_by is ${JSON.stringify(orderBy.slice(0, 64))}, but this list is ordered by ${Object.keys(known).toSorted().join(', ')}`,
+    `order_by is ${JSON.stringify(orderBy.slice(0, 64))}, but this list is ordered by ` +
+      `${Object.keys(known).toSorted().join(', ')}`,
   );
 }
 
 /** Returns the condition for entries after an entry. */
 function beyond({ id, createdAt }: PageRows, after: PageKey, sort: Sort | undefined, isDescending: boolean): SQL {
   if (!sort)
-    return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond', ${after.id})`;
+    return sql`(${createdAt}, ${id}) > (timestamptz 'epoch' + ${after.at}::bigint * interval '1 microsecond',
+      ${after.id})`;
   const { value = '' } = after;
   // A forged token gets a clear error.
   if (sort.as === 'bigint' && !/^-?\d{1,18}$/.test(value)) throw invalidCursor();

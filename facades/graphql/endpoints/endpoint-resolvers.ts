@@ -36,7 +36,8 @@ function checkComplete({ name, gpuIds, instanceIds }: EndpointInput): void {
   if (typeof name !== 'string') throw refused('name is required for a new endpoint; to change one, give its id.');
   if (typeof gpuIds === 'string' || instanceIds?.length) return;
   throw refused(
-    'gpuIds is required for a new endpoint: name GPU pools or types, for instance "AMPERE_24"; an empty text takes any.',
+    'gpuIds is required for a new endpoint: name GPU pools or types, for instance "AMPERE_24"; an ' +
+      'empty text takes any.',
   );
 }
 

@@ -40,7 +40,8 @@ export interface PublicError {
 }
 
 const TEXT_500 =
-  'Something went wrong inside the service. The operator finds the cause in its log, by the X-Request-Id of this answer.';
+  'Something went wrong inside the service. The operator finds the cause in its log, by the ' +
+  'X-Request-Id of this answer.';
 const TEXT_503 = 'The service is not reachable right now; try again shortly.';
 
 /** Any thrown value as a CoreError. Faults of the HTTP framework keep their text when the client caused them. */

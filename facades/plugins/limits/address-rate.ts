@@ -33,7 +33,9 @@ export class AddressRate {
     this.#counts.set(address, count);
     this.#all += 1;
     if (count <= OF_ADDRESS_MAX && this.#all <= OF_ALL_MAX) return;
-    const text = `Without a key ${OF_ADDRESS_MAX} requests of an address are answered in ${WINDOW_MS / 1_000} s, and ${OF_ALL_MAX} of all`;
+    const text =
+      `Without a key ${OF_ADDRESS_MAX} requests of an address are answered in ${WINDOW_MS / 1_000} s, and ` +
+      `${OF_ALL_MAX} of all`;
     throw new CoreError('RATE_LIMITED', `${text}: wait, or send a key.`);
   }
 }

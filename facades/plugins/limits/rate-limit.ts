@@ -139,7 +139,8 @@ export class RateLimit {
   #refuseShare(request: LimitedRequest): TooManyRequests {
     this.#refused(request, 'concurrency', RequestLimit.ACCOUNT_SHARE, 0);
     return new TooManyRequests(
-      'The account has so many requests under way that none is left to it while others need the rest; try again shortly.',
+      'The account has so many requests under way that none is left to it while others need the rest; ' +
+        'try again shortly.',
       1,
     );
   }
@@ -227,7 +228,8 @@ function tooManyRequests(operation: LimitedOperation, decision: RateDecision & {
   const what = WORDS[operation] ?? `requests to ${operation}`;
   const text =
     decision.cause === 'rate'
-      ? `More than ${decision.limit} ${what} in ${REQUEST_WINDOW_SECONDS} s; try again in ${decision.retryAfterSeconds} s.`
+      ? `More than ${decision.limit} ${what} in ${REQUEST_WINDOW_SECONDS} s; try again in ` +
+        `${decision.retryAfterSeconds} s.`
       : `More than ${decision.limit} ${what} at a time; try again shortly.`;
   return new TooManyRequests(text, decision.retryAfterSeconds);
 }

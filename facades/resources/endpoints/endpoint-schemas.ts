@@ -87,7 +87,8 @@ const more = Type.Object({
   throttledReason: Type.Optional(
     Type.String({
       description:
-        'Why workers that it should have find no place, or that jobs wait while workersMax is 0. Missing otherwise. An extension.',
+        'Why workers that it should have find no place, or that jobs wait while workersMax is 0. Missing ' +
+        'otherwise. An extension.',
     }),
   ),
   cannotRunReason: Type.Optional(
@@ -99,7 +100,8 @@ const more = Type.Object({
   rolloutState: Type.Optional(
     Type.String({
       description:
-        'CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK: how far its version has come. Missing once all workers are of it. An extension.',
+        'CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK: how far its version has come. Missing once all ' +
+        'workers are of it. An extension.',
     }),
   ),
   rolloutReason: Type.Optional(

@@ -9,11 +9,13 @@ import { ENDPOINT_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
 
 const CONCURRENCY =
-  'Jobs a worker holds at once when its SDK does not say so itself; of type LB its requests at once, then by default 100';
+  'Jobs a worker holds at once when its SDK does not say so itself; of type LB its requests at once, ' +
+  'then by default 100';
 const ENV = "Environment of the workers, over the template's.";
 const SCALER =
-  'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every scalerValue jobs, or requests of ' +
-  'type LB, which takes no other. SLO, an extension: as few workers as let 95 of 100 jobs wait at most scalerValue seconds.';
+  'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every ' +
+  'scalerValue jobs, or requests of type LB, which takes no other. SLO, an extension: as few workers as let 95 ' +
+  'of 100 jobs wait at most scalerValue seconds.';
 
 /**
  * Settings that an owner chooses. The secret that signs webhook calls cannot be read by anybody, and no public surface
@@ -217,7 +219,8 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
     cli: {
       option: '--concurrency <number>',
       about:
-        'jobs a worker holds at once when its SDK does not say so, default {default}; of type LB its requests, default 100',
+        'jobs a worker holds at once when its SDK does not say so, default {default}; of type LB its ' +
+        'requests, default 100',
     },
   },
   // How REST v2 or GraphQL was told the setting that each of them is about; other surfaces have that one alone.

@@ -29,7 +29,9 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
     rest: {
       name: 'imageName',
       bodyOnly: true,
-      in: 'Container image. Without one dockerStartCmd is a command of the host, on machines whose operator allows that.',
+      in:
+        'Container image. Without one dockerStartCmd is a command of the host, on machines whose operator ' +
+        'allows that.',
     },
     graphql: { name: 'imageName', in: '' },
     cli: { option: '--image <image>', about: 'container image' },

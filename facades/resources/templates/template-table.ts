@@ -88,7 +88,9 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
     kind: { is: 'texts', pattern: PORT_PATTERN },
     rest: {
       name: 'ports',
-      in: 'Exposed ports. Default 8888/http and 22/tcp; none for endpoints. For LB the first grpc or http one is PORT, else 80.',
+      in:
+        'Exposed ports. Default 8888/http and 22/tcp; none for endpoints. For LB the first grpc or http ' +
+        'one is PORT, else 80.',
     },
     graphql: { name: 'ports', in: '', out: 'For instance 8888/http,22/tcp.' },
     cli: {

@@ -29,7 +29,8 @@ const ANSWERED = {
   args: Type.String({
     maxLength: COMMAND_PART_LENGTH_MAX,
     description:
-      'The command as one text, divided as a shell divides it, or {"entrypoint":[…],"cmd":[…]} as text. The same as cmd and entrypoint.',
+      'The command as one text, divided as a shell divides it, or {"entrypoint":[…],"cmd":[…]} as text. The ' +
+      'same as cmd and entrypoint.',
   }),
   cmd: words('The command line, one word each.'),
   entrypoint: words('Replaces the entry point of the image. Empty: its own.'),

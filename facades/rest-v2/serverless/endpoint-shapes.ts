@@ -136,7 +136,9 @@ const settings = {
   timeout: Type.Integer({
     minimum: 0,
     maximum: ENDPOINT.executionTimeoutMs.rule.max,
-    description: `Longest run of a job in milliseconds, at least ${ENDPOINT.executionTimeoutMs.rule.min}. 0: ${ENDPOINT.executionTimeoutMs.rule.default}.`,
+    description:
+      `Longest run of a job in milliseconds, at least ${ENDPOINT.executionTimeoutMs.rule.min}. 0: ` +
+      `${ENDPOINT.executionTimeoutMs.rule.default}.`,
   }),
   flashboot: word(
     ['OFF', 'FLASHBOOT', 'PRIORITY_FLASHBOOT'],

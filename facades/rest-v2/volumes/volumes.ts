@@ -155,7 +155,8 @@ export const volumeOperations: readonly Operation[] = [
     answer: GlobalVolume,
     handle: async () => {
       throw against(
-        'There are no global volumes here: make one for each data centre by POST /v2/network-volumes, and name them all in networkVolumes.',
+        'There are no global volumes here: make one for each data centre by POST /v2/network-volumes, and name ' +
+          'them all in networkVolumes.',
       );
     },
   }),

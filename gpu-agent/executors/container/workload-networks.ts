@@ -134,7 +134,8 @@ export class WorkloadNetworks {
     const { asRoot, firewall, openBridge, programs } = this.#options;
     if (facts.rootless) {
       throw new NoEngineError(
-        `${facts.kind} runs as an ordinary user here, where containers cannot reach the agent: run the agent as root on root's engine`,
+        `${facts.kind} runs as an ordinary user here, where containers cannot reach the agent: run the agent as ` +
+          "root on root's engine",
       );
     }
     const address = facts.kind === 'docker' ? await this.#dockerGateway(engine) : await this.#podmanGateway(engine);

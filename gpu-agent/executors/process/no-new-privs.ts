@@ -14,7 +14,8 @@ const PATHS = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/sbin/setpriv', '/sbin/s
  * programs, and all of the loader's.
  */
 const LOADS = new RegExp(
-  '^(?:(?:LD|MALLOC)_\\w+|GCONV_PATH|GETCONF_DIR|GLIBC_TUNABLES|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH|RESOLV_HOST_CONF' +
+  '^(?:(?:LD|MALLOC)_\\w+|GCONV_PATH|GETCONF_DIR|GLIBC_TUNABLES|' +
+    'HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH|RESOLV_HOST_CONF' +
     '|RES_OPTIONS|TZDIR)$',
 );
 const HELD = 'SLIPWAY_HELD_';

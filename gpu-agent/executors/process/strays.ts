@@ -1,8 +1,8 @@
 /**
  * Finds processes that a workload started and that left its process group, for instance a daemon, where there are no
- * control groups (workload-cgroups.ts). They would outlive the workload and use the GPU of the next one. They are known by
- * an inherited variable that names the machine, so that a later run of the agent finds them too. A process that clears
- * the variable is not found: this is for programs, not for attackers (docs/operate/security.md).
+ * control groups (workload-cgroups.ts). They would outlive the workload and use the GPU of the next one. They are known
+ * by an inherited variable that names the machine, so that a later run of the agent finds them too. A process that
+ * clears the variable is not found: this is for programs, not for attackers (docs/operate/security.md).
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { Batcher } from '@slipway/kit/bytes/batcher';

@@ -37,9 +37,15 @@ export function notReadyText(server: ProbeResult, answer: HealthAnswer, sameMs: 
     case 'REFUSED':
       return `nothing listens on port ${server.healthPort}${lasting}: ${mustListen(server)}`;
     case 'SLOW':
-      return `its server takes longer than ${ANSWER_MS / 1_000} s to answer ${where}${lasting}: 200 makes it ready, 204 says that it still starts`;
+      return (
+        `its server takes longer than ${ANSWER_MS / 1_000} s to answer ${where}${lasting}: 200 makes it ready, ` +
+        '204 says that it still starts'
+      );
     case 'CUT':
-      return `its server ends the connection without an answer to ${where}${lasting}: 200 makes it ready, 204 says that it still starts`;
+      return (
+        `its server ends the connection without an answer to ${where}${lasting}: 200 makes it ready, 204 says ` +
+        'that it still starts'
+      );
     case 204:
       return `its server answers ${where} with 204${lasting}: it still starts, and 200 makes it ready`;
   }
@@ -67,7 +73,10 @@ export function silentText(server: ProbeResult, answer: HealthAnswer, silenceMs:
 function mustListen({ port, healthPort, healthPath, isAskedByGrpc }: ProbeResult): string {
   const variable = port === healthPort ? 'PORT' : 'PORT_HEALTH';
   const path = isAskedByGrpc ? '' : `, and answer GET ${healthPath} there`;
-  return `a worker of a load-balancing endpoint must listen on the port that the variable ${variable} says, on 0.0.0.0 (a command also on 127.0.0.1)${path}`;
+  return (
+    `a worker of a load-balancing endpoint must listen on the port that the variable ${variable} says, on 0.0.0.0 ` +
+    `(a command also on 127.0.0.1)${path}`
+  );
 }
 
 /** Returns the duration rounded down to its step; empty if it is shorter than the first step. */

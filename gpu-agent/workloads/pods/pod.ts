@@ -60,8 +60,8 @@ export class Pod implements WorkloadKind {
   #failed: PodReport | undefined;
 
   /**
-   * Nothing happens before `begin`. `previous`: the pod runs from a previous agent, and core's request, which says how to
-   * start it, is still to come.
+   * Nothing happens before `begin`. `previous`: the pod runs from a previous agent, and core's request, which says how
+   * to start it, is still to come.
    */
   constructor(request: DesiredPod, parts: PodParts, previous = false) {
     this.id = request.podId;
@@ -217,7 +217,9 @@ export class Pod implements WorkloadKind {
   exited(exit: WorkloadExit, pauseMs = 0): void {
     const { run } = this.#workload.observed.made ?? this.#request;
     const memoryGb = this.#request.spec?.imageName ? this.#request.spec.memoryGb : 0;
-    const again = `The pod ${describeExit(exit)}${exitAdvice(exit, memoryGb)}. It is started again after ${Math.ceil(pauseMs / 1_000)} s.`;
+    const again =
+      `The pod ${describeExit(exit)}${exitAdvice(exit, memoryGb)}. It is started again after ` +
+      `${Math.ceil(pauseMs / 1_000)} s.`;
     const reason = pauseMs === Infinity ? exit.failure! : withLog(again, this.log.tail(REASON_LOG_BYTES));
     this.#failed = { podId: this.id, run, state: PodState.FAILED, reason, exitCode: exit.code, httpPorts: NONE };
     this.#parts.logger.info({ podId: this.id, run, exit }, 'pod ended by itself');

@@ -195,7 +195,8 @@ export class HealthWatch {
     const isTooSlow = !http.wasReady && now - startedAtMs > INITIALIZING_MS_MAX;
     if (now - lastSeenMs <= silenceMs && !isTooSlow) return;
     const reason = isTooSlow
-      ? `${probeName(http)} on port ${http.healthPort} has answered 204 (initializing) for ${INITIALIZING_MS_MAX / 60_000} min.`
+      ? `${probeName(http)} on port ${http.healthPort} has answered 204 (initializing) for ` +
+        `${INITIALIZING_MS_MAX / 60_000} min.`
       : silentText(http, answer, silenceMs);
     pool.terminate(worker, { state: WorkerState.UNHEALTHY, reason });
   }

@@ -92,6 +92,9 @@ export class WorkerEnd {
   causeOfLosses(workerId: string): string {
     if (this.#verdict?.reason) return this.#verdict.reason;
     if (!this.#exit) return `The worker ${workerId} was not wanted any more while it held the job.`;
-    return `The worker ${workerId} ${describeExit(this.#exit)} while it held the job${exitAdvice(this.#exit, this.#memoryGb)}.`;
+    return (
+      `The worker ${workerId} ${describeExit(this.#exit)} while it held the ` +
+      `job${exitAdvice(this.#exit, this.#memoryGb)}.`
+    );
   }
 }

@@ -87,8 +87,8 @@ export class WorkerPool {
   }
 
   /**
-   * Starts to drive the adopted workers. `rejection` says why none of them can continue. Resolves once it is known which
-   * of them run.
+   * Starts to drive the adopted workers. `rejection` says why none of them can continue. Resolves once it is known
+   * which of them run.
    */
   async begin(rejection: string | undefined): Promise<void> {
     for (const worker of this.all()) {

@@ -20,7 +20,8 @@ t.test('a claim that never reached its worker goes back and counts for nothing',
   const lost = await core.submit(endpointId);
   // As if the claim had committed and its answer had been lost with the connection.
   await core.sql`
-    UPDATE job SET state = 'IN_PROGRESS', attempt = 1, machine_id = ${agent.machineId}, worker_id = ${ref!.workerId}, started_at = now(),
+    UPDATE job SET state = 'IN_PROGRESS', attempt = 1, machine_id = ${agent.machineId}, worker_id = ${ref!.workerId},
+      started_at = now(),
       execution_deadline_at = now() + interval '10 min' WHERE id = ${lost.id}`;
   await waitFor('it to go back', async () => (await core.get(endpointId, lost.id)).state === JobState.IN_QUEUE, 15_000);
   t.equal((await core.get(endpointId, busy.id)).state, JobState.IN_PROGRESS, 'what the worker holds goes on');

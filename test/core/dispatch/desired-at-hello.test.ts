@@ -25,7 +25,8 @@ t.test('a worker that is placed before the session is open is sent when it opens
   await waitFor('the hello to wait for the lock', async () => {
     const [row] = await core.sql<{ n: number }[]>`
       SELECT count(*)::int AS n FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%UPDATE worker w SET state = ''STOPPED''%'`;
+      WHERE datname = current_database() AND wait_event_type = 'Lock'
+        AND query LIKE '%UPDATE worker w SET state = ''STOPPED''%'`;
     return row!.n > 0;
   });
   const second = await core.createEndpoint();

@@ -182,7 +182,8 @@ t.test('chunks are stored before the end is, and acknowledged in order; progress
 });
 
 t.test(
-  'a gap in the numbers of chunks is not waited for: what arrived is shown in order, and a number stays as it was stored',
+  'a gap in the numbers of chunks is not waited for: what arrived is shown in order, and a number stays as ' +
+    'it was stored',
   async (t) => {
     const core = await startReplicas(t);
     const agent = await core.joinAgent(silent);

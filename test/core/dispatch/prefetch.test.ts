@@ -82,7 +82,8 @@ t.test('one that was queued a moment ago waits for another worker', async (t) =>
   const first = await core.submit(endpointId);
   await old(core);
   const second = await core.submit(endpointId);
-  await core.sql`UPDATE job SET submitted_at = now() + interval '1 min', ttl_deadline_at = ttl_deadline_at + interval '1 min' WHERE id = ${second.id}`;
+  await core.sql`UPDATE job SET submitted_at = now() + interval '1 min',
+    ttl_deadline_at = ttl_deadline_at + interval '1 min' WHERE id = ${second.id}`;
   ask(1);
   await waitFor('the first', () => agent.assignments.length > 0);
   agent.finish(agent.assignments[0]!.ref!);
@@ -102,7 +103,8 @@ t.test("the execution time is the worker's, and counts anew while the job waits 
   await old(core);
   ask(1);
   await waitFor('both', () => agent.assignments.length === 2);
-  await core.sql`UPDATE job SET started_at = started_at - interval '1 h', execution_deadline_at = now() + interval '1 min' WHERE id = ${hand.id}`;
+  await core.sql`UPDATE job SET started_at = started_at - interval '1 h',
+    execution_deadline_at = now() + interval '1 min' WHERE id = ${hand.id}`;
   agent.send({ waiting: [agent.assignments[1]!.ref!] });
   await waitFor('a later deadline', async () => {
     const [row] =

@@ -315,7 +315,8 @@ t.test('a deletion and another transaction that wait for each other: the deletio
       (error: unknown) => String(error),
     );
     const waits = () => core.sql`
-      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ '^delete from "endpoint"'`;
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+        AND query ~ '^delete from "endpoint"'`;
     await waitFor('it to wait for the worker', async () => (await waits()).length > 0);
     await sql`SELECT FROM endpoint WHERE id = ${id} FOR UPDATE`;
     return { deletion };

@@ -20,7 +20,8 @@ const forget = (core: CoreReplicas, id: string, key = core.rootKey) =>
 const health = async (core: CoreReplicas, endpointId: string, key = core.key) =>
   (await call(core.clients.jobs, 'getHealth', { endpointId }, key)).workers!;
 const leave = (core: CoreReplicas, machineId: string, minutes: number) => core.sql`UPDATE machine SET session_id = NULL,
-  lease_expires_at = now() - interval '1 s', seen_at = now() - ${minutes}::int * interval '1 min' WHERE id = ${machineId}`;
+  lease_expires_at = now() - interval '1 s', seen_at = now() - ${minutes}::int * interval '1 min'
+    WHERE id = ${machineId}`;
 
 t.test('an endpoint of any type waits for the GPU that is away, and not for one that is gone', async (t) => {
   const core = await startReplicas(t);

@@ -134,14 +134,16 @@ t.test('workers that ended there: of this machine, told on its own page', async 
   t.equal(recent.length, 1);
   t.same(groups, [], 'it was told to end');
   t.same((await workersOf([machineId, elsewhere.machineId])).recent, [], 'with several machines none');
-  await sql`UPDATE worker SET state = 'UNHEALTHY', reason = 'exit code 3: no such model', exit_code = 3 WHERE endpoint_id = ${here}`;
+  await sql`UPDATE worker SET state = 'UNHEALTHY', reason = 'exit code 3: no such model', exit_code = 3
+    WHERE endpoint_id = ${here}`;
   t.match((await workersOf([machineId])).ended, [
     { endpointId: here, endpointName: 'ended here', count: 1, exitCode: 3 },
   ]);
   t.same((await workersOf([elsewhere.machineId])).ended, [], 'and not on another');
   await sql`
     INSERT INTO worker (id, endpoint_id, machine_id, state, version, ended_at)
-    SELECT 'gone' || n, ${here}, ${machineId}, 'STOPPED', 0, now() - n * interval '1 s' FROM generate_series(1, 80) AS n`;
+    SELECT 'gone' || n, ${here}, ${machineId}, 'STOPPED', 0, now() - n * interval '1 s'
+      FROM generate_series(1, 80) AS n`;
   const many = (await workersOf([machineId])).recent;
   t.equal(many.length, 50, 'no more than one looks at');
   t.ok(

@@ -26,7 +26,8 @@ async function race(core: CoreReplicas, statement: string, second: () => Promise
   await isHeld;
   const outcome = reasonOf(second());
   const waiting = () =>
-    core.sql`SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database()`;
+    core.sql`SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+      WHERE NOT l.granted AND a.datname = current_database()`;
   await waitFor('somebody to wait for the lock', async () => (await waiting()).length > 0);
   commit();
   await first;

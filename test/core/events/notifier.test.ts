@@ -65,7 +65,8 @@ await t.test('the channel listens again after its connection broke, and survives
   const sql = postgres(engines.url, { max: 1 });
   t.teardown(() => sql.end());
   await sql`SELECT pg_notify('slipway', 'not json')`;
-  await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'slipway-core-notices' AND datname = current_database()`;
+  await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'slipway-core-notices'
+    AND datname = current_database()`;
   const received = heard(there!, 'keys');
   await waitFor('a notice after the break', () => {
     here!.events.emit('keys', [randomUUID()]);

@@ -83,7 +83,8 @@ t.test('retry from every state', async (t) => {
       workerId: undefined,
     });
     const [row] = await sql`
-      SELECT position, expires_at = ttl_deadline_at AS lives, (SELECT count(*) FROM job_chunk WHERE job_id = j.id) AS chunks
+      SELECT position, expires_at = ttl_deadline_at AS lives, (SELECT count(*) FROM job_chunk
+        WHERE job_id = j.id) AS chunks
       FROM job j WHERE id = ${job.jobId}`;
     t.match(row, { lives: true, chunks: 0 });
     t.ok(row!['position'] > before!['position'], 'at the end of the queue');

@@ -88,11 +88,13 @@ t.test('by a group of errors: one that ends in another way meanwhile is not run 
     const call = calls.change({ ...wanted, limit: 0 });
     await waitFor('it to wait', async () => {
       const [row] = await second!.database.sql`
-        SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%IN_QUEUE%' AND query LIKE '%retries%'`;
+        SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%IN_QUEUE%'
+          AND query LIKE '%retries%'`;
       return row!['n'] > 0;
     });
     await tx`UPDATE job_output SET error = 'disk 1 is full' WHERE job_id = ${ids[1]!}`;
-    await tx`UPDATE job SET position = nextval('job_position_seq'), attempt = attempt + 1, finished_at = clock_timestamp() WHERE id = ${ids[1]!}`;
+    await tx`UPDATE job SET position = nextval('job_position_seq'), attempt = attempt + 1,
+      finished_at = clock_timestamp() WHERE id = ${ids[1]!}`;
     return { call: [call] };
   });
   const { done, left, next } = await call[0]!;
@@ -113,8 +115,10 @@ t.test('by when they ended', async (t) => {
     Array.from({ length: 10 }, (_, n) => `card ${n} is too small`),
   );
   const fromMs = Date.parse('2026-01-31T12:00:00Z');
-  await sql`UPDATE job SET finished_at = timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms' WHERE id = ${ids[4]!}`;
-  await sql`UPDATE job SET finished_at = timestamptz 'epoch' + ${fromMs - 1}::float8 * interval '1 ms' WHERE id = ANY(${ids.slice(5)})`;
+  await sql`UPDATE job SET finished_at = timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'
+    WHERE id = ${ids[4]!}`;
+  await sql`UPDATE job SET finished_at = timestamptz 'epoch' + ${fromMs - 1}::float8 * interval '1 ms'
+    WHERE id = ANY(${ids.slice(5)})`;
   t.match(
     await changeAll(
       wantedOf(endpointId, 'retry', { ended: { fromMs, errorGroup: await groupOf('card 7 is too small') } }),

@@ -64,7 +64,8 @@ t.test(
     };
     const [all] = await Promise.all([cancel(), work(), work()]);
     const rows = await sql<{ id: string; state: string; attempt: number; ran: boolean; output: unknown }[]>`
-    SELECT j.id, j.state, j.attempt, j.machine_id IS NOT NULL AS ran, o.output FROM job j LEFT JOIN job_output o ON o.job_id = j.id
+    SELECT j.id, j.state, j.attempt, j.machine_id IS NOT NULL AS ran, o.output FROM job j LEFT JOIN job_output o
+      ON o.job_id = j.id
     WHERE j.endpoint_id = ${endpointId}`;
     const cancelled = rows.filter(({ state }) => state === 'CANCELLED');
     t.equal(cancelled.length, all.done, 'as many as were told');
@@ -170,16 +171,20 @@ t.test('each is what it would be had it been changed alone', async (t) => {
       await attempts.appendChunks([{ ...job, number: 1, output: Buffer.from('1'), metrics: undefined }]);
     await attempts.recordOutcome(outcome(running[0]!));
     for (const job of running.slice(1, 3)) await attempts.recordOutcome(outcome(job, { kind: 'FAILED', error: 'why' }));
-    await sql`INSERT INTO job_output (endpoint_id, job_id, output) VALUES (${endpointId}, ${running[3]!.jobId}, ${Buffer.from('1')})`;
+    await sql`INSERT INTO job_output (endpoint_id, job_id, output)
+      VALUES (${endpointId}, ${running[3]!.jobId}, ${Buffer.from('1')})`;
     return endpointId;
   };
   const stored = (endpointId: string) => sql`
     SELECT j.state, j.low_priority, j.attempt, j.retries, j.machine_id, j.worker_id, j.claim_id IS NULL AS unclaimed,
-      j.finished_at IS NULL AS unfinished, j.started_at IS NULL AS idle, j.execution_deadline_at IS NULL AS free, j.expires_at = j.ttl_deadline_at AS lives,
+      j.finished_at IS NULL AS unfinished, j.started_at IS NULL AS idle, j.execution_deadline_at IS NULL AS free,
+      j.expires_at = j.ttl_deadline_at AS lives,
       (j.expires_at - j.finished_at)::text AS kept, o.output, o.error,
-      (SELECT count(*) FROM job_chunk c WHERE c.job_id = j.id) AS chunks, (SELECT count(*) FROM lost_attempt l WHERE l.job_id = j.id) AS tried,
+      (SELECT count(*) FROM job_chunk c WHERE c.job_id = j.id) AS chunks, (SELECT count(*) FROM lost_attempt l
+        WHERE l.job_id = j.id) AS tried,
       rank() OVER (ORDER BY j.position) AS place
-    FROM job j LEFT JOIN job_output o ON o.job_id = j.id WHERE j.endpoint_id = ${endpointId} ORDER BY j.state, j.attempt, place`;
+    FROM job j LEFT JOIN job_output o ON o.job_id = j.id WHERE j.endpoint_id = ${endpointId}
+      ORDER BY j.state, j.attempt, place`;
   const [many, alone] = [await make(), await make()];
   for (const move of ['retry', 'cancel'] as const) {
     const wanted = move === 'cancel' ? ['IN_QUEUE', 'IN_PROGRESS'] : ['FAILED', 'TIMED_OUT'];
@@ -288,7 +293,8 @@ t.test('by when they were submitted; of other endpoints none', async (t) => {
   for (const id of [endpointId, elsewhere]) {
     const ids = await submit(id, 10);
     for (const [place, jobId] of ids.entries()) {
-      await sql`UPDATE job SET submitted_at = timestamptz 'epoch' + ${beginMs + place * 1_000}::float8 * interval '1 ms' WHERE id = ${jobId}`;
+      await sql`UPDATE job SET submitted_at = timestamptz 'epoch' + ${beginMs + place * 1_000}::float8 * interval '1 ms'
+        WHERE id = ${jobId}`;
     }
   }
   const within = (fromS: number | undefined, untilS: number | undefined) =>

@@ -86,7 +86,8 @@ t.test(
     const endpointId = await engines.endpoint();
     const keyed = submission(endpointId, { idempotencyKey: 'cut' });
     const waiting = () => sql<{ pid: number }[]>`
-    SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%idempotency_key%'`;
+    SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+      AND query LIKE '%idempotency_key%'`;
     let submitted: ReturnType<typeof calls.submit> | undefined;
     await sql.begin(async (holder) => {
       await holder`LOCK TABLE idempotency_key IN EXCLUSIVE MODE`;

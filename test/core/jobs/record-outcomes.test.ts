@@ -42,9 +42,11 @@ t.test('completed: output as it came, times, counter', async (t) => {
 t.test('times are whole, and never negative when the clock was set back', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   const shown = () => calls.get(job, { omitOutput: true, ttlMs: 0 });
-  await sql`UPDATE job SET submitted_at = '2026-01-01Z', started_at = '2026-01-01 00:00:00.0015Z' WHERE id = ${job.jobId}`;
+  await sql`UPDATE job SET submitted_at = '2026-01-01Z', started_at = '2026-01-01 00:00:00.0015Z'
+    WHERE id = ${job.jobId}`;
   t.match(await shown(), { delayMs: 2, executionMs: undefined }, 'half a millisecond is rounded up');
-  await sql`UPDATE job SET submitted_at = now() + interval '1 day', started_at = now() + interval '1 hour' WHERE id = ${job.jobId}`;
+  await sql`UPDATE job SET submitted_at = now() + interval '1 day', started_at = now() + interval '1 hour'
+    WHERE id = ${job.jobId}`;
   await attempts.recordOutcome(outcome(job));
   t.match(await shown(), { delayMs: 0, executionMs: 0 });
 });

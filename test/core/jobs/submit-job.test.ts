@@ -22,7 +22,8 @@ t.test('a job is stored as it was sent, with its deadlines by the database clock
   );
   t.equal(job.state, 'IN_QUEUE');
   const [row] = await sql`
-    SELECT j.*, i.input, extract(epoch FROM ttl_deadline_at - submitted_at)::float8 AS ttl, expires_at = ttl_deadline_at AS same
+    SELECT j.*, i.input, extract(epoch FROM ttl_deadline_at - submitted_at)::float8 AS ttl,
+      expires_at = ttl_deadline_at AS same
     FROM job j JOIN job_input i ON i.job_id = j.id WHERE j.id = ${job.id}`;
   t.match(row, {
     state: 'IN_QUEUE',

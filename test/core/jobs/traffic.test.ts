@@ -45,7 +45,8 @@ t.test('jobs and starts are counted', async (t) => {
       await core.sql`
     SELECT sum(arrived)::int AS arrived, sum(arrived_low)::int AS low, sum(executed)::int AS executed,
       sum(completed)::int AS completed, sum(failed)::int AS failed,
-      sum((SELECT sum(n) FROM unnest(executions) n))::int AS executions, sum((SELECT sum(n) FROM unnest(waits) n))::int AS waits
+      sum((SELECT sum(n) FROM unnest(executions) n))::int AS executions,
+      sum((SELECT sum(n) FROM unnest(waits) n))::int AS waits
     FROM endpoint_traffic WHERE endpoint_id = ${endpointId}`
     )[0];
   t.same(
@@ -89,7 +90,8 @@ t.test('how long jobs waited and ran, in all and by steps', async (t) => {
     };
     await core.sql`
       INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
-      VALUES (${endpointId}, now() - ${secondsAgo}::int * interval '1 s', 10000, 0, ${lengthsMs.length}, 0, ${counted(lengthsMs)}, ${counted(waitsMs)})`;
+      VALUES (${endpointId}, now() - ${secondsAgo}::int * interval '1 s', 10000, 0, ${lengthsMs.length}, 0,
+        ${counted(lengthsMs)}, ${counted(waitsMs)})`;
   };
   const hundred = Array.from({ length: 100 }, (_, n) => n + 1);
   await ended(
@@ -126,7 +128,8 @@ t.test('how long jobs waited and ran, in all and by steps', async (t) => {
   t.equal((await times(60_000)).total!.execution!.count, 3, 'no further back than one asks');
   t.ok((await times(43_200_000)).steps.length === 2);
   await core.sql`
-    INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, arrived_low, executed, execution_ms, executions, waits, completed, failed)
+    INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, arrived_low, executed, execution_ms,
+      executions, waits, completed, failed)
     SELECT ${endpointId}, now() - interval '10 minutes', 10000, r.*
     FROM (VALUES (7, 2, 0, 0, '{}'::int[], '{}'::int[], 5, 1), (1, 0, 0, 0, '{}', '{}', 0, 3)) AS r`;
   const { rates, steps: still } = await times(3_600_000);
@@ -149,7 +152,8 @@ t.test(
     const endpointId = await core.createEndpoint({});
     await core.sql`
     INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
-    SELECT ${endpointId}, now() - i * interval '10 s', 10000, 30000, 30000, 0, array_fill(1000, ARRAY[30]), array_fill(1000, ARRAY[30])
+    SELECT ${endpointId}, now() - i * interval '10 s', 10000, 30000, 30000, 0, array_fill(1000, ARRAY[30]),
+      array_fill(1000, ARRAY[30])
     FROM generate_series(1, 4319) AS i, generate_series(1, 3)`;
     const before = performance.now();
     const { total, steps } = await call(

@@ -49,7 +49,8 @@ t.test('woken by another replica', async (t) => {
 t.test('found by the slow look when nobody says anything', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   const waiting = calls.wait(job, 30_000, never);
-  await sql`UPDATE job SET state = 'COMPLETED', finished_at = now(), execution_deadline_at = NULL WHERE id = ${job.jobId}`;
+  await sql`UPDATE job SET state = 'COMPLETED', finished_at = now(), execution_deadline_at = NULL
+    WHERE id = ${job.jobId}`;
   t.equal((await waiting).state, 'COMPLETED');
   const gone = await runningJob(engines, job.endpointId);
   const refusal = refused(t, calls.wait(gone, 30_000, never), 'JOB_NOT_FOUND');

@@ -155,7 +155,8 @@ t.test('whoever gets the GPU of a stopped or deleted pod waits for its end', asy
   const env = { NOTES: notes.folder };
   // The first that runs on the GPU notes whether the one before still does.
   const heir =
-    'if kill -0 "$(tail -n 1 "$NOTES/first")" 2>/dev/null; then echo shared; else echo alone; fi >> "$NOTES/heirs"; exec sleep 1000';
+    'if kill -0 "$(tail -n 1 "$NOTES/first")" 2>/dev/null; then echo shared; else echo alone; fi >> ' +
+    '"$NOTES/heirs"; exec sleep 1000';
   const first = await pods.create({ startCommand: ['sh', '-c', deaf], env });
   await notes.notes('first', 1);
   await pods.act('stopPod', first.id);
@@ -172,7 +173,8 @@ t.test('whoever gets the GPU of a stopped or deleted pod waits for its end', asy
 
 t.test('a network volume', async (t) => {
   const { core, agent, pods, fields, envOf, notes } = await start(t, { SLIPWAY_AGENT_LOCATIONS: 'EU-1' });
-  await core.sql`INSERT INTO network_volume (id, account_id, name, size_gb, data_center_id) VALUES ('vol1', ${core.accountId}, 'v', 1, 'EU-1')`;
+  await core.sql`INSERT INTO network_volume (id, account_id, name, size_gb, data_center_id)
+    VALUES ('vol1', ${core.accountId}, 'v', 1, 'EU-1')`;
   const { id } = await pods.create({ ...fields, networkVolumeId: 'vol1' });
   await notes.notes('pids', 1);
   t.equal(envOf().RUNPOD_VOLUME_PATH, join(agent.dataDir, 'volumes/vol1'));

@@ -68,7 +68,8 @@ t.test('endpoints: by type, what they run on, whether they are paused, and by si
   t.same(await find({ template: templateId }), ['paused'], 'each has a template of its own');
   t.same(await find({ template: 'another' }), []);
   const { machineId } = await core.joinAgent();
-  await sql`INSERT INTO worker (id, endpoint_id, machine_id, state, version) VALUES ('crashed1', ${paused}, ${machineId}, 'UNHEALTHY', 0)`;
+  await sql`INSERT INTO worker (id, endpoint_id, machine_id, state, version)
+    VALUES ('crashed1', ${paused}, ${machineId}, 'UNHEALTHY', 0)`;
   t.same(await find({ trouble: 'crashed' }), ['paused']);
   const refused: Record<string, string>[] = [
     { type: 'qb' },
@@ -158,7 +159,8 @@ async function machines(t: Test, { joinAgent, clients, rootKey, sql }: CoreRepli
   await joinAgent({ machineId: 'listed000002', gpus: [gpu('c', 'NVIDIA GeForce RTX 4090')] });
   const away = await joinAgent({ machineId: 'listed000003' });
   away.drop();
-  await sql`UPDATE machine SET lease_expires_at = now() - interval '1 s', session_id = NULL WHERE id = ${away.machineId}`;
+  await sql`UPDATE machine SET lease_expires_at = now() - interval '1 s', session_id = NULL
+    WHERE id = ${away.machineId}`;
   await sql`UPDATE api_key SET revoked_at = now() WHERE machine_id = ${away.machineId}`;
   await call(clients.machines, 'cordonMachine', { id: 'listed000002', cordoned: true }, rootKey);
   const find: Finds = async (filters) =>
@@ -188,8 +190,10 @@ t.test('decisions of a scaler, and changes until a time', async (t) => {
   const endpointId = await core.createEndpoint({ workersMin: 0, workersMax: 0 });
   const limits = JSON.stringify([{ limit: 'QUOTA', cut: 1, text: 'the account has 2 of at most 2 workers' }]);
   const log = (reason: string, cut: string, actions: string) => sql`
-    INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
-    VALUES (${endpointId}, 1, 1, 0, ${reason}, ${cut}::text::jsonb, '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}',
+    INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal,
+      refusal_by_machine, sample_bytes)
+    VALUES (${endpointId}, 1, 1, 0, ${reason}, ${cut}::text::jsonb,
+      '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}',
       ${actions}::text::jsonb, '', '', 0)`;
   await log('first of the test', limits, '[]');
   await log('second of the test', '[]', '[{"do":"DRAIN","workerId":"w"}]');

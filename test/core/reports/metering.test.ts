@@ -18,7 +18,8 @@ const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: ''
 const setPrice = (core: CoreReplicas, item: string, usdPerHour: number) =>
   call(core.clients.usage, 'setPrices', { prices: [{ item, usdPerHour }] }, core.rootKey);
 const spansOf = (core: CoreReplicas, subjectId: string) => core.sql`
-  SELECT *, ended_at IS NULL AS open, ended_at >= started_at AS forward FROM usage_span WHERE subject_id = ${subjectId} ORDER BY id`;
+  SELECT *, ended_at IS NULL AS open, ended_at >= started_at AS forward FROM usage_span WHERE subject_id = ${subjectId}
+    ORDER BY id`;
 
 /** An endpoint with one ready worker. */
 async function startWorker(

@@ -110,11 +110,13 @@ t.test('an endpoint that can run nowhere, one without workers for its jobs, a qu
 t.test('a worker that crashed, webhook calls that were given up, a pod that failed', async (t) => {
   const id = await core.createEndpoint({ name: 'crashes', computeType: 'CPU', workersMin: 1 });
   await core.ready(id);
-  await sql`UPDATE worker SET state = 'UNHEALTHY', failures = 1, retry_at = now() + interval '1 hour' WHERE endpoint_id = ${id}`;
+  await sql`UPDATE worker SET state = 'UNHEALTHY', failures = 1, retry_at = now() + interval '1 hour'
+    WHERE endpoint_id = ${id}`;
   t.match(await told('WORKERS_CRASHED', id), { broken: true, text: /^One worker has crashed or could not start/ });
   const calls = (jobId: string, minutesAgo: number, delivered = false) => sql`
     INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives, ended_at)
-    VALUES (${id}, ${jobId}, ${minutesAgo}, ${delivered}, 3, ${`it answered 50${minutesAgo % 10}`}, 0, now() - ${minutesAgo}::int * interval '1 minute')`;
+    VALUES (${id}, ${jobId}, ${minutesAgo}, ${delivered}, 3, ${`it answered 50${minutesAgo % 10}`}, 0,
+      now() - ${minutesAgo}::int * interval '1 minute')`;
   await calls('delivered', 1, true);
   await calls('older', 61);
   t.notOk(
@@ -208,10 +210,12 @@ t.test('a hundred that are broken beside 5,000: counted, and as many told as are
   const model = await core.createEndpoint({ name: 'model', computeType: 'CPU', workersMin: 0, workersMax: 1 });
   const before = (await list()).total;
   await sql.unsafe(`INSERT INTO endpoint (id, name, gpu_ids, gpu_count, compute_type, ${others})
-    SELECT 'many' || lpad(i::text, 10, '0'), 'many ' || i, CASE WHEN i % 50 = 0 THEN ARRAY['NVIDIA H100 80GB HBM3'] ELSE '{}' END,
+    SELECT 'many' || lpad(i::text, 10, '0'), 'many ' || i, CASE WHEN i % 50 = 0 THEN ARRAY['NVIDIA H100 80GB HBM3']
+      ELSE '{}' END,
       CASE WHEN i % 50 = 0 THEN 1 ELSE 0 END, CASE WHEN i % 50 = 0 THEN 'GPU' ELSE 'CPU' END, ${others}
     FROM endpoint, generate_series(1, 5000) AS i WHERE endpoint.id = '${model}'`);
-  await sql`INSERT INTO endpoint_tally (endpoint_id, slot, queued) SELECT id, slot, 0 FROM endpoint, generate_series(1, 20) AS slot WHERE id LIKE 'many%'`;
+  await sql`INSERT INTO endpoint_tally (endpoint_id, slot, queued) SELECT id, slot, 0
+    FROM endpoint, generate_series(1, 20) AS slot WHERE id LIKE 'many%'`;
   const startedMs = performance.now();
   const { problems } = await waitFor('all of them to be counted', async () => {
     const found = await list({ limit: 7 });

@@ -22,9 +22,12 @@ export interface SpanFields {
 
 export const addSpan = (core: CoreReplicas, span: SpanFields) => core.sql`
   INSERT INTO usage_span
-    (account_id, kind, subject_id, endpoint_id, template_id, image_name, locations, gpu_type_id, disk_gb, usd_per_hour, started_at, ended_at)
-  VALUES (${span.account ?? core.accountId}, ${span.kind ?? 'WORKER'}, ${span.subject}, ${span.endpoint ?? ''}, ${span.template ?? ''}, ${span.image ?? ''},
-    ${span.places ?? []}, ${span.gpu ?? ''}, ${span.disk ?? 0}, ${span.price ?? 0}, ${at(span.from)}, ${span.to ? at(span.to) : null})`;
+    (account_id, kind, subject_id, endpoint_id, template_id, image_name, locations, gpu_type_id, disk_gb, usd_per_hour,
+      started_at, ended_at)
+  VALUES (${span.account ?? core.accountId}, ${span.kind ?? 'WORKER'}, ${span.subject}, ${span.endpoint ?? ''},
+    ${span.template ?? ''}, ${span.image ?? ''},
+    ${span.places ?? []}, ${span.gpu ?? ''}, ${span.disk ?? 0}, ${span.price ?? 0}, ${at(span.from)},
+    ${span.to ? at(span.to) : null})`;
 
 export const answer = (core: CoreReplicas, fields: Partial<ListUsageRequest>, key = core.key) => {
   const request = ListUsageRequest.fromPartial({

@@ -14,8 +14,10 @@ t.setTimeout(60_000);
 const addMonths = async (core: CoreReplicas, count: number): Promise<void> => {
   await core.sql`
     INSERT INTO usage_span (account_id, kind, subject_id, endpoint_id, usd_per_hour, started_at, ended_at)
-    SELECT ${core.accountId}, 'WORKER', 's' || n || '-' || m, 'e' || lpad(n::text, 4, '0'), 100.0 / (n * n), month, month + n * interval '1 h'
-    FROM generate_series(1, ${count}::int) n, generate_series(0, 11) m, LATERAL (SELECT timestamptz '2026-01-01 00:00Z' + m * interval '1 month' AS month) d`;
+    SELECT ${core.accountId}, 'WORKER', 's' || n || '-' || m, 'e' || lpad(n::text, 4, '0'), 100.0 / (n * n), month,
+      month + n * interval '1 h'
+    FROM generate_series(1, ${count}::int) n, generate_series(0, 11) m,
+      LATERAL (SELECT timestamptz '2026-01-01 00:00Z' + m * interval '1 month' AS month) d`;
 };
 
 t.test('pages in each order: each sum once, also when there are more than one answer may have', async (t) => {

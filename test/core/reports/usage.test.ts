@@ -1,7 +1,7 @@
 // test: postgres, 10 s
 /**
- * Usage over gRPC: periods, groups, filters, errors, who sees what. The spans are written by hand; metering.test.ts tests
- * the code that writes them.
+ * Usage over gRPC: periods, groups, filters, errors, who sees what. The spans are written by hand; metering.test.ts
+ * tests the code that writes them.
  */
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import {
@@ -69,7 +69,8 @@ t.test('spans are cut into periods of UTC', async (t) => {
 t.test('what still goes on counts up to now', async (t) => {
   const core = await startReplicas(t);
   await core.sql`
-    INSERT INTO usage_span (account_id, kind, subject_id, usd_per_hour, started_at) VALUES (${core.accountId}, 'POD', 'p', 1, now() - interval '90 min')`;
+    INSERT INTO usage_span (account_id, kind, subject_id, usd_per_hour, started_at)
+      VALUES (${core.accountId}, 'POD', 'p', 1, now() - interval '90 min')`;
   const open = await usage(core, {
     kind: UsageKind.POD,
     bucket: UsageBucket.YEAR,

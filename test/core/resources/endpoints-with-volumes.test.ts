@@ -66,7 +66,8 @@ t.test('a volume that is being deleted cannot be taken by an endpoint at the sam
   }
   t.equal(
     (
-      await core.sql`SELECT FROM endpoint WHERE NOT EXISTS (SELECT FROM network_volume WHERE id = ANY(network_volume_ids))`
+      await core.sql`SELECT FROM endpoint
+        WHERE NOT EXISTS (SELECT FROM network_volume WHERE id = ANY(network_volume_ids))`
     ).length,
     0,
   );

@@ -104,8 +104,10 @@ const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
     'endpoint: change',
     async () => {
       const id = await newEndpoint();
-      await core.sql`INSERT INTO endpoint_version (endpoint_id, version, template_id, image_name, start_command, entrypoint,
-      working_directory, container_disk_gb, ports, gpu_ids, gpu_count, instance_ids, locations, network_volume_ids, allowed_cuda_versions, worker_concurrency)
+      await core.sql`INSERT INTO endpoint_version (endpoint_id, version, template_id, image_name, start_command,
+        entrypoint,
+      working_directory, container_disk_gb, ports, gpu_ids, gpu_count, instance_ids, locations, network_volume_ids,
+      allowed_cuda_versions, worker_concurrency)
       VALUES (${id}, -1, '', '', '{}', '{}', '', 1, '{}', '{}', 0, '{}', '{}', '{}', '{}', 1)`;
       return about(id, { id });
     },
@@ -358,7 +360,8 @@ function kindOf(reason: string, message: string): string {
 /** Returns the number of changes so far: audited changes and jobs. */
 async function changes(): Promise<string> {
   const [row] = await core.sql`
-    SELECT (SELECT count(*) FROM audit_event) AS audited, (SELECT count(*) FROM job) AS jobs, (SELECT count(*) FROM price) AS prices,
+    SELECT (SELECT count(*) FROM audit_event) AS audited, (SELECT count(*) FROM job) AS jobs,
+      (SELECT count(*) FROM price) AS prices,
       (SELECT count(*) FROM machine) AS machines`;
   return JSON.stringify(row);
 }

@@ -59,7 +59,8 @@ t.test(
           (error) => {
             const { code, metadata } = error ?? {};
             resolve(
-              `${code === undefined ? 'OK' : status[code]} ${error && fromGrpcError(error).reason} ${(metadata?.get('x-request-id').length ?? 0) > 0}`,
+              `${code === undefined ? 'OK' : status[code]} ${error && fromGrpcError(error).reason} ` +
+                `${(metadata?.get('x-request-id').length ?? 0) > 0}`,
             );
           },
         );

@@ -20,7 +20,8 @@ const whyJob = async (endpointId: string, jobId: string, apiKey = key) =>
 const agent = await core.joinAgent({ gpus: [L4], onAssignment: () => undefined });
 
 t.test(
-  "history: every lost attempt with its cause, its worker's end when that is told later, and nothing of one that never failed",
+  "history: every lost attempt with its cause, its worker's end when that is told later, and nothing of " +
+    'one that never failed',
   async (t) => {
     const endpointId = await core.createEndpoint({
       gpuIds: ['NVIDIA L4'],

@@ -91,7 +91,8 @@ t.test('a reconcile that waits for a lock logs its holder, is aborted, writes no
     async () =>
       (
         await sql`
-    SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+    SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND l.database = (SELECT oid FROM pg_database
+      WHERE datname = current_database())`
       ).length === 0,
   );
   t.equal(await workers(endpointId), 0, 'nothing of it was done');
@@ -114,7 +115,8 @@ t.test('a reconcile without a connection is aborted, and does nothing once it ha
     async () =>
       (
         await sql`
-    SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'slipway-core' AND state = 'idle in transaction'`
+    SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'slipway-core'
+      AND state = 'idle in transaction'`
       ).length >= 8,
   );
   const turn = t.rejects(take([endpointId]), ReconcileTimeoutError);
@@ -140,7 +142,8 @@ t.test('a lock that is never released is not waited for', async (t) => {
     await endpoint({ workers_min: 1 }),
   ] as const;
   const worker = 'held00000000';
-  await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state, desired) VALUES (${worker}, ${held}, ${LIVE_MACHINES[0]!}, 99, 'READY', 'RUN')`;
+  await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state, desired)
+    VALUES (${worker}, ${held}, ${LIVE_MACHINES[0]!}, 99, 'READY', 'RUN')`;
   await sql.begin(async (holder) => {
     await holder`SELECT FROM worker WHERE id = ${worker} FOR UPDATE`;
     await t.rejects(reconcileBatch([held, first, last], take), { code: '55P03' });

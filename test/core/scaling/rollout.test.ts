@@ -63,7 +63,8 @@ const holds = (
 const versions = ({ workers }: RolloutModel): number[] => [...new Set(workers.map(({ version }) => version))];
 
 holds(
-  'a good version with room: never fewer ready than before, one more than workersMax at the most, and all of the new one in the end',
+  'a good version with room: never fewer ready than before, one more than workersMax at the most, and all of the ' +
+    'new one in the end',
   world([], 1),
   ({ model, fewest }, { settings }) =>
     fewest >= 0 &&

@@ -71,7 +71,8 @@ t.test('busy periods of a worker: short pauses are joined, and the latest period
   });
   const store = new WorkerStore({ sql: core.sql } as unknown as Database, new Sealer('0'.repeat(64)));
   const later = (seconds: number) => core.sql`
-    UPDATE worker SET busy_times = ARRAY(SELECT at - ${seconds}::int * interval '1 s' FROM unnest(busy_times) AS at) WHERE id = ${id}`;
+    UPDATE worker SET busy_times = ARRAY(SELECT at - ${seconds}::int * interval '1 s' FROM unnest(busy_times) AS at)
+      WHERE id = ${id}`;
   const busy = async () => (await workersOf(core, endpointId))[0]!.busy;
   for (const pauseSeconds of [1, 3]) {
     await store.touch([id], [], [id]);
@@ -197,7 +198,8 @@ t.test(
       agent.desired.length === 1 && idsOf(agent)[0] !== second ? idsOf(agent) : undefined,
     );
     const [row] = await core.sql`
-    SELECT second.failures, second.retry_at >= ${before!.crash}::timestamptz + interval '1 s' AS paused, third.created_at >= second.retry_at AS waited
+    SELECT second.failures, second.retry_at >= ${before!.crash}::timestamptz + interval '1 s' AS paused,
+      third.created_at >= second.retry_at AS waited
     FROM worker second, worker third WHERE second.id = ${second!} AND third.id = ${third!}`;
     t.same(row, { failures: 2, paused: true, waited: true }, 'it keeps its place for a second');
     const failuresOf = async (id: string) =>
@@ -219,7 +221,8 @@ t.test('a worker that crashes just when it is drained has ended, and its GPU is 
   await core.sql.begin(async (sql) => {
     await sql`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
     const waiting = () => sql`
-      SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+      SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database
+        WHERE datname = current_database())`;
     await waitFor('its drain to wait for the lock', async () => (await waiting()).length > 0);
     agent.send({
       workers: [{ workerId: workerId!, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom', exitCode: 3 }],
@@ -232,7 +235,8 @@ t.test('a worker that crashes just when it is drained has ended, and its GPU is 
 });
 
 t.test(
-  'a worker that dies with a job: the attempt is lost at once when its agent says so, soon when it only reports the death',
+  'a worker that dies with a job: the attempt is lost at once when its agent says so, soon when it only ' +
+    'reports the death',
   async (t) => {
     const core = await startReplicas(t);
     const agent = await core.joinAgent(silent);

@@ -28,7 +28,8 @@ t.test('a job that runs too long is TIMED_OUT on time, once, and its attempt is 
   const endpointId = await engines.endpoint();
   const job = await runningJob(engines, endpointId);
   const waiting = calls.wait(job, 30_000, never);
-  await sql`UPDATE job SET execution_deadline_at = now() + interval '600 ms', execution_timeout_ms = 5000 WHERE id = ${job.jobId}`;
+  await sql`UPDATE job SET execution_deadline_at = now() + interval '600 ms', execution_timeout_ms = 5000
+    WHERE id = ${job.jobId}`;
   t.match(await waiting, {
     state: 'TIMED_OUT',
     error: 'job timed out: it ran longer than its execution timeout of 5000 ms',
@@ -79,7 +80,8 @@ t.test('ttl deletes a job in every state; a running one is stopped', async (t) =
   await waiting;
   await waitFor('all rows to go', async () => {
     const [row] = await sql<{ n: number }[]>`
-      SELECT (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId}) + (SELECT count(*) FROM job_input WHERE endpoint_id = ${endpointId})
+      SELECT (SELECT count(*) FROM job WHERE endpoint_id = ${endpointId}) + (SELECT count(*) FROM job_input
+        WHERE endpoint_id = ${endpointId})
         + (SELECT count(*) FROM job_output WHERE endpoint_id = ${endpointId}) AS n`;
     return row!.n === 0;
   });

@@ -30,7 +30,9 @@ t.test('signed as Standard Webhooks has it, when the endpoint has a secret', asy
   const { url, received } = await receiver(t, 200);
   const secret = `whsec_${Buffer.from('a secret of 24 bytes ...').toString('base64')}`;
   const endpointId = await engines.endpoint();
-  await sql`UPDATE endpoint SET webhook_secret_sealed = ${sealer.seal(Buffer.from(secret), webhookSecretIdentity(endpointId))} WHERE id = ${endpointId}`;
+  await sql`UPDATE endpoint
+    SET webhook_secret_sealed = ${sealer.seal(Buffer.from(secret), webhookSecretIdentity(endpointId))}
+      WHERE id = ${endpointId}`;
   const job = await runningJob(engines, endpointId, { webhook: url });
   await engine.attempts.recordOutcome(outcome(job, { output: Buffer.from('"ü"') }));
   await deliverer(t).runOnce();
@@ -46,7 +48,9 @@ t.test(
     const store = engines.stores.endpoints;
     const plain = await engines.endpoint();
     const signing = await engines.endpoint();
-    await sql`UPDATE endpoint SET webhook_secret_sealed = ${sealer.seal(Buffer.from('whsec_AAAA'), webhookSecretIdentity(signing))} WHERE id = ${signing}`;
+    await sql`UPDATE endpoint
+      SET webhook_secret_sealed = ${sealer.seal(Buffer.from('whsec_AAAA'), webhookSecretIdentity(signing))}
+        WHERE id = ${signing}`;
     const { account_id: accountId } = (
       await sql<{ account_id: string }[]>`SELECT account_id FROM endpoint WHERE id = ${plain}`
     )[0]!;

@@ -117,7 +117,9 @@ t.test(
     const { url, received } = await receiver(t, 500, 500, 500, 200);
     const endpointId = await engines.endpoint();
     const secret = `whsec_${randomBytes(24).toString('base64')}`;
-    await sql`UPDATE endpoint SET webhook_secret_sealed = ${sealer.seal(Buffer.from(secret), webhookSecretIdentity(endpointId))} WHERE id = ${endpointId}`;
+    await sql`UPDATE endpoint
+      SET webhook_secret_sealed = ${sealer.seal(Buffer.from(secret), webhookSecretIdentity(endpointId))}
+        WHERE id = ${endpointId}`;
     const job = await runningJob(engines, endpointId, { webhook: url });
     await refused(t, engine.calls.redriveWebhook(job), 'WEBHOOK_NOT_REDRIVABLE', 'a job that runs');
     await engine.attempts.recordOutcome(outcome(job, { output: Buffer.from('[1, 2]') }));
@@ -243,7 +245,8 @@ t.test(
     for (let i = 0; i < 4; i += 1) await order(await engines.endpoint(), silent, 3_000);
     // And of a second account: together they would have all of them, with half for each.
     await sql`INSERT INTO account (id, name) VALUES ('another', 'another'), ('second', 'second')`;
-    await sql`INSERT INTO template (id, account_id, name) VALUES ('others', 'another', 'others'), ('seconds', 'second', 'seconds')`;
+    await sql`INSERT INTO template (id, account_id, name) VALUES ('others', 'another', 'others'),
+      ('seconds', 'second', 'seconds')`;
     for (let i = 0; i < 2; i += 1)
       await order(await engines.endpoint({ account_id: 'second', template_id: 'seconds' }), silent, 3_000);
     await order(await engines.endpoint({ account_id: 'another', template_id: 'others' }), `${host}/others`, 3);

@@ -148,7 +148,12 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
             names.split('\n')[0]!,
             '/usr/bin/python3',
             '-c',
-            `import socket\ntry:\n  socket.create_connection(("${address}", ${port}), 1)\n  print("open")\nexcept OSError:\n  print("shut")`,
+            'import socket\n' +
+              'try:\n' +
+              `  socket.create_connection(("${address}", ${port}), 1)\n` +
+              '  print("open")\n' +
+              'except OSError:\n' +
+              '  print("shut")',
           ),
         );
     t.match(await probe(host, everywhere), 'shut');

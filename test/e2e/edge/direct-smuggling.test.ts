@@ -1,5 +1,8 @@
 // test: postgres, python, envoy, 20 s
-/** Requests that try to hide in another one on the way from the real Envoy straight to a worker, for each kind of server. */
+/**
+ * Requests that try to hide in another one on the way from the real Envoy straight to a worker, for each kind of
+ * server.
+ */
 import { join } from 'node:path';
 import t from 'tap';
 import { exchange } from '../../helpers/net/raw-http.ts';

@@ -32,7 +32,8 @@ t.test(
     const id = await create({ workersMin: 2, workersMax: 2 });
 
     await whole.test(
-      'by path and by host: the request is unchanged, without the key and internal headers; the answer names the worker',
+      'by path and by host: the request is unchanged, without the key and internal headers; the answer ' +
+        'names the worker',
       async (t) => {
         const body = random.bytes(20 * 1024 * 1024);
         const headers = {
@@ -223,8 +224,14 @@ t.test(
           ended = true;
         });
       socket.write(
-        `GET /v2/${id}/chat HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${system.key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
-          `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+        `GET /v2/${id}/chat HTTP/1.1\r\n` +
+          'host: localhost\r\n' +
+          `authorization: Bearer ${system.key}\r\n` +
+          'connection: Upgrade\r\n' +
+          'upgrade: websocket\r\n' +
+          'sec-websocket-version: 13\r\n' +
+          `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n` +
+          '\r\n',
       );
       await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
       // A masked text frame of two letters, with the mask 0.

@@ -35,7 +35,12 @@ async function sendAllThenRead(
     await Promise.race([once(socket, 'connect'), broken]);
     const auth = key === '' ? '' : `authorization: Bearer ${key}\r\n`;
     socket.write(
-      `POST ${path} HTTP/1.1\r\nhost: ${address}\r\n${auth}content-type: application/json\r\nconnection: close\r\ncontent-length: ${bytes}\r\n\r\n`,
+      `POST ${path} HTTP/1.1\r\n` +
+        `host: ${address}\r\n` +
+        `${auth}content-type: application/json\r\n` +
+        'connection: close\r\n' +
+        `content-length: ${bytes}\r\n` +
+        '\r\n',
     );
     for (let left = bytes; left > 0; left -= PIECE.length) {
       if (!socket.write(PIECE.subarray(0, Math.min(left, PIECE.length))))

@@ -80,8 +80,14 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
       const before = used();
       const seen = { 101: 0, 429: 0 } as Record<string, number>;
       const asked =
-        `GET /v2/${id}/chat HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
-        `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`;
+        `GET /v2/${id}/chat HTTP/1.1\r\n` +
+        'host: x\r\n' +
+        `authorization: Bearer ${system.key}\r\n` +
+        'connection: Upgrade\r\n' +
+        'upgrade: websocket\r\n' +
+        'sec-websocket-version: 13\r\n' +
+        `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n` +
+        '\r\n';
       const sockets: Socket[] = [];
       t.teardown(() => {
         for (const socket of sockets) socket.destroy();

@@ -193,8 +193,14 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
         text += piece.toString('latin1');
       });
       socket.write(
-        `GET ${path} HTTP/1.1\r\nhost: ${name}\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
-          `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+        `GET ${path} HTTP/1.1\r\n` +
+          `host: ${name}\r\n` +
+          `authorization: Bearer ${key}\r\n` +
+          'connection: Upgrade\r\n' +
+          'upgrade: websocket\r\n' +
+          'sec-websocket-version: 13\r\n' +
+          `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n` +
+          '\r\n',
       );
       await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
       // A masked text frame of two letters, with the mask 0.

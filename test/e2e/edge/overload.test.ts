@@ -19,7 +19,12 @@ t.test('an edge without memory rejects requests and recovers', { skip: skipWitho
   const small = await startEdge(t, { ...settings, SLIPWAY_EDGE_LISTEN: '127.0.0.1:0', SLIPWAY_EDGE_MEMORY_MIB: '128' });
   await waitFor('the small edge', async () => (await send(`/v2/${id}/x`, {}, small)).status === 200);
   const [host, port] = small.addresses['public']!.split(':');
-  const begin = `POST /v2/${id}/hang HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.key}\r\ncontent-length: ${LB_BODY_BYTES_MAX}\r\n\r\n`;
+  const begin =
+    `POST /v2/${id}/hang HTTP/1.1\r\n` +
+    'host: x\r\n' +
+    `authorization: Bearer ${system.key}\r\n` +
+    `content-length: ${LB_BODY_BYTES_MAX}\r\n` +
+    '\r\n';
   const body = Buffer.alloc(4 * 1024 * 1024);
   const fill = (): Socket => {
     const socket = connect(Number(port), host);

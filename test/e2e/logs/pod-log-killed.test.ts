@@ -22,7 +22,9 @@ t.test('the log of a pod follows over a killed core and a killed agent', async (
   );
   const files = await scratch(t);
   // The next line is written on demand, so that the second log is shorter than the first.
-  const script = `echo first line of a long log; n=1; while true; do n=$((n+1)); while [ ! -e ${files.path('go')}$n ]; do sleep 0.05; done; echo line $n; done`;
+  const script =
+    `echo first line of a long log; n=1; while true; do n=$((n+1)); while [ ! -e ${files.path('go')}$n ]; do ` +
+    'sleep 0.05; done; echo line $n; done';
   const { status, json } = await slipway.request('POST', '/v1/pods', {
     name: 'box',
     computeType: 'CPU',

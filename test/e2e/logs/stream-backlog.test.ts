@@ -50,6 +50,7 @@ t.test('a worker keeps its job while chunks cannot be stored for longer than a l
   lock.release();
   await streams.settled(id);
   const [job] = await sql<{ state: string; attempt: number; chunks: number }[]>`
-    SELECT state, attempt, (SELECT count(*) FROM job_chunk c WHERE c.job_id = j.id)::int AS chunks FROM job j WHERE id = ${id}`;
+    SELECT state, attempt, (SELECT count(*) FROM job_chunk c WHERE c.job_id = j.id)::int AS chunks FROM job j
+      WHERE id = ${id}`;
   t.same(job, { state: 'COMPLETED', attempt: 1, chunks: VALUES });
 });

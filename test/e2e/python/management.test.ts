@@ -29,7 +29,8 @@ t.test('Python management functions', { skip: skipWithoutPython('new', 'old') },
   await joinEngineMachine(t, system, { gpus, locations: ['CZ', 'EU-CZ-1'] });
   const { ok } = graphqlClient(t, system.url, system.key);
   const { createNetworkVolume: volume } = await ok<{ createNetworkVolume: { id: string } }>(
-    'mutation { createNetworkVolume(input: { name: "data", size: 5, dataCenterId: "EU-CZ-1" }) { id name size dataCenterId } }',
+    'mutation { createNetworkVolume(input: { name: "data", size: 5, dataCenterId: "EU-CZ-1" }) { id name size ' +
+      'dataCenterId } }',
   );
   for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
     await t.test(`${version} SDK`, async (t) => {

@@ -25,7 +25,8 @@ t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(),
   const command = [
     '/bin/sh',
     '-c',
-    'exec 2>&1; echo "$RUNPOD_POD_ID" loads "<b>bold</b>"; echo no such model; head -c 200000 /dev/zero | tr "\\0" y; exit 7',
+    'exec 2>&1; echo "$RUNPOD_POD_ID" loads "<b>bold</b>"; echo no such model; head -c 200000 ' +
+      '/dev/zero | tr "\\0" y; exit 7',
   ];
   const id = await system.createEndpoint({ command, ready: 0, workersMax: 1 });
   await waitFor(

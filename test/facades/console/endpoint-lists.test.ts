@@ -30,8 +30,10 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Jobs a minute' }) });
     t.equal(await panel.count(), 0, 'none came');
     const seen = (minutesAgo: number, [arrived, low, completed, failed]: [number, number, number, number]) => sql`
-      INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, arrived_low, executed, execution_ms, executions, waits, completed, failed)
-      VALUES (${id}, now() - ${minutesAgo}::int * interval '1 minute', 10000, ${arrived}, ${low}, 0, 0, '{}', '{}', ${completed}, ${failed})`;
+      INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, arrived_low, executed, execution_ms,
+        executions, waits, completed, failed)
+      VALUES (${id}, now() - ${minutesAgo}::int * interval '1 minute', 10000, ${arrived}, ${low}, 0, 0, '{}', '{}',
+        ${completed}, ${failed})`;
     await seen(30, [100, 20, 90, 6]);
     await seen(5, [7, 0, 3, 2]);
     await panel.waitFor();
@@ -59,9 +61,11 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
       async () => (await sql`SELECT FROM scale_log WHERE endpoint_id = ${id}`).length > 0,
     );
     await sql`
-      INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
+      INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions,
+        refusal, refusal_by_machine, sample_bytes)
       SELECT ${id}, now() - (231 - n) * interval '1 minute', n % 3, n % 3, 0, 'reason ' || n, '[]',
-        '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0 FROM generate_series(1, 230) AS n ORDER BY n`;
+        '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0
+          FROM generate_series(1, 230) AS n ORDER BY n`;
     const page = await open(t);
     await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
     const shown = page.getByRole('list', { name: 'Decisions, latest first' }).getByRole('listitem');
@@ -71,8 +75,10 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     await page.getByText('reason 31', { exact: true }).waitFor();
     t.equal(await shown.count(), 200);
     await sql`
-      INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
-      VALUES (${id}, 1, 1, 0, 'reason 231', '[]', '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
+      INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal,
+        refusal_by_machine, sample_bytes)
+      VALUES (${id}, 1, 1, 0, 'reason 231', '[]', '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}',
+        '[]', '', '', 0)`;
     await page.getByText('reason 231').waitFor();
     t.equal(await shown.count(), 201, 'what is new pushes nothing out');
     await page.getByRole('button', { name: 'Show earlier decisions' }).click();
@@ -89,15 +95,18 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     );
     t.equal(await page.getByRole('button', { name: 'Show earlier decisions' }).count(), 0, 'there are no earlier ones');
     await inspect(t, page, 'decisions, all of them');
-    await sql`UPDATE scale_log SET actions = '[{"do":"DRAIN","workerId":"gone1"}]', limits = '[{"limit":"QUOTA","cut":1,"text":"the account has enough"}]'
+    await sql`UPDATE scale_log SET actions = '[{"do":"DRAIN","workerId":"gone1"}]',
+      limits = '[{"limit":"QUOTA","cut":1,"text":"the account has enough"}]'
       WHERE endpoint_id = ${id} AND reason = 'reason 7'`;
     const asked: string[] = [];
     page.on('request', (request) => {
       if (/\/api\/.*decisions/.test(request.url())) asked.push(request.url().replace(/^.*\/api/, ''));
     });
     const decide = (reason: string) => sql`
-      INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
-      VALUES (${id}, 1, 1, 0, ${reason}, '[]', '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
+      INSERT INTO scale_log (endpoint_id, target, wished, throttled, reason, limits, numbers, actions, refusal,
+        refusal_by_machine, sample_bytes)
+      VALUES (${id}, 1, 1, 0, ${reason}, '[]', '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}',
+        '[]', '', '', 0)`;
     await page.getByLabel('Search').fill('REASON 23');
     await waitFor('what is looked for in all of them', async () => (await shown.count()) === 3);
     await decide('another one');
@@ -159,7 +168,8 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     async (t) => {
       const id = await newEndpoint();
       const decided = (reason: string, minutesAgo: number) => sql`
-      INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
+      INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions,
+        refusal, refusal_by_machine, sample_bytes)
       VALUES (${id}, now() - ${minutesAgo}::int * interval '1 minute', 2, 2, 0, ${reason}, '[]',
         '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
       // Decisions of its own come before those, as they are listed.
@@ -263,12 +273,15 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     const failed = (from: number, to: number) =>
       sql.begin(async (one) => {
         await one`
-        INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, started_at, finished_at, ttl_deadline_at,
+        INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+          started_at, finished_at, ttl_deadline_at,
           expires_at, attempt)
-        SELECT ${id}, lpad(n::text, 8, '0') || ${rest}, 'FAILED', false, 600000, 1800000, now(), now(), now(), now() + interval '1 day',
+        SELECT ${id}, lpad(n::text, 8, '0') || ${rest}, 'FAILED', false, 600000, 1800000, now(), now(), now(),
+          now() + interval '1 day',
           now() + interval '1 day', 1
         FROM generate_series(${from}::int, ${to}::int) AS n`;
-        await one`INSERT INTO job_output (endpoint_id, job_id, error) SELECT ${id}, lpad(n::text, 8, '0') || ${rest}, 'out of memory on card ' || n
+        await one`INSERT INTO job_output (endpoint_id, job_id, error) SELECT ${id}, lpad(n::text, 8, '0') || ${rest},
+          'out of memory on card ' || n
         FROM generate_series(${from}::int, ${to}::int) AS n`;
       });
     await failed(1, 3);
@@ -283,7 +296,8 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     await page.getByText('The 9 before').click();
     await page.getByRole('link', { name: `00000129${rest}` }).waitFor();
     await inspect(t, page, 'errors of many');
-    await sql`UPDATE job SET finished_at = now() - interval '2 hours' WHERE endpoint_id = ${id} AND id <> ${`00000007${rest}`}`;
+    await sql`UPDATE job SET finished_at = now() - interval '2 hours' WHERE endpoint_id = ${id}
+      AND id <> ${`00000007${rest}`}`;
     await page.getByLabel('of the last').selectOption({ label: 'hour' });
     await page.getByText('1 ×').waitFor();
     await page.getByLabel('of the last').selectOption({ label: 'day' });

@@ -54,7 +54,8 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
     waitFor(`the list to be ${names.join(', ')}`, async () => (await namesOf(page)) === names.join());
 
   await t.test(
-    'endpoints: what was chosen is in the address, of a link and of a page that is loaded again; a wrong address says so',
+    'endpoints: what was chosen is in the address, of a link and of a page that is loaded again; a wrong ' +
+      'address says so',
     async (t) => {
       const page = await open(t);
       await lists(page, 'queue', 'balanced', 'paused');
@@ -174,11 +175,13 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
   });
 
   await t.test(
-    'for the operator: machines by state and GPU, accounts by quota and endpoints, join keys by whether a machine joined',
+    'for the operator: machines by state and GPU, accounts by quota and endpoints, join keys by whether a ' +
+      'machine joined',
     async (t) => {
       const { accountId } = await call(system.clients.access, 'createAccount', { name: 'idle' }, system.rootKey);
       await call(system.clients.access, 'setQuota', { accountId, quota: { workers: 2 } }, system.rootKey);
-      await sql`INSERT INTO machine (id, name, gpus) VALUES ('gone12345678', 'gone', '[{"uuid":"u","name":"NVIDIA A30","memoryMib":24576,"migProfile":""}]')`;
+      await sql`INSERT INTO machine (id, name, gpus)
+        VALUES ('gone12345678', 'gone', '[{"uuid":"u","name":"NVIDIA A30","memoryMib":24576,"migProfile":""}]')`;
       const page = await open(t, { key: system.rootKey });
       const squares = (...names: string[]) =>
         waitFor(

@@ -242,7 +242,9 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
         'another list begins at its first page, also one that was shown before',
       );
       for (const query of ['part=pods&size=101', 'part=pods&part=log']) {
-        const status = `fetch('/console/api/live?${query}', { headers: { 'x-console-page': '1' } }).then(({ status }) => status)`;
+        const status =
+          `fetch('/console/api/live?${query}', { headers: { 'x-console-page': '1' } }).then(({ ` +
+          'status }) => status)';
         t.equal(await page.evaluate(status), 400, query);
       }
     },
@@ -264,7 +266,8 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
       await waitFor(`feeds ${wanted.join(' ')}`, () => asked.length >= wanted.length);
       // Anything rendered afterwards would have sent its request by then.
       await page.evaluate(
-        'new Promise((resolve) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = resolve; port2.postMessage(0); })',
+        'new Promise((resolve) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = resolve; ' +
+          'port2.postMessage(0); })',
       );
       t.same(
         asked,

@@ -146,7 +146,8 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
   await t.test('images, a GPU that is not well, a worker that crashed, and whom it refuses', async (t) => {
     await sql`
       INSERT INTO machine_image (machine_id, name, digest, size_bytes)
-      SELECT ${machineId}, 'registry.example/team/model-' || n || ':latest', 'sha256:' || repeat('ab', 32), n * 1000000000::bigint
+      SELECT ${machineId}, 'registry.example/team/model-' || n || ':latest', 'sha256:' || repeat('ab', 32),
+        n * 1000000000::bigint
       FROM generate_series(1, 3) AS n`;
     await page
       .getByRole('region', { name: /^Images/ })

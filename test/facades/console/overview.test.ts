@@ -119,7 +119,8 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
         .getByText(/^One webhook call was given up .* because the receiver answered 500/)
         .waitFor();
       const own = sql`name LIKE 'well%' AND account_id = ${account.accountId}`;
-      await sql`UPDATE endpoint SET compute_type = 'GPU', gpu_count = 1, gpu_ids = ARRAY['NVIDIA H100 80GB HBM3'] WHERE ${own}`;
+      await sql`UPDATE endpoint SET compute_type = 'GPU', gpu_count = 1, gpu_ids = ARRAY['NVIDIA H100 80GB HBM3']
+        WHERE ${own}`;
       await wrong(page).getByText('the worst 20 of 63').waitFor();
       await sql`UPDATE endpoint SET compute_type = 'CPU', gpu_count = 0, gpu_ids = '{}' WHERE ${own}`;
       await wrong(page).getByText('3', { exact: true }).waitFor();

@@ -26,7 +26,8 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
   // goes on.
   await sql`
     INSERT INTO usage_span (account_id, kind, subject_id, endpoint_id, usd_per_hour, started_at, ended_at)
-    SELECT (SELECT id FROM account WHERE name = 'test'), 'WORKER', 's' || n || '-' || day, 'e' || lpad(n::text, 4, '0'), 60000.0 / (n * n), noon,
+    SELECT (SELECT id FROM account WHERE name = 'test'), 'WORKER', 's' || n || '-' || day, 'e' || lpad(n::text, 4, '0'),
+      60000.0 / (n * n), noon,
       noon + n * interval '1 min'
     FROM generate_series(1, ${ENDPOINTS}::int) n, (VALUES (3), (5)) d(day),
       LATERAL (SELECT date_trunc('day', now(), 'UTC') - day * interval '1 day' + interval '12 h' AS noon) at`;
@@ -152,7 +153,8 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
       cursor: string,
     ): Promise<{ rows: { billedMs: number; time: string; group: string }[]; next: string }> =>
       page.evaluate(
-        `fetch('/console/api/usage?${asked}&${new URLSearchParams({ page: cursor })}', { headers: { 'x-console-page': '1' } }).then((answer) => answer.json())`,
+        `fetch('/console/api/usage?${asked}&${new URLSearchParams({ page: cursor })}', { headers: { ` +
+          "'x-console-page': '1' } }).then((answer) => answer.json())",
       );
     const found: { billedMs: number; time: string; group: string }[] = [];
     let next = '';
@@ -170,7 +172,9 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
     t.equal(ofLastDay.length, ENDPOINTS, 'they are on several pages');
     t.equal(new Set(ofLastDay).size, 1, `all go on up to now: ${ofLastDay.join()}`);
     for (const wrong of ['1', 'x y', '99999999999999999 e', '1790000000000 e']) {
-      const statusOf = `fetch('/console/api/usage?page=${encodeURIComponent(wrong)}', { headers: { 'x-console-page': '1' } }).then(({ status }) => status)`;
+      const statusOf =
+        `fetch('/console/api/usage?page=${encodeURIComponent(wrong)}', { headers: { 'x-console-page': '1' } ` +
+        '}).then(({ status }) => status)';
       t.equal(await page.evaluate(statusOf), 400, wrong);
     }
   });

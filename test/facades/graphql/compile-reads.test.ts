@@ -63,7 +63,8 @@ const DOCUMENTS: [name: string, query: string, variables?: Record<string, unknow
   ['one that is never null, below one that may be', '{ thing(id: "x") { id sure } other: thing(id: "y") { id } }'],
   [
     'aliases and fragments',
-    '{ a: thing(id: "x") { ...all } b: thing(id: "y") { ...all ... on Thing { size } } } fragment all on Thing { k: kind id }',
+    '{ a: thing(id: "x") { ...all } b: thing(id: "y") { ...all ... on Thing { size } } } fragment all on ' +
+      'Thing { k: kind id }',
   ],
   [
     'variables',

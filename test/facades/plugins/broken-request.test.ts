@@ -20,7 +20,8 @@ async function answerTo(sent: string): Promise<string> {
 }
 
 t.test(
-  'a connection that was opened ahead and never used is closed without a word: its first request would take it for its answer',
+  'a connection that was opened ahead and never used is closed without a word: its first request would ' +
+    'take it for its answer',
   async (t) => {
     t.equal(await answerTo(''), '');
   },

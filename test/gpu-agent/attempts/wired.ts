@@ -93,8 +93,8 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
     workerId,
   });
   /**
-   * Opens a worker's take. Returns a function that closes it. `reported` receives the answer, `over` the callback for the
-   * moment when its connection is used again.
+   * Opens a worker's take. Returns a function that closes it. `reported` receives the answer, `over` the callback for
+   * the moment when its connection is used again.
    */
   const openTake = (
     workerId: string,

@@ -154,7 +154,12 @@ async function rawLink(t: Test, address: string) {
   });
   socket.on('error', () => {});
   socket.write(
-    `GET ${pathname} HTTP/1.1\r\nhost: x\r\nuser-agent: ${HEADERS['user-agent']}\r\nconnection: Upgrade\r\nupgrade: slipway-worker-1\r\n\r\n`,
+    `GET ${pathname} HTTP/1.1\r\n` +
+      'host: x\r\n' +
+      `user-agent: ${HEADERS['user-agent']}\r\n` +
+      'connection: Upgrade\r\n' +
+      'upgrade: slipway-worker-1\r\n' +
+      '\r\n',
   );
   const status = new Promise<string>((resolve) => {
     socket.once('data', (bytes: Buffer) => resolve(String(bytes).slice(9, 12)));
@@ -326,7 +331,12 @@ t.test('a request that offers HTTP/2, as some clients do with their first, is an
   const socket = connect(Number(port), hostname);
   t.teardown(() => socket.destroy());
   socket.write(
-    `GET ${pathname} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n`,
+    `GET ${pathname} HTTP/1.1\r\n` +
+      'host: x\r\n' +
+      'connection: Upgrade, HTTP2-Settings\r\n' +
+      'upgrade: h2c\r\n' +
+      'http2-settings: AAMAAABk\r\n' +
+      '\r\n',
   );
   const [answer] = (await once(socket, 'data')) as [Buffer];
   t.match(answer.toString('latin1'), /^HTTP\/1\.1 200 /);

@@ -54,7 +54,8 @@ t.test('sizes', async (t) => {
 t.test('what engines say', async (t) => {
   const rows: [words: string, failure: string, mayPass: boolean][] = [
     [
-      "(HTTP code 404) unexpected - pull access denied for x/y, repository does not exist or may require 'docker login'",
+      '(HTTP code 404) unexpected - pull access denied for x/y, repository does not exist or may require ' +
+        "'docker login'",
       'NO_ACCESS',
       false,
     ],
@@ -99,7 +100,8 @@ t.test('a refusal names the credentials that were refused', async (t) => {
   const wrong = 'unable to retrieve auth token: invalid username/password: unauthorized: authentication required';
   t.equal(
     said(wrong, mine),
-    'q.io refused the registry credentials hub (user me) for x/y:1: correct their username and password, or name others',
+    'q.io refused the registry credentials hub (user me) for x/y:1: correct their username and password, ' +
+      'or name others',
   );
   t.match(
     said(wrong, { ...mine, name: '' }),

@@ -106,10 +106,13 @@ t.test('recorded: how busy an H200 is', async (t) => {
 });
 
 t.test(
-  'how busy slices are: memory of their own, temperature and power of their card; what the driver does not tell is not known',
+  'how busy slices are: memory of their own, temperature and power of their card; what the driver does ' +
+    'not tell is not known',
   async (t) => {
     const { gpus } = MACHINES['h200-mig-shared'];
-    const load = `uuid, utilization.gpu [%], memory.used [MiB], temperature.gpu, power.draw [W]\n${MASKED}, [N/A], 55 MiB, 28, 78.20 W\n`;
+    const load =
+      'uuid, utilization.gpu [%], memory.used [MiB], temperature.gpu, power.draw [W]\n' +
+      `${MASKED}, [N/A], 55 MiB, 28, 78.20 W\n`;
     const [list, summary] = [recording('h200-mig-shared', 'list'), recording('h200-mig-shared', 'summary')];
     const rest = { utilization: undefined, temperatureCelsius: 28, powerWatts: 78.2 };
     t.same(

@@ -258,7 +258,8 @@ const events = fc.oneof(
 
 for (const policy of [WORKER, POD]) {
   t.test(
-    `whatever happens, one start at a time, no step back, and nothing runs once it is gone: ${policy === POD ? 'pod' : 'worker'}`,
+    'whatever happens, one start at a time, no step back, and nothing runs once it is gone: ' +
+      `${policy === POD ? 'pod' : 'worker'}`,
     async (t) => {
       await fc.assert(
         fc.asyncProperty(fc.array(events, { maxLength: 30 }), async (list) => {

@@ -30,7 +30,8 @@ export function jobRows(t: Test, url: string) {
     /** The row of a job; undefined when there is none. */
     job: async (id: string): Promise<StoredJob | undefined> => {
       const [row] = await sql<StoredJob[]>`
-        SELECT state, attempt, execution_timeout_ms, retention_ms, low_priority, ${ms('ttl_deadline_at - submitted_at')} AS ttl_ms,
+        SELECT state, attempt, execution_timeout_ms, retention_ms, low_priority,
+          ${ms('ttl_deadline_at - submitted_at')} AS ttl_ms,
           ${ms('expires_at - finished_at')} AS kept_ms, ${ms('expires_at - now()')} AS left_ms
         FROM job WHERE id = ${id}`;
       return row;
@@ -57,14 +58,17 @@ export function jobRows(t: Test, url: string) {
     /** Makes a running job one that was submitted at a whole millisecond and started this many microseconds later. */
     startedAfterUs: async (id: string, waitedUs: number): Promise<void> => {
       await sql`UPDATE job SET submitted_at = date_trunc('milliseconds', submitted_at),
-        started_at = date_trunc('milliseconds', submitted_at) + ${waitedUs}::int * interval '1 microsecond' WHERE id = ${id} AND state = 'IN_PROGRESS'`;
+        started_at = date_trunc('milliseconds', submitted_at) + ${waitedUs}::int * interval '1 microsecond'
+          WHERE id = ${id} AND state = 'IN_PROGRESS'`;
     },
     /** Waits until nothing of the job is stored any more. */
     removed: (id: string): Promise<boolean> =>
       waitFor(`all rows of job ${id} to be removed`, async () => {
         const [row] = await sql<{ n: number }[]>`
-        SELECT (SELECT count(*) FROM job WHERE id = ${id})::int + (SELECT count(*) FROM job_input WHERE job_id = ${id})::int
-          + (SELECT count(*) FROM job_output WHERE job_id = ${id})::int + (SELECT count(*) FROM job_chunk WHERE job_id = ${id})::int AS n`;
+        SELECT (SELECT count(*) FROM job WHERE id = ${id})::int + (SELECT count(*) FROM job_input
+          WHERE job_id = ${id})::int
+          + (SELECT count(*) FROM job_output WHERE job_id = ${id})::int + (SELECT count(*) FROM job_chunk
+            WHERE job_id = ${id})::int AS n`;
         return row!.n === 0;
       }),
   };

@@ -15,8 +15,14 @@ export const TALK_BYTES = 256 * 1024 * 1024;
 export async function openUnread<S extends Socket>(socket: S, path: string, key: string): Promise<S> {
   socket.on('error', () => undefined);
   socket.write(
-    `GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
-      `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+    `GET ${path} HTTP/1.1\r\n` +
+      'host: localhost\r\n' +
+      `authorization: Bearer ${key}\r\n` +
+      'connection: Upgrade\r\n' +
+      'upgrade: websocket\r\n' +
+      'sec-websocket-version: 13\r\n' +
+      `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n` +
+      '\r\n',
   );
   const [first] = (await once(socket, 'data')) as [Buffer];
   socket.pause();

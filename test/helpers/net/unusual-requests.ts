@@ -71,7 +71,14 @@ export async function checkUnusualRequests(t: Test, { url, base, key }: Asked): 
   for (const [length, body] of upgrades) {
     const { status, json } = await exchange(url, {
       pieces: [
-        `POST ${base}/up HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\nupgrade: foo\r\n${length}\r\n\r\n${body}`,
+        `POST ${base}/up HTTP/1.1\r\n` +
+          'host: localhost\r\n' +
+          `authorization: Bearer ${key}\r\n` +
+          'connection: Upgrade\r\n' +
+          'upgrade: foo\r\n' +
+          `${length}\r\n` +
+          '\r\n' +
+          `${body}`,
       ],
     });
     t.match(

@@ -179,7 +179,8 @@ export async function startReplicas(
   const ready = (endpointId: string, wanted = 1) =>
     waitFor(`${wanted} ready workers`, async () => {
       const rows =
-        await sql`SELECT FROM worker WHERE endpoint_id = ${endpointId} AND state = 'READY' AND desired = 'RUN' AND ended_at IS NULL`;
+        await sql`SELECT FROM worker WHERE endpoint_id = ${endpointId} AND state = 'READY' AND desired = 'RUN'
+          AND ended_at IS NULL`;
       return rows.length >= wanted;
     });
 

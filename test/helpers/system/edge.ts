@@ -1,6 +1,6 @@
 /**
- * A real edge for a test: `slipway edge` with the real Envoy (tools/test-runner/test-pythons.ts), certificates made for the
- * test, free ports.
+ * A real edge for a test: `slipway edge` with the real Envoy (tools/test-runner/test-pythons.ts), certificates made for
+ * the test, free ports.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -12,7 +12,8 @@ const node = join(root, 'node_modules/.bin/node');
  */
 export function jsHandler(file: string): string[] {
   const { NODE_COMPILE_CACHE: cache = '' } = process.env;
-  const keep = `data:text/javascript,import{enableCompileCache}from'node:module';enableCompileCache(${JSON.stringify(cache)})`;
+  const program = `import{enableCompileCache}from'node:module';enableCompileCache(${JSON.stringify(cache)})`;
+  const keep = `data:text/javascript,${program}`;
   return [
     node,
     ...(cache === '' ? [] : ['--import', keep]),

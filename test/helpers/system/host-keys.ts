@@ -105,8 +105,15 @@ export async function checkHostKeys(
       ended = true;
     });
   socket.write(
-    `GET /chat HTTP/1.1\r\nhost: ${host}\r\norigin: http://${host}\r\ncookie: ${pair}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
-      'sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+    'GET /chat HTTP/1.1\r\n' +
+      `host: ${host}\r\n` +
+      `origin: http://${host}\r\n` +
+      `cookie: ${pair}\r\n` +
+      'connection: Upgrade\r\n' +
+      'upgrade: websocket\r\n' +
+      'sec-websocket-version: 13\r\n' +
+      'sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n' +
+      '\r\n',
   );
   await waitFor('the WebSocket', () => told.startsWith('HTTP/1.1 101'));
   await call(clients.keys, 'revokeKey', { id: key!.id }, system.key);

@@ -107,7 +107,8 @@ export async function startEngines(t: Test, options: EngineOptions = {}) {
   /** Adds a machine with a lease of `leaseMs` milliseconds. Returns its id. */
   const machine = async (leaseMs: number): Promise<string> => {
     const id = systemRandom.id(12);
-    await sql`INSERT INTO machine (id, name, lease_expires_at) VALUES (${id}, ${id}, now() + ${leaseMs}::int * interval '1 ms')`;
+    await sql`INSERT INTO machine (id, name, lease_expires_at)
+      VALUES (${id}, ${id}, now() + ${leaseMs}::int * interval '1 ms')`;
     return id;
   };
   return { ...first!, url, sql, sealer, replicas, endpoint, machine };

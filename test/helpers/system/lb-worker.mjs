@@ -194,7 +194,11 @@ server.on('upgrade', (request, socket, head) => {
     .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
     .digest('base64');
   socket.write(
-    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    'HTTP/1.1 101 Switching Protocols\r\n' +
+      'Upgrade: websocket\r\n' +
+      'Connection: Upgrade\r\n' +
+      'Sec-WebSocket-Accept: ' +
+      `${accept}\r\n\r\n`,
   );
   // As much as is asked for, in frames of 64 KiB, as fast as they are read.
   const { pathname, searchParams } = new URL(request.url, 'http://worker');

@@ -145,7 +145,8 @@ t.test('a queue is full at its bound, and has room again when a quarter has left
 });
 
 t.test(
-  'whatever comes whenever: in order, nothing lost, one message at a time, within its room; a feeder that asks first keeps the bound',
+  'whatever comes whenever: in order, nothing lost, one message at a time, within its room; a feeder that asks ' +
+    'first keeps the bound',
   async (t) => {
     const steps = fc.array(
       fc.oneof(

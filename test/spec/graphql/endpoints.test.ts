@@ -34,7 +34,8 @@ t.test('GraphQL endpoints', async (t) => {
   const refusal = (input: object) =>
     refused('mutation Save($input: EndpointInput!) { saveEndpoint(input: $input) { id } }', { input });
   const { saveTemplate } = await ok<{ saveTemplate: { id: string } }>(
-    'mutation { saveTemplate(input: { name: "tpl", imageName: "worker:1", dockerArgs: "true", isServerless: true }) { id } }',
+    'mutation { saveTemplate(input: { name: "tpl", imageName: "worker:1", dockerArgs: "true", ' +
+      'isServerless: true }) { id } }',
   );
   const templateId = saveTemplate.id;
   const idle = { templateId, workersMax: 0, gpuIds: '' };
@@ -297,7 +298,9 @@ t.test('GraphQL endpoints', async (t) => {
     });
     const exists = 'query getEndpoint($id: String!) { myself { endpoint(id: $id) { id } } }';
     t.same(await ok(exists, saveEndpoint), { myself: { endpoint: { id: saveEndpoint.id } } });
-    const update = `mutation Mutation($input: UpdateEndpointTemplateInput) { updateEndpointTemplate(input: $input) { id templateId } }`;
+    const update =
+      'mutation Mutation($input: UpdateEndpointTemplateInput) { updateEndpointTemplate(input: ' +
+      '$input) { id templateId } }';
     t.match(await ok(update, { input: { endpointId: saveEndpoint.id, templateId } }), {
       updateEndpointTemplate: { templateId },
     });
@@ -314,7 +317,9 @@ t.test('GraphQL endpoints', async (t) => {
       env: { SECRET: 'hidden' },
       fields: { env: { MORE: 'hidden' } },
     });
-    const query = `query E($id: String!) { endpoint(id: $id) { pods { id desiredStatus env endpointId name imageName } } myself { pods { id } } }`;
+    const query =
+      'query E($id: String!) { endpoint(id: $id) { pods { id desiredStatus env endpointId name imageName } } ' +
+      'myself { pods { id } } }';
     const found = await ok<{ endpoint: { pods: { id: string }[] } }>(query, { id });
     t.match(found, {
       endpoint: { pods: [{ desiredStatus: 'RUNNING', endpointId: id, env: [] }] },

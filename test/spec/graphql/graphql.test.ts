@@ -110,7 +110,8 @@ t.test('GraphQL', async (t) => {
     async (t) => {
       for (let run = 0; run < 4; run += 1) {
         const data = await ok(
-          '{ myself { pods { id } email endpoints { id pods { id } name } id } serverlessGpuPools { id } dataCenters { id } }',
+          '{ myself { pods { id } email endpoints { id pods { id } name } id } serverlessGpuPools { id } ' +
+            'dataCenters { id } }',
         );
         t.same(Object.keys(data), ['myself', 'serverlessGpuPools', 'dataCenters']);
         const { endpoints, ...myself } = data['myself'] as Record<string, object[]>;
@@ -249,7 +250,8 @@ t.test('GraphQL', async (t) => {
       return { status: response.status, body: (await response.json()) as GraphqlAnswer['body'] };
     };
     const query =
-      '{ gpuTypes { id lowestPrice { stockStatus } } serverlessGpuPools { id } dataCenters { id } cpuFlavors(input: { isSls: true }) { id } }';
+      '{ gpuTypes { id lowestPrice { stockStatus } } serverlessGpuPools { id } dataCenters { id } ' +
+      'cpuFlavors(input: { isSls: true }) { id } }';
     t.match(await ask({ query }), { status: 200, body: { data: { gpuTypes: [{ id: String }], cpuFlavors: [] } } });
     const fragment = '{ ...Q } fragment Q on Query { gpuTypes { id } }';
     for (const closed of [

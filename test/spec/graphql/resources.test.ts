@@ -128,7 +128,8 @@ t.test('GraphQL resources', async (t) => {
 
   await t.test('network volumes', async (t) => {
     const create =
-      'mutation V($input: CreateNetworkVolumeInput!) { createNetworkVolume(input: $input) { id name size dataCenterId } }';
+      'mutation V($input: CreateNetworkVolumeInput!) { createNetworkVolume(input: $input) { id name size ' +
+      'dataCenterId } }';
     const { createNetworkVolume: made } = await ok<{ createNetworkVolume: { id: string } }>(create, {
       input: { name: 'models', size: 10, dataCenterId: 'EU-CZ-1' },
     });
@@ -175,7 +176,9 @@ t.test('GraphQL resources', async (t) => {
     const fields = `id containerDiskInGb costPerHr desiredStatus dockerArgs dockerId env gpuCount imageName lastStatusChange machineId memoryInGb name
       podType port ports uptimeSeconds vcpuCount volumeInGb volumeMountPath runtime { ports { ip isIpPublic privatePort publicPort type } }
       machine { podHostId gpuDisplayName location dataCenterId }`;
-    const create = `mutation createPod($input: PodFindAndDeployOnDemandInput!) { podFindAndDeployOnDemand(input: $input) { ${fields} } }`;
+    const create =
+      'mutation createPod($input: PodFindAndDeployOnDemandInput!) { podFindAndDeployOnDemand(input: $input) { ' +
+      `${fields} } }`;
     const input = {
       cloudType: 'ALL',
       name: 'box',
@@ -238,7 +241,8 @@ t.test('GraphQL resources', async (t) => {
     });
     t.match(
       await ok(
-        `mutation { podResume(input: { podId: "${made.id}", gpuCount: 1 }) { id desiredStatus env machineId machine { podHostId } } }`,
+        `mutation { podResume(input: { podId: "${made.id}", gpuCount: 1 }) { id desiredStatus env machineId ` +
+          'machine { podHostId } } }',
       ),
       {
         podResume: { desiredStatus: 'RUNNING', env: ['A=1', 'B=2=3'], machineId: String },
@@ -250,7 +254,9 @@ t.test('GraphQL resources', async (t) => {
     t.match(await ok(bid, { podId: made.id, bidPerGpu: 0.2, gpuCount: 1 }), {
       podBidResume: { desiredStatus: 'RUNNING' },
     });
-    const edit = `podEditJob(input: { podId: "${made.id}", env: [{ key: "C", value: "3" }], dockerArgs: "sleep 99" }) { env dockerArgs ports }`;
+    const edit =
+      `podEditJob(input: { podId: "${made.id}", env: [{ key: "C", value: "3" }], dockerArgs: "sleep 99" }) { env ` +
+      'dockerArgs ports }';
     t.match(await ok(`mutation { ${edit} }`), {
       podEditJob: { env: ['C=3'], dockerArgs: 'sleep 99', ports: '8888/http,22/tcp' },
     });
@@ -268,7 +274,8 @@ t.test('GraphQL resources', async (t) => {
         id gpuCount templateId desiredStatus vcpuCount memoryInGb } }`;
     const { deployCpuPod } = await ok<{ deployCpuPod: { id: string } }>(cpu);
     t.match(deployCpuPod, { gpuCount: 0, templateId: null, desiredStatus: 'RUNNING', vcpuCount: 1, memoryInGb: 2 });
-    const rent = `mutation R($input: PodRentInterruptableInput!) { podRentInterruptable(input: $input) { id podType } }`;
+    const rent = `mutation R($input: PodRentInterruptableInput!) {
+    podRentInterruptable(input: $input) { id podType } }`;
     const gpuTypeIdList = ['NVIDIA H200', 'NVIDIA L4'];
     const input = {
       bidPerGpu: 0.1,

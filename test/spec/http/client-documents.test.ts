@@ -33,7 +33,8 @@ const GPUS = {
   minCudaVersion: '12.8',
   allowedCudaVersions: '',
   gpuIds:
-    'ADA_24,ADA_32_PRO,ADA_48_PRO,ADA_80_PRO,AMPERE_16,AMPERE_24,AMPERE_48,AMPERE_80,BLACKWELL_180,BLACKWELL_96,HOPPER_141',
+    'ADA_24,ADA_32_PRO,ADA_48_PRO,ADA_80_PRO,AMPERE_16,AMPERE_24,AMPERE_48,' +
+    'AMPERE_80,BLACKWELL_180,BLACKWELL_96,HOPPER_141',
 };
 const SAVE = `mutation saveEndpoint($input: EndpointInput!) { saveEndpoint(input: $input) { aiKey gpuIds id idleTimeout locations name networkVolumeId
   networkVolumeIds { networkVolumeId dataCenterId } flashEnvironmentId scalerType scalerValue templateId type userId version workersMax workersMin
@@ -71,7 +72,8 @@ t.test('runpod-flash deploys twice', async (t) => {
   t.match(await ok(read, { id: templateId }), {
     podTemplate: { imageName: 'ocr:1', env: [{ key: 'A', value: '1' }], containerDiskInGb: 64 },
   });
-  const change = `mutation saveTemplate($input: SaveTemplateInput) { saveTemplate(input: $input) { ${TEMPLATE_FIELDS} } }`;
+  const change = `mutation saveTemplate($input: SaveTemplateInput) {
+    saveTemplate(input: $input) { ${TEMPLATE_FIELDS} } }`;
   const input = {
     id: templateId,
     name: 'ServerlessEndpoint_2__PodTemplate_2',
@@ -107,7 +109,8 @@ t.test('runpod-flash deploys twice', async (t) => {
 t.test('enum words with and without quotes', async (t) => {
   const template = await rest('POST', 'templates', { name: 'quoted', imageName: 'x', isServerless: true });
   const save = (word: string): string =>
-    `mutation { saveEndpoint(input: { name: "quoted", gpuIds: "", workersMax: 0, templateId: "${template.id}", flashBootType: ${word} }) { flashBootType } }`;
+    `mutation { saveEndpoint(input: { name: "quoted", gpuIds: "", workersMax: 0, templateId: "${template.id}", ` +
+    `flashBootType: ${word} }) { flashBootType } }`;
   for (const word of ['"FLASHBOOT"', 'FLASHBOOT'])
     t.same(await ok(save(word)), { saveEndpoint: { flashBootType: 'FLASHBOOT' } }, word);
   for (const word of ['"OFF"', '"""OFF"""'])
@@ -115,8 +118,8 @@ t.test('enum words with and without quotes', async (t) => {
   const unknown = { status: 400, body: { errors: [{ message: /"FlashBootType"/ }] } };
   for (const word of ['"TURBO"', 'TURBO', '""', '1']) t.match(await post({ query: save(word) }), unknown, word);
   const variable =
-    'mutation Save($word: FlashBootType, $id: String!) { saveEndpoint(input: { name: "v", gpuIds: "", workersMax: 0, templateId: $id, ' +
-    'flashBootType: $word }) { flashBootType } }';
+    'mutation Save($word: FlashBootType, $id: String!) { saveEndpoint(input: { name: "v", gpuIds: "", ' +
+    'workersMax: 0, templateId: $id, flashBootType: $word }) { flashBootType } }';
   t.same(await ok(variable, { word: 'FLASHBOOT', id: template.id }), { saveEndpoint: { flashBootType: 'FLASHBOOT' } });
   t.match(await post({ query: variable, variables: { word: 'TURBO', id: template.id } }), unknown);
 });
@@ -153,7 +156,8 @@ t.test('runpodctl names the ports of a template', async (t) => {
     category: 'NVIDIA',
   };
   const change =
-    'mutation UpdateTemplatePortLabels($input: SaveTemplateInput) { saveTemplate(input: $input) { id portsConfig { port name } } }';
+    'mutation UpdateTemplatePortLabels($input: SaveTemplateInput) { saveTemplate(input: $input) { id ' +
+    'portsConfig { port name } } }';
   t.same(await ok(change, { input }), { saveTemplate: { id, portsConfig: [] } });
   const kept = { dockerEntrypoint: ['bash', '-c'], dockerStartCmd: ['a b', '{}'], ports: ['22/tcp', '8888/http'] };
   t.match(await rest('GET', `templates/${id}`), kept, 'the command is what it was');

@@ -240,7 +240,8 @@ t.test('Webhook retries | 2 additional attempts, 10 s apart', async (t) => {
       async () =>
         (
           await rows.sql<{ ms: number }[]>`
-      SELECT extract(epoch FROM due_at - now())::float8 * 1000 AS ms FROM webhook_delivery WHERE job_id = ${id} AND tries = ${tries}
+      SELECT extract(epoch FROM due_at - now())::float8 * 1000 AS ms FROM webhook_delivery WHERE job_id = ${id}
+        AND tries = ${tries}
         AND last_error <> ''`
         )[0],
     );

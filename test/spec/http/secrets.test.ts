@@ -71,7 +71,8 @@ const SECRETS = {
 /** The rows of all tables as text. */
 async function dump(): Promise<string> {
   const tables = await rows.sql<{ name: string }[]>`
-    SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`;
+    SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+      WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`;
   const texts: string[] = [];
   for (const { name } of tables) {
     const found = await rows.sql.unsafe<{ row: string }[]>(`SELECT t::text AS row FROM ${name} t`);

@@ -101,7 +101,8 @@ t.test('--what-if shows workers, waits and GPU seconds side by side, by period a
     `{${Array.from({ length: 40 }, (_, bin) => (bin === binOf(ms) ? 40 : 0)).join(',')}}`;
   await sql`
     INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
-    VALUES (${id}, now() - interval '1 hour', 10000, 40, 40, 800000, ${histogram(20_000)}::int[], ${histogram(5_000)}::int[])`;
+    VALUES (${id}, now() - interval '1 hour', 10000, 40, 40, 800000, ${histogram(20_000)}::int[],
+      ${histogram(5_000)}::int[])`;
   const { stdout, code } = await cli.run('decisions', id, '--what-if', 'workersMax=1', '--hours', '2');
   t.equal(code, 0);
   const rows = stdout

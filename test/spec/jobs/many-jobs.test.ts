@@ -191,7 +191,8 @@ t.test('the call of a client that disconnects runs to its end, and an account ha
     waitFor(`${count} calls to wait for the jobs`, async () => {
       const [row] = await sql<
         { n: number }[]
-      >`SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      >`SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event_type = 'Lock'`;
       return row!.n === count;
     });
   const leaving = new AbortController();

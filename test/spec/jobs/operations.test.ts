@@ -288,7 +288,8 @@ t.test('GET /requests, submitted within a time', async (t) => {
   for (let i = 0; i < 3; i += 1) ids.push(await listed.run({ number: i }));
   // Some were submitted at the same millisecond.
   for (const [place, id] of ids.entries()) {
-    await rows.sql`UPDATE job SET submitted_at = timestamptz '2026-01-31 12:00:00+00' + ${place}::int * interval '1 minute' WHERE id = ${id}`;
+    await rows.sql`UPDATE job
+      SET submitted_at = timestamptz '2026-01-31 12:00:00+00' + ${place}::int * interval '1 minute' WHERE id = ${id}`;
   }
   const within = async (query: string) => {
     const { requests, total } = (await listed.call('GET', `/requests?${query}`)).json as unknown as {

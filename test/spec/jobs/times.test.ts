@@ -44,7 +44,8 @@ const recorded = async (minutesAgo: number, executions: number[], waits: number[
   };
   await sql`
     INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
-    VALUES (${jobs.id}, now() - ${minutesAgo}::int * interval '1 min', 10000, 0, ${executions.length}, 0, ${counted(executions)}, ${counted(waits)})`;
+    VALUES (${jobs.id}, now() - ${minutesAgo}::int * interval '1 min', 10000, 0, ${executions.length}, 0,
+      ${counted(executions)}, ${counted(waits)})`;
 };
 /** As near as a bin is. */
 const near = (found: number, wanted: number): boolean => found > wanted / 1.42 && found < wanted * 1.42;

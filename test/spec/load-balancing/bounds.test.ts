@@ -247,7 +247,12 @@ t.test('Expect: 100-continue reaches the worker, which may answer before the bod
   const hesitant = (path: string): Promise<{ status: number; text: string }> =>
     exchange(url, {
       pieces: [
-        `POST /v2/${one}${path} HTTP/1.1\r\nhost: x\r\n${AUTH}content-length: 1\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n`,
+        `POST /v2/${one}${path} HTTP/1.1\r\n` +
+          'host: x\r\n' +
+          `${AUTH}content-length: 1\r\n` +
+          'expect: 100-continue\r\n' +
+          'connection: close\r\n' +
+          '\r\n',
       ],
     });
   await checkContinue(t, url, key, ['a client that waits for a word gets it, and sends', one]);

@@ -66,8 +66,14 @@ t.test('a large answer to a WebSocket upgrade arrives whole', async (t) => {
       isOver = true;
     });
   socket.write(
-    `GET /v2/${endpointId}/download?bytes=4000000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\n` +
-      `upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+    `GET /v2/${endpointId}/download?bytes=4000000 HTTP/1.1\r\n` +
+      'host: x\r\n' +
+      `authorization: Bearer ${key}\r\n` +
+      'connection: Upgrade\r\n' +
+      'upgrade: websocket\r\n' +
+      'sec-websocket-version: 13\r\n' +
+      `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n` +
+      '\r\n',
   );
   await waitFor('its end', () => isOver);
   t.ok(bytes > 4_000_000, `${bytes} bytes`);

@@ -80,8 +80,15 @@ t.test('internal headers from clients are dropped in every spelling', async (t) 
   // Headers named by Connection are removed, except those that frame it, name its host or tell its origin.
   const { text } = await exchange(url, {
     pieces: [
-      `POST /v2/${endpointId}/x HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\ncontent-length: 2\r\nx-gone: 1\r\nx-kept: 1\r\n` +
-        'connection: x-gone, host, content-length, x-forwarded-for\r\n\r\n{}',
+      `POST /v2/${endpointId}/x HTTP/1.1\r\n` +
+        'host: a\r\n' +
+        `authorization: Bearer ${key}\r\n` +
+        'content-length: 2\r\n' +
+        'x-gone: 1\r\n' +
+        'x-kept: 1\r\n' +
+        'connection: x-gone, host, content-length, x-forwarded-for\r\n' +
+        '\r\n' +
+        '{}',
     ],
   });
   const kept = namesOf(JSON.parse(text) as ShownRequest);

@@ -109,12 +109,18 @@ t.test('unusual but legal HTTP passes unchanged both ways', async (t) => {
   await checkUnusualRequests(t, asked);
   await checkUnusualAnswers(t, asked);
   const foreign = [
-    `GET http://elsewhere.example/v2/${endpointId}/health HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n\r\n`,
+    `GET http://elsewhere.example/v2/${endpointId}/health HTTP/1.1\r\n` +
+      'host: localhost\r\n' +
+      'authorization: Bearer ' +
+      `${key}\r\n\r\n`,
   ];
   t.match(await exchange(url, { pieces: foreign }), { status: 400, json: { code: 'invalid_request' } }, 'two hosts');
   const host = {
     pieces: [
-      `GET /v1/endpoints/${'x'.repeat(1_100)}/%ff HTTP/1.1\r\nhost: ${endpointId}.localhost\r\nauthorization: Bearer ${key}\r\n\r\n`,
+      `GET /v1/endpoints/${'x'.repeat(1_100)}/%ff HTTP/1.1\r\n` +
+        `host: ${endpointId}.localhost\r\n` +
+        'authorization: Bearer ' +
+        `${key}\r\n\r\n`,
     ],
   };
   t.match(
@@ -162,7 +168,11 @@ t.test('a client that sends everything before it reads still gets the error', as
       .pause();
     const body = Buffer.alloc(31 * 1024 * 1024);
     socket.write(
-      `POST /v2/${path}/up HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${secret}\r\ncontent-length: ${body.length}\r\n\r\n`,
+      `POST /v2/${path}/up HTTP/1.1\r\n` +
+        'host: a\r\n' +
+        `authorization: Bearer ${secret}\r\n` +
+        `content-length: ${body.length}\r\n` +
+        '\r\n',
     );
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject).write(body, () => resolve());

@@ -82,8 +82,14 @@ await t.test('a WebSocket passes, and ends after its idle limit', async (t) => {
     text += piece.toString('latin1');
   });
   socket.write(
-    `GET /v2/${id}/chat HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n` +
-      `sec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
+    `GET /v2/${id}/chat HTTP/1.1\r\n` +
+      'host: x\r\n' +
+      `authorization: Bearer ${key}\r\n` +
+      'connection: Upgrade\r\n' +
+      'upgrade: websocket\r\n' +
+      'sec-websocket-version: 13\r\n' +
+      `sec-websocket-key: ${randomBytes(16).toString('base64')}\r\n` +
+      '\r\n',
   );
   await waitFor('the upgrade', () => text.startsWith('HTTP/1.1 101') && text.includes('\r\n\r\n'));
   // A masked text frame of two letters, with the mask 0.

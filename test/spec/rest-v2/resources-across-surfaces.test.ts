@@ -1,5 +1,8 @@
 // test: postgres, 10 s
-/** Templates, registries, volumes, SSH keys and pods that REST v2, REST v1 or GraphQL makes are read and changed by the others. */
+/**
+ * Templates, registries, volumes, SSH keys and pods that REST v2, REST v1 or GraphQL makes are read and changed by the
+ * others.
+ */
 import t from 'tap';
 import { startSystem } from '../../helpers/system/system.ts';
 import type { Json } from './surfaces.ts';

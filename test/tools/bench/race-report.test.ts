@@ -52,7 +52,8 @@ t.test('the report has the spread of times, the verdicts and who is absent', asy
   const text = raceReport(facts, results);
   t.match(
     text,
-    '| BullMQ always (1) | 100/s (90/s – 110/s) | 100.0 ms (99.0 ms – 200.0 ms) | 3.10× | rate ≥ 3.00× yes (3.10×), p99 ≤ 0.80× NO (0.85×) |',
+    '| BullMQ always (1) | 100/s (90/s – 110/s) | 100.0 ms (99.0 ms – 200.0 ms) | 3.10× | rate ≥ 3.00× yes ' +
+      '(3.10×), p99 ≤ 0.80× NO (0.85×) |',
   );
   t.match(text, '- Slipway: as it comes');
   t.match(text, '- absent: Restate: it is not here');

@@ -72,7 +72,9 @@ t.test('a few files that fail among many are run again, alone', async (t) => {
   const files = {
     'good.ts': `t.ok(1); t.ok(1);`,
     // Reproduces the effect of a loaded machine: the test fails the first time and passes the second.
-    'flaky.ts': `t.ok(1); t.ok(existsSync(${JSON.stringify(path('seen'))})); writeFileSync(${JSON.stringify(path('seen'))}, ''); t.ok(1);`,
+    'flaky.ts':
+      `t.ok(1); t.ok(existsSync(${JSON.stringify(path('seen'))})); ` +
+      `writeFileSync(${JSON.stringify(path('seen'))}, ''); t.ok(1);`,
   };
   const imports = `import t from 'tap'; import { existsSync, writeFileSync } from 'node:fs';`;
   for (const [name, body] of Object.entries(files))

@@ -17,10 +17,18 @@ const FILES = {
   'good.ts': `import t from 'tap'; import { seen } from './seen.ts';
     t.teardown(() => { seen.push('ended'); });
     t.test('a', async (t) => { t.same(seen, []); }); t.test('b', async (t) => { t.ok(process.pid); });`,
-  'next.ts': `import t from 'tap'; import { seen } from './seen.ts'; t.test('c', async (t) => { t.same(seen, ['ended'], 'the process of the first'); });`,
-  'bad.ts': `import t from 'tap'; import { seen } from './seen.ts'; seen.push('bad'); t.test('d', async (t) => { t.ok(1); t.equal(1, 2); });`,
-  'fresh.ts': `import t from 'tap'; import { seen } from './seen.ts'; t.test('e', async (t) => { t.same(seen, [], 'a new process'); });`,
-  'crash.ts': `import t from 'tap'; t.test('f', async () => { process.kill(process.pid, 'SIGKILL'); await new Promise(() => {}); });`,
+  'next.ts':
+    "import t from 'tap'; import { seen } from './seen.ts'; t.test('c', async (t) => { t.same(seen, ['ended'], " +
+    "'the process of the first'); });",
+  'bad.ts':
+    "import t from 'tap'; import { seen } from './seen.ts'; seen.push('bad'); t.test('d', async (t) => { t.ok(1); " +
+    't.equal(1, 2); });',
+  'fresh.ts':
+    "import t from 'tap'; import { seen } from './seen.ts'; t.test('e', async (t) => { t.same(seen, [], " +
+    "'a new process'); });",
+  'crash.ts':
+    "import t from 'tap'; t.test('f', async () => { process.kill(process.pid, 'SIGKILL'); await new " +
+    'Promise(() => {}); });',
   'broken.ts': `import './nowhere.ts';`,
   'late.ts': `import t from 'tap'; import { seen } from './seen.ts'; seen.push('late'); t.test('h', async (t) => {
       setTimeout(() => { throw new Error('thrown late'); }, 1); await new Promise(() => {}); });
@@ -31,7 +39,9 @@ const FILES = {
   'nobody.ts': `import t from 'tap'; import { AsyncResource } from 'node:async_hooks'; const top = new AsyncResource('top');
     t.test('k', async (t) => { t.ok(1); top.runInAsyncScope(() => setTimeout(() => { throw new Error('of nobody'); }, 1));
       await new Promise((resolve) => { process.once('uncaughtExceptionMonitor', resolve); }); });`,
-  'open.ts': `import t from 'tap'; import { createServer } from 'node:net'; t.test('g', async (t) => { createServer().listen(0); t.ok(1); });`,
+  'open.ts':
+    "import t from 'tap'; import { createServer } from 'node:net'; t.test('g', async (t) => { " +
+    'createServer().listen(0); t.ok(1); });',
   'changing.ts': `import t from 'tap'; t.test('l', async (t) => { process.env.LEFT_BY_TEST = '1'; t.ok(1); });`,
   'unchanged.ts': `import t from 'tap'; t.test('m', async (t) => { t.equal(process.env.LEFT_BY_TEST, undefined); });`,
   'seen.ts': 'export const seen: string[] = [];',

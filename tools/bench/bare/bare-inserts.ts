@@ -14,7 +14,8 @@ const CONNECTIONS = 4;
 async function run({ url, seconds, body }: { url: string; seconds: number; body: string }): Promise<number> {
   const sql = postgres(url, { max: CONNECTIONS, onnotice: () => undefined });
   await sql`DROP TABLE IF EXISTS bare`;
-  await sql`CREATE TABLE bare (endpoint_id text NOT NULL, id text NOT NULL, input bytea NOT NULL, PRIMARY KEY (endpoint_id, id))`;
+  await sql`CREATE TABLE bare (endpoint_id text NOT NULL, id text NOT NULL, input bytea NOT NULL,
+    PRIMARY KEY (endpoint_id, id))`;
   const endAt = performance.now() + seconds * 1_000;
   const startedAt = performance.now();
   const input = Buffer.from(body);
@@ -24,7 +25,8 @@ async function run({ url, seconds, body }: { url: string; seconds: number; body:
       const ids = Array.from({ length: BATCH }, () => randomUUID());
       const inputs = packBytes(ids.map(() => input));
       await sql`INSERT INTO bare SELECT 'endpoint', id, substring(${inputs.blob}::bytea FROM start FOR length)
-        FROM unnest(${textArray(ids)}::text[], ${inputs.starts}::int[], ${inputs.lengths}::int[]) AS g(id, start, length)`;
+        FROM unnest(${textArray(ids)}::text[], ${inputs.starts}::int[], ${inputs.lengths}::int[]) AS g(id, start,
+          length)`;
       rows += BATCH;
     }
   };

@@ -23,7 +23,9 @@ const BACKLOGS = [0.01, 0.1, 1];
  */
 const WORKERS: Readonly<Record<MachineKind, readonly number[]>> = { session: [1, 10, 100, 1_000], agent: [1, 10, 100] };
 const CAPACITY = 10;
-/** Highest accepted ratio. On a machine shared with others a difference of a fifth cannot be distinguished from none. */
+/**
+ * Highest accepted ratio. On a machine shared with others a difference of a fifth cannot be distinguished from none.
+ */
 const MORE_MOST = 1.2;
 
 type Cost = Pick<Figure, 'value' | 'cpu'>;

@@ -55,7 +55,8 @@ export async function measureReadiness(bench: Bench, stack: Stack, edge: BenchEd
     target: MEMORY_MIB_MAX,
   };
   bench.say(
-    `lb: Envoy had ${Math.round(before)} MiB before; Prometheus reads ${Math.round((await edge.prometheusBytes()) / 1_000)} kB`,
+    `lb: Envoy had ${Math.round(before)} MiB before; Prometheus reads ` +
+      `${Math.round((await edge.prometheusBytes()) / 1_000)} kB`,
   );
   const agent = new ScriptedAgent({
     address: stack.coreAddress,

@@ -77,7 +77,8 @@ export async function drainOnce(
 
 async function drainSeconds(stack: Stack, endpointId: string): Promise<number> {
   const [row] = await stack.sql<{ seconds: number }[]>`
-    SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8 AS seconds FROM job WHERE endpoint_id = ${endpointId}`;
+    SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8 AS seconds FROM job
+      WHERE endpoint_id = ${endpointId}`;
   return row!.seconds;
 }
 

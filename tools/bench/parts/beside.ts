@@ -165,7 +165,8 @@ function row({ scenario, pairs }: Compared): string {
   const shown = (side: 'own' | 'other'): string => {
     const rounds = pairs.map((pair) => pair[side]);
     const p50 = rounds.flatMap(({ p50Ms }) => p50Ms ?? []);
-    return `${Math.round(median(rounds.map(({ rate }) => rate))).toLocaleString('en')}/s${p50.length > 0 ? `, p50 ${median(p50).toFixed(2)} ms` : ''}`;
+    const rate = Math.round(median(rounds.map((round) => round.rate))).toLocaleString('en');
+    return `${rate}/s${p50.length > 0 ? `, p50 ${median(p50).toFixed(2)} ms` : ''}`;
   };
   const cpu = (side: 'own' | 'other'): string => {
     const names = Object.keys(pairs[0]![side].cpu);
@@ -174,7 +175,8 @@ function row({ scenario, pairs }: Compared): string {
       `all ${median(pairs.map((pair) => total(pair[side]))).toFixed(0)}`,
     ].join(', ');
   };
-  return `| ${[scenario, shown('own'), shown('other'), ratio(({ rate }) => rate), cpu('own'), cpu('other'), ratio(total)].join(' | ')} |`;
+  const rates = [shown('own'), shown('other'), ratio(({ rate }) => rate)];
+  return `| ${[scenario, ...rates, cpu('own'), cpu('other'), ratio(total)].join(' | ')} |`;
 }
 
 function total({ cpu }: Round): number {

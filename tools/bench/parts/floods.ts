@@ -30,7 +30,10 @@ interface Loud {
 
 /** Kinds of floods, from one account to its own resources. */
 function kinds({ endpointId, jobId }: Loud): Kind[] {
-  const twenty = `{ ${Array.from({ length: 20 }, (_, n) => `a${n}: myself { endpoints { id name template { id } } }`).join(' ')} }`;
+  const twenty =
+    '{ ' +
+    `${Array.from({ length: 20 }, (_, n) => `a${n}: myself { endpoints { id name template { id } } }`).join(' ')} ` +
+    '}';
   const job = (rest: string): string => `/v2/${endpointId}/${rest}`;
   return [
     ['/run ×40', { method: 'POST', path: job('run'), body: `{"input":${INPUT}}`, connections: 40 }],

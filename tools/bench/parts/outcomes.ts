@@ -31,7 +31,8 @@ export async function checkOutcomes(db: Db, endpointId: string, expected: Expect
   const { jobs, completed = jobs, output = OUTPUTS.agent, since = '-infinity' } = expected;
   const [row] = await db.sql<{ jobs: number; completed: number; sound: number; retried: number; open: number }[]>`
     SELECT count(*)::int AS jobs, count(*) FILTER (WHERE j.state = 'COMPLETED')::int AS completed,
-      count(*) FILTER (WHERE j.state = 'COMPLETED' AND convert_from(o.output, 'UTF8')::jsonb = ${JSON.stringify(output)}::text::jsonb)::int AS sound,
+      count(*) FILTER (WHERE j.state = 'COMPLETED'
+        AND convert_from(o.output, 'UTF8')::jsonb = ${JSON.stringify(output)}::text::jsonb)::int AS sound,
       count(*) FILTER (WHERE j.state = 'COMPLETED' AND j.retries > 0)::int AS retried,
       count(*) FILTER (WHERE j.state IN ('IN_QUEUE', 'IN_PROGRESS'))::int AS open
     FROM job j LEFT JOIN job_output o ON o.endpoint_id = j.endpoint_id AND o.job_id = j.id
@@ -55,7 +56,8 @@ export async function checkQueued(
 ): Promise<void> {
   const [row] = await db.sql<{ jobs: number; sound: number }[]>`
     SELECT count(*)::int AS jobs,
-      count(*) FILTER (WHERE j.state = 'IN_QUEUE' AND j.attempt = 0 AND i.input = convert_to(${INPUT}::text, 'UTF8'))::int AS sound
+      count(*) FILTER (WHERE j.state = 'IN_QUEUE' AND j.attempt = 0
+        AND i.input = convert_to(${INPUT}::text, 'UTF8'))::int AS sound
     FROM job j LEFT JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
     WHERE j.endpoint_id = ${endpointId} AND j.submitted_at >= ${since ?? '-infinity'}::text::timestamptz`;
   if (row!.jobs !== jobs || row!.sound !== jobs)

@@ -106,8 +106,10 @@ async function measureWorker(
     const cpu = cpuPer(before, processes, jobs);
     await checkOutcomes(stack, endpointId, { jobs, output: OUTPUT });
     const [row] = await stack.sql<{ rate: number }[]>`
-      SELECT count(*) FILTER (WHERE place > 0.2) / extract(epoch FROM max(finished_at) - max(finished_at) FILTER (WHERE place <= 0.2))::float8 AS rate
-      FROM (SELECT finished_at, percent_rank() OVER (ORDER BY finished_at) AS place FROM job WHERE endpoint_id = ${endpointId}) AS j`;
+      SELECT count(*) FILTER (WHERE place > 0.2) / extract(epoch FROM max(finished_at) - max(finished_at)
+        FILTER (WHERE place <= 0.2))::float8 AS rate
+      FROM (SELECT finished_at, percent_rank() OVER (ORDER BY finished_at) AS place FROM job
+        WHERE endpoint_id = ${endpointId}) AS j`;
     const since = await databaseNow(stack);
     const waited = await bench.load.ask<LoadResult>('run', {
       url: `${stack.url}/v2/${endpointId}/runsync`,

@@ -34,8 +34,8 @@ async function measureStatus(bench: Bench): Promise<Figure[]> {
     await waitFor(
       'their ends',
       async () => {
-        const [row] =
-          await stack.sql`SELECT coalesce(sum(completed), 0)::int AS completed FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
+        const [row] = await stack.sql`SELECT coalesce(sum(completed), 0)::int AS completed FROM endpoint_tally
+            WHERE endpoint_id = ${endpointId}`;
         return row!.completed >= STATUS_JOBS;
       },
       DONE_MS_MAX,

@@ -34,9 +34,11 @@ export async function measureSteady(bench: Bench): Promise<Figure[]> {
       for (let minute = 1; minute <= minutes; minute += 1) {
         const one = await loadMinute(bench, stack, endpointId);
         all.push(one);
-        const times = `p50 ${one.p50Ms.toFixed(1)} ms, p99 ${one.p99Ms.toFixed(1)} ms, ${one.cpuUs.toFixed(0)} µs a job`;
+        const latency = `p50 ${one.p50Ms.toFixed(1)} ms, p99 ${one.p99Ms.toFixed(1)} ms`;
+        const times = `${latency}, ${one.cpuUs.toFixed(0)} µs a job`;
         bench.say(
-          `minute ${minute} of ${minutes}: ${one.rate.toFixed(0)}/s, ${times}, tables ${one.tablesMib.toFixed(1)} MiB, ${one.deadRows} dead rows`,
+          `minute ${minute} of ${minutes}: ${one.rate.toFixed(0)}/s, ${times}, tables ${one.tablesMib.toFixed(1)} ` +
+            `MiB, ${one.deadRows} dead rows`,
         );
       }
       return figuresOf(all);

@@ -207,7 +207,10 @@ function middle(costs: readonly Cost[]): Cost {
 
 function costText({ ms, pages, read, walBytes, cpuUs: cpu, rows }: Cost): string {
   const each = (value: number): string => (value / Math.max(rows, 1)).toFixed(1);
-  return `${ms.toFixed(1)} ms for ${rows}; each: pages ${each(pages)}, of them not in memory ${each(read)}, WAL ${each(walBytes)} B, CPU ${each(cpu)} µs`;
+  return (
+    `${ms.toFixed(1)} ms for ${rows}; each: pages ${each(pages)}, of them not in memory ${each(read)}, WAL ` +
+    `${each(walBytes)} B, CPU ${each(cpu)} µs`
+  );
 }
 
 async function measure(tables: Tables, work: Scenario[2]): Promise<Cost> {

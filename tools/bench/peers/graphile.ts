@@ -61,7 +61,8 @@ export function graphile(batched: boolean): Peer {
           stored += count;
           for (let from = 0; from < count; from += FILL) {
             await sql`SELECT count(*) FROM graphile_worker.add_jobs(ARRAY(
-              SELECT ROW(${queue}::text, json_build_object('number', n), NULL, NULL, NULL, NULL, NULL, NULL)::graphile_worker.job_spec
+              SELECT ROW(${queue}::text, json_build_object('number', n), NULL, NULL, NULL, NULL, NULL,
+                NULL)::graphile_worker.job_spec
               FROM generate_series(1, ${Math.min(FILL, count - from)}::int) n))`;
           }
           // Autovacuum would do this a minute later. Without it each job is searched for among all of them.

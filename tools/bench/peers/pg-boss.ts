@@ -44,7 +44,8 @@ export const pgBoss: Peer = {
     const sql = postgres(store, { max: 2 });
     const notices = await hearNotices(store, async (ids) => {
       const rows = await sql<{ id: string; output: unknown }[]>`
-        SELECT id, output FROM pgboss.job WHERE name = ${queue} AND state = 'completed' AND id = ANY(${[...ids]}::uuid[])`;
+        SELECT id, output FROM pgboss.job WHERE name = ${queue} AND state = 'completed'
+          AND id = ANY(${[...ids]}::uuid[])`;
       return new Map(rows.map(({ id, output }) => [id, output]));
     });
     let telling = false;
@@ -78,9 +79,11 @@ export const pgBoss: Peer = {
         ),
       kept: async () => {
         const [row] = await sql<Kept[]>`
-          SELECT count(*) FILTER (WHERE state IN ('created', 'retry', 'active'))::int AS waiting, count(*) FILTER (WHERE state = 'completed')::int AS done,
+          SELECT count(*) FILTER (WHERE state IN ('created', 'retry', 'active'))::int AS waiting,
+            count(*) FILTER (WHERE state = 'completed')::int AS done,
             count(*) FILTER (WHERE state NOT IN ('created', 'retry', 'active')
-              AND (state <> 'completed' OR retry_count > 0 OR output IS DISTINCT FROM ${sql.json(OUTPUT)}))::int AS wrong
+              AND (state <> 'completed' OR retry_count > 0 OR output IS DISTINCT
+                FROM ${sql.json(OUTPUT)}))::int AS wrong
           FROM pgboss.job WHERE name = ${queue}`;
         return row!;
       },

@@ -140,7 +140,10 @@ function row(
 
 function verdictText({ field, ratio, least, most, reached }: Verdict): string {
   const name = field === 'rate' || field === 'openSeconds' ? field : TIMES[field];
-  return `${name} ${least === undefined ? `≤ ${most!.toFixed(2)}×` : `≥ ${least.toFixed(2)}×`} ${reached ? 'yes' : 'NO'} (${ratio.toFixed(2)}×)`;
+  return (
+    `${name} ${least === undefined ? `≤ ${most!.toFixed(2)}×` : `≥ ${least.toFixed(2)}×`} ` +
+    `${reached ? 'yes' : 'NO'} (${ratio.toFixed(2)}×)`
+  );
 }
 
 function valuesOf(rounds: readonly Round[], field: keyof Round): number[] {

@@ -77,7 +77,8 @@ export function* runModel(options: ModelOptions): Generator<undefined, ModelResu
 function tooMuch({ fromMs, untilMs }: ModelOptions, workers: number): DomainError {
   const hours = Math.ceil((untilMs - fromMs) / 3_600_000);
   return invalid(
-    `${workers} workers over ${hours} h are too many to model: ask for fewer hours, or for less in workersMin or workersMax`,
+    `${workers} workers over ${hours} h are too many to model: ask for fewer hours, or for less in ` +
+      'workersMin or workersMax',
   );
 }
 

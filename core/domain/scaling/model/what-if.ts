@@ -234,9 +234,11 @@ function notesOf({ startsMs, decisions }: Recorded, spans: readonly TrafficSpan[
   const executed = spans.reduce((sum, span) => sum + span.executed, 0);
   const waits = spans.reduce((sum, span) => sum + span.waits.reduce((all, count) => all + count, 0), 0);
   return [
-    `Measured: arrivals in spans of about 10 s, ${executed} execution times, ${waits} waits, ${startsMs.length} starts of workers, and metered workers.`,
-    'Modelled: jobs come evenly within each span; execution times and starts are drawn from the measured ones; a scaler looks once a second. Not in it: ' +
-      'crashes, lost machines, jobs with low priority, and what waited or ran when it began.',
+    `Measured: arrivals in spans of about 10 s, ${executed} execution times, ${waits} waits, ${startsMs.length} ` +
+      'starts of workers, and metered workers.',
+    'Modelled: jobs come evenly within each span; execution times and starts are drawn from the measured ones; a ' +
+      'scaler looks once a second. Not in it: crashes, lost machines, jobs with low priority, and what waited or ' +
+      'ran when it began.',
     ...(startsMs.length === 0 ? [`No start was measured: ${assumed[0]} to ${assumed.at(-1)} s are assumed.`] : []),
     ...(executed === 0 ? ['No execution was measured: jobs count as taking no time.'] : []),
     places === Infinity

@@ -176,7 +176,8 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
   await t.test('load reports', async (t) => {
     const requests = [envoy.ask(endpointId, '/hold'), envoy.ask(endpointId, '/hold'), envoy.ask(endpointId, '/hold')];
     const demand = async (): Promise<Record<string, unknown>[]> => [
-      ...(await core.sql`SELECT worker_ids AS workers, in_flight AS counts, waiting FROM endpoint_demand WHERE endpoint_id = ${endpointId}`),
+      ...(await core.sql`SELECT worker_ids AS workers, in_flight AS counts, waiting FROM endpoint_demand
+        WHERE endpoint_id = ${endpointId}`),
     ];
     await waitFor(
       'three in flight',
@@ -204,7 +205,8 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
 });
 
 t.test(
-  'an edge without the key is told nothing; one with it nothing before core has read all; a refusal is logged with its cause',
+  'an edge without the key is told nothing; one with it nothing before core has read all; a refusal is ' +
+    'logged with its cause',
   async (t) => {
     const lines: string[] = [];
     const logger = createLogger('test', 'error');

@@ -90,7 +90,8 @@ t.test('what changed is sent and nothing else; workers change no cluster', async
 });
 
 t.test(
-  'ready workers first unless one is behind a tunnel, activators second, who alone are told whose it is; no name that is no address',
+  'ready workers first unless one is behind a tunnel, activators second, who alone are told whose it is; no name ' +
+    'that is no address',
   async () => {
     fc.assert(
       fc.property(endpoint, (one) => {

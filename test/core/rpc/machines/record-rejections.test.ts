@@ -62,7 +62,8 @@ t.test('a facade tells every replica, which explain the endpoint and its jobs', 
     reporter.add(caller, { limit: RequestLimit.RATE, operation: RequestOperation.PURGE_QUEUE, most: 2 });
   reporter.add(caller, { limit: RequestLimit.QUOTA, operation: RequestOperation.STATUS, most: 70 });
   const quota =
-    "REQUEST_QUOTA 0: more than the account's quota of 70 requests in 10 s; of requests to status 1 was refused (429) within the last minute";
+    "REQUEST_QUOTA 0: more than the account's quota of 70 requests in 10 s; of requests to status 1 was refused " +
+    '(429) within the last minute';
   const told = [
     'REQUEST_RATE 0: more than 2 requests to purge-queue in 10 s: 3 were refused (429) within the last minute',
     quota,
@@ -96,7 +97,8 @@ t.test("only of endpoints whose jobs the key may use; the others' entries count 
     [
       'REQUEST_RATE 0: more than 1000 requests to run in 10 s: 5 were refused',
       'REQUESTS_AT_ONCE 0: more than 20 requests to the endpoint at a time: 1 was refused',
-      "REQUESTS_AT_ONCE 0: more requests to run at a time than the account's share of all that a facade has under way: 1 was refused",
+      "REQUESTS_AT_ONCE 0: more requests to run at a time than the account's share of all that a facade has under " +
+        'way: 1 was refused',
     ],
   );
 });

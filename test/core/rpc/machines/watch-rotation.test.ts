@@ -78,7 +78,8 @@ t.test("who has the edges' key needs no key of an account; nobody else does with
 });
 
 t.test(
-  'from zero: a request that waits starts a worker, its health brings it in and out, and when nobody needs it it is drained and idle',
+  'from zero: a request that waits starts a worker, its health brings it in and out, and when nobody needs it it ' +
+    'is drained and idle',
   async (t) => {
     const endpointId = await core.createEndpoint(LB);
     const facade = watch(0);
@@ -221,7 +222,8 @@ t.test(
 );
 
 t.test(
-  'workers that are too many are named, no worker is added beside one without a request, and requests that wait there are a problem',
+  'workers that are too many are named, no worker is added beside one without a request, and requests that wait ' +
+    'there are a problem',
   async (t) => {
     const endpointId = await core.createEndpoint({
       ...LB,

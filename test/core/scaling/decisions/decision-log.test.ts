@@ -134,13 +134,16 @@ t.test('the log is bounded by number and age', async (t) => {
   const endpointId = await core.createEndpoint({ workersMin: 0 });
   const other = await core.createEndpoint({ workersMin: 0 });
   await core.sql`
-    INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
+    INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions,
+      refusal, refusal_by_machine, sample_bytes)
     SELECT e.id, now() - e.age::interval, n, 0, 0, 'test', '[]', '{}', '[]', '', '', 0
     FROM generate_series(1, 1200) n, (VALUES (${endpointId}, '1 day'), (${other}, '8 days')) e (id, age)`;
   const edge = await core.createEndpoint({ workersMin: 0 });
   await core.sql`
-    INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions, refusal, refusal_by_machine, sample_bytes)
-    SELECT ${edge}, now() - age::interval, n, 0, 0, 'edge', '[]', '{}', '[]', '', '', 0 FROM (VALUES (1, '7 days 1 min'), (2, '6 days 23 h')) e (n, age)`;
+    INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions,
+      refusal, refusal_by_machine, sample_bytes)
+    SELECT ${edge}, now() - age::interval, n, 0, 0, 'edge', '[]', '{}', '[]', '', '', 0
+      FROM (VALUES (1, '7 days 1 min'), (2, '6 days 23 h')) e (n, age)`;
   const logger = createLogger('test', 'silent');
   const storage = openStorage(core.url, new Sealer('00'.repeat(32)), logger);
   t.teardown(() => storage.close());

@@ -53,7 +53,8 @@ t.test('QUEUE_DELAY: further workers follow', async (t) => {
   for (let n = 0; n < 4; n += 1) await core.submit(endpointId);
   await count(endpointId, 3);
   const [first, second, third] = await core.sql<{ ms: number }[]>`
-    SELECT (extract(epoch FROM created_at) * 1000)::float8 AS ms FROM worker WHERE endpoint_id = ${endpointId} ORDER BY created_at`;
+    SELECT (extract(epoch FROM created_at) * 1000)::float8 AS ms FROM worker WHERE endpoint_id = ${endpointId}
+      ORDER BY created_at`;
   t.ok(second!.ms - first!.ms >= 2_000 && third!.ms - second!.ms >= 2_000, 'none too soon');
 });
 
@@ -100,7 +101,8 @@ t.test('the end of the back-off after a crash', async (t) => {
     async () => (await workers(endpointId))[0]?.id !== first!.id && workers(endpointId),
   );
   const [row] = await core.sql`
-    SELECT second.created_at >= first.retry_at AS waited FROM worker first, worker second WHERE first.id = ${first!.id} AND second.id = ${second!.id}`;
+    SELECT second.created_at >= first.retry_at AS waited FROM worker first, worker second WHERE first.id = ${first!.id}
+      AND second.id = ${second!.id}`;
   t.same(row, { waited: true });
 });
 

@@ -114,7 +114,10 @@ t.test(
     limits = [{ limit: 'WORKERS_MAX', cut: 1, text: 'workersMax is 1' }];
     t.match(summary(busy), / To change that: raise workersMax\.$/);
     told =
-      'The worker ended with exit code 3. Its last lines:\nTraceback (most recent call last):\n  File "handler.py"\nNo module named torch\n';
+      'The worker ended with exit code 3. Its last lines:\n' +
+      'Traceback (most recent call last):\n' +
+      '  File "handler.py"\n' +
+      'No module named torch\n';
     t.match(
       summary(crashed),
       / crashed \(it crashed; another takes its place: The worker ended with exit code 3. Its last lines: … No module named torch\)\./,

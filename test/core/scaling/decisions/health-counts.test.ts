@@ -27,7 +27,8 @@ t.test('workers of every state at once', async (t) => {
     'its crash to be known',
     async () =>
       (
-        await core.sql`UPDATE worker SET retry_at = now() + interval '1 hour' WHERE id = ${crashed!} AND state = 'UNHEALTHY' RETURNING id`
+        await core.sql`UPDATE worker SET retry_at = now() + interval '1 hour' WHERE id = ${crashed!}
+          AND state = 'UNHEALTHY' RETURNING id`
       ).length === 1,
   );
   // A new decision, so that it is logged with its sample.
@@ -37,7 +38,8 @@ t.test('workers of every state at once', async (t) => {
     async () =>
       (
         await core.sql<Pick<Decision, 'numbers' | 'throttled'>[]>`
-      SELECT numbers, throttled FROM scale_log WHERE endpoint_id = ${endpointId} AND throttled > 0 ORDER BY id DESC LIMIT 1`
+      SELECT numbers, throttled FROM scale_log WHERE endpoint_id = ${endpointId} AND throttled > 0 ORDER BY id DESC
+        LIMIT 1`
       )[0],
   );
   const { workers } = await waitFor('the counts of now', async () => {

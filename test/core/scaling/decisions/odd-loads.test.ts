@@ -126,7 +126,8 @@ t.test('endpoints that are deleted while they scale', async (t) => {
   await waitFor('nothing', () => agent.desired.length === 0);
   t.same(await sql`SELECT w.id FROM worker w LEFT JOIN endpoint e ON e.id = w.endpoint_id WHERE e.id IS NULL`, []);
   t.same(
-    await sql`SELECT s.endpoint_id FROM scale_decision s LEFT JOIN endpoint e ON e.id = s.endpoint_id WHERE e.id IS NULL`,
+    await sql`SELECT s.endpoint_id FROM scale_decision s LEFT JOIN endpoint e ON e.id = s.endpoint_id
+      WHERE e.id IS NULL`,
     [],
   );
   t.same(

@@ -214,22 +214,30 @@ t.test('recorded loads as others publish them', async (t) => {
   const published: [what: string, text: string, jobs: ModelJob[]][] = [
     [
       'Azure',
-      'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,2000,30\n2023-11-16 18:17:04.4799600,5000,100\n',
+      'TIMESTAMP,ContextTokens,GeneratedTokens\n' +
+        '2023-11-16 18:17:03.9799600,2000,30\n' +
+        '2023-11-16 18:17:04.4799600,5000,100\n',
       tokens,
     ],
     [
       'BurstGPT',
-      'Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,2000,30,2030,API log\n5.5,GPT-4,5000,100,5100,x',
+      'Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n' +
+        '5,ChatGPT,2000,30,2030,API log\n' +
+        '5.5,GPT-4,5000,100,5100,x',
       tokens,
     ],
     [
       'Mooncake',
-      '{"timestamp": 3000, "input_length": 2000, "output_length": 30}\n{"timestamp": 3500, "input_length": 5000, "output_length": 100}',
+      '{"timestamp": 3000, "input_length": 2000, "output_length": 30}\n' +
+        '{"timestamp": 3500, "input_length": 5000, "output_length": 100}',
       tokens,
     ],
     [
       'GenTD26',
-      'gmt_create,predict_type,exec_time_seconds\n2024-11-15 16:58:00,A,43.0\n2024-11-15 16:57:50,A,32.0\n2024-11-15 16:58:10,A,0.0',
+      'gmt_create,predict_type,exec_time_seconds\n' +
+        '2024-11-15 16:58:00,A,43.0\n' +
+        '2024-11-15 16:57:50,A,32.0\n' +
+        '2024-11-15 16:58:10,A,0.0',
       [
         { atMs: 0, executionMs: 32_000 },
         { atMs: 10_000, executionMs: 43_000 },

@@ -138,7 +138,8 @@ t.test('with a real core', async (t) => {
     `{${Array.from({ length: 40 }, (_, bin) => (bin === binOf(ms) ? 40 : 0)).join(',')}}`;
   await core.sql`
     INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
-    VALUES (${endpointId}, now() - interval '1 hour', 10000, 40, 40, 800000, ${histogram(20_000)}::int[], ${histogram(5_000)}::int[])`;
+    VALUES (${endpointId}, now() - interval '1 hour', 10000, 40, 40, 800000, ${histogram(20_000)}::int[],
+      ${histogram(5_000)}::int[])`;
   const before = await core.sql`SELECT xmin::text AS x, workers_max FROM endpoint WHERE id = ${endpointId}`;
   const same = await ask({});
   t.same(same.total!.wouldBe, same.total!.asItWas, 'with no other settings');

@@ -16,7 +16,8 @@ t.test('lasting refusals are named, temporary ones are not', async (t) => {
   );
   t.equal(
     why([machine('a', { runsCommands: false })], L4),
-    'no machine can run it, which needs a machine that allows commands and a GPU of NVIDIA L4: 1 machine allows no commands',
+    'no machine can run it, which needs a machine that allows commands and a GPU of NVIDIA L4: 1 machine ' +
+      'allows no commands',
   );
   t.equal(cannotRun([machine('a')], image)?.refusalByMachine, 'a: it has no container engine');
   t.equal(
@@ -26,7 +27,8 @@ t.test('lasting refusals are named, temporary ones are not', async (t) => {
   );
   t.equal(
     why([machine('a', { gpus: [gpu('g')] })], { ...L4, gpuCount: 2 }),
-    'no machine can run it, which needs a machine that allows commands and 2 GPUs of one type of NVIDIA L4: 1 machine has too few of them',
+    'no machine can run it, which needs a machine that allows commands and 2 GPUs of one type of NVIDIA L4: 1 ' +
+      'machine has too few of them',
   );
   t.match(why([machine('a', { cpuSlots: 0 })], asked()), /1 machine takes nothing without a GPU/);
   t.match(

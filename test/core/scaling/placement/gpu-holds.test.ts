@@ -34,7 +34,8 @@ const waitsForARow = (core: CoreReplicas) =>
     'a placement to wait for the other transaction',
     async () =>
       (
-        await core.sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'transactionid'`
+        await core.sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+          AND wait_event = 'transactionid'`
       ).length > 0,
   );
 
@@ -82,7 +83,8 @@ t.test('an assignment without the lock wins if it is first, and the second goes 
     return rows.length > 0 && rows;
   });
   t.same(worker!.gpu_uuids, ['GPU-3'], 'a worker');
-  const twice = core.sql`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids) VALUES ('w', ${idle}, ${machineId}, 1, '{GPU-2}')`;
+  const twice = core.sql`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids)
+    VALUES ('w', ${idle}, ${machineId}, 1, '{GPU-2}')`;
   await t.rejects(twice, { code: '23505', constraint_name: 'gpu_hold_machine_id_gpu_uuid_pk' });
 });
 

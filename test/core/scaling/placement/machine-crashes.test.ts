@@ -180,7 +180,8 @@ t.test('a bad machine that ranks first otherwise, a good one, and the explanatio
     name: bad.machineId,
     change: /if its workers run elsewhere/,
     reason: new RegExp(
-      `^6 of its workers in a row crashed, the last one there \\(${second}, exit code 3\\); it is tried there again in [1-3]?\\d s$`,
+      `^6 of its workers in a row crashed, the last one there \\(${second}, exit code 3\\); it is tried there ` +
+        'again in [1-3]?\\d s$',
     ),
   });
   t.notMatch(
@@ -313,7 +314,8 @@ t.test('crashes of other versions or long ago do not count; recent ones outlive 
   t.match(await explained(), /crashed there/);
   await core.sql`
     INSERT INTO worker (id, endpoint_id, machine_id, version, state, desired, ended_at, failures)
-    SELECT 'old' || n, ${endpointId}, ${bad.machineId}, 0, 'STOPPED', 'DRAIN', now() + interval '1 s', 1 FROM generate_series(1, 40) n`;
+    SELECT 'old' || n, ${endpointId}, ${bad.machineId}, 0, 'STOPPED', 'DRAIN', now() + interval '1 s', 1
+      FROM generate_series(1, 40) n`;
   // Every change of workers prunes surplus rows.
   bad.send({ workers: [{ workerId: next, endpointId, state: WorkerState.UNHEALTHY, reason: 'boom' }] });
   await waitFor(
@@ -321,7 +323,8 @@ t.test('crashes of other versions or long ago do not count; recent ones outlive 
     async () => (await core.sql`SELECT FROM worker WHERE id LIKE 'old%'`).length <= 20,
   );
   t.match(await explained(), /crashed/, 'crashes are not among them');
-  await core.sql`UPDATE worker SET retry_at = retry_at - interval '61 min', ended_at = now() WHERE endpoint_id = ${endpointId} AND state = 'UNHEALTHY'`;
+  await core.sql`UPDATE worker SET retry_at = retry_at - interval '61 min', ended_at = now()
+    WHERE endpoint_id = ${endpointId} AND state = 'UNHEALTHY'`;
   await waitFor('an hour to be enough', async () => !/crashed/.test(await explained()));
   await core.sql`UPDATE worker SET retry_at = now() WHERE id = ${next}`;
   t.match(await explained(), /crashed/);

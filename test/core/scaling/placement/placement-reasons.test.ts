@@ -125,7 +125,8 @@ t.test('only the operator sees machine names', async (t) => {
   t.equal(told(others, ada), 'no machine has a free GPU of ADA_24: 2 machines have other GPUs');
   t.equal(
     told([...others, machine('rack-3', busy), machine('rack-4', { connected: false }), machine('vm')], ada),
-    'no machine has a free GPU of ADA_24: 1 machine has too few of them free; 2 machines have other GPUs; 1 machine has no GPU; 1 machine is not connected',
+    'no machine has a free GPU of ADA_24: 1 machine has too few of them free; 2 machines have other GPUs; 1 ' +
+      'machine has no GPU; 1 machine is not connected',
   );
   t.equal(told([], ada), 'no machine has joined');
   t.equal(
@@ -153,7 +154,8 @@ t.test('only the operator sees machine names', async (t) => {
       [machine('vm', { locations: ['US'] })],
       asked({ gpuIds: ['A'], gpuCount: 1, dataCenterIds: ['EU-1', 'EU-2'] }),
     ),
-    'no machine has a free GPU of A where its network volumes are (EU-1 or EU-2): 1 machine is not where the network volumes are (SLIPWAY_AGENT_LOCATIONS)',
+    'no machine has a free GPU of A where its network volumes are (EU-1 or EU-2): 1 machine is not where the ' +
+      'network volumes are (SLIPWAY_AGENT_LOCATIONS)',
   );
   t.equal(
     told(others, asked({ gpuIds: ['A', 'B', 'C', 'D', 'E', 'F'], gpuCount: 1 })).split(':')[0],

@@ -98,8 +98,8 @@ t.test('with a real core: a worker with only low-priority jobs is preempted, and
     const rows = await core.sql`SELECT id FROM worker WHERE endpoint_id = ${low} AND desired = 'DRAIN'`;
     return rows.length > 0 && rows;
   });
-  const logged =
-    await core.sql`SELECT FROM scale_log WHERE endpoint_id = ${normal} AND actions @> ${core.sql.json([{ do: 'PREEMPT', workerId: worker!.id }])}`;
+  const logged = await core.sql`SELECT FROM scale_log WHERE endpoint_id = ${normal}
+      AND actions @> ${core.sql.json([{ do: 'PREEMPT', workerId: worker!.id }])}`;
   t.equal(logged.length, 1, 'the log tells who had to go');
   const { decisions } = await call(
     core.clients.endpoints,

@@ -11,7 +11,8 @@ t.test('arrays of all types that columns and statements have are read and writte
   const sql = connect(url, 'test', 2, createLogger('test', 'silent'));
   t.teardown(() => sql.end());
   const columns = await sql<{ type: string }[]>`
-    SELECT DISTINCT format_type(a.atttypid, NULL) AS type FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_class c ON c.oid = a.attrelid
+    SELECT DISTINCT format_type(a.atttypid, NULL) AS type FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+      JOIN pg_class c ON c.oid = a.attrelid
     WHERE t.typcategory = 'A' AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`;
   t.not(columns.length, 0, 'the schema has some');
   const others = [

@@ -29,7 +29,8 @@ t.test(
         .catch((error: unknown) => failures.push([before, error]));
       await Promise.all(others);
       const left =
-        await sql`SELECT FROM pg_stat_activity WHERE application_name = ${NAME} AND datname = current_database() AND state LIKE 'idle in%'`;
+        await sql`SELECT FROM pg_stat_activity WHERE application_name = ${NAME} AND datname = current_database()
+          AND state LIKE 'idle in%'`;
       if (left.length > 0) failures.push([before, 'somebody is left in a transaction']);
     }
     t.same(failures, []);

@@ -15,10 +15,13 @@ const SLOTS = 100;
 /** Fills a queue without statistics: the tables have not been analyzed, as on a fresh installation. */
 async function fill(endpointId: string, count: number): Promise<void> {
   await sql`
-    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
-    SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', i % 10 = 0, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
+    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+      ttl_deadline_at, expires_at)
+    SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', i % 10 = 0, 600000, 1800000, now(),
+      now() + interval '1 day', now() + interval '1 day'
     FROM generate_series(1, ${count}::int) AS i`;
-  await sql`INSERT INTO job_input (endpoint_id, job_id, input) SELECT endpoint_id, id, '{}' FROM job WHERE endpoint_id = ${endpointId}`;
+  await sql`INSERT INTO job_input (endpoint_id, job_id, input) SELECT endpoint_id, id, '{}' FROM job
+    WHERE endpoint_id = ${endpointId}`;
 }
 
 /** Entries of the job table's claim index that claims have read since the last look. */
@@ -47,7 +50,8 @@ t.test('with a long queue and an old snapshot held open, claims do not slow down
   }
   const late = costs.slice(-10).toSorted((a, b) => a - b);
   t.comment(
-    `index entries read by a claim of ${SLOTS}: first ${costs.slice(0, 3).join(', ')}, last ${costs.slice(-3).join(', ')}`,
+    `index entries read by a claim of ${SLOTS}: first ${costs.slice(0, 3).join(', ')}, last ` +
+      `${costs.slice(-3).join(', ')}`,
   );
   t.ok(late[2]! <= SLOTS * 3, 'ten thousand dead entries later a claim reads about as many entries as it claims');
   await snapshot`ROLLBACK`;

@@ -66,12 +66,15 @@ t.test('a tally that is wrong is mended, and that of an endpoint that is gone go
 });
 
 t.test(
-  'asking for the length of a long queue, and for the few jobs of another state, reads no more pages than of a short one',
+  'asking for the length of a long queue, and for the few jobs of another state, reads no more pages ' +
+    'than of a short one',
   async (t) => {
     const endpointId = await engines.endpoint();
     await sql`
-    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
-    SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
+    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+      ttl_deadline_at, expires_at)
+    SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now(),
+      now() + interval '1 day', now() + interval '1 day'
     FROM generate_series(1, 20000)`;
     await stores.counts.recount();
     const { counts, jobs } = makeStores({ ...database, sql: database.hot }, sealer);

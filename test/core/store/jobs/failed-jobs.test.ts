@@ -40,12 +40,16 @@ async function insert(
 ): Promise<void> {
   await sql.begin(async (one) => {
     await one`
-      INSERT INTO job (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, execution_timeout_ms, retention_ms, submitted_at, started_at,
+      INSERT INTO job (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, execution_timeout_ms,
+        retention_ms, submitted_at, started_at,
         finished_at, ttl_deadline_at, expires_at)
-      SELECT ${endpointId}, ${name} || n || '-u1', ${state}, false, 1, 'machine', 'worker', 600000, 1800000, at, at, at, at + interval '8 days',
+      SELECT ${endpointId}, ${name} || n || '-u1', ${state}, false, 1, 'machine', 'worker', 600000, 1800000, at, at, at,
+        at + interval '8 days',
         at + interval '8 days'
-      FROM generate_series(1, ${many}::int) AS n, LATERAL (SELECT now() - ${agoMs}::float8 * interval '1 ms' AS at) AS times`;
-    await one`INSERT INTO job_output (endpoint_id, job_id, error) SELECT ${endpointId}, ${name} || n || '-u1', replace(${error}, '%s', n::text)
+      FROM generate_series(1, ${many}::int) AS n,
+        LATERAL (SELECT now() - ${agoMs}::float8 * interval '1 ms' AS at) AS times`;
+    await one`INSERT INTO job_output (endpoint_id, job_id, error) SELECT ${endpointId}, ${name} || n || '-u1',
+      replace(${error}, '%s', n::text)
       FROM generate_series(1, ${many}::int) AS n`;
   });
 }

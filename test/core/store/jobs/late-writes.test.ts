@@ -100,7 +100,8 @@ t.test(
     for (const goes of ['old', 'with its machine'] as const) {
       const [endpointId, machineId] = [await engines.endpoint(), await engines.machine(60_000)];
       const workerId = machineId;
-      await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state) VALUES (${workerId}, ${endpointId}, ${machineId}, 1, 'READY')`;
+      await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state)
+        VALUES (${workerId}, ${endpointId}, ${machineId}, 1, 'READY')`;
       const { id: jobId } = await calls.submit(submission(endpointId));
       const [job] = await attempts.claim(endpointId, slotsOn(endpointId, 1, workerId, machineId));
       let lost: Promise<unknown> | undefined;

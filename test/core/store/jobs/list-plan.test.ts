@@ -24,22 +24,28 @@ t.test('from both ends, and in the middle', async (t) => {
   for (const many of [8_000, 40_000]) {
     for (const state of ['IN_QUEUE', 'COMPLETED', 'FAILED']) {
       await sql`
-        INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, finished_at, ttl_deadline_at, expires_at)
-        SELECT ${endpointId}, gen_random_uuid() || '-u1', ${state}, false, 600000, 1800000, now(), CASE WHEN ${state} <> 'IN_QUEUE' THEN now() END,
+        INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+          finished_at, ttl_deadline_at, expires_at)
+        SELECT ${endpointId}, gen_random_uuid() || '-u1', ${state}, false, 600000, 1800000, now(), CASE
+          WHEN ${state} <> 'IN_QUEUE' THEN now() END,
           now() + interval '1 day', now() + interval '1 day'
-        FROM generate_series(1, ${many}::int - (SELECT count(*)::int FROM job WHERE endpoint_id = ${endpointId} AND state = ${state}))`;
+        FROM generate_series(1, ${many}::int - (SELECT count(*)::int FROM job WHERE endpoint_id = ${endpointId}
+          AND state = ${state}))`;
     }
     for (const oldestFirst of [false, true]) {
       for (const state of [undefined, 'COMPLETED', 'IN_QUEUE'] as const) {
         const [middle] = await sql<{ position: number }[]>`
-          SELECT position FROM job WHERE endpoint_id = ${endpointId} AND state = ${state ?? 'COMPLETED'} ORDER BY position OFFSET ${many / 2}::int LIMIT 1`;
+          SELECT position FROM job WHERE endpoint_id = ${endpointId} AND state = ${state ?? 'COMPLETED'}
+            ORDER BY position OFFSET ${many / 2}::int LIMIT 1`;
         for (const after of [undefined, middle!.position]) {
           const ask = () => stores.jobs.list(endpointId, { state, oldestFirst, after, offset: 0, limit: LIMIT });
           await ask();
           const before = await jobEntriesRead(database);
           const { jobs } = await ask();
           const entries = (await jobEntriesRead(database)) - before;
-          const what = `${state ?? 'all'}, ${oldestFirst ? 'oldest' : 'newest'} first${after === undefined ? '' : ', in the middle'}, of ${many}`;
+          const what =
+            `${state ?? 'all'}, ${oldestFirst ? 'oldest' : 'newest'} ` +
+            `first${after === undefined ? '' : ', in the middle'}, of ${many}`;
           t.ok(jobs.length === LIMIT && entries <= COUNTED_MAX + PAGE_ENTRIES_MAX, `${what}: ${entries} entries`);
         }
       }
@@ -51,14 +57,18 @@ t.test('the longest of the newest thousand, and of no more', async (t) => {
   const endpointId = await engines.endpoint();
   // The older a job the longer it ran, and the shorter it waited.
   await sql`
-    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, started_at, finished_at, ttl_deadline_at,
+    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, started_at,
+      finished_at, ttl_deadline_at,
       expires_at)
-    SELECT ${endpointId}, 'j' || i, 'COMPLETED', false, 600000, 1800000, now() - interval '1 hour', now() - interval '1 hour' + i * interval '1 ms',
+    SELECT ${endpointId}, 'j' || i, 'COMPLETED', false, 600000, 1800000, now() - interval '1 hour',
+      now() - interval '1 hour' + i * interval '1 ms',
       now() - interval '1 hour' + 5000 * interval '1 ms', now() + interval '1 day', now() + interval '1 day'
     FROM generate_series(1, 3000) AS i`;
   await sql`
-    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
-    SELECT ${endpointId}, 'waits', 'IN_QUEUE', false, 600000, 1800000, now() - interval '2 hours', now() + interval '1 day', now() + interval '1 day'`;
+    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+      ttl_deadline_at, expires_at)
+    SELECT ${endpointId}, 'waits', 'IN_QUEUE', false, 600000, 1800000, now() - interval '2 hours',
+      now() + interval '1 day', now() + interval '1 day'`;
   const list = async (request: object) => {
     const { jobs, next } = await stores.jobs.list(endpointId, {
       state: undefined,

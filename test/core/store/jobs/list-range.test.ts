@@ -28,12 +28,17 @@ async function insert(
   low = false,
 ): Promise<void> {
   await sql`
-    INSERT INTO job (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, execution_timeout_ms, retention_ms, submitted_at, started_at,
+    INSERT INTO job (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, execution_timeout_ms,
+      retention_ms, submitted_at, started_at,
       finished_at, execution_deadline_at, ttl_deadline_at, expires_at)
-    SELECT ${endpointId}, 'j' || lpad(i::text, 6, '0'), ${state}, ${low}, CASE WHEN ${state} = 'IN_QUEUE' THEN 0 ELSE 1 END,
-      CASE WHEN ${state} <> 'IN_QUEUE' THEN 'machine' END, CASE WHEN ${state} <> 'IN_QUEUE' THEN 'worker' END, 600000, 1800000, at,
-      CASE WHEN ${state} <> 'IN_QUEUE' THEN at + interval '1 hour' END, CASE WHEN ${state} NOT IN ('IN_QUEUE', 'IN_PROGRESS') THEN at + interval '2 hours' END,
-      CASE WHEN ${state} = 'IN_PROGRESS' THEN now() + interval '1 day' END, now() + interval '1 day', now() + interval '1 day'
+    SELECT ${endpointId}, 'j' || lpad(i::text, 6, '0'), ${state}, ${low}, CASE WHEN ${state} = 'IN_QUEUE' THEN 0
+      ELSE 1 END,
+      CASE WHEN ${state} <> 'IN_QUEUE' THEN 'machine' END, CASE WHEN ${state} <> 'IN_QUEUE' THEN 'worker' END, 600000,
+      1800000, at,
+      CASE WHEN ${state} <> 'IN_QUEUE' THEN at + interval '1 hour' END, CASE
+        WHEN ${state} NOT IN ('IN_QUEUE', 'IN_PROGRESS') THEN at + interval '2 hours' END,
+      CASE WHEN ${state} = 'IN_PROGRESS' THEN now() + interval '1 day' END, now() + interval '1 day',
+      now() + interval '1 day'
     FROM generate_series(${first}::int, ${last}::int) AS i,
       LATERAL (SELECT timestamptz 'epoch' + (${BEGIN_MS}::float8 + i * 1000) * interval '1 ms' AS at) AS times`;
 }
@@ -97,12 +102,15 @@ t.test('a job that was retried counts from then, and hides no other', async (t) 
   await insert(endpointId, 'IN_QUEUE', [2_000, 2_000]);
   // A long row of them in the middle, as when all that failed in an hour run again; some have ended since.
   for (let second = 1; second <= 300; second += 1) t.ok(await stores.jobs.retry({ endpointId, jobId: name(second) }));
-  await sql`UPDATE job SET state = 'COMPLETED', attempt = 2, machine_id = 'machine', worker_id = 'worker', started_at = now(), finished_at = now()
+  await sql`UPDATE job SET state = 'COMPLETED', attempt = 2, machine_id = 'machine', worker_id = 'worker',
+    started_at = now(), finished_at = now()
     WHERE endpoint_id = ${endpointId} AND id <= ${name(150)}`;
   const nowMs = Date.now();
   await sql`
-    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
-    SELECT ${endpointId}, 'new' || i, 'IN_QUEUE', false, 600000, 1800000, now() + i * interval '1 minute', now() + interval '1 day', now() + interval '1 day'
+    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+      ttl_deadline_at, expires_at)
+    SELECT ${endpointId}, 'new' || i, 'IN_QUEUE', false, 600000, 1800000, now() + i * interval '1 minute',
+      now() + interval '1 day', now() + interval '1 day'
     FROM generate_series(1, 3) AS i`;
   const first = await list(endpointId, { submitted: { untilMs: at(1_000) }, limit: 1_000 });
   t.same(

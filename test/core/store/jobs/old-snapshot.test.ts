@@ -65,10 +65,13 @@ async function entries(): Promise<number> {
 t.test('with an old snapshot held open', async (t) => {
   const endpointId = await engines.endpoint();
   await sql`
-    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
-    SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, ${TIMEOUT_MS}::int, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
+    INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+      ttl_deadline_at, expires_at)
+    SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, ${TIMEOUT_MS}::int, 1800000, now(),
+      now() + interval '1 day', now() + interval '1 day'
     FROM generate_series(1, ${BATCH * (BATCHES + 4)}::int)`;
-  await sql`INSERT INTO job_input (endpoint_id, job_id, input) SELECT endpoint_id, id, '{}' FROM job WHERE endpoint_id = ${endpointId}`;
+  await sql`INSERT INTO job_input (endpoint_id, job_id, input) SELECT endpoint_id, id, '{}' FROM job
+    WHERE endpoint_id = ${endpointId}`;
   await stores.counts.recount();
   const holder = postgres(engines.url, { max: 1 });
   t.teardown(() => holder.end());
@@ -82,7 +85,8 @@ t.test('with an old snapshot held open', async (t) => {
   let place = 0;
   for (let i = 0; i < BATCHES; i += 1) place = await work(endpointId, place);
   await sql`
-    UPDATE job SET expires_at = now() - position * interval '1 ms' WHERE endpoint_id = ${endpointId} AND state = 'COMPLETED' AND position % 2 = 0`;
+    UPDATE job SET expires_at = now() - position * interval '1 ms' WHERE endpoint_id = ${endpointId}
+      AND state = 'COMPLETED' AND position % 2 = 0`;
   const endedAt = performance.now();
   await waitFor('their deadlines to pass', async () => performance.now() - endedAt > TIMEOUT_MS);
   const { deleted, lastUs: reapedToUs } = await stores.deletions.reapExpired(BATCH * BATCHES);
@@ -164,7 +168,8 @@ t.test(
     const [second] = await engines.engine.attempts.claim(endpointId, [
       { endpointId, workerId: 'worker00000002', machineId },
     ]);
-    await sql`UPDATE job SET started_at = started_at - interval '1 hour' WHERE endpoint_id = ${endpointId} AND id = ${second!.jobId}`;
+    await sql`UPDATE job SET started_at = started_at - interval '1 hour' WHERE endpoint_id = ${endpointId}
+      AND id = ${second!.jobId}`;
     const other = { ...one, jobId: second!.jobId, workerId: 'worker00000002' };
     const gone = { ...one, attempt: 7 };
     t.same((await running.current([other, one, gone])).toSorted(byWorker), [one, other]);

@@ -45,15 +45,23 @@ function jobsOf(endpointId: string): NewJob[] {
 /** Returns all that is stored of an endpoint's jobs, in order, without the values that differ from run to run. */
 async function stored(endpointId: string): Promise<unknown> {
   const jobs = await sql`
-    SELECT j.state, j.low_priority, j.attempt, j.retries, j.machine_id, j.worker_id, j.claim_id IS NULL AS unclaimed, j.has_webhook, j.execution_timeout_ms,
-      j.retention_ms, j.started_at IS NULL AS unstarted, j.finished_at IS NULL AS unfinished, (j.execution_deadline_at - j.started_at)::text AS runs,
-      (j.ttl_deadline_at - j.submitted_at)::text AS ttl, (j.expires_at - coalesce(j.finished_at, j.submitted_at))::text AS kept,
-      j.finished_at = j.started_at AS ran_no_time, i.input, i.webhook_sealed, i.s3_config_sealed, i.traceparent, o.output, o.error,
-      (SELECT count(*) FROM job_chunk c WHERE c.job_id = j.id) AS chunks, (SELECT count(*) FROM webhook_delivery w WHERE w.job_id = j.id) AS calls,
-      (SELECT json_agg(json_build_array(l.attempt, l.cause, l.worker_id)) FROM lost_attempt l WHERE l.job_id = j.id) AS lost
-    FROM job j JOIN job_input i ON i.job_id = j.id LEFT JOIN job_output o ON o.job_id = j.id WHERE j.endpoint_id = ${endpointId} ORDER BY j.id`;
+    SELECT j.state, j.low_priority, j.attempt, j.retries, j.machine_id, j.worker_id, j.claim_id IS NULL AS unclaimed,
+      j.has_webhook, j.execution_timeout_ms,
+      j.retention_ms, j.started_at IS NULL AS unstarted, j.finished_at IS NULL AS unfinished,
+      (j.execution_deadline_at - j.started_at)::text AS runs,
+      (j.ttl_deadline_at - j.submitted_at)::text AS ttl,
+      (j.expires_at - coalesce(j.finished_at, j.submitted_at))::text AS kept,
+      j.finished_at = j.started_at AS ran_no_time, i.input, i.webhook_sealed, i.s3_config_sealed, i.traceparent,
+      o.output, o.error,
+      (SELECT count(*) FROM job_chunk c WHERE c.job_id = j.id) AS chunks, (SELECT count(*) FROM webhook_delivery w
+        WHERE w.job_id = j.id) AS calls,
+      (SELECT json_agg(json_build_array(l.attempt, l.cause, l.worker_id)) FROM lost_attempt l
+        WHERE l.job_id = j.id) AS lost
+    FROM job j JOIN job_input i ON i.job_id = j.id LEFT JOIN job_output o ON o.job_id = j.id
+      WHERE j.endpoint_id = ${endpointId} ORDER BY j.id`;
   const tally =
-    await sql`SELECT sum(completed) AS completed, sum(failed) AS failed, sum(retried) AS retried, sum(queued) AS queued, sum(queued_low) AS low
+    await sql`SELECT sum(completed) AS completed, sum(failed) AS failed, sum(retried) AS retried, sum(queued) AS queued,
+      sum(queued_low) AS low
     FROM endpoint_tally WHERE endpoint_id = ${endpointId}`;
   return { jobs: [...jobs], tally: tally[0], health: await counts.health(endpointId) };
 }

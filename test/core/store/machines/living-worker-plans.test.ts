@@ -72,7 +72,8 @@ t.test('a connection that was young when the tables were new', async (t) => {
   t.equal(key.length, 100);
   await sql`UPDATE machine SET session_id = 's' WHERE id = 'm0'`;
   await sql`
-    INSERT INTO worker (id, endpoint_id, machine_id, version) SELECT 'w' || n, 'e' || n, 'm' || n % 100, 0 FROM generate_series(0, ${ENDPOINTS - 1}::int) n`;
+    INSERT INTO worker (id, endpoint_id, machine_id, version) SELECT 'w' || n, 'e' || n, 'm' || n % 100, 0
+      FROM generate_series(0, ${ENDPOINTS - 1}::int) n`;
   const read = async (): Promise<number> => {
     for (const pool of [young.hot, young.sql]) await pool`SELECT pg_stat_force_next_flush()`;
     await sql`SELECT pg_stat_clear_snapshot()`;

@@ -20,8 +20,10 @@ t.test('of an endpoint and of the last job in its queue', async (t) => {
   const endpointId = await engines.endpoint();
   for (const queued of [15_000, 60_000]) {
     await sql`
-      INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
-      SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
+      INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+        ttl_deadline_at, expires_at)
+      SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now(),
+        now() + interval '1 day', now() + interval '1 day'
       FROM generate_series(1, ${queued}::int - (SELECT count(*)::int FROM job WHERE endpoint_id = ${endpointId}))`;
     await stores.counts.recount();
     const [last] = await sql<

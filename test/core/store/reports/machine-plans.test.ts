@@ -23,10 +23,12 @@ const ENTRIES_MAX = 20 * OWN;
 t.test('among few and among many', async (t) => {
   const endpointId = await engines.endpoint();
   const own = { endpointId: '', accountId: '', machineIds: [HERE] };
-  await sql`INSERT INTO machine (id, name) SELECT coalesce(nullif('m' || n, 'm0'), ${HERE}), 'rack' FROM generate_series(0, 200) AS n`;
+  await sql`INSERT INTO machine (id, name) SELECT coalesce(nullif('m' || n, 'm0'), ${HERE}), 'rack'
+    FROM generate_series(0, 200) AS n`;
   const insert = (machineId: string, many: number, ended: boolean) => sql`
     INSERT INTO worker (id, endpoint_id, machine_id, state, version, ended_at)
-    SELECT ${machineId} || ${String(ended)} || n, ${endpointId}, ${machineId}, CASE WHEN ${ended ? 1 : 0}::int = 1 THEN 'UNHEALTHY' ELSE 'READY' END, 0,
+    SELECT ${machineId} || ${String(ended)} || n, ${endpointId}, ${machineId}, CASE WHEN ${ended ? 1 : 0}::int = 1
+      THEN 'UNHEALTHY' ELSE 'READY' END, 0,
       CASE WHEN ${ended ? 1 : 0}::int = 1 THEN now() END
     FROM generate_series(1, ${many}::int) AS n`;
   for (const ended of [true, false]) await insert(HERE, OWN, ended);

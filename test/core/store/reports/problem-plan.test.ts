@@ -21,8 +21,10 @@ t.test('queues, however long', async (t) => {
   const endpointId = await engines.endpoint();
   for (const queued of [5_000, 30_000]) {
     await sql`
-      INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
-      SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000, now() - interval '11 minutes', now() + interval '1 day',
+      INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+        ttl_deadline_at, expires_at)
+      SELECT ${endpointId}, gen_random_uuid() || '-u1', 'IN_QUEUE', false, 600000, 1800000,
+        now() - interval '11 minutes', now() + interval '1 day',
         now() + interval '1 day'
       FROM generate_series(1, ${queued}::int - (SELECT count(*)::int FROM job WHERE endpoint_id = ${endpointId}))`;
     await stores.counts.recount();

@@ -19,8 +19,8 @@ t.test('its change is recorded of each, once, and what is too old goes', async (
   }));
   if (!updated || updated === 'taken') throw new Error(`not updated: ${updated}`);
   t.equal(updated.endpointIds.length, ENDPOINTS);
-  const [counts] =
-    await sql`SELECT count(*)::int AS all, count(DISTINCT endpoint_id)::int AS endpoints, count(*) FILTER (WHERE version = 1)::int AS raised
+  const [counts] = await sql`SELECT count(*)::int AS all, count(DISTINCT endpoint_id)::int AS endpoints,
+      count(*) FILTER (WHERE version = 1)::int AS raised
     FROM endpoint_release WHERE action = 'UpdateTemplate'`;
   t.match(counts, { all: ENDPOINTS, endpoints: ENDPOINTS, raised: ENDPOINTS });
   const [latest] = await stores.releases.list(busy, 0, 1);

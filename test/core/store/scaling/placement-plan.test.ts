@@ -27,11 +27,13 @@ t.test('pages that are read', async (t) => {
     gpus: Array.from({ length: 10 }, (_, n) => ({ uuid: `GPU-${n}`, name: 'NVIDIA L4', memoryMib: 1, migProfile: '' })),
   });
   await sql`
-    INSERT INTO machine SELECT (jsonb_populate_record(m, jsonb_build_object('id', 'm' || n, 'name', 'm' || n, 'session_id', NULL))).*
+    INSERT INTO machine
+      SELECT (jsonb_populate_record(m, jsonb_build_object('id', 'm' || n, 'name', 'm' || n, 'session_id', NULL))).*
     FROM machine m, generate_series(1, ${MACHINES}) n`;
   await sql`
     INSERT INTO worker (id, endpoint_id, machine_id, version, desired, state, ended_at)
-    SELECT 'ended' || n, ${endpointId}, 'm' || (1 + n % ${MACHINES}::int), 0, 'GONE', 'STOPPED', now() FROM generate_series(1, ${ENDED}::int) n`;
+    SELECT 'ended' || n, ${endpointId}, 'm' || (1 + n % ${MACHINES}::int), 0, 'GONE', 'STOPPED', now()
+      FROM generate_series(1, ${ENDED}::int) n`;
   await sql`
     INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids)
     SELECT 'alive' || n, ${endpointId}, 'm' || (1 + n % ${MACHINES}::int), 0, ARRAY['GPU-' || n / ${MACHINES}::int]
@@ -71,8 +73,10 @@ t.test('turns that are taken together read the machines once, and each sees what
     await core.createEndpoint({ workersMin: 0, workersMax: 0 }),
     await core.createEndpoint({ workersMin: 0, workersMax: 0 }),
   ];
-  await sql`INSERT INTO machine_image (machine_id, name, digest, size_bytes) VALUES (${machineId}, 'image:1', 'sha256:1', 1)`;
-  await sql`INSERT INTO endpoint_image (endpoint_id, version, image_name, digest) VALUES (${b}, 0, 'image:2', 'sha256:1')`;
+  await sql`INSERT INTO machine_image (machine_id, name, digest, size_bytes)
+    VALUES (${machineId}, 'image:1', 'sha256:1', 1)`;
+  await sql`INSERT INTO endpoint_image (endpoint_id, version, image_name, digest)
+    VALUES (${b}, 0, 'image:2', 'sha256:1')`;
   let reads = 0;
   await sql
     .begin(async (tx) => {
@@ -96,13 +100,15 @@ t.test('turns that are taken together read the machines once, and each sees what
         t.same(plain(here(fleet.machinesFor(endpoint(id, imageName)))), plain(now), what);
       };
       const add = async (id: string, endpointId: string, gpuUuids: string[]) => {
-        await tx`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids) VALUES (${id}, ${endpointId}, ${machineId}, 0, ${gpuUuids})`;
+        await tx`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids)
+          VALUES (${id}, ${endpointId}, ${machineId}, 0, ${gpuUuids})`;
         fleet.apply({
           actions: [{ do: 'ADD', machineId, gpuUuids, instanceId: '', evicted: [], failures: 0 }],
           throttled: 0,
         });
       };
-      await tx`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, desired) VALUES ('asleep', ${a}, ${machineId}, 0, '{GPU-X1}', 'FREEZE')`;
+      await tx`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, desired)
+        VALUES ('asleep', ${a}, ${machineId}, 0, '{GPU-X1}', 'FREEZE')`;
       await same(a, 'image:1', '', 'at first');
       await same(b, 'image:2', 'sha256:1', 'with an image by its digest');
       await add('other1', b, ['GPU-X2']);

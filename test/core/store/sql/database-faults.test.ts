@@ -106,7 +106,8 @@ t.test('a core that starts on a full disk waits', async (t) => {
 t.test('a database that is read-only, as a standby is during a failover', async (t) => {
   const [{ name }] = await sql<[{ name: string }]>`SELECT current_database() AS name`;
   const reconnect = () => sql`
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'slipway-core%'`;
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE
+      'slipway-core%'`;
   await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   await reconnect();
   await refused(t);
@@ -121,7 +122,8 @@ t.test('a database that is read-only, as a standby is during a failover', async 
 t.test('a time limit for statements that the operator has set', async (t) => {
   const [{ name }] = await sql<[{ name: string }]>`SELECT current_database() AS name`;
   const reconnect = () => sql`
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'slipway-core%'`;
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE
+      'slipway-core%'`;
   await sql.unsafe(`ALTER DATABASE ${name} SET statement_timeout = 200`);
   await reconnect();
   await sql.begin(async (holder) => {

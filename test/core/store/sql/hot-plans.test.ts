@@ -201,7 +201,8 @@ async function testPlans(t: Test, prepare: (sql: Sql, stores: Stores) => Promise
   await migrate(admin, logger);
   await admin.sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
   await admin.sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
-  await admin.sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES (${ENDPOINT}, 'account', 'endpoint', 'template')`;
+  await admin.sql`INSERT INTO endpoint (id, account_id, name, template_id)
+    VALUES (${ENDPOINT}, 'account', 'endpoint', 'template')`;
   const tables = ['job', 'job_input', 'job_output', 'job_chunk', 'stream_cursor'];
   for (const table of tables) await admin.sql`ALTER TABLE ${admin.sql(table)} SET (autovacuum_enabled = off)`;
   // Uses the general pool instead of the hot one, because the plans of the young connection are measured.
@@ -220,12 +221,15 @@ async function testPlans(t: Test, prepare: (sql: Sql, stores: Stores) => Promise
     await young.hot`SELECT pg_stat_force_next_flush()`;
     await young.hot`SELECT pg_stat_clear_snapshot()`;
     const [row] = await young.hot<{ entries: number }[]>`
-      SELECT sum(idx_tup_read)::bigint + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname ~ '^(job|stream)')::bigint AS entries
+      SELECT sum(idx_tup_read)::bigint + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables
+        WHERE relname ~ '^(job|stream)')::bigint AS entries
       FROM pg_stat_user_indexes WHERE relname ~ '^(job|stream)'`;
     return row!.entries;
   };
-  await admin.sql`UPDATE job SET execution_deadline_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_PROGRESS' LIMIT ${BATCH})`;
-  await admin.sql`UPDATE job SET expires_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_QUEUE' ORDER BY position DESC LIMIT ${BATCH})`;
+  await admin.sql`UPDATE job SET execution_deadline_at = now()
+    WHERE id IN (SELECT id FROM job WHERE state = 'IN_PROGRESS' LIMIT ${BATCH})`;
+  await admin.sql`UPDATE job SET expires_at = now() WHERE id IN (SELECT id FROM job WHERE state = 'IN_QUEUE'
+    ORDER BY position DESC LIMIT ${BATCH})`;
   await useAll(used, BATCH, async (name, work, rows = BATCH) => {
     const before = await entriesRead();
     await work();

@@ -1,8 +1,8 @@
 // test: postgres
 /**
  * The hot statements whole, as PostgreSQL gets them. test/core/store/sql/statements has them to be read, compared and
- * given to EXPLAIN. Each is prepared and planned here on a real server. After a change of a statement: `SLIPWAY_TEST_SQL=write
- * npm test -- test/core/store/sql/hot-sql.test.ts`, and read the difference.
+ * given to EXPLAIN. Each is prepared and planned here on a real server. After a change of a statement:
+ * `SLIPWAY_TEST_SQL=write npm test -- test/core/store/sql/hot-sql.test.ts`, and read the difference.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -39,7 +39,8 @@ t.teardown(() => database.close());
 await migrate(database, logger);
 await database.sql`INSERT INTO account (id, name) VALUES ('account', 'account')`;
 await database.sql`INSERT INTO template (id, account_id, name) VALUES ('template', 'account', 'template')`;
-await database.sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES (${ENDPOINT}, 'account', 'endpoint', 'template')`;
+await database.sql`INSERT INTO endpoint (id, account_id, name, template_id)
+  VALUES (${ENDPOINT}, 'account', 'endpoint', 'template')`;
 const { submissions, claims, chunks, outcomes, deletions, scales, counts } = makeStores(
   database,
   new Sealer('0'.repeat(64)),
@@ -111,7 +112,8 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
 
 async function prepared(sql: Sql): Promise<Prepared[]> {
   const rows = await sql<Prepared[]>`
-    SELECT name, statement, coalesce(array_length(parameter_types, 1), 0)::int AS parameters FROM pg_prepared_statements ORDER BY prepare_time, name`;
+    SELECT name, statement, coalesce(array_length(parameter_types, 1), 0)::int AS parameters FROM pg_prepared_statements
+      ORDER BY prepare_time, name`;
   return rows.filter(({ statement }) => !/pg_prepared_statements|^(begin|commit)\b/i.test(statement));
 }
 
@@ -135,7 +137,8 @@ function dedented(statement: string): string {
     .filter((line, index) => line !== '' && (index > 0 || line.startsWith(' ')))
     .map((line) => line.length - line.trimStart().length);
   const indent = Math.min(...indents, Number.MAX_SAFE_INTEGER);
-  return `${lines.map((line) => (line.startsWith(' ') ? line.slice(Math.min(indent, line.length - line.trimStart().length)) : line)).join('\n')};\n`;
+  const outdented = lines.map((line) => line.slice(Math.min(indent, line.length - line.trimStart().length)));
+  return `${outdented.join('\n')};\n`;
 }
 
 const seen = new Set<string>();

@@ -45,7 +45,8 @@ t.test(
     const endpointId = await engines.endpoint();
     const ids = Array.from({ length: COUNT }, (_, index) => `worker${String(index).padStart(8, '0')}`);
     for (const id of shuffled(ids)) {
-      await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state) VALUES (${id}, ${endpointId}, ${machineId}, 1, 'READY')`;
+      await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, state)
+        VALUES (${id}, ${endpointId}, ${machineId}, 1, 'READY')`;
     }
     const session = { machineId, sessionId: 'session' };
     let reports = 0;
@@ -87,7 +88,8 @@ t.test(
       await again('RUN');
     };
     const again = (desired: 'RUN' | 'FREEZE'): Promise<unknown> => {
-      return sql`UPDATE worker w SET desired = ${desired}, ended_at = NULL FROM ${lockedInOrder(sql, sql`id = ANY(${ids})`)} AS l WHERE w.id = l.id`;
+      return sql`UPDATE worker w SET desired = ${desired}, ended_at = NULL
+        FROM ${lockedInOrder(sql, sql`id = ANY(${ids})`)} AS l WHERE w.id = l.id`;
     };
     await t.resolves(
       together([
@@ -148,7 +150,8 @@ t.test('jobs: many that are cancelled or queued again, and those that wait in ha
       WHERE endpoint_id = ${endpointId} ORDER BY id FOR UPDATE
     )
     UPDATE job j SET state = l.state, machine_id = ${machineId}, worker_id = 'worker', attempt = 1, started_at = now(),
-      execution_deadline_at = CASE WHEN l.state = 'IN_PROGRESS' THEN now() + interval '1 h' END, finished_at = CASE WHEN l.state = 'FAILED' THEN now() END
+      execution_deadline_at = CASE WHEN l.state = 'IN_PROGRESS' THEN now() + interval '1 h' END, finished_at = CASE
+        WHEN l.state = 'FAILED' THEN now() END
     FROM l WHERE j.endpoint_id = ${endpointId} AND j.id = l.id`;
   await t.resolves(
     together([

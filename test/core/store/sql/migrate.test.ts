@@ -93,8 +93,8 @@ t.test(
     await sql`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'job_finished_idx'::regclass`;
     // Three at once: the build must not wait for the migrations that wait for their turn.
     await Promise.all([1, 2, 3].map(() => migrate({ url }, logger)));
-    const [index] =
-      await sql`SELECT indisvalid, pg_get_indexdef(indexrelid) AS definition FROM pg_index WHERE indexrelid = 'job_finished_idx'::regclass`;
+    const [index] = await sql`SELECT indisvalid, pg_get_indexdef(indexrelid) AS definition FROM pg_index
+        WHERE indexrelid = 'job_finished_idx'::regclass`;
     t.match(index, {
       indisvalid: true,
       definition: /\(endpoint_id, state, "?position"?\) WHERE \(finished_at IS NOT NULL\)/,
@@ -144,7 +144,8 @@ t.test(
     ('read', 'a', 'read', '\\x03', 'READ_ONLY', '{e}', NULL), ('shelf', 'a', 'shelf', '\\x04', 'AGENT', '{}', NULL)`;
     await migrate({ url }, logger);
     t.same(
-      await sql`SELECT id, account_id, machine_id, endpoint_ids, encode(secret_hash, 'hex') AS hash, revoked_at IS NULL AS works FROM api_key ORDER BY id`,
+      await sql`SELECT id, account_id, machine_id, endpoint_ids, encode(secret_hash, 'hex') AS hash,
+        revoked_at IS NULL AS works FROM api_key ORDER BY id`,
       [
         { id: 'gone', account_id: null, machine_id: null, endpoint_ids: [], hash: '01', works: false },
         { id: 'rack', account_id: null, machine_id: null, endpoint_ids: [], hash: '02', works: true },
@@ -170,10 +171,13 @@ t.test(
 t.test("0007: endpoints with another account's template are given what it is now, and no others", async (t) => {
   const { url, sql } = await databaseOf(t, 7);
   await sql`INSERT INTO account (id, name) VALUES ('author', 'author'), ('user', 'user')`;
-  await sql`INSERT INTO template (id, account_id, name, image_name, start_command, env, ports, serverless, public) VALUES
-    ('shared', 'author', 'shared', 'image', '{run,it}', '{"A": "1"}', '{80/http}', true, true), ('own', 'user', 'own', 'i', '{}', '{}', '{}', true, false)`;
+  await sql`INSERT INTO template (id, account_id, name, image_name, start_command, env, ports, serverless, public)
+    VALUES
+    ('shared', 'author', 'shared', 'image', '{run,it}', '{"A": "1"}', '{80/http}', true, true),
+    ('own', 'user', 'own', 'i', '{}', '{}', '{}', true, false)`;
   await sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES
-    ('foreign', 'user', 'foreign', 'shared'), ('authors', 'author', 'authors', 'shared'), ('mine', 'user', 'mine', 'own')`;
+    ('foreign', 'user', 'foreign', 'shared'), ('authors', 'author', 'authors', 'shared'),
+    ('mine', 'user', 'mine', 'own')`;
   await migrate({ url }, logger);
   t.same(await sql`SELECT endpoint_id, version, image_name, start_command, env, ports FROM given_template`, [
     {
@@ -203,7 +207,8 @@ t.test('0013: whoever has a GPU goes on having it, also where two are written do
   await sql`INSERT INTO endpoint (id, account_id, name, template_id) VALUES ('e', 'a', 'e', 't')`;
   await sql`INSERT INTO machine (id, name) VALUES ('m', 'm')`;
   await sql`INSERT INTO worker (id, endpoint_id, machine_id, version, gpu_uuids, desired, ended_at) VALUES
-    ('ended', 'e', 'm', 1, '{A,B}', 'GONE', now()), ('evicted', 'e', 'm', 1, '{A}', 'DRAIN', NULL), ('runs', 'e', 'm', 1, '{A,B}', 'RUN', NULL),
+    ('ended', 'e', 'm', 1, '{A,B}', 'GONE', now()), ('evicted', 'e', 'm', 1, '{A}', 'DRAIN', NULL),
+    ('runs', 'e', 'm', 1, '{A,B}', 'RUN', NULL),
     ('drains', 'e', 'm', 1, '{C}', 'DRAIN', NULL), ('plain', 'e', 'm', 1, '{}', 'RUN', NULL)`;
   await sql`INSERT INTO pod (id, account_id, name, machine_id, gpu_uuids, desired) VALUES
     ('p', 'a', 'p', 'm', '{D}', 'RUNNING'), ('q', 'a', 'q', 'm', '{}', 'EXITED')`;

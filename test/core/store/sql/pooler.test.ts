@@ -20,7 +20,8 @@ const PROGRAM = '/usr/sbin/pgbouncer';
 const skip = spawnSync(PROGRAM, ['--version']).status === 0 ? false : 'needs PgBouncer: apt-get install pgbouncer';
 /** Setting of an operator who has read only PgBouncer's error. */
 const IGNORED =
-  'jit,enable_seqscan,enable_hashjoin,enable_mergejoin,enable_bitmapscan,enable_sort,enable_material,plan_cache_mode,client_min_messages';
+  'jit,enable_seqscan,enable_hashjoin,enable_mergejoin,enable_bitmapscan,' +
+  'enable_sort,enable_material,plan_cache_mode,client_min_messages';
 
 /** The URL of a database through a pooler. */
 async function pooled(t: Test, settings: Record<string, string>): Promise<string> {

@@ -125,7 +125,8 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
   );
 
   t.test(
-    'core stands still: open pages say so within seconds, also a log that does not grow, and a list of which something else is chosen',
+    'core stands still: open pages say so within seconds, also a log that does not grow, and a list of which ' +
+      'something else is chosen',
     async (t) => {
       const worked = await slipway.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 1 } });
       const page = await signIn(t);
@@ -159,7 +160,8 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
   );
 
   t.test(
-    'the facade stands still: a page says so, keeps what it knew and goes on, by another feed where the one that it had stays silent',
+    'the facade stands still: a page says so, keeps what it knew and goes on, by another feed where the one that ' +
+      'it had stays silent',
     async (t) => {
       const page = await signIn(t);
       let feeds = 0;

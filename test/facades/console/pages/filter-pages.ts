@@ -11,7 +11,8 @@ import type { BrowserParts } from './list-pages.ts';
 /** Adds the tests. */
 export function filterPages(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test(
-    'lists by their fields: pods by state, keys by what they may and whether they work, changes by what, by whom and when',
+    'lists by their fields: pods by state, keys by what they may and whether they work, changes by what, ' +
+      'by whom and when',
     async (t) => {
       const { json: pod } = await system.request('POST', '/v1/pods', {
         name: 'goes on',
@@ -89,7 +90,8 @@ async function audit(
   await page.getByLabel('Action').fill('CreateKey');
   await actions('CreateKey');
   const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
-  await sql`UPDATE audit_event SET at = now() - interval '3 hours' WHERE subject_id = ${subject} AND action = 'CreateKey'`;
+  await sql`UPDATE audit_event SET at = now() - interval '3 hours' WHERE subject_id = ${subject}
+    AND action = 'CreateKey'`;
   await sql.end();
   await page.getByLabel('Action').fill('');
   await page.getByLabel('Made').selectOption({ label: 'in the last hour' });

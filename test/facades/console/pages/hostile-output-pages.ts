@@ -176,7 +176,8 @@ function manyEndpoints(t: Test, { system, id, browser, open, signIn }: BrowserPa
       WHERE table_name = 'endpoint' AND column_name NOT IN ('id', 'name', 'workers_min', 'workers_max')`;
     const others = columns.map(({ name }) => `"${name}"`).join(', ');
     await sql.unsafe(`INSERT INTO endpoint (id, name, workers_min, workers_max, ${others})
-      SELECT 'many' || lpad(i::text, 10, '0'), 'many ' || i, 0, 0, ${others} FROM endpoint, generate_series(1, 5000) AS i WHERE endpoint.id = '${id}'`);
+      SELECT 'many' || lpad(i::text, 10, '0'), 'many ' || i, 0, 0, ${others}
+        FROM endpoint, generate_series(1, 5000) AS i WHERE endpoint.id = '${id}'`);
     t.teardown(() => sql`DELETE FROM endpoint WHERE id LIKE 'many%'`);
     const page = await open(t);
     await signIn(page);

@@ -33,7 +33,8 @@ function times(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     /** Waits of 1 to 1.4 s, and executions that took no time. */
     const ended = (minutesAgo: number, jobs: number) => sql`
       INSERT INTO endpoint_traffic (endpoint_id, ended_at, span_ms, arrived, executed, execution_ms, executions, waits)
-      VALUES (${id}, now() - ${minutesAgo}::int * interval '1 minute', 10000, 0, ${jobs}, 0, ARRAY[${jobs}::int], array_fill(0, ARRAY[21]) || ${jobs}::int)`;
+      VALUES (${id}, now() - ${minutesAgo}::int * interval '1 minute', 10000, 0, ${jobs}, 0, ARRAY[${jobs}::int],
+        array_fill(0, ARRAY[21]) || ${jobs}::int)`;
     await ended(30, 100);
     const panel = page
       .locator('section')

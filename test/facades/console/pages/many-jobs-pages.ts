@@ -28,8 +28,10 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
     const old = await own.run({});
     await sql`UPDATE job SET submitted_at = now() - interval '3 hours' WHERE id = ${old}`;
     await sql`
-      INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at, ttl_deadline_at, expires_at)
-      SELECT ${own.id}, 'j' || i, 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day', now() + interval '1 day'
+      INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,
+        ttl_deadline_at, expires_at)
+      SELECT ${own.id}, 'j' || i, 'IN_QUEUE', false, 600000, 1800000, now(), now() + interval '1 day',
+        now() + interval '1 day'
       FROM generate_series(1, 12000) AS i`;
     const page = await open(t);
     await signIn(page);

@@ -44,7 +44,8 @@ function names(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
 
 function longNames(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test(
-    'names as long as they may be and in one piece, on a phone: cut short where they stand among others, whole in their titles',
+    'names as long as they may be and in one piece, on a phone: cut short where they stand among others, ' +
+      'whole in their titles',
     async (t) => {
       const name = 'Wb'.repeat(95);
       const rest = async (path: string, body: object): Promise<void> => {

@@ -1,7 +1,7 @@
 /**
- * Makes README's two pictures of the console: `npx node test/facades/console/pages/readme-pictures.ts [folder] [minutes]`. A
- * system with several endpoints and machines works for so many minutes (default 11.25, when most comes; into
- * docs/images), then is looked at. Its work is to wait, its machines' GPUs are virtual; all else is real.
+ * Makes README's two pictures of the console: `npx node test/facades/console/pages/readme-pictures.ts [folder]
+ * [minutes]`. A system with several endpoints and machines works for so many minutes (default 11.25, when most comes;
+ * into docs/images), then is looked at. Its work is to wait, its machines' GPUs are virtual; all else is real.
  */
 
 import { join } from 'node:path';

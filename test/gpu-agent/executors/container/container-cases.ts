@@ -38,8 +38,8 @@ async function goneContainer(engine: TestEngine, mebibytes: number): Promise<str
 
 /** Writes many times what an engine keeps of its output, then lives on. */
 const TALKS =
-  'while [ ! -e /data/go ]; do sleep 0.02; done; python3 -c "for _ in range(24000): print(999 * chr(120))"; echo said; ' +
-  'while [ ! -e /data/end ]; do sleep 0.05; done';
+  'while [ ! -e /data/go ]; do sleep 0.02; done; python3 -c "for _ in range(24000): print(999 * chr(120))"; ' +
+  'echo said; while [ ! -e /data/end ]; do sleep 0.05; done';
 
 /** Bytes of the file that an engine keeps a container's output in. */
 async function logBytes(engine: TestEngine, name: string): Promise<number> {
@@ -118,8 +118,9 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
   await t.test('limits, mounts, working directory, no new privileges, only what it needs', async (t) => {
     const { folder } = await scratch(t);
     const launch = launchOf(
-      'exec 2>&1; pwd; df=$(cat /proc/mounts); echo "$df" | while read a b c d e; do [ $b = /dev/shm ] && echo $d; done; ' +
-        'cat /proc/self/status; cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null; ls /run; echo from inside > /data/note; ls /',
+      'exec 2>&1; pwd; df=$(cat /proc/mounts); echo "$df" | while read a b c d e; do [ $b = /dev/shm ] && echo ' +
+        '$d; done; cat /proc/self/status; cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null; ls ' +
+        '/run; echo from inside > /data/note; ls /',
       {
         mounts: [{ source: folder, target: '/data' }],
         workingDirectory: '/tmp/work',
@@ -275,7 +276,8 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
   await t.test('the engine is killed: the container lives on, its output and its end are not lost', async (t) => {
     const { folder, open } = await scratch(t);
     const script =
-      'echo one; while [ ! -e /data/go ]; do sleep 0.02; done; echo two; while [ ! -e /data/end ]; do sleep 0.02; done; echo three; exit 9';
+      'echo one; while [ ! -e /data/go ]; do sleep 0.02; done; echo two; while [ ! -e /data/end ]; do sleep ' +
+      '0.02; done; echo three; exit 9';
     const launch = launchOf(script, { mounts: [{ source: folder, target: '/data' }] });
     const workload = await startContainer(executor, launch);
     await waitFor('the first line', () => launch.output() === 'one\n');

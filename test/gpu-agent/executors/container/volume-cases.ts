@@ -83,7 +83,8 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
       '    print(what, "forbidden")',
       'tries("mknod", lambda: os.mknod(v + "/disk", 0o666 | stat.S_IFBLK, os.makedev(254, 0)))',
       // cap_setuid, permitted and effective.
-      'tries("setcap", lambda: os.setxattr(v + "/id", "security.capability", bytes.fromhex("0100000280000000000000000000000000000000")))',
+      'tries("setcap", lambda: os.setxattr(v + "/id", "security.capability", ' +
+        'bytes.fromhex("0100000280000000000000000000000000000000")))',
     ];
     const left = await run(`exec python3 -c '${attack.join('\n')}'`, BASE_IMAGE);
     t.match(left, { code: 0, output: 'mknod forbidden\nsetcap forbidden\n' });

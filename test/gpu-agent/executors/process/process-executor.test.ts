@@ -202,7 +202,8 @@ t.test('nor what has left its group, with its children', linuxOnly, async (t) =>
 
 t.test('frozen: nothing of it runs, its guard watches on, and it goes on where it stood', linuxOnly, async (t) => {
   const script =
-    'sh -c "while :; do echo child; sleep 0.01; done" & echo $$; i=0; while :; do i=$((i+1)); echo $i; sleep 0.01; done';
+    'sh -c "while :; do echo child; sleep 0.01; done" & echo $$; i=0; while :; do i=$((i+1)); echo ' +
+    '$i; sleep 0.01; done';
   const { worker, output } = start(['sh', '-c', script]);
   const group = Number((await waitFor('its number', () => /\d+\n/.exec(output())?.[0]))!.trim());
   const states = () =>

@@ -19,7 +19,8 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 const linux = process.platform === 'linux' ? false : 'reads /proc';
 const PATH = process.env.PATH ?? '/usr/bin:/bin';
 const SERVER =
-  'require("http").createServer((_, r) => r.end("x")).listen(0, "127.0.0.1", function () { console.log(process.pid, this.address().port); })';
+  'require("http").createServer((_, r) => r.end("x")).listen(0, "127.0.0.1", function () { ' +
+  'console.log(process.pid, this.address().port); })';
 let machines = 0;
 
 const isRunning = (pid: number): boolean =>

@@ -23,7 +23,8 @@ t.test('each cause has its own sentence', async (t) => {
   );
   t.equal(
     shown('SLOW'),
-    'its server takes longer than 2 s to answer GET /ping on port 8000 for 55 s: 200 makes it ready, 204 says that it still starts',
+    'its server takes longer than 2 s to answer GET /ping on port 8000 for 55 s: 200 makes it ready, 204 says ' +
+      'that it still starts',
   );
   t.match(
     shown('REFUSED'),

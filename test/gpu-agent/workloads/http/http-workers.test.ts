@@ -45,7 +45,8 @@ async function lbEndpoint(startCommand: string[], fields: object = {}): Promise<
 const workers = (endpointId: string) => core.sql<
   { id: string; state: string; health: string; address: string; reason: string }[]
 >`
-  SELECT id, state, health, address, reason FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL ORDER BY created_at`;
+  SELECT id, state, health, address, reason FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL
+    ORDER BY created_at`;
 
 t.test(
   'two workers of one host have ports of their own; 200, 204, errors and silence show as what they are',

@@ -28,7 +28,10 @@ t.test('what the SDK says', (t) => {
 });
 
 t.test('whatever the pieces are', (t) => {
-  const text = `noise ${'x'.repeat(100)}${UNSENDABLE}progress 1\r${UNSENDABLE}\n${UNSENDABLE}{"re\n${line('b', 'Finished.')}tail`;
+  const text =
+    `noise ${'x'.repeat(100)}${UNSENDABLE}progress 1\r${UNSENDABLE}\n` +
+    `${UNSENDABLE}{"re\n` +
+    `${line('b', 'Finished.')}tail`;
   for (const size of [1, 2, 7, 64, 1_000]) {
     const lines = new ResultLines();
     const found = [];

@@ -67,7 +67,8 @@ function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointN
   const holder = heldBy === 'pod' ? 'a pod' : endpointName || workerId || 'free';
   const work = heldBy === 'worker' ? `, ${busyText(busy)}` : '';
   const loaded = load ? loadText(load, memoryMib) : '';
-  const text = `${name}, ${mib(memoryMib)}: ${unhealthy !== '' ? unhealthy : `${holder}${work}`}${loaded && `; ${loaded}`}`;
+  const use = unhealthy !== '' ? unhealthy : `${holder}${work}`;
+  const text = `${name}, ${mib(memoryMib)}: ${use}${loaded && `; ${loaded}`}`;
   // A free GPU may be used by a program that Slipway does not know.
   const heat = load?.utilization ?? (heldBy === 'worker' ? busy : undefined);
   const shade = state !== 'unhealthy' && heat !== undefined ? ` busy-${Math.ceil(heat * SHADES)}` : '';

@@ -75,7 +75,8 @@ export function Errors({ id, failed }: { id: string; failed: number }) {
 function ofJobs({ jobs, groupCount, groups, hasMore }: ErrorsView): string {
   if (jobs === 0) return '';
   const shown = groups.length < groupCount ? ` The ${groups.length} largest of ${count(groupCount)} groups.` : '';
-  return `${hasMore ? `The newest ${counted(jobs, 'failed job')}; there are more.` : `All ${counted(jobs, 'failed job')} of that time that are kept.`}${shown}`;
+  const failed = counted(jobs, 'failed job');
+  return `${hasMore ? `The newest ${failed}; there are more.` : `All ${failed} of that time that are kept.`}${shown}`;
 }
 
 function Group({

@@ -21,8 +21,14 @@ const OUTCOMES: Readonly<Record<string, readonly [word: string, tone?: 'good' | 
   ROLLED_BACK: ['rolled back', 'warn'],
   COMPLETE: ['served'],
 };
+const CURRENT = <Badge word="current" tone="good" />;
 /** Most releases of one request. */
 const PAGE = 50;
+
+function outcomeBadge(outcome: string) {
+  const [word, tone] = OUTCOMES[outcome] ?? [];
+  return word === undefined ? null : <Badge word={word} tone={tone} />;
+}
 
 /** Shows the tab. */
 export function Releases({ id }: { id: string }) {
@@ -50,8 +56,8 @@ export function Releases({ id }: { id: string }) {
           {releases.map(
             ({ id: key, version, isNew, atMs, keyId, action, fields, outcome, outcomeReason, imageDigest }) => (
               <li key={key}>
-                <strong>Version {version}</strong> {isNew && version === newest && <Badge word="current" tone="good" />}{' '}
-                {isNew && OUTCOMES[outcome] ? <Badge word={OUTCOMES[outcome][0]} tone={OUTCOMES[outcome][1]} /> : null}{' '}
+                <strong>Version {version}</strong> {isNew && version === newest && CURRENT}{' '}
+                {isNew && outcomeBadge(outcome)}{' '}
                 {isNew || action === 'RollBackEndpoint' ? null : <Badge word="no worker replaced" />}{' '}
                 {WORDS[action] ?? action}
                 <p className="hint">

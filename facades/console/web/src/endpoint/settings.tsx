@@ -112,7 +112,8 @@ function Editor({ id, fields, values }: { id: string; fields: readonly FieldView
 function outlook(fields: readonly FieldView[], names: readonly string[]): string {
   const replacing = names.filter((name) => fields.some((field) => field.name === name && !field.inPlace));
   if (replacing.length === 0) return 'No worker is replaced. It applies from the next scaling pass and to new jobs.';
-  return `The endpoint gets a new version, for ${replacing.join(', ')}: its workers finish their jobs and are replaced.`;
+  const why = replacing.join(', ');
+  return `The endpoint gets a new version, for ${why}: its workers finish their jobs and are replaced.`;
 }
 
 /** Deletes the endpoint. Core requires workersMin and workersMax to be 0 first. */

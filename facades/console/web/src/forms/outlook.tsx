@@ -45,7 +45,8 @@ export function Outlook({
     case 'pod':
       if (names.every((name) => LIVE_POD_SETTINGS.includes(name))) return 'The pod keeps running.';
       return before['desiredStatus'] === 'RUNNING'
-        ? 'The pod is reset: it is stopped and started again, and the files on its own disk are deleted. Files on a network volume stay.'
+        ? 'The pod is reset: it is stopped and started again, and the files on its own disk are deleted. Files on a ' +
+            'network volume stay.'
         : 'It is stopped. It gets the new settings when it is started.';
   }
 }

@@ -45,7 +45,8 @@ export function Pick({ legend, about, offer: { path, filters = {}, what, none },
   const hint = useId();
   const wanted = search.trim();
   const debounced = useDebounced(wanted, wanted !== '');
-  const asked = `${path}?${new URLSearchParams({ ...filters, search: debounced, order: 'name', size: String(OFFERED_MAX) })}`;
+  const page = { search: debounced, order: 'name', size: String(OFFERED_MAX) };
+  const asked = `${path}?${new URLSearchParams({ ...filters, ...page })}`;
   const { data, error, refetch, failureReason, isPlaceholderData } = useQuery({
     queryKey: ['choices', asked],
     queryFn: () => ask<ListView>('GET', asked),

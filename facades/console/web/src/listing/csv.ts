@@ -5,7 +5,8 @@ function csvOf(rows: readonly Readonly<Record<string, unknown>>[], columns: read
   const cell = (value: unknown): string => {
     const text =
       value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
-    return `"${(/^[\t\r\n]|^\s*[=+@-]/.test(text) && typeof value === 'string' ? `'${text}` : text).replaceAll('"', '""')}"`;
+    const isFormula = typeof value === 'string' && /^[\t\r\n]|^\s*[=+@-]/.test(text);
+    return `"${(isFormula ? `'${text}` : text).replaceAll('"', '""')}"`;
   };
   return [columns.map(cell), ...rows.map((row) => columns.map((column) => cell(row[column])))]
     .map((line) => line.join(','))

@@ -31,6 +31,7 @@ function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string]
   const runs = [machine.engine === '' ? '' : `images (${machine.engine})`, runsCommands ? 'commands of the host' : '']
     .filter(Boolean)
     .join(', ');
+  const since = agentSinceMs === 0 ? '' : `, this run since ${moment(agentSinceMs)}`;
   return [
     ['Runs', runs || 'nothing'],
     ['No engine', noEngineReason],
@@ -40,10 +41,7 @@ function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string]
     ['Workers without a GPU', `at most ${cpuSlots}`],
     ['CUDA', cudaVersion],
     ['Disk for images', imageTotalMib === 0 ? '' : `${mib(imageFreeMib)} of ${mib(imageTotalMib)} free`],
-    [
-      'Agent',
-      `${machine.agentVersion || 'of an unknown version'}${agentSinceMs === 0 ? '' : `, this run since ${moment(agentSinceMs)}`}`,
-    ],
+    ['Agent', `${machine.agentVersion || 'of an unknown version'}${since}`],
     ['Key', keyRevokedMs > 0 ? `${keyId}, revoked ${ago(keyRevokedMs, nowMs)}` : keyId],
     ['Session', replicaAddress === '' ? 'none' : `with core at ${replicaAddress}`],
     ['Listening', listening(view.addresses)],

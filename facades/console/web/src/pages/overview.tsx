@@ -19,6 +19,9 @@ import { lazyPage } from '../ui/lazy-page.tsx';
 import { Away, Badge, Empty, Figure, Loading, NoHit, Panel, Refused } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
 
+/** Command that makes the first endpoint. */
+const START = 'npm start -- --handler your_handler.py';
+
 const Create = lazyPage(async () => ({ default: (await import('../forms/create.tsx')).Create }));
 
 /** Shows the page. */
@@ -85,11 +88,11 @@ function OpenById() {
     const id = String(new FormData(event.currentTarget).get('endpoint') ?? '').trim();
     if (id !== '') go(`/endpoints/${encodeURIComponent(id)}/jobs`);
   };
+  const input = <input id="endpoint" name="endpoint" placeholder="its id" required />;
   return (
     <Panel title="Jobs of an endpoint">
       <form className="tools plain body" onSubmit={open}>
-        <label htmlFor="endpoint">Endpoint</label> <input id="endpoint" name="endpoint" placeholder="its id" required />{' '}
-        <button type="submit">Open</button>
+        <label htmlFor="endpoint">Endpoint</label> {input} <button type="submit">Open</button>
       </form>
     </Panel>
   );
@@ -130,7 +133,7 @@ function Endpoints({
       <Panel title="Endpoints">
         <Empty title="There is no endpoint yet.">
           <p>
-            Create one on the machine that runs Slipway: <code>npm start -- --handler your_handler.py</code>, or with{' '}
+            Create one on the machine that runs Slipway: <code>{START}</code>, or with{' '}
             <code>npx slipway endpoints create --help</code>.
           </p>
         </Empty>

@@ -1,11 +1,14 @@
 WITH current AS (
   SELECT g.* FROM unnest(
-    $1::text[], $2::text[],
-    $3::int[], $4::int[],
+    $1::text[],
+    $2::text[],
+    $3::int[],
+    $4::int[],
     $5::int[], $6::int[], $7::int[], $8::int[],
     $9::text[]
   ) AS g(endpoint_id, id, attempt, number, output_start, output_length, metrics_start, metrics_length, machine_id)
-  JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt AND j.machine_id = g.machine_id
+  JOIN job j ON j.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND j.id = g.id AND j.attempt = g.attempt
+    AND j.machine_id = g.machine_id
     AND j.state || '' = 'IN_PROGRESS' AND j.expires_at + interval '0' > now()
   FOR SHARE OF j
 )

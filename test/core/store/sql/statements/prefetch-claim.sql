@@ -1,39 +1,53 @@
   WITH policy AS MATERIALIZED (
-    SELECT bool_or(low_priority) AS low, min(execution_timeout_ms) AS timeout_ms, min(ttl_deadline_at - submitted_at) AS ttl,
+    SELECT bool_or(low_priority) AS low, min(execution_timeout_ms) AS timeout_ms,
+      min(ttl_deadline_at - submitted_at) AS ttl,
       count(DISTINCT (low_priority, execution_timeout_ms, ttl_deadline_at - submitted_at)) AS kinds
     FROM job WHERE endpoint_id = ANY(ARRAY[$1]) AND id = ANY($2::text[])
   ), head AS MATERIALIZED (
-    SELECT position, execution_timeout_ms = (SELECT timeout_ms FROM policy) AND ttl_deadline_at - submitted_at = (SELECT ttl FROM policy)
+    SELECT position, execution_timeout_ms = (SELECT timeout_ms FROM policy)
+      AND ttl_deadline_at - submitted_at = (SELECT ttl FROM policy)
       AND submitted_at <= now() - $3::int * interval '1 ms' AS fits
-    FROM job WHERE endpoint_id = $4 AND low_priority = (SELECT low FROM policy) AND state = 'IN_QUEUE' AND expires_at > now()
-  AND position > CASE WHEN (SELECT low FROM policy) THEN $5::bigint ELSE $6::bigint END AND (SELECT kinds FROM policy) = 1 ORDER BY position LIMIT $7::int
+    FROM job WHERE endpoint_id = $4 AND low_priority = (SELECT low FROM policy) AND state = 'IN_QUEUE'
+  AND expires_at > now()
+  AND position > CASE WHEN (SELECT low FROM policy) THEN $5::bigint ELSE $6::bigint END
+    AND (SELECT kinds FROM policy) = 1 ORDER BY position LIMIT $7::int
   ), picked AS MATERIALIZED (
     SELECT endpoint_id, id, position FROM job
-    WHERE endpoint_id = $8 AND low_priority = (SELECT low FROM policy) AND state = 'IN_QUEUE' AND expires_at > now()
-  AND position > CASE WHEN (SELECT low FROM policy) THEN $9::bigint ELSE $10::bigint END AND (SELECT kinds FROM policy) = 1 AND position < coalesce((SELECT min(position) FROM head WHERE NOT fits), (SELECT max(position) + 1 FROM head))
+    WHERE endpoint_id = $8 AND low_priority = (SELECT low FROM policy) AND state = 'IN_QUEUE'
+  AND expires_at > now()
+  AND position > CASE WHEN (SELECT low FROM policy) THEN $9::bigint ELSE $10::bigint END
+    AND (SELECT kinds FROM policy) = 1 AND position < coalesce((SELECT min(position) FROM head WHERE NOT fits),
+      (SELECT max(position) + 1 FROM head))
     ORDER BY position LIMIT $11::int FOR UPDATE SKIP LOCKED
   ), placed AS (SELECT endpoint_id, id, row_number() OVER (ORDER BY position) AS slot FROM picked
   ), moved AS (
     UPDATE job j SET state = 'IN_PROGRESS', attempt = j.attempt + 1, claim_id = $12::uuid,
       worker_id = ($13::text[])[p.slot],
       machine_id = ($14::text[])[p.slot],
-      started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + $15::int) * interval '1 ms'
+      started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + $15::int) * interval
+        '1 ms'
     FROM placed p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
     RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
   ), tallied AS (
   INSERT INTO endpoint_tally AS t (endpoint_id, slot, completed, failed, retried, queued, queued_low, claimed_to)
-  SELECT c.endpoint_id, pg_backend_pid() % 16, c.completed, c.failed, c.retried, c.queued, c.queued_low, c.claimed_to
+  SELECT c.endpoint_id, pg_backend_pid() % 16, c.completed, c.failed, c.retried, c.queued,
+    c.queued_low, c.claimed_to
   FROM (
 SELECT endpoint_id, 0 AS completed, 0 AS failed, 0 AS retried, -1 * count(*) AS queued,
-  -1 * count(*) FILTER (WHERE low_priority) AS queued_low, coalesce(max(position) FILTER (WHERE NOT low_priority), 0) AS claimed_to FROM (SELECT endpoint_id, low_priority, position FROM moved) AS r GROUP BY endpoint_id) AS c ORDER BY c.endpoint_id
-  ON CONFLICT (endpoint_id, slot) DO UPDATE SET completed = t.completed + excluded.completed, failed = t.failed + excluded.failed,
-    retried = t.retried + excluded.retried, queued = t.queued + excluded.queued, queued_low = t.queued_low + excluded.queued_low,
+  -1 * count(*) FILTER (WHERE low_priority) AS queued_low, coalesce(max(position) FILTER (WHERE NOT low_priority), 0) AS claimed_to FROM (SELECT endpoint_id, low_priority, position FROM moved) AS r
+    GROUP BY endpoint_id) AS c ORDER BY c.endpoint_id
+  ON CONFLICT (endpoint_id, slot) DO UPDATE SET completed = t.completed + excluded.completed,
+    failed = t.failed + excluded.failed,
+    retried = t.retried + excluded.retried, queued = t.queued + excluded.queued,
+    queued_low = t.queued_low + excluded.queued_low,
     claimed_to = greatest(t.claimed_to, excluded.claimed_to)
-) , sized AS (
+)
+    , sized AS (
   SELECT m.*, i.input, i.s3_config_sealed, i.traceparent, octet_length(i.input) AS input_size,
     sum(least(octet_length(i.input), $16::int)) OVER (ORDER BY m.low_priority, m.position) AS running
   FROM moved m LEFT JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
 )
-SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size, s3_config_sealed, traceparent,
+SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size,
+  s3_config_sealed, traceparent,
   CASE WHEN input_size <= $17::int AND running <= $18::int THEN input END AS input
 FROM sized ORDER BY low_priority, position;

@@ -1,10 +1,15 @@
-SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib, m.standby_max, m.runs_commands, m.engine,
+SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib,
+  m.standby_max, m.runs_commands, m.engine,
   m.no_engine_reason, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
-  m.seen_at < now() - $1::int * interval '1 min' AS gone, coalesce(u.cpu_used, 0) AS cpu_used, coalesce(u.siblings, 0) AS siblings,
-  coalesce(u.used_uuids, '') AS used_uuids, coalesce(u.sizes, '') AS sizes, coalesce(u.gave_way_to, '') AS gave_way_to,
+  m.seen_at < now() - $1::int * interval '1 min' AS gone, coalesce(u.cpu_used, 0) AS cpu_used,
+  coalesce(u.siblings, 0) AS siblings,
+  coalesce(u.used_uuids, '') AS used_uuids, coalesce(u.sizes, '') AS sizes,
+  coalesce(u.gave_way_to, '') AS gave_way_to,
   coalesce(u.standbys, '[]') AS standbys,
-  ($2::text <> '' OR $3::text <> '') AND EXISTS (SELECT FROM machine_image i WHERE i.machine_id = m.id
-    AND CASE $4::text WHEN '' THEN i.name = $5 ELSE i.digest = $6 END) AS has_image
+  ($2::text <> '' OR $3::text <> '') AND EXISTS (SELECT FROM machine_image i
+    WHERE i.machine_id = m.id
+    AND CASE $4::text WHEN '' THEN i.name = $5
+      ELSE i.digest = $6 END) AS has_image
 FROM machine m LEFT JOIN (
   SELECT machine_id, count(*) FILTER (WHERE NOT frozen AND gpu_uuids = '{}')::int AS cpu_used,
     count(*) FILTER (WHERE NOT frozen AND endpoint_id = $7)::int AS siblings,
@@ -14,8 +19,11 @@ FROM machine m LEFT JOIN (
     jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
       'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint)) FILTER (WHERE frozen) AS standbys
   FROM (
-    SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to, desired = 'FREEZE' AS frozen, desired_at FROM worker
-    WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY' AND id <> ALL(string_to_array($8, ','))
-    UNION ALL SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL FROM pod WHERE desired = 'RUNNING') alive
+    SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to, desired = 'FREEZE' AS frozen,
+      desired_at FROM worker
+    WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
+      AND id <> ALL(string_to_array($8, ','))
+    UNION ALL SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL FROM pod
+      WHERE desired = 'RUNNING') alive
   GROUP BY machine_id) u ON u.machine_id = m.id
 WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id;

@@ -5,7 +5,10 @@ SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desir
   CASE WHEN w.retry_at > now() THEN ceil(extract(epoch FROM w.retry_at - now()) * 1000)::bigint END AS "retryMs",
   greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
   greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
-  greatest(extract(epoch FROM now() - w.ready_at) * 1000, 0)::bigint AS "readyMs", cardinality(w.busy_times) > 1 AS served,
-  cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned AS reachable
+  greatest(extract(epoch FROM now() - w.ready_at) * 1000, 0)::bigint AS "readyMs",
+  cardinality(w.busy_times) > 1 AS served,
+  cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now()
+    AND NOT m.cordoned AS reachable
 FROM worker w JOIN machine m ON m.id = w.machine_id
-WHERE w.endpoint_id = ANY($1) AND w.ended_at IS NULL AND w.endpoint_id <> '' ORDER BY w.created_at, w.id;
+WHERE w.endpoint_id = ANY($1) AND w.ended_at IS NULL AND w.endpoint_id <> ''
+  ORDER BY w.created_at, w.id;

@@ -29,7 +29,8 @@ export function jobsFeed(
   { status, order, submitted: { from, until } }: { status: string; order: JobOrder; submitted: SubmittedPeriod },
   cursor: string,
 ): string {
-  return `?${new URLSearchParams({ endpoint: id, part: 'jobs', status, order, submittedFrom: from, submittedUntil: until, cursor })}`;
+  const times = { submittedFrom: from, submittedUntil: until };
+  return `?${new URLSearchParams({ endpoint: id, part: 'jobs', status, order, ...times, cursor })}`;
 }
 
 /** Reads a page of jobs. */

@@ -103,7 +103,8 @@ function Waiting({ view: { row, workers, summary, nowMs } }: { view: EndpointVie
     ready > 0
       ? `${counted(ready, 'worker')} ready: the request is with one, or waits until one takes one more.`
       : starting.length > 0
-        ? `A cold start: no worker is ready yet, ${counted(starting.length, 'worker')} starting for ${span(Math.max(0, nowMs - oldestMs))}.`
+        ? `A cold start: no worker is ready yet, ${counted(starting.length, 'worker')} starting for ` +
+          `${span(Math.max(0, nowMs - oldestMs))}.`
         : row.workersMax === 0
           ? 'No worker may start: workersMax is 0.'
           : 'A cold start: no worker runs, and the request makes one start.';
