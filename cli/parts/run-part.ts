@@ -5,9 +5,9 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '@slipway/kit/host/node-settings';
 import type { Cli } from '../cli.ts';
 import { InterruptedError, UsageError } from '../failures.ts';
@@ -42,10 +42,13 @@ export async function runPart(cli: Cli, { module, args = [], env, onLine }: Part
   cli.exitCode = await exitCodeOf(child);
 }
 
+/** Resolves packages that are installed beside this command. It carries pieces of some of them inside itself. */
+const beside = createRequire(new URL('../../', import.meta.url));
+
 /** Returns the path of a part's program. Throws UsageError if the part's package is not installed. */
 function programOf(module: string): string {
   try {
-    return fileURLToPath(import.meta.resolve(module));
+    return beside.resolve(module);
   } catch {
     const name = module.split('/').slice(0, 2).join('/');
     throw new UsageError(`This installation has no ${name}. Install it beside this command: npm install ${name}`);

@@ -26,6 +26,7 @@ const READS_ITS_FOLDER = [
   'dockerode/lib/buildkit.js',
   'thread-stream/index.js',
   'pino/lib/transport.js',
+  '@fastify/swagger/lib/util/read-package-json.js',
   '@grpc/grpc-js/build/src/channelz.js',
   '@grpc/grpc-js/build/src/orca.js',
 ];

@@ -7,18 +7,27 @@ import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join, normalize, relative } from 'node:path';
 
 /**
- * Matches import statements at the start of a line, `import('…')`, `import.meta.resolve('…')`, and calls of a created
- * `require`.
+ * Matches import statements at the start of a line, `import('…')`, `import.meta.resolve('…')`, calls of a created
+ * `require`, and `new URL('./…', import.meta.url)`.
  */
-const IMPORT =
-  /^(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"\n]+)['"]|^import\s*['"]([^'"\n]+)['"]|\b(?:import|import\.meta\.resolve|require|load)\(\s*'([^'\n]+)'/gm;
+const IMPORT = new RegExp(
+  [
+    /^(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"\n]+)['"]/,
+    /^import\s*['"]([^'"\n]+)['"]/,
+    /\b(?:import|import\.meta\.resolve|require|load)\(\s*['"]([^'"\n]+)['"]/,
+    /\bnew URL\('(\.[^'\n]+)', import\.meta\.url\)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gm',
+);
 /** Files of a package's folder that do not belong to the package. */
-const LEFT_OUT = ['**/*.test.ts', '**/*.d.ts', 'console/web/**', 'node_modules/**'];
+const LEFT_OUT = ['**/*.test.ts', '**/*.d.ts', 'console/web/**', '*/build.ts', 'node_modules/**'];
 
 /** One module that ships. Paths are relative to the repository. */
 export interface ShippedModule {
   file: string;
-  /** Folder of its package: `kit`. */
+  /** Folder of its package, for instance `kit`. */
   folder: string;
   /** JavaScript with the same lines as the TypeScript. */
   code: string;
@@ -40,7 +49,7 @@ export function packageGraph(root: string, folder: string, folders: ReadonlyMap<
   for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
     if (modules.has(file)) continue;
     const code = javascriptOf(join(root, file));
-    modules.set(file, { file, folder: file.split('/')[0]!, code });
+    modules.set(file, { file, folder: packageFolderOf(file, folders), code });
     for (const specifier of importsOf(code)) {
       const target = resolveInside(root, file, specifier, folders);
       if (target !== undefined) waiting.push(target);
@@ -50,13 +59,19 @@ export function packageGraph(root: string, folder: string, folders: ReadonlyMap<
   return { modules: [...modules.values()], external };
 }
 
+/** Returns the folder of the package that a file belongs to: the innermost one, because packages may be nested. */
+function packageFolderOf(file: string, folders: ReadonlyMap<string, string>): string {
+  const around = [...folders.values()].filter((folder) => file.startsWith(`${folder}/`));
+  return around.reduce((inner, folder) => (folder.length > inner.length ? folder : inner));
+}
+
 function javascriptOf(file: string): string {
   const text = readFileSync(file, 'utf8');
   return file.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
 }
 
 function importsOf(code: string): string[] {
-  return [...withoutComments(code).matchAll(IMPORT)].map(([, from, alone, called]) => (from ?? alone ?? called)!);
+  return [...withoutComments(code).matchAll(IMPORT)].map(([, ...found]) => found.find((each) => each !== undefined)!);
 }
 
 /** Returns the file of a specifier that names a module of this repository; `undefined` for all others. */
@@ -73,9 +88,15 @@ function resolveInside(
   const name = packageName(specifier);
   const folder = folders.get(name);
   if (folder === undefined) return undefined;
-  const path = specifier.slice(name.length + 1) || 'worker';
+  const path = specifier.slice(name.length + 1) || entryOf(join(root, folder));
   const candidates = [`${path}.ts`, path].map((each) => join(folder, each));
   return candidates.find((each) => /\.(ts|mjs)$/.test(each) && existsSync(join(root, each)));
+}
+
+/** Returns the module that the name of a package alone stands for, relative to the package. */
+function entryOf(folder: string): string {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { exports: { '.'?: string } };
+  return normalize(exports['.'] ?? '');
 }
 
 /** Returns the npm package of a specifier, for instance `@scope/name` of `@scope/name/file`. */

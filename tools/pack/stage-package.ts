@@ -1,12 +1,14 @@
 /**
  * Writes a package as it is published: JavaScript instead of TypeScript, with its bundled packages below node_modules.
  * These are the other packages of this repository that it uses, patched copies of the packages that we patch, and the
- * inlined code of all others.
+ * inlined code of all others. A library has its types beside its modules.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { declarationsOf } from './declarations.ts';
 import { inlinePackages } from './inline-packages.ts';
+import type { ShippedModule } from './package-graph.ts';
 import { packageGraph, packageName } from './package-graph.ts';
 
 /** Fields of a package.json that are used here. */
@@ -20,6 +22,7 @@ export interface Manifest {
   exports?: Record<string, string>;
   engines?: Record<string, string>;
   dependencies?: Record<string, string>;
+  /** Absent in a library, whose users import it. All others are programs. */
   private?: boolean;
   scripts?: Record<string, string>;
   /** Globs of files besides the modules. */
@@ -29,9 +32,9 @@ export interface Manifest {
 /** Packages that are published in patched form, because an installation from a registry applies none of our patches. */
 const PATCHED = ['postgres', 'drizzle-orm'];
 /** Packages that npm installs beside an artifact, because they read their own files. */
-const INSTALLED = ['grpc-health-check'];
-/** Our own packages that nothing imports. Users install them separately. */
-const FOLDERS_WITHOUT_MODULES = ['examples/ocr', 'facades/graphql/core-grpc'];
+const INSTALLED = ['grpc-health-check', '@fastify/swagger-ui'];
+/** Our own package that nothing imports. */
+const FOLDERS_WITHOUT_MODULES = ['examples/ocr'];
 
 /** Result of a staging. */
 export interface StagedPackage {
@@ -61,9 +64,11 @@ export async function stagePackage(root: string, folder: string, out: string): P
   for (const { file, folder: home, code } of modules)
     write(join(homeOf(home), javascriptName(file.slice(home.length + 1))), pointToJavascript(code));
   for (const each of used) {
-    copyFiles(join(root, each), homeOf(each));
+    copyFiles(root, each, homeOf(each), modules);
     if (each !== folder) write(join(homeOf(each), 'package.json'), inner(readManifest(join(root, each))));
   }
+  if (!own.private)
+    for (const { file, text } of declarationsOf(root, folder)) write(join(out, file), pointToJavascript(text));
   const bundled = [
     ...[...used].filter((each) => each !== folder).map((each) => names.get(each)!),
     ...stagePatched(root, external, out),
@@ -149,9 +154,15 @@ function pointToJavascript(code: string): string {
     .replace(/(import\.meta\.dirname, ')([^'\n]+)\.ts'/g, "$1$2.js'");
 }
 
-function copyFiles(from: string, to: string): void {
+/** Copies the files of a package that its shipped modules may read: those in top folders that have such a module. */
+function copyFiles(root: string, folder: string, to: string, modules: readonly ShippedModule[]): void {
+  const from = join(root, folder);
+  const topOf = (file: string): string => file.split('/')[0]!;
+  const tops = new Set(
+    modules.filter((each) => each.folder === folder).map(({ file }) => topOf(file.slice(folder.length + 1))),
+  );
   for (const file of globSync(readManifest(from).files ?? [], { cwd: from }))
-    cpSync(join(from, file), join(to, file), { recursive: true });
+    if (!file.includes('/') || tops.has(topOf(file))) cpSync(join(from, file), join(to, file), { recursive: true });
 }
 
 function write(file: string, text: string): void {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 
 export const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
+const QUIET = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
 const MIB = 1024 * 1024;
 /** Variables that npm sets for the programs it runs. With them, another npm would work in the project's folder. */
 const OF_NPM = ['npm_config_local_prefix', 'npm_config_workspace', 'npm_config_workspaces', 'npm_config_omit'];
@@ -26,13 +27,12 @@ export async function pack(out: string, ...folders: string[]): Promise<Map<strin
 export async function install(folder: string, tarball: string, { scripts = false } = {}): Promise<void> {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{}\n');
-  await addTo(folder, tarball, scripts);
+  await npm(folder, 'install', ...QUIET, ...(scripts ? [] : ['--ignore-scripts']), tarball);
 }
 
-/** Installs one more tarball into a folder. */
-export async function addTo(folder: string, tarball: string, scripts = false): Promise<void> {
-  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
-  await npm(folder, 'install', ...quiet, ...(scripts ? [] : ['--ignore-scripts']), tarball);
+/** Installs more tarballs into a folder. */
+export async function addTo(folder: string, ...tarballs: string[]): Promise<void> {
+  await npm(folder, 'install', ...QUIET, '--ignore-scripts', ...tarballs);
 }
 
 /** Returns how many packages a folder has and their size in MiB, without the pinned Node. */

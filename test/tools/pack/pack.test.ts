@@ -1,16 +1,18 @@
-// test: postgres, 60 s
+// test: envoy, postgres, 60 s
 /**
- * Output of `npm run pack` can be installed into an empty folder and runs there: a core on its patched driver, the
- * command line, an agent, and a handler that has installed slipway-worker.
+ * Output of `npm run pack` can be installed into an empty folder and runs there: a core on its patched driver, a
+ * facade, an edge, the command line, an agent, and a handler that has installed slipway-worker.
  */
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import type { ReadyMessage } from '@slipway/dev/processes/node-process';
 import { nodeProcess } from '@slipway/dev/processes/node-process';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
-import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
-import { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import type { Manifest } from '@slipway/tools/pack/stage-package';
 import type { Test } from 'tap';
 import t from 'tap';
 import { Child } from '../../helpers/child.ts';
@@ -19,17 +21,30 @@ import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
 import { receiveTraces } from '../../helpers/grpc/otlp.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
 import { createEndpoint } from '../../helpers/system/create-endpoint.ts';
+import { ENVOY } from '../../helpers/system/edge.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { addTo, install, manifestOf, npm, output, pack, root, sizeOf } from './installed.ts';
 
 /** Most packages of an agent's installation, without the pinned Node. */
 const AGENT_PACKAGES_MAX = 80;
 const AGENT_MIB_MAX = 60;
-const PACKED = ['gpu-agent', 'cli', 'worker', 'core'];
+const PACKED = ['gpu-agent', 'cli', 'worker', 'core', 'facades', 'edge'];
 const TRACEPARENT = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
 const HANDLER = `import { start } from 'slipway-worker';
 
 start({ handler: ({ input }) => ({ hello: input.name, from: import.meta.resolve('slipway-worker') }) });
+`;
+/** A handler in TypeScript. Its last line must not compile. */
+const TYPED_HANDLER = `import type { Job } from 'slipway-worker';
+import { progress, start } from 'slipway-worker';
+
+async function* greet(job: Job<{ names: string[] }>): AsyncGenerator<string> {
+  job.signal.throwIfAborted();
+  for (const name of job.input.names) yield \`hello \${name}\`;
+  await progress(job, 'done');
+}
+await start({ handler: greet, concurrency: (now) => now + 1, returnAggregateStream: true });
+await start({ handler: greet, concurrency: 'many' });
 `;
 /** Prints the names that a package's module exports, for each specifier. */
 const EXPORTS = `const found = process.argv.slice(2).map(async (each) => [each, Object.keys(await import(each)).sort()]);
@@ -66,6 +81,13 @@ t.test('the command line runs', async (t) => {
   );
 });
 
+t.test('a handler in TypeScript compiles against the types of slipway-worker', async (t) => {
+  writeFileSync(at('handler/handler.mts'), TYPED_HANDLER);
+  const compiled = await faultsOf(at('handler'), 'handler.mts');
+  t.match(compiled, /^handler\.mts\(10,\d+\): error TS2322: Type 'string' is not assignable/, 'the last line fails');
+  t.equal(compiled.match(/error/g)?.length, 1, 'no other line does');
+});
+
 t.test('inlined packages export what they export by themselves', async (t) => {
   for (const [home, name] of [
     ['agent', '@slipway/gpu-agent'],
@@ -93,11 +115,11 @@ t.test('inlined packages export what they export by themselves', async (t) => {
   }
 });
 
-t.test('core, an agent and a handler from their packages run a job', async (t) => {
-  await addTo(at('cli'), tarballs.get('core')!);
+t.test('all parts from their packages run a job', async (t) => {
+  await addTo(at('cli'), ...['core', 'facades', 'edge'].map((each) => tarballs.get(each)!));
   const { url } = await createDatabase(t, { empty: true });
   const rootKey = randomBytes(24).toString('hex');
-  const { address = '' } = await start(t, 'cli', '@slipway/core/main.js', {
+  const { address = '' } = await start(t, 'cli', 'core/main.js', {
     SLIPWAY_DATABASE_URL: url,
     SLIPWAY_CORE_LISTEN: '127.0.0.1:0',
     SLIPWAY_ROOT_KEY: rootKey,
@@ -111,16 +133,16 @@ t.test('core, an agent and a handler from their packages run a job', async (t) =
     return (await call(clients.keys, 'createKey', fields, rootKey)).secret;
   };
   const collector = await receiveTraces(t);
+  const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, SLIPWAY_TRACE_PERCENT: '100' };
   mkdirSync(at('data'));
-  await start(t, 'agent', '@slipway/gpu-agent/slipway-agent.mjs', {
+  await start(t, 'agent', 'gpu-agent/slipway-agent.mjs', {
     SLIPWAY_CORE_ADDRESS: address,
     SLIPWAY_AGENT_KEY: await newKey(KeyScope.AGENT, ''),
     SLIPWAY_AGENT_DATA_DIR: at('data'),
     SLIPWAY_WORKER_USER: 'same',
     SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
     SLIPWAY_AGENT_CONTAINERS: 'none',
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    SLIPWAY_TRACE_PERCENT: '100',
+    ...traced,
   });
   const key = await newKey(KeyScope.ALL, accountId);
   writeFileSync(at('handler/handler.mjs'), HANDLER);
@@ -128,34 +150,76 @@ t.test('core, an agent and a handler from their packages run a job', async (t) =
     command: [process.execPath, at('handler/handler.mjs')],
     workersMax: 1,
   });
+  const { url: facade = '' } = await start(t, 'cli', 'facades/main.js', {
+    SLIPWAY_CORE_ADDRESS: address,
+    SLIPWAY_HTTP_PORT: '0',
+    SLIPWAY_GRAPHQL_AT_START: 'false',
+    SLIPWAY_LOG_LEVEL: 'error',
+    ...traced,
+  });
+  const { addresses = {} } = await start(t, 'cli', 'edge/main.js', {
+    SLIPWAY_EDGE_FACADES: new URL(facade).host,
+    SLIPWAY_EDGE_LISTEN: '127.0.0.1:0',
+    SLIPWAY_EDGE_DATA_DIR: at('edge'),
+    SLIPWAY_EDGE_ENVOY: ENVOY,
+    SLIPWAY_EDGE_THREADS: '1',
+    SLIPWAY_LOG_LEVEL: 'error',
+  });
+  const service = `http://${addresses['public']}`;
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const done = await fetch(`${service}/v2/${endpoint}/runsync`, {
+    method: 'POST',
+    headers: { ...headers, traceparent: TRACEPARENT },
+    body: '{"input":{"name":"Ada"}}',
+  });
+  const from = pathToFileURL(at('handler/node_modules/slipway-worker/worker.js')).href;
+  t.match(await done.json(), { status: 'COMPLETED', output: { hello: 'Ada', from } }, 'on the package it installed');
+  for (const part of ['slipway-facade', 'slipway-agent'])
+    await waitFor(`a span of ${part}`, () => collector.spans.some(({ service }) => service === part));
+  t.same(collector.faults, []);
+  const query = '{ myself { endpoints { id } } }';
+  const graph = await fetch(`${service}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) });
+  t.match(await graph.json(), { data: { myself: { endpoints: [{ id: endpoint }] } } }, 'GraphQL is built');
+  for (const page of ['/console', '/v1/docs', '/v2/docs'])
+    t.match(await (await fetch(service + page)).text(), /<!doctype html>/i, `${page} has its files`);
   const answer = await output(
     slipway,
     ['--json', 'jobs', 'run', '--endpoint', endpoint, '--input', '{"name":"Ada"}', '--wait'],
     { SLIPWAY_CORE_ADDRESS: address, SLIPWAY_API_KEY: key },
   );
   t.match(answer, /"hello": ?"Ada"/);
-  t.match(answer, at('handler/node_modules/slipway-worker/worker.js'), 'on the package that it installed');
-  const traced = { endpointId: endpoint, kind: SubmitKind.SYNC, input: Buffer.from('{"name":"Ada"}') };
-  await call(clients.jobs, 'submitJob', SubmitJobRequest.fromPartial({ ...traced, traceparent: TRACEPARENT }), key);
-  await waitFor('a span of the agent', () => collector.spans.some(({ service }) => service === 'slipway-agent'));
-  t.same(collector.faults, []);
-});
-
-t.test('npm alone packs none of them', async (t) => {
-  await Promise.all(
-    PACKED.map((each) =>
-      t.rejects(npm(root, 'pack', '--dry-run', '-w', each), { message: new RegExp(`npm run pack -- ${each}`) }, each),
-    ),
+  await t.rejects(
+    output(slipway, ['facade'], { SLIPWAY_HTTP_PORT: 'none' }),
+    { code: 2, stderr: /SLIPWAY_HTTP_PORT/ },
+    'the command runs the facade beside it',
   );
 });
 
-/** Starts a program of an installation, which ends with the test. Returns its output when it is ready. */
+t.test('npm alone packs none of them', async (t) => {
+  const prepack = (folder: string): unknown =>
+    (JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest).scripts?.['prepack'];
+  for (const each of PACKED) t.equal(prepack(each), 'node ../tools/pack/refuse.mjs', each);
+  const [one = ''] = PACKED;
+  await t.rejects(npm(root, 'pack', '--dry-run', '-w', one), { message: new RegExp(`npm run pack -- ${one}`) });
+});
+
+/** Returns what the compiler says of a file in a folder, under strict settings. */
+async function faultsOf(folder: string, file: string): Promise<string> {
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  const strict = ['--strict', '--noEmit', '--target', 'esnext', '--module', 'nodenext', '--pretty', 'false'];
+  return promisify(execFile)(tsc, [...strict, file], { cwd: folder }).then(
+    ({ stdout }) => stdout,
+    ({ stdout }: { stdout: string }) => stdout,
+  );
+}
+
+/** Starts a program of an installation, which ends with the test. Returns its message when it is ready. */
 async function start(t: Test, home: string, file: string, env: Record<string, string>): Promise<ReadyMessage> {
   const child = new Child<ReadyMessage>(
     nodeProcess({
-      name: home,
+      name: file.split('/')[0]!,
       root: at(home),
-      file: join('node_modules', file),
+      file: join('node_modules/@slipway', file),
       logDir: folder,
       env: () => ({ ...process.env, ...env }),
     }),
