@@ -137,6 +137,7 @@ function resourceServices(
 ): Services {
   const registryAuths = {
     registryAuths: stores.registryAuths,
+    creations: stores.creations,
     onChanged: context.onChanged,
     onDesired: context.onDesired,
     random,
@@ -145,7 +146,10 @@ function resourceServices(
   return [
     [EndpointServiceService, rate.limit(endpointHandlers(access, { ...context, rate: explainRate }, lists))],
     [TemplateServiceService, rate.limit(templateHandlers(access, context, lists))],
-    [VolumeServiceService, rate.limit(volumeHandlers(access, { volumes: stores.volumes, random }, lists))],
+    [
+      VolumeServiceService,
+      rate.limit(volumeHandlers(access, { volumes: stores.volumes, creations: stores.creations, random }, lists)),
+    ],
     [RegistryAuthServiceService, rate.limit(registryAuthHandlers(access, registryAuths, lists))],
     [PodServiceService, rate.limit(podHandlers(access, { ...stores, ...context }, logs, lists))],
   ];

@@ -2,6 +2,7 @@
 
 import type { Actor } from '../domain/accounts/permission.ts';
 import { checkHttpServer } from '../domain/machines/http-server.ts';
+import type { CreationKey } from '../domain/resources/creation-key.ts';
 import type { Endpoint, EndpointSettings } from '../domain/resources/endpoint.ts';
 import { checkEndpoint, checkServerless } from '../domain/resources/endpoint.ts';
 import { withFinerSettings } from '../domain/resources/finer-settings.ts';
@@ -10,7 +11,7 @@ import type { OwnTemplateChange } from '../domain/resources/own-template.ts';
 import { checkNotBound, ownTemplateName, ownTemplateOf } from '../domain/resources/own-template.ts';
 import type { TemplateSettings } from '../domain/resources/template.ts';
 import { unknownTemplate } from '../domain/resources/template.ts';
-import { checkText, invalid } from '../domain/settings/fields.ts';
+import { invalid } from '../domain/settings/fields.ts';
 import { webhookSecretIdentity } from '../domain/settings/sealed-identity.ts';
 import type { NewOwnTemplate } from '../store/resources/own-template-rows.ts';
 import type { EndpointContext } from './endpoint-context.ts';
@@ -18,7 +19,6 @@ import { sourceOf } from './own-template-source.ts';
 import { TEMPLATE_ID_LENGTH } from './templates.ts';
 
 const ID_LENGTH = 14;
-const REQUEST_ID_LENGTH_MAX = 191;
 /** Longest webhook secret in characters. */
 const WEBHOOK_SECRET_LENGTH_MAX = 1_024;
 
@@ -28,36 +28,29 @@ export interface EndpointRequest {
   settings: EndpointSettings;
   /** Secret that signs webhook calls. Empty: they are not signed. */
   webhookSecret: string;
-  /** Makes the call idempotent. Empty: it is not. */
-  requestId: string;
   /** Own template of the endpoint, instead of a named one. */
   ownTemplate?: OwnTemplateChange | undefined;
 }
 
 /**
- * Creates an endpoint and returns it. If the request id was used before, returns the endpoint of the earlier call.
- * Throws INVALID_REQUEST if a field is out of range, the template is unknown or for pods, or a network volume is
- * unknown.
+ * Creates an endpoint and returns it. Throws INVALID_REQUEST if a field is out of range, the template is unknown or for
+ * pods, or a network volume is unknown. RepeatedCreation: `key` was used before.
  */
 export async function createEndpoint(
   context: EndpointContext,
   actor: Actor,
   endpointRequest: EndpointRequest,
+  key?: CreationKey,
 ): Promise<Endpoint> {
-  const { accountId } = actor;
   const { endpoints, machines, random, onChanged } = context;
-  const { requestId, webhookSecret } = endpointRequest;
-  if (requestId.length > REQUEST_ID_LENGTH_MAX)
-    throw invalid(`request_id is longer than ${REQUEST_ID_LENGTH_MAX} characters`);
-  checkText('request_id', requestId);
+  const { webhookSecret } = endpointRequest;
   const id = random.id(ID_LENGTH);
   const { given, template, own } = await chooseTemplate(context, actor, id, endpointRequest);
   const settings = withFinerSettings({ ...given, name: given.name || template.name }, undefined, {});
   if (settings.type === 'LB') checkHttpServer({ ...template.env, ...settings.env });
   checkEndpoint(settings, await machines.reportedTypes(settings.gpuIds));
   const webhookSecretSealed = sealWebhookSecret(context, id, webhookSecret);
-  const made = await endpoints.create({ id, requestId: requestId || null, webhookSecretSealed, own }, actor, settings);
-  if (!made) return (await endpoints.byRequest(accountId, requestId))!;
+  const made = await endpoints.create({ id, key, webhookSecretSealed, own }, actor, settings);
   onChanged([made.id]);
   return made;
 }

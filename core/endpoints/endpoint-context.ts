@@ -10,6 +10,7 @@ import type { CannotRun } from './cannot-run.ts';
 import type { ExplainContext } from './explain.ts';
 
 type OwnStores =
+  | 'creations'
   | 'endpoints'
   | 'templates'
   | 'machines'

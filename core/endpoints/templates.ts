@@ -1,9 +1,10 @@
 /** Creates, reads, changes and deletes templates. */
 
 import type { Actor } from '../domain/accounts/permission.ts';
+import type { CreationKey } from '../domain/resources/creation-key.ts';
 import { checkRegistry } from '../domain/resources/image-name.ts';
 import type { Template, TemplateSettings } from '../domain/resources/template.ts';
-import { checkTemplate, templateReplacesWorkers } from '../domain/resources/template.ts';
+import { checkTemplate, templateNameTaken, templateReplacesWorkers } from '../domain/resources/template.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import { snake } from '../domain/settings/fields.ts';
 import { checkFixed } from '../domain/settings/fixed-fields.ts';
@@ -15,26 +16,17 @@ export const TEMPLATE_ID_LENGTH = 10;
 
 /**
  * Creates a template. Throws NAME_TAKEN if the account has a template of this name. INVALID_REQUEST: a field is out of
- * range, or the registry credentials are unknown.
+ * range, or the registry credentials are unknown. RepeatedCreation: `key` was used before.
  */
 export async function createTemplate(
   { templates, mayAsk, random }: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>,
   actor: Actor,
   settings: TemplateSettings,
+  key?: CreationKey,
 ): Promise<Template> {
   checkTemplate(settings);
   checkRegistry('image_name', settings.imageName, mayAsk);
-  const made = await templates.create(random.id(TEMPLATE_ID_LENGTH), actor, settings);
-  if (!made) throw nameTaken(settings.name);
-  return made;
-}
-
-/** Returns the error for a name in use. */
-function nameTaken(name: string): DomainError {
-  return new DomainError(
-    'NAME_TAKEN',
-    `The account already has a template called ${JSON.stringify(name)}; choose another name.`,
-  );
+  return templates.create(random.id(TEMPLATE_ID_LENGTH), actor, settings, key);
 }
 
 /**
@@ -86,7 +78,7 @@ export async function updateTemplate(
     return { settings, replacesWorkers: templateReplacesWorkers(current, settings) };
   });
   if (!updated) throw templateNotFound(id);
-  if (updated === 'taken') throw nameTaken(change.name ?? '');
+  if (updated === 'taken') throw templateNameTaken(change.name ?? '');
   onChanged(updated.endpointIds);
   return updated.template;
 }

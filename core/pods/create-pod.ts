@@ -3,6 +3,7 @@
 import type { Actor } from '../domain/accounts/permission.ts';
 import type { PodRequest } from '../domain/pods/pod.ts';
 import { placePod, podSettings, unshownEnv } from '../domain/pods/pod.ts';
+import type { CreationKey } from '../domain/resources/creation-key.ts';
 import { checkRegistry } from '../domain/resources/image-name.ts';
 import { unknownTemplate } from '../domain/resources/template.ts';
 import type { PodView } from '../store/pods/pod-view-store.ts';
@@ -14,12 +15,14 @@ const ID_LENGTH = 14;
 /**
  * Creates a pod and returns it with its machine. `fields`: names of the fields that the caller set. Throws
  * INVALID_REQUEST if a field is out of range or refers to an unknown resource. NO_CAPACITY: no machine has capacity.
+ * RepeatedCreation: `key` was used before.
  */
 export async function createPod(
   context: PodContext,
   actor: Actor,
   request: PodRequest,
   fields: readonly string[],
+  key?: CreationKey,
 ): Promise<PodView> {
   const { pods, templates, machines, random, onDesired } = context;
   const { accountId } = actor;
@@ -27,7 +30,7 @@ export async function createPod(
   if (request.templateId !== '' && !template) throw unknownTemplate(request.templateId);
   const settings = podSettings(request, template, accountId, await machines.reportedTypes(request.gpuIds));
   checkRegistry('image_name', settings.imageName, context.mayAsk);
-  const fresh = { id: random.id(ID_LENGTH), templateEnv: unshownEnv(template, accountId) };
+  const fresh = { id: random.id(ID_LENGTH), key, templateEnv: unshownEnv(template, accountId) };
   const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) =>
     placePod(settings, machines, places, quota),
   );

@@ -4,7 +4,8 @@ import type { Random } from '@slipway/kit/time/clock';
 import type { MayAsk } from '../domain/resources/image-name.ts';
 import type { Stores } from '../store/storage.ts';
 
-export interface PodContext extends Pick<Stores, 'pods' | 'podViews' | 'templates' | 'workers' | 'machines'> {
+export interface PodContext
+  extends Pick<Stores, 'creations' | 'pods' | 'podViews' | 'templates' | 'workers' | 'machines'> {
   /** Registries whose images are allowed. */
   mayAsk: MayAsk;
   random: Random;

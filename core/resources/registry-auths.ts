@@ -2,6 +2,7 @@
 
 import type { Random } from '@slipway/kit/time/clock';
 import type { Actor } from '../domain/accounts/permission.ts';
+import type { CreationKey } from '../domain/resources/creation-key.ts';
 import type { RegistryAuth, RegistryCredentials } from '../domain/resources/registry-auth.ts';
 import { checkRegistryCredentials, registryAuthNotFound } from '../domain/resources/registry-auth.ts';
 import { DomainError } from '../domain/settings/errors.ts';
@@ -12,7 +13,7 @@ import type { Stores } from '../store/storage.ts';
 const ID_LENGTH = 12;
 
 /** Dependencies of the use cases of registry credentials. */
-export interface RegistryContext extends Pick<Stores, 'registryAuths'> {
+export interface RegistryContext extends Pick<Stores, 'registryAuths' | 'creations'> {
   random: Random;
   /** Returns the encrypted secrets of the registry auth with this id. */
   seal(id: string, credentials: RegistryCredentials): Buffer;
@@ -24,25 +25,19 @@ export interface RegistryContext extends Pick<Stores, 'registryAuths'> {
 
 /**
  * Stores credentials for a container registry. Throws NAME_TAKEN if the account has credentials of this name.
- * INVALID_REQUEST: a field is out of range.
+ * INVALID_REQUEST: a field is out of range. RepeatedCreation: `key` was used before.
  */
 export async function createRegistryAuth(
-  { registryAuths, random, seal }: Omit<RegistryContext, 'onChanged' | 'onDesired'>,
+  { registryAuths, random, seal }: Pick<RegistryContext, 'registryAuths' | 'random' | 'seal'>,
   actor: Actor,
   name: string,
   credentials: RegistryCredentials,
+  key?: CreationKey,
 ): Promise<RegistryAuth> {
   checkName('name', name);
   checkRegistryCredentials(credentials);
   const id = random.id(ID_LENGTH);
-  const made = await registryAuths.create(id, actor, name, seal(id, credentials));
-  if (!made) {
-    throw new DomainError(
-      'NAME_TAKEN',
-      `The account already has registry credentials called ${JSON.stringify(name)}; choose another name.`,
-    );
-  }
-  return made;
+  return registryAuths.create(id, actor, { name, credentialsSealed: seal(id, credentials) }, key);
 }
 
 /**
@@ -64,7 +59,7 @@ export async function getRegistryAuth(
  * with those are retried at once. Throws NOT_FOUND, or INVALID_REQUEST if a field is out of range.
  */
 export async function updateRegistryAuth(
-  { registryAuths, seal, onChanged, onDesired }: Omit<RegistryContext, 'random'>,
+  { registryAuths, seal, onChanged, onDesired }: Omit<RegistryContext, 'random' | 'creations'>,
   actor: Actor,
   id: string,
   credentials: RegistryCredentials,

@@ -2,6 +2,7 @@
 
 import type { Random } from '@slipway/kit/time/clock';
 import type { Actor } from '../domain/accounts/permission.ts';
+import type { CreationKey } from '../domain/resources/creation-key.ts';
 import type { NetworkVolume, VolumeSettings } from '../domain/resources/volume.ts';
 import { checkVolume, checkVolumeGrowth, volumeNotFound } from '../domain/resources/volume.ts';
 import { DomainError } from '../domain/settings/errors.ts';
@@ -13,21 +14,22 @@ import type { Stores } from '../store/storage.ts';
 const ID_LENGTH = 10;
 
 /** Dependencies of the use cases of network volumes. */
-export interface VolumeContext extends Pick<Stores, 'volumes'> {
+export interface VolumeContext extends Pick<Stores, 'volumes' | 'creations'> {
   random: Random;
 }
 
 /**
  * Creates a network volume. Its directory is made by the agent of the first machine that needs it. Throws
- * INVALID_REQUEST if a field is out of range.
+ * INVALID_REQUEST if a field is out of range. RepeatedCreation: `key` was used before.
  */
 export async function createVolume(
-  { volumes, random }: VolumeContext,
+  { volumes, random }: Pick<VolumeContext, 'volumes' | 'random'>,
   actor: Actor,
   settings: VolumeSettings,
+  key?: CreationKey,
 ): Promise<NetworkVolume> {
   checkVolume(settings);
-  return volumes.create(random.id(ID_LENGTH), actor, settings);
+  return volumes.create(random.id(ID_LENGTH), actor, settings, key);
 }
 
 /**

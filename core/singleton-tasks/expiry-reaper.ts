@@ -59,6 +59,7 @@ export class ExpiryReaper extends LoopService {
       if (machineId !== undefined) logger.info({ endpointId, jobId, attempt, machineId }, 'job expired while it ran');
     }
     const keys = await stores.deletions.reapIdempotencyKeys(BATCH_ITEMS_MAX);
-    return Math.max(deleted.length, keys);
+    const creationKeys = await stores.deletions.reapCreationKeys(BATCH_ITEMS_MAX);
+    return Math.max(deleted.length, keys, creationKeys);
   }
 }

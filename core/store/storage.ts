@@ -38,6 +38,7 @@ import { PriceStore } from './reports/price-store.ts';
 import { ProblemStore } from './reports/problem-store.ts';
 import { UsageStore } from './reports/usage-store.ts';
 import { CatalogStore } from './resources/catalog-store.ts';
+import { CreationStore } from './resources/creation-store.ts';
 import { EndpointStore } from './resources/endpoint-store.ts';
 import { RegistryAuthStore } from './resources/registry-auth-store.ts';
 import { ReleaseStore } from './resources/release-store.ts';
@@ -81,6 +82,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     keys: new ApiKeyStore(database),
     audit: new AuditStore(database),
     catalog: new CatalogStore(database),
+    creations: new CreationStore(database, sealer),
     endpoints: new EndpointStore(database, sealer),
     templates: new TemplateStore(database, sealer),
     volumes: new VolumeStore(database),

@@ -12,7 +12,7 @@ export const endpoint = pgTable(
     accountId: text('account_id')
       .notNull()
       .references(() => account.id, { onDelete: 'cascade' }),
-    /** Makes a repeated creation return the first endpoint. */
+    /** Unused since creation_key; releases before it wrote it. */
     requestId: text('request_id'),
     name: text('name').notNull(),
     templateId: text('template_id')

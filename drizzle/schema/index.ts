@@ -2,6 +2,7 @@
 export * from './account.ts';
 export * from './api-key.ts';
 export * from './audit-event.ts';
+export * from './creation-key.ts';
 export * from './endpoint.ts';
 export * from './endpoint-image.ts';
 export * from './endpoint-release.ts';

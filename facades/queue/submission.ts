@@ -9,10 +9,11 @@ import type { JsonScan } from '@slipway/kit/bytes/json-scan';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 import type { JobPolicy, S3Config } from '@slipway/proto/gen/slipway/v1/job';
 import type { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
-import { IDEMPOTENCY_KEY_LENGTH_MAX, INPUT_DEPTH_MAX } from '@slipway/proto/wire/limits';
+import { INPUT_DEPTH_MAX } from '@slipway/proto/wire/limits';
 import type { Reason } from '@slipway/proto/wire/reason';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { isPlainObject, scanObject } from '../plugins/bodies/json-body.ts';
+import { readIdempotencyKey } from '../plugins/idempotency-key.ts';
 
 /** Part of a submission that comes from the body and headers. */
 export type SubmittedBody = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey'>;
@@ -88,22 +89,6 @@ function readS3Config(settings: unknown): S3Config | undefined {
     endpointUrl: member('endpointUrl'),
     objectPath: member('objectPath'),
   };
-}
-
-function readIdempotencyKey(header: string | string[] | undefined): string {
-  if (header === undefined) return '';
-  if (
-    typeof header !== 'string' ||
-    header.length < 1 ||
-    header.length > IDEMPOTENCY_KEY_LENGTH_MAX ||
-    CONTROL.test(header)
-  ) {
-    throw new CoreError(
-      'INVALID_REQUEST',
-      `Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable characters.`,
-    );
-  }
-  return header;
 }
 
 function text(value: unknown, name: string, reason: Reason): string {

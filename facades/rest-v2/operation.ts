@@ -5,12 +5,16 @@
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { FacadeConfig } from '../config.ts';
 import type { CoreClient } from '../core-client/core-client.ts';
+import type { CreationCall } from '../plugins/idempotency-key.ts';
+import { creationCall } from '../plugins/idempotency-key.ts';
 import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
 import type { BodyWork } from '../plugins/limits/body-work.ts';
+import { misfit } from './rejections.ts';
 
 /** Dependencies of operations. */
 export interface RestV2Parts {
@@ -70,6 +74,8 @@ export interface Operation<Query extends TObject = TObject, Body extends TSchema
   other?: OtherAnswer;
   /** Statuses of errors besides those that follow from the other fields. */
   errors?: readonly number[];
+  /** The operation creates a resource and takes an Idempotency-Key. */
+  creates?: true;
   /** The operation needs no key. */
   open?: true;
   /** The route is added elsewhere. */
@@ -85,6 +91,15 @@ export function operation<Query extends TObject, Body extends TSchema>(described
 /** Returns the options of a core call that changes nothing or may be repeated. */
 export function repeatable({ apiKey }: Pick<Call, 'apiKey'>): { apiKey: string; repeatable: true } {
   return { apiKey, repeatable: true };
+}
+
+/** Returns the request id and the options of the core call of a creation. 422: the Idempotency-Key cannot be one. */
+export function creation({ request }: Pick<Call, 'request'>): CreationCall {
+  try {
+    return creationCall(request);
+  } catch (error) {
+    throw error instanceof CoreError ? misfit([error.message]) : error;
+  }
 }
 
 /** Returns the options of a core call that is sent once. */

@@ -35,6 +35,11 @@ export class Sealer {
       .subarray(0, FINGERPRINT_BYTES);
   }
 
+  /** Returns a hash of bytes that nobody can compute without the key. `purpose` keeps hashes of different kinds apart. */
+  hash(plain: Uint8Array, purpose: string): Buffer {
+    return createHmac('sha256', this.#key).update(`${purpose}\0`).update(plain).digest();
+  }
+
   /** Encrypts bytes for `identity`. */
   seal(plain: Uint8Array, identity: string): Buffer {
     const nonce = randomBytes(NONCE_BYTES);

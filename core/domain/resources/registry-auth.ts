@@ -44,6 +44,14 @@ export function registryAuthNotFound(id: string): DomainError {
   );
 }
 
+/** Returns the error for a name that other credentials of the account have. */
+export function registryAuthNameTaken(name: string): DomainError {
+  return new DomainError(
+    'NAME_TAKEN',
+    `The account already has registry credentials called ${JSON.stringify(name)}; choose another name.`,
+  );
+}
+
 /** Returns the error for a field that names credentials which the account does not have. */
 export function unknownRegistryAuth(id: string): DomainError {
   return invalid(

@@ -1,5 +1,5 @@
 /** A template: the program of workers. Its fields, defaults and bounds. */
-import type { DomainError } from '../settings/errors.ts';
+import { DomainError } from '../settings/errors.ts';
 import type { SettingRule } from '../settings/fields.ts';
 import {
   checkBounds,
@@ -140,6 +140,14 @@ export function templateReplacesWorkers(before: TemplateSettings, after: Templat
 
 function sorted(value: unknown): unknown {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value).sort() : value;
+}
+
+/** Returns the error for a name that another template of the account has. */
+export function templateNameTaken(name: string): DomainError {
+  return new DomainError(
+    'NAME_TAKEN',
+    `The account already has a template called ${JSON.stringify(name)}; choose another name.`,
+  );
 }
 
 /** Returns the error for another resource that names a template which the account may not use. */

@@ -1,6 +1,7 @@
 /** PodService: decode, call a use case, encode. */
 import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
 import type { PodServiceServer } from '@slipway/proto/gen/slipway/v1/pod_service';
+import { CreatePodRequest } from '@slipway/proto/gen/slipway/v1/pod_service';
 import type { Access } from '../../access/access.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import { createPod } from '../../pods/create-pod.ts';
@@ -8,9 +9,11 @@ import { listEnded, listPods } from '../../pods/list-pods.ts';
 import type { PodContext } from '../../pods/pod-context.ts';
 import { deletePod, getPod, resetPod, restartPod, startPod, stopPod } from '../../pods/pods.ts';
 import { updatePod } from '../../pods/update-pod.ts';
+import { createOnce } from '../../resources/create-once.ts';
 import type { LogParts } from '../jobs/read-log.ts';
 import { linesOf, readLog, tailBytesOf } from '../jobs/read-log.ts';
 import { endedToMessage } from '../machines/machine-messages.ts';
+import { creationOf } from '../server/creation.ts';
 import { ownAccount } from '../server/own-account.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
@@ -34,8 +37,15 @@ export function podHandlers(
   return {
     createPod: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
+      const { accountId } = actor;
       const { podRequest, fields } = podRequestFromMessage(request);
-      return { pod: podToMessage(await createPod(context, actor, podRequest, fields)) };
+      const made = await createOnce(context, {
+        ...creationOf('CreatePod', CreatePodRequest, request),
+        accountId,
+        create: (key) => createPod(context, actor, podRequest, fields, key),
+        read: (id) => getPod(context, accountId, id, []),
+      });
+      return { pod: podToMessage(made) };
     }),
     getPod: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);

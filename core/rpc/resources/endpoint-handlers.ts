@@ -2,6 +2,7 @@
 
 import type { Endpoint as EndpointMessage } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { EndpointServiceServer } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { CreateEndpointRequest } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { Access } from '../../access/access.ts';
 import type { Caller } from '../../domain/accounts/permission.ts';
 import { invalid } from '../../domain/settings/fields.ts';
@@ -11,8 +12,10 @@ import type { EndpointView } from '../../endpoints/endpoints.ts';
 import { deleteEndpoint, getEndpoint, listEndpoints, withTemplatesOf } from '../../endpoints/endpoints.ts';
 import { explainEndpoint, listDecisions } from '../../endpoints/explain.ts';
 import { updateEndpoint } from '../../endpoints/update-endpoint.ts';
+import { createOnce } from '../../resources/create-once.ts';
 import { decisionToMessage, endpointExplanationToMessage, reasonFor, sightOf } from '../reports/explain-messages.ts';
 import type { CallRate } from '../server/call-rate.ts';
+import { creationOf } from '../server/creation.ts';
 import { ownAccount } from '../server/own-account.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing, logViewOf, pageRequestOf, tokenOf } from '../server/paging.ts';
@@ -35,12 +38,14 @@ export function endpointHandlers(
     ...releaseHandlers(access, context, { logger, changed }),
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      return {
-        endpoint: await changed(
-          await createEndpoint(context, actor, endpointRequestFromMessage(request)),
-          actor.caller,
-        ),
-      };
+      const { accountId } = actor;
+      const made = await createOnce<EndpointView>(context, {
+        ...creationOf('CreateEndpoint', CreateEndpointRequest, request),
+        accountId,
+        create: (key) => createEndpoint(context, actor, endpointRequestFromMessage(request), key),
+        read: (id) => getEndpoint(context, accountId, id),
+      });
+      return { endpoint: await changed(made, actor.caller) };
     }),
     getEndpoint: unary(logger, async ({ id, includeTemplate = false }, apiKey) => {
       const { accountId, caller } = await access.check(apiKey, { api: 'MANAGEMENT', endpointId: id });

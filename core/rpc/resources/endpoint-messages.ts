@@ -92,7 +92,6 @@ function settingOf(endpoint: EndpointMessage, field: keyof EndpointSettings): En
  */
 export function endpointRequestFromMessage({
   endpoint,
-  requestId,
   workersMax,
   retryLimit,
   ownTemplate,
@@ -113,7 +112,6 @@ export function endpointRequestFromMessage({
   if (workersMax !== undefined) settings.workersMax = workersMax;
   if (retryLimit !== undefined) settings.retryLimit = retryLimit;
   return {
-    requestId,
     webhookSecret: endpoint.webhookSecret,
     settings,
     ownTemplate: ownTemplate && ownTemplateFromMessage(ownTemplate),

@@ -3,9 +3,11 @@ import type {
   RegistryAuth as RegistryAuthMessage,
   RegistryAuthServiceServer,
 } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
+import { CreateRegistryAuthRequest } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
 import type { Access } from '../../access/access.ts';
 import type { RegistryAuth } from '../../domain/resources/registry-auth.ts';
 import { registryAuthNotFound } from '../../domain/resources/registry-auth.ts';
+import { createOnce } from '../../resources/create-once.ts';
 import type { RegistryContext } from '../../resources/registry-auths.ts';
 import {
   createRegistryAuth,
@@ -13,6 +15,7 @@ import {
   getRegistryAuth,
   updateRegistryAuth,
 } from '../../resources/registry-auths.ts';
+import { creationOf } from '../server/creation.ts';
 import { ownAccount } from '../server/own-account.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
@@ -26,9 +29,17 @@ export function registryAuthHandlers(
 ): RegistryAuthServiceServer {
   const { logger } = lists;
   return {
-    createRegistryAuth: unary(logger, async ({ name, username, password }, apiKey) => {
+    createRegistryAuth: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      return { registryAuth: toMessage(await createRegistryAuth(context, actor, name, { username, password })) };
+      const { accountId } = actor;
+      const { name, username, password } = request;
+      const made = await createOnce(context, {
+        ...creationOf('CreateRegistryAuth', CreateRegistryAuthRequest, request),
+        accountId,
+        create: (key) => createRegistryAuth(context, actor, name, { username, password }, key),
+        read: (id) => getRegistryAuth(context, accountId, id),
+      });
+      return { registryAuth: toMessage(made) };
     }),
     getRegistryAuth: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);

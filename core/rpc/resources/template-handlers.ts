@@ -1,9 +1,12 @@
 /** TemplateService: decode, call a use case, encode. */
 import type { TemplateServiceServer } from '@slipway/proto/gen/slipway/v1/template_service';
+import { CreateTemplateRequest } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Access } from '../../access/access.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
 import { createTemplate, deleteTemplate, getTemplate, updateTemplate } from '../../endpoints/templates.ts';
+import { createOnce } from '../../resources/create-once.ts';
+import { creationOf } from '../server/creation.ts';
 import { ownAccount } from '../server/own-account.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
@@ -14,14 +17,16 @@ import { templateChangeFromMessage, templateFromMessage, templateToMessage } fro
 export function templateHandlers(access: Access, context: EndpointContext, lists: ListParts): TemplateServiceServer {
   const { logger } = lists;
   return {
-    createTemplate: unary(logger, async ({ template }, apiKey) => {
+    createTemplate: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      return {
-        template: templateToMessage(
-          await createTemplate(context, actor, templateFromMessage(template)),
-          actor.accountId,
-        ),
-      };
+      const { accountId } = actor;
+      const made = await createOnce(context, {
+        ...creationOf('CreateTemplate', CreateTemplateRequest, request),
+        accountId,
+        create: (key) => createTemplate(context, actor, templateFromMessage(request.template), key),
+        read: (id) => getTemplate(context, accountId, id, []),
+      });
+      return { template: templateToMessage(made, accountId) };
     }),
     getTemplate: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);

@@ -1,9 +1,12 @@
 /** VolumeService: decode, call a use case, encode. */
 import type { VolumeServiceServer } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { CreateNetworkVolumeRequest } from '@slipway/proto/gen/slipway/v1/volume_service';
 import type { Access } from '../../access/access.ts';
 import { invalid } from '../../domain/settings/fields.ts';
+import { createOnce } from '../../resources/create-once.ts';
 import type { VolumeContext } from '../../resources/volumes.ts';
 import { createVolume, deleteVolume, getVolume, updateVolume } from '../../resources/volumes.ts';
+import { creationOf } from '../server/creation.ts';
 import { ownAccount } from '../server/own-account.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
@@ -14,9 +17,16 @@ import { volumeChangeFromMessage, volumeFromMessage, volumeToMessage } from './v
 export function volumeHandlers(access: Access, context: VolumeContext, lists: ListParts): VolumeServiceServer {
   const { logger } = lists;
   return {
-    createNetworkVolume: unary(logger, async ({ networkVolume }, apiKey) => {
+    createNetworkVolume: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      return { networkVolume: volumeToMessage(await createVolume(context, actor, volumeFromMessage(networkVolume))) };
+      const { accountId } = actor;
+      const made = await createOnce(context, {
+        ...creationOf('CreateNetworkVolume', CreateNetworkVolumeRequest, request),
+        accountId,
+        create: (key) => createVolume(context, actor, volumeFromMessage(request.networkVolume), key),
+        read: (id) => getVolume(context, accountId, id, []),
+      });
+      return { networkVolume: volumeToMessage(made) };
     }),
     getNetworkVolume: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);

@@ -43,7 +43,8 @@ export class DeletionStore {
   async isDue(afterUs = 0): Promise<boolean> {
     const [row] = await this.#hot<{ due: boolean }[]>`
       SELECT EXISTS (SELECT FROM job WHERE expires_at <= now() AND expires_at >= ${instant(this.#hot, afterUs)})
-        OR EXISTS (SELECT FROM idempotency_key WHERE expires_at <= now()) AS due`;
+        OR EXISTS (SELECT FROM idempotency_key WHERE expires_at <= now())
+        OR EXISTS (SELECT FROM creation_key WHERE expires_at <= now()) AS due`;
     return row!.due;
   }
 
@@ -134,6 +135,16 @@ export class DeletionStore {
       )
       SELECT count(*) AS count FROM due`;
     return row!.count;
+  }
+
+  /** Deletes up to `limit` expired Idempotency-Keys of creations. Returns their number. */
+  async reapCreationKeys(limit: number): Promise<number> {
+    const { count } = await this.#hot`
+      DELETE FROM creation_key k USING (
+        SELECT account_id, action, key_hash FROM creation_key WHERE expires_at <= now()
+        ORDER BY expires_at LIMIT ${limit}::int FOR UPDATE SKIP LOCKED
+      ) d WHERE k.account_id = d.account_id AND k.action = d.action AND k.key_hash = d.key_hash`;
+    return count;
   }
 }
 

@@ -6,12 +6,14 @@ import type { Actor } from '../../domain/accounts/permission.ts';
 import type { QuotaState } from '../../domain/accounts/quota.ts';
 import { sameCard } from '../../domain/machines/gpu-pools.ts';
 import type { Pod, PodSettings } from '../../domain/pods/pod.ts';
+import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import type { PlacementSlot } from '../../domain/scaling/placement.ts';
 import type { PlacementMachine } from '../../domain/scaling/placement-machine.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import { readQuotaState } from '../accounts/quota-rows.ts';
+import { claimCreation } from '../resources/creation-rows.ts';
 import { holdRegistryAuth } from '../resources/registry-auth-rows.ts';
 import { holdVolumes } from '../resources/volume-rows.ts';
 import type { PlacementQuery } from '../scaling/placement-view.ts';
@@ -41,6 +43,8 @@ export interface NewPod {
   id: string;
   /** Variables that its own environment overrides. Never shown. */
   templateEnv: Readonly<Record<string, string>>;
+  /** `undefined` if the creation is not repeatable. */
+  key?: CreationKey | undefined;
 }
 
 export class PodStore {
@@ -55,10 +59,10 @@ export class PodStore {
   /**
    * Creates a pod at the slot that `choose` returns. `choose` gets the machines under the placement lock, and the data
    * center of the pod's network volume, if any. Throws INVALID_REQUEST if the registry credentials or the volume are
-   * not in the account.
+   * not in the account. RepeatedCreation: the pod was created before.
    */
   async create(
-    { id, templateEnv }: NewPod,
+    { id, templateEnv, key }: NewPod,
     actor: Actor,
     settings: PodSettings,
     fields: readonly string[],
@@ -70,6 +74,7 @@ export class PodStore {
   ): Promise<Pod> {
     return this.#placing(async (tx) => {
       const { accountId } = actor;
+      await claimCreation(tx, key, id);
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await placementView(statementOf(tx), viewFor(settings));

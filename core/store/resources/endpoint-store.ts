@@ -4,6 +4,7 @@ import { endpoint } from '@slipway/drizzle/schema/endpoint';
 import { template } from '@slipway/drizzle/schema/template';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Actor } from '../../domain/accounts/permission.ts';
+import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import type { Endpoint, EndpointSettings } from '../../domain/resources/endpoint.ts';
 import type { Template } from '../../domain/resources/template.ts';
 import { checkVolumesOfEndpoint } from '../../domain/resources/volume.ts';
@@ -16,6 +17,7 @@ import { textArray } from '../sql/pack.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { byNumber, byText, readPage } from '../sql/page.ts';
 import { retryOnDeadlock } from '../sql/transient.ts';
+import { claimCreation } from './creation-rows.ts';
 import { ENDPOINT_FILTERS, endpointFromRow } from './endpoint-rows.ts';
 import type { NewOwnTemplate } from './own-template-rows.ts';
 import {
@@ -33,8 +35,8 @@ import { holdVolumes } from './volume-rows.ts';
 /** Fields of a new endpoint besides its settings. */
 export interface NewEndpoint {
   id: string;
-  /** Makes a repeated creation return the first endpoint. Null: none. */
-  requestId: string | null;
+  /** `undefined` if the creation is not repeatable. */
+  key?: CreationKey | undefined;
   /** Sealed secret. Null: webhook calls are not signed. */
   webhookSecretSealed: Buffer | null;
   /** Own template, which is created with the endpoint. */
@@ -67,41 +69,28 @@ export class EndpointStore {
   }
 
   /**
-   * Creates an endpoint. Returns `undefined` if the request id was used before. Throws INVALID_REQUEST if its template
-   * can no longer be used, its network volumes are not all in the account, or two are in one data center.
+   * Creates an endpoint. Throws INVALID_REQUEST if its template can no longer be used, its network volumes are not all
+   * in the account, or two are in one data center. RepeatedCreation: it was created before.
    */
-  async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint | undefined> {
+  async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint> {
     const { accountId } = actor;
     return this.#database.db.transaction(async (tx) => {
-      const { own, ...columns } = fresh;
+      const { own, key, ...columns } = fresh;
+      await claimCreation(tx, key, fresh.id);
       if (own) await insertOwnTemplate(tx, this.#sealer, { accountId, endpointId: fresh.id }, own);
       else await holdTemplate(tx, accountId, settings.templateId);
       checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, accountId, settings.networkVolumeIds));
-      const target = [endpoint.accountId, endpoint.requestId];
-      const [row] = await tx
+      const [inserted] = await tx
         .insert(endpoint)
         .values({ ...settings, ...this.#sealed(fresh.id, settings), ...columns, accountId })
-        .onConflictDoNothing({ target })
         .returning();
-      if (!row) {
-        await dropOwnTemplate(tx, fresh.id);
-        return undefined;
-      }
+      const row = inserted!;
       await pinTemplate(tx, actor, row.id, settings.templateId);
       const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
       await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
       await recordReleases(tx, { keyId: actor.keyId, action: 'CreateEndpoint', fields, isNew: true }, [row]);
       return endpointFromRow(this.#sealer, row);
     });
-  }
-
-  /** Returns the endpoint that an earlier creation with this request id made. */
-  async byRequest(accountId: string, requestId: string): Promise<Endpoint | undefined> {
-    const [row] = await this.#database.db
-      .select()
-      .from(endpoint)
-      .where(and(eq(endpoint.accountId, accountId), eq(endpoint.requestId, requestId)));
-    return row && endpointFromRow(this.#sealer, row);
   }
 
   /** Returns endpoints by id, of any account. */

@@ -4,12 +4,15 @@ import { pod } from '@slipway/drizzle/schema/pod';
 import { registryAuth } from '@slipway/drizzle/schema/registry-auth';
 import { template } from '@slipway/drizzle/schema/template';
 import type { Actor } from '../../domain/accounts/permission.ts';
+import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import type { RegistryAuth } from '../../domain/resources/registry-auth.ts';
+import { registryAuthNameTaken } from '../../domain/resources/registry-auth.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database, Transaction } from '../sql/database.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { byText, readPage } from '../sql/page.ts';
 import { retryOnDeadlock } from '../sql/transient.ts';
+import { claimCreation } from './creation-rows.ts';
 import { dropRegistryAuth } from './template-rows.ts';
 
 /** Users of credentials: ids, at most ten of each kind. */
@@ -46,22 +49,27 @@ export class RegistryAuthStore {
     this.#database = database;
   }
 
-  /** Stores credentials. Returns `undefined` if the name is taken in this account. */
-  async create(id: string, actor: Actor, name: string, credentialsSealed: Buffer): Promise<RegistryAuth | undefined> {
+  /**
+   * Stores credentials. Throws NAME_TAKEN if the account has credentials of this name. RepeatedCreation: they were
+   * stored before.
+   */
+  async create(
+    id: string,
+    actor: Actor,
+    { name, credentialsSealed }: { name: string; credentialsSealed: Buffer },
+    key: CreationKey | undefined,
+  ): Promise<RegistryAuth> {
     return this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
+      await claimCreation(tx, key, id);
       const [row] = await tx
         .insert(registryAuth)
         .values({ id, accountId, name, credentialsSealed })
         .onConflictDoNothing({ target: [registryAuth.accountId, registryAuth.name] })
         .returning(SHOWN);
-      if (row)
-        await recordChange(tx, {
-          ...actor,
-          action: 'CreateRegistryAuth',
-          subjectId: id,
-          fields: ['name', 'username', 'password'],
-        });
+      if (!row) throw registryAuthNameTaken(name);
+      const fields = ['name', 'username', 'password'];
+      await recordChange(tx, { ...actor, action: 'CreateRegistryAuth', subjectId: id, fields });
       return row;
     });
   }

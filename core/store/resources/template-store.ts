@@ -5,7 +5,9 @@ import { givenTemplate } from '@slipway/drizzle/schema/given-template';
 import { template } from '@slipway/drizzle/schema/template';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Actor } from '../../domain/accounts/permission.ts';
+import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import type { Template, TemplateSettings } from '../../domain/resources/template.ts';
+import { templateNameTaken } from '../../domain/resources/template.ts';
 import { filledFields } from '../../domain/settings/fields.ts';
 import { templateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
@@ -15,6 +17,7 @@ import { whereValue, whereYes } from '../sql/list-filter.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { byText, readPage } from '../sql/page.ts';
 import { isDuplicate, retryOnDeadlock } from '../sql/transient.ts';
+import { claimCreation } from './creation-rows.ts';
 import { asPinned, tellUsers } from './pinned-template-rows.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
 import { recordReleases } from './release-rows.ts';
@@ -48,12 +51,13 @@ export class TemplateStore {
   }
 
   /**
-   * Creates a template. Returns `undefined` if the name is taken in this account. Throws INVALID_REQUEST if its
-   * registry credentials are not in the account.
+   * Creates a template. Throws NAME_TAKEN if the account has a template of this name. INVALID_REQUEST: its registry
+   * credentials are not in the account. RepeatedCreation: it was created before.
    */
-  async create(id: string, actor: Actor, settings: TemplateSettings): Promise<Template | undefined> {
+  async create(id: string, actor: Actor, settings: TemplateSettings, key: CreationKey | undefined): Promise<Template> {
     const { accountId } = actor;
     return this.#database.db.transaction(async (tx) => {
+      await claimCreation(tx, key, id);
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const target = [template.accountId, template.name];
       const [row] = await tx
@@ -61,9 +65,9 @@ export class TemplateStore {
         .values({ ...settings, ...this.#sealed(id, settings), id, accountId })
         .onConflictDoNothing({ target })
         .returning();
-      if (row)
-        await recordChange(tx, { ...actor, action: 'CreateTemplate', subjectId: id, fields: filledFields(settings) });
-      return row && this.#fromRow(row);
+      if (!row) throw templateNameTaken(settings.name);
+      await recordChange(tx, { ...actor, action: 'CreateTemplate', subjectId: id, fields: filledFields(settings) });
+      return this.#fromRow(row);
     });
   }
 

@@ -4,6 +4,7 @@ import { endpoint } from '@slipway/drizzle/schema/endpoint';
 import { networkVolume } from '@slipway/drizzle/schema/network-volume';
 import { pod } from '@slipway/drizzle/schema/pod';
 import type { Actor } from '../../domain/accounts/permission.ts';
+import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import type { NetworkVolume, VolumeSettings } from '../../domain/resources/volume.ts';
 import { VOLUME_SETTINGS } from '../../domain/resources/volume.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
@@ -11,6 +12,7 @@ import type { Database, Transaction } from '../sql/database.ts';
 import { whereValue } from '../sql/list-filter.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { byNumber, byText, readPage } from '../sql/page.ts';
+import { claimCreation } from './creation-rows.ts';
 
 /** Searched fields, orders and filters of a list of volumes. */
 const VIEWED = {
@@ -42,9 +44,15 @@ export class VolumeStore {
     this.#database = database;
   }
 
-  /** Creates a volume. */
-  async create(id: string, actor: Actor, settings: VolumeSettings): Promise<NetworkVolume> {
+  /** Creates a volume. Throws RepeatedCreation if it was created before. */
+  async create(
+    id: string,
+    actor: Actor,
+    settings: VolumeSettings,
+    key: CreationKey | undefined,
+  ): Promise<NetworkVolume> {
     return this.#database.db.transaction(async (tx) => {
+      await claimCreation(tx, key, id);
       const [row] = await tx
         .insert(networkVolume)
         .values({ ...settings, id, accountId: actor.accountId })

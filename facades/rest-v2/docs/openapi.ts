@@ -1,4 +1,5 @@
 /** The OpenAPI 3.1 document of REST v2, made from the same records as its routes. */
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from '@slipway/proto/wire/limits';
 import type { TObject, TSchema } from 'typebox';
 import type { Operation } from '../operation.ts';
 import { nameOf } from '../schema-parts.ts';
@@ -17,6 +18,14 @@ const ERROR_TEXT: Readonly<Record<number, string>> = {
   429: 'Too many requests; try again after Retry-After.',
   501: 'There is nothing of this kind here.',
   503: 'A part of the service is restarting; try again after Retry-After.',
+};
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Makes the creation safe to repeat: the same key and body return what the first request created. Remembered for 24 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX, pattern: '^[!-~]+$' },
 };
 const RATE_HEADERS = ['RateLimit', 'RateLimit-Policy'];
 
@@ -56,7 +65,11 @@ export function describe(operations: readonly Operation[]): Json {
 
 function describeOperation(operation: Operation, shown: (schema: TSchema) => unknown): Json {
   const { id, tag, summary, query, body, open } = operation;
-  const parameters = [...pathParameters(operation.path), ...queryParameters(query, shown)];
+  const parameters = [
+    ...pathParameters(operation.path),
+    ...queryParameters(query, shown),
+    ...(operation.creates ? [IDEMPOTENCY_KEY] : []),
+  ];
   return {
     operationId: id,
     tags: [tag],

@@ -4,7 +4,7 @@ import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
-import { once, operation, repeatable } from '../operation.ts';
+import { creation, once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { conflict } from '../rejections.ts';
 import { named } from '../schema-parts.ts';
@@ -50,13 +50,15 @@ export const podOperations: readonly Operation[] = [
     status: 201,
     answer: PodShape,
     errors: [404],
+    creates: true,
     handle: async (call, { core, clock }) => {
+      const { requestId, options } = creation(call);
       const { mounts, templateId } = call.body;
       const pod = Pod.fromPartial(newPod(call.body));
       // A template provides its volume if the body does not set mounts.
       const volumeGb = mounts === undefined && templateId !== undefined ? undefined : pod.volumeGb;
       const { pod: made } = await core.pods
-        .call((client) => client.createPod, { pod, volumeGb }, once(call))
+        .call((client) => client.createPod, { pod, volumeGb, requestId }, options)
         .catch(unknownTemplate);
       return presentPod(made!, clock.nowMs());
     },

@@ -4,7 +4,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
 import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';
 import type { Operation } from '../operation.ts';
-import { once, operation, repeatable } from '../operation.ts';
+import { creation, once, operation, repeatable } from '../operation.ts';
 import { answerPage, LAST_PAGE, listOf, PageQuery } from '../pages.ts';
 import { against } from '../rejections.ts';
 import { closed, named } from '../schema-parts.ts';
@@ -65,10 +65,13 @@ export const registryOperations: readonly Operation[] = [
     body: CreateRegistry,
     status: 201,
     answer: RegistryShape,
-    handle: async (call, { core }) =>
-      presentRegistryAuth(
-        (await core.registryAuths.call((client) => client.createRegistryAuth, call.body, once(call))).registryAuth,
-      ),
+    creates: true,
+    handle: async (call, { core }) => {
+      const { requestId, options } = creation(call);
+      const request = { ...call.body, requestId };
+      const made = await core.registryAuths.call((client) => client.createRegistryAuth, request, options);
+      return presentRegistryAuth(made.registryAuth);
+    },
   }),
   operation({
     ...TAG,

@@ -4,9 +4,8 @@ import type { GpuPool } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
-import { requestIdOf } from '../idempotency.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
-import { once, operation, repeatable } from '../operation.ts';
+import { creation, once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { misfit } from '../rejections.ts';
 import { named } from '../schema-parts.ts';
@@ -52,17 +51,19 @@ export const endpointOperations: readonly Operation[] = [
     status: 201,
     answer: EndpointShape,
     errors: [404],
+    creates: true,
     handle: async (call, parts) => {
+      const { requestId, options } = creation(call);
       const { changes, ownTemplate } = newEndpoint(call.body, await poolsOf(call, parts));
       const request = {
         endpoint: Endpoint.fromPartial(changes),
-        requestId: requestIdOf(call.request),
+        requestId,
         workersMax: changes.workersMax,
         retryLimit: undefined,
         ownTemplate,
       };
       const { endpoint } = await parts.core.endpoints
-        .call((client) => client.createEndpoint, request, once(call))
+        .call((client) => client.createEndpoint, request, options)
         .catch(forPods);
       return read(call, parts, endpoint!.id);
     },

@@ -3,7 +3,7 @@
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { Type } from 'typebox';
 import type { Operation } from '../operation.ts';
-import { once, operation, repeatable } from '../operation.ts';
+import { creation, once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { named } from '../schema-parts.ts';
 import { CreateTemplate, TemplateShape, UpdateTemplate } from './template-shapes.ts';
@@ -39,11 +39,12 @@ export const templateOperations: readonly Operation[] = [
     body: CreateTemplate,
     status: 201,
     answer: TemplateShape,
+    creates: true,
     handle: async (call, { core }) => {
+      const { requestId, options } = creation(call);
       const template = Template.fromPartial(templateFields(call.body).changes);
-      return presentTemplate(
-        (await core.templates.call((client) => client.createTemplate, { template }, once(call))).template,
-      );
+      const made = await core.templates.call((client) => client.createTemplate, { template, requestId }, options);
+      return presentTemplate(made.template);
     },
   }),
   operation({

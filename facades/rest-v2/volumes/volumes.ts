@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { change, noChanges } from '../../resources/mask-fields.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import type { Operation } from '../operation.ts';
-import { once, operation, repeatable } from '../operation.ts';
+import { creation, once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { against } from '../rejections.ts';
 import { closed, named, word } from '../schema-parts.ts';
@@ -68,16 +68,18 @@ export const volumeOperations: readonly Operation[] = [
     body: CreateVolume,
     status: 201,
     answer: VolumeShape,
+    creates: true,
     handle: async (call, { core }) => {
+      const { requestId, options } = creation(call);
       const { body } = call;
       const networkVolume = NetworkVolume.fromPartial({
         name: body.name,
         sizeGb: body.size,
         dataCenterId: body.dataCenter,
       });
-      return presentVolume(
-        (await core.volumes.call((client) => client.createNetworkVolume, { networkVolume }, once(call))).networkVolume,
-      );
+      const request = { networkVolume, requestId };
+      const made = await core.volumes.call((client) => client.createNetworkVolume, request, options);
+      return presentVolume(made.networkVolume);
     },
   }),
   operation({

@@ -2,6 +2,7 @@
  * Endpoints (docs/reference/management.md#endpoints): made and read. Verbs that carry a rule have files of their own.
  */
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { creationCall } from '../../plugins/idempotency-key.ts';
 import type { EndpointCreateInput, EndpointRecord } from '../../resources/endpoints/endpoint-schemas.ts';
 import { presentEndpoint } from '../../resources/endpoints/present-endpoint.ts';
 import { readQuery } from '../read-query.ts';
@@ -21,15 +22,14 @@ export function createEndpoint(app: RestApp, { core, gate, readJson }: RestParts
     response: { 200: changed<EndpointRecord>('Endpoint'), ...errors() },
   };
   app.post('/v1/endpoints', { schema, onRequest: gate, preValidation: readJson }, async (request) => {
-    const { apiKey, accountId } = request.caller;
+    const { requestId, options } = creationCall(request);
     const endpoint = Endpoint.fromPartial(endpointFields(request.body).changes);
-    // Not repeatable: without a request_id of the client a second try could make a second endpoint.
     const response = await core.endpoints.call(
       (client) => client.createEndpoint,
-      { endpoint, requestId: '', workersMax: request.body.workersMax, retryLimit: undefined },
-      { apiKey, repeatable: false },
+      { endpoint, requestId, workersMax: request.body.workersMax, retryLimit: undefined },
+      options,
     );
-    return presentEndpoint(response.endpoint, accountId);
+    return presentEndpoint(response.endpoint, request.caller.accountId);
   });
 }
 

@@ -5,6 +5,7 @@
 
 import { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { Type } from 'typebox';
+import { creationCall } from '../../plugins/idempotency-key.ts';
 import type { PodRecord } from '../../resources/pods/pod-record.ts';
 import { presentPod } from '../../resources/pods/present-pod.ts';
 import { readQuery } from '../read-query.ts';
@@ -26,15 +27,14 @@ export function createPod(app: RestApp, { core, gate, readJson }: RestParts): vo
     response: { 201: changed<PodRecord>('Pod'), ...errors() },
   };
   app.post('/v1/pods', { schema, onRequest: gate, preValidation: readJson }, async (request, reply) => {
-    const { apiKey, accountId } = request.caller;
+    const { requestId, options } = creationCall(request);
     const pod = Pod.fromPartial(newPodFields(request.body));
-    // Not repeatable: a second try could make a second pod.
     const response = await core.pods.call(
       (client) => client.createPod,
-      { pod, volumeGb: request.body.volumeInGb ?? undefined },
-      { apiKey, repeatable: false },
+      { pod, volumeGb: request.body.volumeInGb ?? undefined, requestId },
+      options,
     );
-    return reply.code(201).send(presentPod(response.pod, accountId));
+    return reply.code(201).send(presentPod(response.pod, request.caller.accountId));
   });
 }
 

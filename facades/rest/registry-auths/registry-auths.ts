@@ -3,6 +3,7 @@
  * update on this surface.
  */
 import { Type } from 'typebox';
+import { creationCall } from '../../plugins/idempotency-key.ts';
 import { presentRegistryAuth } from '../../resources/registry-auths/present-registry-auth.ts';
 import type {
   RegistryAuthCreateInput,
@@ -27,10 +28,10 @@ export function createRegistryAuth(app: RestApp, { core, gate, readJson }: RestP
   };
   app.post('/v1/containerregistryauth', { schema, onRequest: gate, preValidation: readJson }, async (request) => {
     const { name, username, password } = request.body;
-    const options = { apiKey: request.caller.apiKey, repeatable: false };
+    const { requestId, options } = creationCall(request);
     const response = await core.registryAuths.call(
       (client) => client.createRegistryAuth,
-      { name, username, password },
+      { name, username, password, requestId },
       options,
     );
     return presentRegistryAuth(response.registryAuth);

@@ -2,6 +2,7 @@
 
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { Type } from 'typebox';
+import { creationCall } from '../../plugins/idempotency-key.ts';
 import { presentTemplate } from '../../resources/templates/present-template.ts';
 import type { TemplateCreateInput, TemplateRecord } from '../../resources/templates/template-schemas.ts';
 import { readQuery } from '../read-query.ts';
@@ -22,8 +23,8 @@ export function createTemplate(app: RestApp, { core, gate, readJson }: RestParts
   };
   app.post('/v1/templates', { schema, onRequest: gate, preValidation: readJson }, async (request) => {
     const template = Template.fromPartial(newTemplateFields(request.body));
-    const options = { apiKey: request.caller.apiKey, repeatable: false };
-    const response = await core.templates.call((client) => client.createTemplate, { template }, options);
+    const { requestId, options } = creationCall(request);
+    const response = await core.templates.call((client) => client.createTemplate, { template, requestId }, options);
     return presentTemplate(response.template);
   });
 }

@@ -5,6 +5,7 @@
 
 import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { Type } from 'typebox';
+import { creationCall } from '../../plugins/idempotency-key.ts';
 import { restChanges } from '../../resources/rest-values.ts';
 import { presentVolume } from '../../resources/volumes/present-volume.ts';
 import type { NetworkVolumeCreateInput, NetworkVolumeRecord } from '../../resources/volumes/volume-schemas.ts';
@@ -25,8 +26,12 @@ export function createVolume(app: RestApp, { core, gate, readJson }: RestParts):
   };
   app.post('/v1/networkvolumes', { schema, onRequest: gate, preValidation: readJson }, async (request) => {
     const networkVolume = NetworkVolume.fromPartial(restChanges<NetworkVolume>(VOLUME, request.body).changes);
-    const options = { apiKey: request.caller.apiKey, repeatable: false };
-    const response = await core.volumes.call((client) => client.createNetworkVolume, { networkVolume }, options);
+    const { requestId, options } = creationCall(request);
+    const response = await core.volumes.call(
+      (client) => client.createNetworkVolume,
+      { networkVolume, requestId },
+      options,
+    );
     return presentVolume(response.networkVolume);
   });
 }

@@ -290,16 +290,6 @@ t.test('updates touch what the mask names', async (t) => {
   t.match(await reasonOf(core.updateEndpoint('nosuch', { name: 'x' })), /^ENDPOINT_NOT_FOUND/);
 });
 
-t.test('a creation that is repeated with its request id makes one endpoint', async (t) => {
-  const core = await startReplicas(t);
-  const templateId = await core.createTemplate();
-  const endpoint = Endpoint.fromPartial({ templateId, name: 'once' });
-  const create = () => call(core.clients.endpoints, 'createEndpoint', { endpoint, requestId: 'r1' }, core.key);
-  const made = await Promise.all([create(), create(), create()]);
-  t.equal(new Set(made.map(({ endpoint }) => endpoint!.id)).size, 1);
-  t.equal((await call(core.clients.endpoints, 'listEndpoints', {}, core.key)).endpoints.length, 1);
-});
-
 t.test('a deletion and another transaction that wait for each other: the deletion is made all the same', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ onAssignment: () => undefined });

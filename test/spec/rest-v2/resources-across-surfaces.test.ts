@@ -225,3 +225,54 @@ t.test('the catalogue has the availability of the fleet', async (t) => {
     ],
   });
 });
+
+t.test('creations with an Idempotency-Key: one resource, also for a client that lost the response', async (t) => {
+  const v2Body = { container: { name: 'k', image: 'a/b:1' }, registry: { name: 'k', username: 'u', password: 'p' } };
+  const creations: [string, object, object][] = [
+    ['/v2/templates', v2Body.container, { ...v2Body.container, name: 'k2' }],
+    ['/v2/registries', v2Body.registry, { ...v2Body.registry, password: 'q' }],
+    ['/v2/network-volumes', { name: 'k', size: 10, dataCenter: 'X' }, { name: 'k', size: 20, dataCenter: 'X' }],
+    ['/v2/serverless', endpointBody('k'), endpointBody('k2')],
+    ['/v2/pods', podBody('k'), podBody('k2')],
+    ['/v1/templates', { name: 'k1', imageName: 'a/b:1' }, { name: 'k3', imageName: 'a/b:1' }],
+    ['/v1/networkvolumes', { name: 'k', size: 10, dataCenterId: 'X' }, { name: 'k', size: 20, dataCenterId: 'X' }],
+    [
+      '/v1/containerregistryauth',
+      { name: 'k1', username: 'u', password: 'p' },
+      { name: 'k1', username: 'u', password: 'q' },
+    ],
+    ['/v1/pods', v1Pod('k'), v1Pod('k2')],
+  ];
+  const made: string[] = [];
+  for (const [path, body, other] of creations) {
+    const headers = { 'idempotency-key': `key of ${path}` };
+    const first = await request('POST', path, body, headers);
+    const again = await request('POST', path, body, headers);
+    t.same([again.status, again.json.id], [first.status, first.json.id], `${path}: ${first.text.slice(0, 200)}`);
+    const reused = await request('POST', path, other, headers);
+    t.match([reused.status, reused.json], [400, { code: 'idempotency_key_reused' }], path);
+    if (path.endsWith('/pods')) made.push(first.json.id);
+  }
+  const tooLong = await request('POST', '/v2/templates', v2Body.container, { 'idempotency-key': 'k'.repeat(256) });
+  t.match([tooLong.status, tooLong.json], [422, { errors: [/^Idempotency-Key must have 1 to 255/] }]);
+  for (const id of made) await v2('DELETE', `/pods/${id}`);
+});
+
+function endpointBody(name: string): object {
+  return {
+    name,
+    type: 'QUEUE',
+    image: 'a/b:1',
+    cpu: [{ id: 'cpu3c', vcpuCount: 2 }],
+    scaling: { type: 'REQUEST_COUNT', requestCount: 1 },
+    workers: { max: 0 },
+  };
+}
+
+function podBody(name: string): object {
+  return { name, image: '', args: 'sleep 100', cpu: { id: 'cpu3c', vcpuCount: 2 } };
+}
+
+function v1Pod(name: string): object {
+  return { name, imageName: '', dockerStartCmd: ['sleep', '100'], computeType: 'CPU', volumeInGb: 0, ports: [] };
+}

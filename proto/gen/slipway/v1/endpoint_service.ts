@@ -52,7 +52,11 @@ export interface CreateEndpointRequest {
   endpoint:
     | Endpoint
     | undefined;
-  /** Makes the call safe to repeat: the same one returns the first endpoint. Default: none. */
+  /**
+   * Makes the call safe to repeat: for 24 hours the same call returns the endpoint that the first one made, as it is now. Same request_id and other fields,
+   * or the endpoint was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255
+   * characters. Empty: not repeatable.
+   */
   requestId: string;
   /** Most workers; absent: the default of 3. Apart from `endpoint`, because 0 is a real choice there. */
   workersMax?:

@@ -35,7 +35,7 @@ export const ErrorReason = {
   NOT_FOUND: 10,
   /** JOB_NOT_RETRYABLE - Only FAILED and TIMED_OUT jobs can be retried. FAILED_PRECONDITION, 400. */
   JOB_NOT_RETRYABLE: 11,
-  /** IDEMPOTENCY_KEY_REUSED - The Idempotency-Key was used with another body. FAILED_PRECONDITION, 400. */
+  /** IDEMPOTENCY_KEY_REUSED - The Idempotency-Key was used with another body, or what it created was deleted. FAILED_PRECONDITION, 400. */
   IDEMPOTENCY_KEY_REUSED: 12,
   /** WRONG_ENDPOINT_TYPE - The operation needs the other endpoint type (QB or LB). FAILED_PRECONDITION, 400. */
   WRONG_ENDPOINT_TYPE: 13,

@@ -31,7 +31,15 @@ export interface CreatePodRequest {
     | Pod
     | undefined;
   /** Size of the pod's volume in GB; absent: as in `pod`. Apart from it, because 0 is a real choice there. */
-  volumeGb?: number | undefined;
+  volumeGb?:
+    | number
+    | undefined;
+  /**
+   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
+   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
+   * Absent or empty: not repeatable.
+   */
+  requestId?: string | undefined;
 }
 
 /** Response of CreatePod. */
@@ -184,7 +192,7 @@ export interface GetPodLogResponse {
 }
 
 function createBaseCreatePodRequest(): CreatePodRequest {
-  return { pod: undefined, volumeGb: undefined };
+  return { pod: undefined, volumeGb: undefined, requestId: undefined };
 }
 
 export const CreatePodRequest: MessageFns<CreatePodRequest> = {
@@ -194,6 +202,9 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
     }
     if (message.volumeGb !== undefined) {
       writer.uint32(16).int32(message.volumeGb);
+    }
+    if (message.requestId !== undefined) {
+      writer.uint32(26).string(message.requestId);
     }
     return writer;
   },
@@ -227,6 +238,14 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
             message.volumeGb = reader.int32();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -246,6 +265,7 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
     const message = createBaseCreatePodRequest();
     message.pod = (object.pod !== undefined && object.pod !== null) ? Pod.fromPartial(object.pod) : undefined;
     message.volumeGb = object.volumeGb ?? undefined;
+    message.requestId = object.requestId ?? undefined;
     return message;
   },
 };

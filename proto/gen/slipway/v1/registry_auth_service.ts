@@ -42,6 +42,12 @@ export interface CreateRegistryAuthRequest {
   username: string;
   /** Password or token, 1 to 16,384 characters. Write only. */
   password: string;
+  /**
+   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
+   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
+   * Absent or empty: not repeatable.
+   */
+  requestId?: string | undefined;
 }
 
 /** Response of CreateRegistryAuth. */
@@ -192,7 +198,7 @@ export const RegistryAuth: MessageFns<RegistryAuth> = {
 };
 
 function createBaseCreateRegistryAuthRequest(): CreateRegistryAuthRequest {
-  return { name: "", username: "", password: "" };
+  return { name: "", username: "", password: "", requestId: undefined };
 }
 
 export const CreateRegistryAuthRequest: MessageFns<CreateRegistryAuthRequest> = {
@@ -205,6 +211,9 @@ export const CreateRegistryAuthRequest: MessageFns<CreateRegistryAuthRequest> = 
     }
     if (message.password !== "") {
       writer.uint32(26).string(message.password);
+    }
+    if (message.requestId !== undefined) {
+      writer.uint32(34).string(message.requestId);
     }
     return writer;
   },
@@ -246,6 +255,14 @@ export const CreateRegistryAuthRequest: MessageFns<CreateRegistryAuthRequest> = 
             message.password = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -266,6 +283,7 @@ export const CreateRegistryAuthRequest: MessageFns<CreateRegistryAuthRequest> = 
     message.name = object.name ?? "";
     message.username = object.username ?? "";
     message.password = object.password ?? "";
+    message.requestId = object.requestId ?? undefined;
     return message;
   },
 };

@@ -82,7 +82,15 @@ export interface Template_EnvEntry {
 /** Request of CreateTemplate. */
 export interface CreateTemplateRequest {
   /** Its fields. */
-  template: Template | undefined;
+  template:
+    | Template
+    | undefined;
+  /**
+   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
+   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
+   * Absent or empty: not repeatable.
+   */
+  requestId?: string | undefined;
 }
 
 /** Response of CreateTemplate. */
@@ -530,13 +538,16 @@ export const Template_EnvEntry: MessageFns<Template_EnvEntry> = {
 };
 
 function createBaseCreateTemplateRequest(): CreateTemplateRequest {
-  return { template: undefined };
+  return { template: undefined, requestId: undefined };
 }
 
 export const CreateTemplateRequest: MessageFns<CreateTemplateRequest> = {
   encode(message: CreateTemplateRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.template !== undefined) {
       Template.encode(message.template, writer.uint32(10).fork()).join();
+    }
+    if (message.requestId !== undefined) {
+      writer.uint32(18).string(message.requestId);
     }
     return writer;
   },
@@ -562,6 +573,14 @@ export const CreateTemplateRequest: MessageFns<CreateTemplateRequest> = {
             message.template = Template.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -582,6 +601,7 @@ export const CreateTemplateRequest: MessageFns<CreateTemplateRequest> = {
     message.template = (object.template !== undefined && object.template !== null)
       ? Template.fromPartial(object.template)
       : undefined;
+    message.requestId = object.requestId ?? undefined;
     return message;
   },
 };

@@ -46,7 +46,15 @@ export interface NetworkVolume {
 /** Request of CreateNetworkVolume. */
 export interface CreateNetworkVolumeRequest {
   /** Its fields. */
-  networkVolume: NetworkVolume | undefined;
+  networkVolume:
+    | NetworkVolume
+    | undefined;
+  /**
+   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
+   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
+   * Absent or empty: not repeatable.
+   */
+  requestId?: string | undefined;
 }
 
 /** Response of CreateNetworkVolume. */
@@ -222,13 +230,16 @@ export const NetworkVolume: MessageFns<NetworkVolume> = {
 };
 
 function createBaseCreateNetworkVolumeRequest(): CreateNetworkVolumeRequest {
-  return { networkVolume: undefined };
+  return { networkVolume: undefined, requestId: undefined };
 }
 
 export const CreateNetworkVolumeRequest: MessageFns<CreateNetworkVolumeRequest> = {
   encode(message: CreateNetworkVolumeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.networkVolume !== undefined) {
       NetworkVolume.encode(message.networkVolume, writer.uint32(10).fork()).join();
+    }
+    if (message.requestId !== undefined) {
+      writer.uint32(18).string(message.requestId);
     }
     return writer;
   },
@@ -254,6 +265,14 @@ export const CreateNetworkVolumeRequest: MessageFns<CreateNetworkVolumeRequest> 
             message.networkVolume = NetworkVolume.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -274,6 +293,7 @@ export const CreateNetworkVolumeRequest: MessageFns<CreateNetworkVolumeRequest> 
     message.networkVolume = (object.networkVolume !== undefined && object.networkVolume !== null)
       ? NetworkVolume.fromPartial(object.networkVolume)
       : undefined;
+    message.requestId = object.requestId ?? undefined;
     return message;
   },
 };
