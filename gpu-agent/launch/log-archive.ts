@@ -7,6 +7,7 @@ import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node
 import { join } from 'node:path';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { BufferedLog } from './timed-log.ts';
+import { bareText } from './timed-log.ts';
 
 /** Most logs kept, however short: each is two files. */
 const LOGS_MAX = 1_000;
@@ -126,8 +127,13 @@ export class LogArchive {
     }
   }
 
-  /** Returns the newest `bytes` bytes of a worker's log; `undefined` if there is none. */
+  /** Returns the newest `bytes` bytes of the bare text of a worker's log; `undefined` if there is none. */
   async tail(workerId: string, bytes: number): Promise<Buffer | undefined> {
+    const whole = await this.attributed(workerId);
+    if (whole?.system?.some(({ hidden }) => hidden)) {
+      const text = bareText(whole);
+      return text.subarray(Math.max(0, text.length - bytes));
+    }
     const early = this.#writing.get(workerId)?.log;
     if (early) return early.subarray(Math.max(0, early.length - bytes));
     if (!this.#has(workerId)) return undefined;

@@ -34,6 +34,11 @@ export class LogRing {
 
   /** Returns a copy of the newest `bytes` bytes, oldest first. */
   tail(bytes: number): Buffer {
+    return this.newest(bytes);
+  }
+
+  /** Returns a copy of the newest `bytes` bytes, oldest first. */
+  protected newest(bytes: number): Buffer {
     const size = Math.min(bytes, this.#size);
     const result = Buffer.alloc(size);
     if (size === 0) return result;
@@ -51,7 +56,7 @@ export class LogRing {
 
   #grow(needed: number): void {
     if (needed <= this.#buffer.length) return;
-    const kept = this.tail(this.#size);
+    const kept = this.newest(this.#size);
     this.#buffer = Buffer.alloc(Math.min(this.#bytesMax, Math.max(FIRST_BYTES, 2 ** Math.ceil(Math.log2(needed)))));
     kept.copy(this.#buffer);
     this.#start = 0;

@@ -10,6 +10,9 @@ const PAUSE = { firstMs: 2_000, maxMs: 60_000 };
 /** After this many milliseconds of running a start counts as successful: the next pause is the shortest again. */
 const SUCCESSFUL_MS = 60_000;
 
+/** Pause before a failed removal of files, or a failed freeze, is tried again, in milliseconds. */
+const RETRY_MS = 5_000;
+
 export class ObservedState implements Omit<Observed, 'busy'> {
   phase: Phase = 'unknown';
   sinceMs: number;
@@ -77,6 +80,11 @@ export class ObservedState implements Omit<Observed, 'busy'> {
   /** Puts the next start, removal or freeze off by this many milliseconds. */
   retryAfter(pauseMs: number): void {
     this.retryAtMs = this.#clock.monotonicMs() + pauseMs;
+  }
+
+  /** Puts a failed removal of files, or a failed freeze, off. */
+  retryLater(): void {
+    this.retryAfter(RETRY_MS);
   }
 
   /** The desired state changed: the next start need not wait. */

@@ -99,6 +99,9 @@ export type Action =
   | { readonly do: 'clean'; readonly disk: number | undefined }
   | { readonly do: 'remove' };
 
+/** More actions in a row than a workload has phases. Reaching this means that the rule loops. */
+export const ACTIONS_MAX = 20;
+
 /** Phases that may follow each phase. Any other transition is an error. */
 const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   unknown: ['adopting'],

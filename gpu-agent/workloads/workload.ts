@@ -7,13 +7,9 @@ import { ObservedState } from './observed-state.ts';
 import { exitOfFailure, isFinal, prepareWorkload } from './prepare-workload.ts';
 import { Progress } from './progress.ts';
 import type { Action, Desired, EndCause, Observed, Phase } from './step.ts';
-import { step } from './step.ts';
+import { ACTIONS_MAX, step } from './step.ts';
+import { endLine, leaveLine, phaseLine } from './system-lines.ts';
 import type { WorkloadKind, WorkloadParts } from './workload-kind.ts';
-
-/** Pause before a failed removal of files, or a failed freeze, is tried again, in milliseconds. */
-const RETRY_MS = 5_000;
-/** More actions in a row than a workload has phases. Reaching this means that the rule loops. */
-const ACTIONS_MAX = 20;
 
 export class Workload {
   readonly id: string;
@@ -46,7 +42,7 @@ export class Workload {
     this.#parts = parts;
     this.log = new TimedLog(WORKER_LOG_BYTES_MAX, parts.clock);
     this.#progress = new Progress(parts.clock, (line) => {
-      this.log.write(Buffer.from(`${line}\n`));
+      this.log.note(line, { hidden: false });
       kind.changed();
     });
     ({ promise: this.done, resolve: this.#end } = Promise.withResolvers<void>());
@@ -201,28 +197,29 @@ export class Workload {
     this.#use = undefined;
     this.#parts.starts.leave(this.id);
     const { restarts } = this.#kind.policy;
-    if (restarts && this.isEnding) return this.#enter('absent');
-    const pauseMs = restarts ? this.#is.pauseAfterExit(isLast) : undefined;
-    this.#kind.exited(exit, pauseMs);
-    this.#enter('exited');
+    const isStopped = restarts && this.isEnding;
+    const pauseMs = restarts && !isStopped ? this.#is.pauseAfterExit(isLast) : undefined;
+    if (!isStopped) this.#kind.exited(exit, pauseMs);
+    this.log.note(endLine(exit, pauseMs), { hidden: true });
+    this.#enter(isStopped ? 'absent' : 'exited');
   }
 
   #abandon(why: EndCause): void {
     this.#is.abandoned = true;
-    this.#leave(why);
+    this.#leave('abandon', why);
     this.#preparation.abort();
   }
 
   #stop(why: EndCause): void {
     this.#is.stopAskedAtMs = this.#parts.clock.monotonicMs();
-    this.#leave(why);
+    this.#leave('stop', why);
     this.#running?.stop();
     this.#kind.stopping();
   }
 
   #kill(why: EndCause): void {
     this.#is.killed = true;
-    this.#leave(why);
+    this.#leave('kill', why);
     this.#running?.kill();
   }
 
@@ -230,7 +227,8 @@ export class Workload {
    * The next user of its GPUs may be in the same message from core. From now on that user waits until this workload has
    * ended.
    */
-  #leave(why: EndCause): void {
+  #leave(how: 'abandon' | 'stop' | 'kill', why: EndCause): void {
+    this.log.note(leaveLine(how, why), { hidden: true });
     this.#use?.leave();
     this.#kind.ending(why);
     this.#kind.changed();
@@ -243,7 +241,7 @@ export class Workload {
       if (this.#is.phase === 'freezing') this.#enter('frozen');
     } catch (error) {
       this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'it could not be frozen');
-      this.#is.retryAfter(RETRY_MS);
+      this.#is.retryLater();
       if (this.#is.phase === 'freezing') this.#enter('running');
     }
     this.evaluate();
@@ -274,7 +272,7 @@ export class Workload {
       this.#enter(this.#kind.policy.restarts && (want === 'running' || want === 'stopped') ? 'absent' : 'removed');
     } catch (error) {
       this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'what is its own was not removed, will try again');
-      this.#is.retryAfter(RETRY_MS);
+      this.#is.retryLater();
       this.#enter(this.#kind.policy.restarts ? 'absent' : 'exited');
     }
     this.evaluate();
@@ -288,6 +286,7 @@ export class Workload {
       return this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'a step back was refused');
     }
     if (phase !== 'preparing') this.#progress.clear();
+    this.log.note(phaseLine(from, phase), { hidden: true });
     this.#parts.logger.debug({ ...this.#kind.ids, from, to: phase }, 'workload changed phase');
     this.#kind.changed();
     this.#endIfOver();

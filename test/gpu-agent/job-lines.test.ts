@@ -164,3 +164,23 @@ t.test('that lines are kept no more is said to whoever asks for them, and to nob
   t.equal(read(log, spans, 'a', { offset: first.offset }).cut, false, 'who reads on misses none');
   t.equal(read(log, spans, 'b').cut, false);
 });
+
+t.test('lines of the system belong to no job, and are among all lines', async (t) => {
+  let now = 10;
+  const log = new TimedLog(1_000, { monotonicMs: () => now, nowMs: () => now });
+  log.note('Started.', { hidden: true });
+  log.write(Buffer.from('a1\n'));
+  log.note('It ended.', { hidden: true });
+  now = 20;
+  const spans = [{ jobId: 'a', attempt: 1, fromMs: 5, toMs: 25 }];
+  t.same(textsOf(read(log.kept(), spans, 'a')), ['a1']);
+  const all = jobLines({ ...log.kept(), spans }, 'w', { jobId: '', attempt: 0, offset: 0, limit: 10 }, 1e9);
+  t.same(
+    all.lines.map(({ text, system }) => [text, system]),
+    [
+      ['Started.', true],
+      ['a1', false],
+      ['It ended.', true],
+    ],
+  );
+});

@@ -24,6 +24,8 @@ const pods = podCalls(system.clients, system.key);
 const files = await scratch(t);
 const pathOf = (id: string): string => `/v2/pods/${id}/logs`;
 const lineOf = (event: SseEvent | undefined): string => (JSON.parse(event!.data) as { line: string }).line;
+/** What the pod itself wrote. */
+const OWN = 'source=container';
 
 async function create(t: Test, script: string): Promise<string> {
   const { status, text, json } = await system.request('POST', '/v1/pods', {
@@ -51,7 +53,7 @@ t.test('the log has the last lines, then follows over restarts until the pod sto
   );
   const path = pathOf(id);
   const feed = await waitFor('its machine to know it', async () => {
-    const opened = await readEvents(t, system, path);
+    const opened = await readEvents(t, system, `${path}?${OWN}`);
     return opened.status === 200 && opened;
   });
   t.match(feed.headers.get('content-type'), /^text\/event-stream/);
@@ -60,16 +62,16 @@ t.test('the log has the last lines, then follows over restarts until the pod sto
   t.same(rest, { source: 'container', line: 'one' });
   t.equal(first!.id, ts.replace('Z', '000000Z'), 'its id is its time');
   t.equal(lineOf(await feed.next()), 'two');
-  const [coming, none] = await Promise.all(
-    [`${path}?tail=0`, `${path}?source=system`].map((asked) => readEvents(t, system, asked)),
+  const [coming, about, both] = await Promise.all(
+    [`${path}?${OWN}&tail=0`, `${path}?source=system`, path].map((asked) => readEvents(t, system, asked)),
   );
-  t.same([coming!.status, none!.status], [200, 200]);
+  t.same([coming!.status, about!.status, both!.status], [200, 200, 200]);
   files.open('go');
   t.equal(lineOf(await feed.next()), 'three');
   t.equal(lineOf(await coming!.next()), 'three', 'tail=0: only what is to come');
-  for (const source of ['', '&source=container', '&source=both'])
+  for (const source of ['', `&${OWN}`, '&source=both'])
     t.same(await lines(t, 2, `${path}?tail=2${source}`), ['two', 'three']);
-  t.same(await lines(t, 3, `${path}?since=now-1h&tail=1`), ['one', 'two', 'three'], 'since overrides tail');
+  t.same(await lines(t, 4, `${path}?since=now-1h&tail=1`), ['Started.', 'one', 'two', 'three'], 'since overrides tail');
   t.same(await lines(t, 2, path, { 'last-event-id': first!.id! }), ['two', 'three']);
   await pods.act('restartPod', id);
   t.same(
@@ -79,13 +81,30 @@ t.test('the log has the last lines, then follows over restarts until the pod sto
   );
   await pods.act('stopPod', id);
   t.same(await feed.rest(), [], 'it is stopped, and its feed ends');
-  t.same(await none!.rest(), []);
   t.same((await coming!.rest()).map(lineOf), ['one', 'two', 'three']);
+  const told = (await about!.rest()).map((event) => JSON.parse(event.data) as object);
+  t.match(told, [
+    { source: 'system', line: 'Started.' },
+    { source: 'system', line: 'Asked to end: it is started anew.' },
+    { source: 'system', line: 'It was ended by SIGTERM.' },
+    { source: 'system', line: 'Started.' },
+    { source: 'system', line: 'Asked to end: it is not wanted any more.' },
+    { source: 'system', line: 'It was ended by SIGTERM.' },
+  ]);
+  t.equal((await both!.rest()).length, 6 + told.length, 'both: each line once');
   const all = ['one', 'two', 'three', 'one', 'two', 'three'];
-  t.same((await (await readEvents(t, system, path)).rest()).map(lineOf), all, 'what it wrote can still be read');
+  t.same((await (await readEvents(t, system, `${path}?${OWN}`)).rest()).map(lineOf), all, 'it can still be read');
   await pods.act('startPod', id);
   await pods.reach(id, 'RUNNING');
-  t.same(await lines(t, 9, `${path}?since=now-1h`), [...all, 'one', 'two', 'three']);
+  t.same(await lines(t, 9, `${path}?${OWN}&since=now-1h`), [...all, 'one', 'two', 'three']);
+});
+
+t.test('a pod that crashes: its exit code, and when it is started again', async (t) => {
+  const id = await create(t, 'echo oops; exit 3');
+  await waitFor('its first end', async () => (await pods.get(id)).statusText.includes('exit code 3'));
+  const told = await lines(t, 3, `${pathOf(id)}?since=now-1h`);
+  t.match(told, ['Started.', 'oops', /^It ended with exit code 3\. It is started again after \d+ s\.$/]);
+  t.equal((await lines(t, 1, `${pathOf(id)}?source=system&tail=1`)).length, 1, 'the tail counts lines of the source');
 });
 
 t.test('a long log answers exactly as many lines as asked for', async (t) => {
@@ -99,9 +118,9 @@ t.test('a long log answers exactly as many lines as asked for', async (t) => {
   await pods.reach(id, 'EXITED');
   const numbers = Array.from({ length: written }, (_, n) => String(n + 1));
   for (const [query, wanted] of [
-    ['?tail=1500', numbers.slice(-1_500)],
-    ['?tail=5000', numbers],
-    ['?since=now-1h', numbers],
+    [`?${OWN}&tail=1500`, numbers.slice(-1_500)],
+    [`?${OWN}&tail=5000`, numbers],
+    [`?${OWN}&since=now-1h`, numbers],
     ['?tail=0', []],
   ] as const) {
     t.same((await (await readEvents(t, system, pathOf(id) + query)).rest()).map(lineOf), wanted, query);
@@ -114,7 +133,7 @@ t.test("a worker's log is found by its id alone, because REST v1 lists workers a
     'its worker',
     async () => (await call(system.clients.machines, 'listWorkers', { endpointId }, system.key)).workers[0]?.id,
   );
-  t.same(await lines(t, 1, pathOf(worker)), ['the talker is here']);
+  t.same(await lines(t, 2, pathOf(worker)), ['Started.', 'the talker is here']);
   const own = { ...system, key: await system.newKey(KeyScope.ALL, system.accountId, [endpointId]) };
   t.equal((await readEvents(t, own, pathOf(worker))).status, 200, 'with a key for its endpoint');
 });

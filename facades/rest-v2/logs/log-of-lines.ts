@@ -73,7 +73,7 @@ export function logOfLines(
     };
     // Read before the headers are sent, so that an unknown resource gets a plain 404.
     const beginning = await read(() =>
-      query.tail === undefined ? partAt(readPage, 0) : lastLines(readPage, query.tail),
+      query.tail === undefined ? partAt(readPage, 0) : lastLines(readPage, query.tail, query.source),
     );
     return follow({ clock, reply, query, readPage, read, beginning });
   };
@@ -97,24 +97,35 @@ async function partBehind(readPage: ReadPage, offset: number): Promise<Part> {
   return part.page.offset < offset ? partAt(readPage, 0) : part;
 }
 
-/** Returns the last lines and the end of the log, without reading all of it. */
-async function lastLines(readPage: ReadPage, tail: number): Promise<Part> {
+/** Returns the last lines of a source and the end of the log, without reading all of it. */
+async function lastLines(readPage: ReadPage, tail: number, source: LogQuery['source']): Promise<Part> {
   // Not the end itself, which may be in the middle of a line.
-  if (tail === 0) return { lines: [], page: (await lastLines(readPage, 1)).page };
+  if (tail === 0) return { lines: [], page: (await lastLines(readPage, 1, '')).page };
   const { page: end } = await partAt(readPage, Number.MAX_SAFE_INTEGER);
   for (let looked = LOOKED_BYTES; ; looked *= LOOKED_FACTOR) {
     const from = Math.max(end.offset - looked, 0);
     let { lines, page } = await partAt(readPage, from);
     // The part may begin in the middle of a line.
     if (from > 0 && !page.cut) lines = lines.slice(1);
+    lines = lines.filter((line) => isOf(source, line));
     while (page.more && page.offset < end.offset) {
       const next = await partAt(readPage, page.offset);
-      lines = [...lines, ...next.lines].slice(-tail);
+      lines = [...lines, ...next.lines.filter((line) => isOf(source, line))].slice(-tail);
       ({ page } = next);
     }
     if (lines.length >= tail || from === 0 || looked >= WORKER_LOG_BYTES_MAX)
       return { lines: lines.slice(-tail), page };
   }
+}
+
+/** Returns the source of a line as REST v2 names it. */
+function sourceOf({ system }: JobLogLine): 'system' | 'container' {
+  return system ? 'system' : 'container';
+}
+
+/** Returns whether a line is of the source that was asked for. */
+function isOf(source: LogQuery['source'], line: JobLogLine): boolean {
+  return source === '' || source === 'both' || source === sourceOf(line);
 }
 
 /** Dependencies of following a log. */
@@ -137,13 +148,14 @@ async function follow({ clock, reply, query, readPage, read, beginning }: Follow
   let toldAtMs = clock.monotonicMs();
   try {
     while (!live.closed) {
-      for (const line of query.source === 'system' ? [] : lines) {
+      for (const line of lines) {
+        // Ids count all lines, so that they do not depend on the source that was asked for.
         const id = ids.next(line.time!);
-        if (isBehind(line.time!, id, query)) continue;
+        if (!isOf(query.source, line) || isBehind(line.time!, id, query)) continue;
         await live.write(
           frameEvent({
             id,
-            data: JSON.stringify({ source: 'container', line: line.text, ts: line.time!.toISOString() }),
+            data: JSON.stringify({ source: sourceOf(line), line: line.text, ts: line.time!.toISOString() }),
           }),
         );
         toldAtMs = clock.monotonicMs();

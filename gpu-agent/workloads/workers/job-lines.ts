@@ -50,7 +50,8 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
   const hasEnded = nowMs === Infinity || belongs.toMs + STRAGGLE_MS < nowMs;
   const timeOf = stampReader(log.stamps);
   const lines: JobLogLine[] = [];
-  const { bytes, start } = log;
+  const { bytes, start, system = [] } = log;
+  const systemLines = new Set(system.map(({ at: begin }) => begin));
   const cut = place.offset < start && belongs.fromMs <= timeOf(start).monotonicMs;
   let at = firstLine(log, place.offset);
   for (let scanned = 0, text = 0; at < bytes.length; scanned += 1) {
@@ -63,8 +64,9 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
     const end = feed < 0 ? bytes.length : feed;
     const line = bytes.toString('utf8', at, Math.min(end, at + LINE_MAX)).replace(/\r$/, '');
     const stamp = timeOf(start + at);
+    const isSystem = systemLines.has(start + at);
     at = Math.min(end + 1, bytes.length);
-    const how = belongs.is(line, stamp.monotonicMs);
+    const how = isSystem ? belongs === WHOLE && 'own' : belongs.is(line, stamp.monotonicMs);
     if (!how) continue;
     text += line.length;
     lines.push({
@@ -73,6 +75,7 @@ export function jobLines(log: AttributedLog, workerId: string, place: JobLogPlac
       time: new Date(stamp.wallMs),
       text: line,
       shared: how === 'shared',
+      system: isSystem,
       offset: start + at,
     });
   }

@@ -48,3 +48,27 @@ t.test('an earlier one comes first: bytes count on, whether something was writte
   small.log.precede(kept);
   t.match(small.log.kept(), { bytes: Buffer.from('efgh'), start: 4 }, 'the oldest make room');
 });
+
+t.test('lines of the system are known as such; hidden ones are not in the bare text', async (t) => {
+  const { log, write } = logOf();
+  log.note('pulling', { hidden: false });
+  log.note('Started.', { hidden: true });
+  write(2, 'own');
+  log.note('It ended\nbadly.', { hidden: true });
+  const { bytes, system } = log.kept();
+  t.equal(bytes.toString(), 'pulling\nStarted.\nown\nIt ended badly.\n');
+  t.same(
+    system!.map(({ at, to }) => bytes.toString('utf8', at, to)),
+    ['pulling\n', 'Started.\n', 'It ended badly.\n'],
+  );
+  t.equal(log.tail(100).toString(), 'pulling\nown');
+  t.equal(log.tail(2).toString(), 'wn');
+  const next = logOf();
+  next.log.note('Started.', { hidden: true });
+  next.log.precede(log.kept());
+  t.same([next.log.kept().system!.at(-1)!.at, next.log.tail(100).toString()], [bytes.length, 'pulling\nown']);
+  const small = logOf(20);
+  small.log.note('Started.', { hidden: true });
+  small.write(3, 'x'.repeat(15));
+  t.equal(small.log.tail(100).toString(), 'x'.repeat(15), 'one that is half gone is left out, too');
+});

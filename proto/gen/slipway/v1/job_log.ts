@@ -39,6 +39,11 @@ export interface JobLogLine {
   shared: boolean;
   /** Where the next line begins. */
   offset: number;
+  /**
+   * The system around the worker or pod says it, not its program: how its image is pulled, its start, its end, when it is started again. Such lines
+   * belong to no job. Agents of earlier releases never set it.
+   */
+  system: boolean;
 }
 
 /** A page of them. */
@@ -147,7 +152,7 @@ export const JobLogPlace: MessageFns<JobLogPlace> = {
 };
 
 function createBaseJobLogLine(): JobLogLine {
-  return { attempt: 0, workerId: "", time: undefined, text: "", shared: false, offset: 0 };
+  return { attempt: 0, workerId: "", time: undefined, text: "", shared: false, offset: 0, system: false };
 }
 
 export const JobLogLine: MessageFns<JobLogLine> = {
@@ -169,6 +174,9 @@ export const JobLogLine: MessageFns<JobLogLine> = {
     }
     if (message.offset !== 0) {
       writer.uint32(48).uint64(message.offset);
+    }
+    if (message.system !== false) {
+      writer.uint32(56).bool(message.system);
     }
     return writer;
   },
@@ -234,6 +242,14 @@ export const JobLogLine: MessageFns<JobLogLine> = {
             message.offset = longToNumber(reader.uint64());
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.system = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -257,6 +273,7 @@ export const JobLogLine: MessageFns<JobLogLine> = {
     message.text = object.text ?? "";
     message.shared = object.shared ?? false;
     message.offset = object.offset ?? 0;
+    message.system = object.system ?? false;
     return message;
   },
 };
