@@ -11,26 +11,40 @@ import type { PodContext } from './pod-context.ts';
 import { getPod } from './pods.ts';
 
 const ID_LENGTH = 14;
+/** Variable by which images know that they should start Jupyter, and its password. */
+const JUPYTER_PASSWORD = 'JUPYTER_PASSWORD';
+const PASSWORD_LENGTH = 24;
+
+/** How a pod is created. */
+export interface PodCreation {
+  /** Names of the fields that the caller set. */
+  fields: readonly string[];
+  /** The pod gets a password for Jupyter, unless its environment has one. */
+  startJupyter: boolean;
+  key?: CreationKey | undefined;
+}
 
 /**
- * Creates a pod and returns it with its machine. `fields`: names of the fields that the caller set. Throws
- * INVALID_REQUEST if a field is out of range or refers to an unknown resource. NO_CAPACITY: no machine has capacity.
- * RepeatedCreation: `key` was used before.
+ * Creates a pod and returns it with its machine. Throws INVALID_REQUEST if a field is out of range or refers to an
+ * unknown resource. NO_CAPACITY: no machine has capacity. RepeatedCreation: `key` was used before.
  */
 export async function createPod(
   context: PodContext,
   actor: Actor,
   request: PodRequest,
-  fields: readonly string[],
-  key?: CreationKey,
+  { fields, startJupyter, key }: PodCreation,
 ): Promise<PodView> {
   const { pods, templates, machines, random, onDesired } = context;
   const { accountId } = actor;
   const template = request.templateId === '' ? undefined : await templates.usable(request.templateId, accountId);
   if (request.templateId !== '' && !template) throw unknownTemplate(request.templateId);
-  const settings = podSettings(request, template, accountId, await machines.reportedTypes(request.gpuIds));
+  const templateEnv = unshownEnv(template, accountId);
+  const chosen = podSettings(request, template, accountId, await machines.reportedTypes(request.gpuIds));
+  const hasPassword = JUPYTER_PASSWORD in templateEnv || !startJupyter;
+  const password: Record<string, string> = hasPassword ? {} : { [JUPYTER_PASSWORD]: random.id(PASSWORD_LENGTH) };
+  const settings = { ...chosen, env: { ...password, ...chosen.env } };
   checkRegistry('image_name', settings.imageName, context.mayAsk);
-  const fresh = { id: random.id(ID_LENGTH), key, templateEnv: unshownEnv(template, accountId) };
+  const fresh = { id: random.id(ID_LENGTH), key, templateEnv };
   const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) =>
     placePod(settings, machines, places, quota),
   );

@@ -15,6 +15,7 @@ import { addDocsPage, docsOperations } from './docs/docs.ts';
 import type { Operation, RestV2Parts } from './operation.ts';
 import { operations } from './operations.ts';
 import { BODY_BYTES_MAX, readBody, readPath, readQuery } from './read-request.ts';
+import { IGNORED_HEADER, withoutEffect } from './without-effect.ts';
 
 const ALL: readonly Operation[] = [...operations, ...docsOperations(() => ALL)];
 
@@ -53,6 +54,10 @@ function addOperation(
     ...(operation.open ? {} : { onRequest: gated }),
     handler: async (request, reply) => {
       const known = operation.open ? { apiKey: '', accountId: '' } : request.caller;
+      // A body that is too large or malformed is rejected even where it has no meaning.
+      const values = body ? await readBody(body, request, parts.bodies) : void bodyBytes(request.body);
+      const ignored = body ? withoutEffect(body, values) : [];
+      if (ignored.length > 0) reply.header(IGNORED_HEADER, ignored.join(', '));
       const call = {
         request,
         reply,
@@ -60,8 +65,7 @@ function addOperation(
         accountId: known.accountId,
         path: readPath(request, tag === 'catalog'),
         query: query && !checksQuery ? readQuery(query, request) : {},
-        // A body that is too large or malformed is rejected even where it has no meaning.
-        body: body ? await readBody(body, request, parts.bodies) : void bodyBytes(request.body),
+        body: values,
       };
       const answer = await operation.handle(call as never, parts);
       if (reply.sent) return reply;

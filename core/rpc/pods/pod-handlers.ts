@@ -39,10 +39,11 @@ export function podHandlers(
       const actor = await ownAccount(access, apiKey, true);
       const { accountId } = actor;
       const { podRequest, fields } = podRequestFromMessage(request);
+      const { startJupyter = false } = request;
       const made = await createOnce(context, {
         ...creationOf('CreatePod', CreatePodRequest, request),
         accountId,
-        create: (key) => createPod(context, actor, podRequest, fields, key),
+        create: (key) => createPod(context, actor, podRequest, { fields, startJupyter, key }),
         read: (id) => getPod(context, accountId, id, []),
       });
       return { pod: podToMessage(made) };

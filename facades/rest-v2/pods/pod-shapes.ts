@@ -7,11 +7,15 @@ import { containerAnswer, containerBody } from '../container/container-part.ts';
 import { mounts } from '../container/mounts.ts';
 import { closed, moment, momentOrNull, named, textOrNull, word } from '../schema-parts.ts';
 import { createCpu } from '../serverless/endpoint-shapes.ts';
+import { alwaysIs } from '../without-effect.ts';
 
 const ID_LENGTH_MAX = 191;
 const CUDA_VERSION = '^\\d+\\.\\d+$';
 const LIST_LENGTH_MAX = 100;
-const WITHOUT_EFFECT = "Taken and without effect on one's own machines.";
+/** Why startSsh has no effect. */
+export const SSH = 'pods find the SSH keys of the account in PUBLIC_KEY, which is what images that have SSH look for.';
+const ALL = 'a pod with GPUs may use the memory and the processors of its machine.';
+const NETWORK = 'pods of several machines share no network.';
 /** All states of a pod in responses. */
 export const STATUSES = ['PROVISIONING', 'STARTING', 'RUNNING', 'EXITED', 'ERROR', 'TERMINATED'] as const;
 /** Actions on pods. */
@@ -34,8 +38,8 @@ const createGpu = named(
     minCudaVersion: Type.Optional(
       Type.String({ pattern: CUDA_VERSION, maxLength: 7, description: 'This version or a newer one.' }),
     ),
-    minRamPerGpu: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_536, description: WITHOUT_EFFECT })),
-    minVcpuCountPerGpu: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_536, description: WITHOUT_EFFECT })),
+    minRamPerGpu: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_536, ...alwaysIs(0, ALL) })),
+    minVcpuCountPerGpu: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_536, ...alwaysIs(0, ALL) })),
   }),
 );
 
@@ -49,16 +53,21 @@ export const CreatePod = named(
       gpu: Type.Optional(createGpu),
       cpu: Type.Optional(createCpu),
       mounts: Type.Optional(mounts),
-      cloud: Type.Optional(word(['SECURE', 'COMMUNITY'], WITHOUT_EFFECT)),
+      cloud: Type.Optional(
+        Type.Unsafe<'SECURE' | 'COMMUNITY'>({
+          ...word(['SECURE', 'COMMUNITY']),
+          ...alwaysIs('SECURE', 'there is one cloud, your machines.'),
+        }),
+      ),
       dataCenterIds: Type.Optional(
         Type.Array(Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX }), {
           maxItems: LIST_LENGTH_MAX,
           description: 'Data centres, any of them. Empty: anywhere.',
         }),
       ),
-      startSsh: flag(WITHOUT_EFFECT),
-      startJupyter: flag(WITHOUT_EFFECT),
-      globalNetworking: flag(WITHOUT_EFFECT),
+      startSsh: Type.Optional(Type.Boolean(alwaysIs(true, SSH))),
+      startJupyter: flag('Give it a JUPYTER_PASSWORD, unless env has one: images that have Jupyter start it then.'),
+      globalNetworking: Type.Optional(Type.Boolean(alwaysIs(false, NETWORK))),
       templateId: Type.Optional(Type.String({ ...templateId, minLength: 1 })),
     },
     { examples: [{ name: 'notebook', image: 'notebook:1', cpu: { id: 'cpu3c', vcpuCount: 2 } }] },
@@ -76,7 +85,7 @@ export const UpdatePod = named(
     name: Type.Optional(name),
     mounts: Type.Optional(mounts),
     locked: flag('Refuse to stop, reset or change it until it is unlocked.'),
-    globalNetworking: flag(WITHOUT_EFFECT),
+    globalNetworking: Type.Optional(Type.Boolean(alwaysIs(false, NETWORK))),
     templateId: Type.Optional(templateId),
   }),
 );

@@ -53,12 +53,12 @@ export const podOperations: readonly Operation[] = [
     creates: true,
     handle: async (call, { core, clock }) => {
       const { requestId, options } = creation(call);
-      const { mounts, templateId } = call.body;
+      const { mounts, templateId, startJupyter } = call.body;
       const pod = Pod.fromPartial(newPod(call.body));
       // A template provides its volume if the body does not set mounts.
       const volumeGb = mounts === undefined && templateId !== undefined ? undefined : pod.volumeGb;
       const { pod: made } = await core.pods
-        .call((client) => client.createPod, { pod, volumeGb, requestId }, options)
+        .call((client) => client.createPod, { pod, volumeGb, requestId, startJupyter }, options)
         .catch(unknownTemplate);
       return presentPod(made!, clock.nowMs());
     },

@@ -5,19 +5,20 @@ import { Type } from 'typebox';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { containerAnswer, containerBody, optionals } from '../container/container-part.ts';
 import { persistentMount } from '../container/mounts.ts';
+import { SSH } from '../pods/pod-shapes.ts';
 import { closed, named, word } from '../schema-parts.ts';
+import { alwaysIs } from '../without-effect.ts';
 
 const NAME = { minLength: TEMPLATE.name.kind.min, maxLength: TEMPLATE.name.kind.max };
 const CATEGORIES = ['CPU', 'NVIDIA', 'AMD'] as const;
-const WITHOUT_EFFECT = 'Taken and without effect.';
 
 const mounts = closed(
   { persistent: Type.Optional(persistentMount) },
   { description: 'The volume of pods that are made of it.' },
 );
 const cudaVersions = Type.Array(Type.String({ pattern: '^\\d+\\.\\d+$' }), {
-  maxItems: 100,
-  description: `CUDA versions. ${WITHOUT_EFFECT}`,
+  maxItems: 0,
+  description: 'Empty: a template chooses no machine. Endpoints and pods have gpu.allowedCudaVersions.',
 });
 
 const besides = {
@@ -25,8 +26,8 @@ const besides = {
   public: Type.Boolean({ description: 'Visible to all accounts.' }),
   serverless: Type.Boolean({ description: 'Made for endpoints rather than for pods. Fixed after creation.' }),
   category: word(CATEGORIES, 'Kind of machine that it is made for. Fixed after creation.'),
-  startSsh: Type.Boolean({ description: WITHOUT_EFFECT }),
-  startJupyter: Type.Boolean({ description: WITHOUT_EFFECT }),
+  startSsh: Type.Boolean(alwaysIs(true, SSH)),
+  startJupyter: Type.Boolean(alwaysIs(true, 'what is made of it says so itself: see startJupyter of pods.')),
   allowedCudaVersions: cudaVersions,
 };
 

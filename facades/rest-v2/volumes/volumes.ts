@@ -10,6 +10,7 @@ import { creation, once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { against } from '../rejections.ts';
 import { closed, named, word } from '../schema-parts.ts';
+import { alwaysIs } from '../without-effect.ts';
 
 const ONE = '/v2/network-volumes/{volumeId}';
 const TAG = { tag: 'network volumes' };
@@ -29,7 +30,10 @@ const dataCenter = Type.String({
   maxLength: VOLUME.dataCenterId.kind.max,
   description: 'Data centre whose machines see it. Fixed.',
 });
-const type = word(['STANDARD', 'HIGH_PERFORMANCE'], 'Taken and without effect: all volumes are STANDARD.');
+const type = Type.Unsafe<'STANDARD' | 'HIGH_PERFORMANCE'>({
+  ...word(['STANDARD', 'HIGH_PERFORMANCE']),
+  ...alwaysIs('STANDARD', 'all volumes are STANDARD.'),
+});
 
 const CreateVolume = named('CreateNetworkVolumeRequest', closed({ name, size, dataCenter, type: Type.Optional(type) }));
 const UpdateVolume = named(

@@ -39,7 +39,11 @@ export interface CreatePodRequest {
    * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
    * Absent or empty: not repeatable.
    */
-  requestId?: string | undefined;
+  requestId?:
+    | string
+    | undefined;
+  /** Gives the pod an unguessable JUPYTER_PASSWORD, unless its environment has one: images that have Jupyter start it then. Default false. */
+  startJupyter?: boolean | undefined;
 }
 
 /** Response of CreatePod. */
@@ -192,7 +196,7 @@ export interface GetPodLogResponse {
 }
 
 function createBaseCreatePodRequest(): CreatePodRequest {
-  return { pod: undefined, volumeGb: undefined, requestId: undefined };
+  return { pod: undefined, volumeGb: undefined, requestId: undefined, startJupyter: undefined };
 }
 
 export const CreatePodRequest: MessageFns<CreatePodRequest> = {
@@ -205,6 +209,9 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
     }
     if (message.requestId !== undefined) {
       writer.uint32(26).string(message.requestId);
+    }
+    if (message.startJupyter !== undefined) {
+      writer.uint32(32).bool(message.startJupyter);
     }
     return writer;
   },
@@ -246,6 +253,14 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
             message.requestId = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.startJupyter = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -266,6 +281,7 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
     message.pod = (object.pod !== undefined && object.pod !== null) ? Pod.fromPartial(object.pod) : undefined;
     message.volumeGb = object.volumeGb ?? undefined;
     message.requestId = object.requestId ?? undefined;
+    message.startJupyter = object.startJupyter ?? undefined;
     return message;
   },
 };
