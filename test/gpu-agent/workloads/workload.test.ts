@@ -156,7 +156,7 @@ t.test('a preparation tells how it gets on, and ends when nobody wants it any mo
   await workload.done;
   t.equal(workload.progress, '');
   t.same([executor.starts.length, seen.exits[0]?.failure], [0, 'it was not wanted any more']);
-  t.same(unit.log.kept().bytes.toString().split('\n').slice(0, 3), [
+  t.same(workload.log.kept().bytes.toString().split('\n').slice(0, 3), [
     'pulling: 10 %',
     'pulling: 20 %',
     'Its preparation ends: it is not wanted any more.',

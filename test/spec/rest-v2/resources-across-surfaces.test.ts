@@ -278,12 +278,26 @@ function v1Pod(name: string): object {
 }
 
 t.test('members without effect are named, and startJupyter gives a password', async (t) => {
-  const asked = { ...podBody('jupyter'), startJupyter: true, startSsh: false, cloud: 'COMMUNITY', globalNetworking: false };
+  const asked = {
+    ...podBody('jupyter'),
+    startJupyter: true,
+    startSsh: false,
+    cloud: 'COMMUNITY',
+    globalNetworking: false,
+  };
   const made = await request('POST', '/v2/pods', asked);
   t.equal(made.headers.get('x-slipway-ignored'), 'cloud, startSsh', 'what asked for something else than what holds');
   t.match(made.json, { env: { JUPYTER_PASSWORD: /^[a-z0-9]{24}$/ } });
-  const own = await request('POST', '/v2/pods', { ...asked, cloud: 'SECURE', startSsh: true, env: { JUPYTER_PASSWORD: 'mine' } });
-  t.match([own.status, own.headers.get('x-slipway-ignored'), own.json], [201, null, { env: { JUPYTER_PASSWORD: 'mine' } }]);
+  const own = await request('POST', '/v2/pods', {
+    ...asked,
+    cloud: 'SECURE',
+    startSsh: true,
+    env: { JUPYTER_PASSWORD: 'mine' },
+  });
+  t.match(
+    [own.status, own.headers.get('x-slipway-ignored'), own.json],
+    [201, null, { env: { JUPYTER_PASSWORD: 'mine' } }],
+  );
   for (const { json } of [made, own]) await v2('DELETE', `/pods/${json.id}`);
   const template = { name: 'cuda', image: 'a/b:1', allowedCudaVersions: ['12.4'] };
   t.match(await v2('POST', '/templates', template, 422), { errors: [/^\$\.allowedCudaVersions: /] });
