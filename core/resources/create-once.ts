@@ -1,7 +1,9 @@
 /** Creations that are safe to repeat with an Idempotency-Key. */
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from '@slipway/proto/wire/limits';
 import type { CreationKey } from '../domain/resources/creation-key.ts';
-import { checkRequestId, createdIsGone, RepeatedCreation } from '../domain/resources/creation-key.ts';
+import { createdIsGone, RepeatedCreation } from '../domain/resources/creation-key.ts';
 import { DomainError } from '../domain/settings/errors.ts';
+import { checkText, invalid } from '../domain/settings/fields.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** A creation. */
@@ -50,4 +52,11 @@ async function tryCreation<Made>(create: () => Promise<Made>): Promise<{ made: M
     if (error instanceof RepeatedCreation) return error.subjectId;
     throw error;
   }
+}
+
+function checkRequestId(requestId: string): void {
+  const { length } = requestId;
+  if (length > IDEMPOTENCY_KEY_LENGTH_MAX)
+    throw invalid(`request_id has ${length} characters, but may have ${IDEMPOTENCY_KEY_LENGTH_MAX}`);
+  checkText('request_id', requestId);
 }

@@ -35,7 +35,7 @@ export class Sealer {
       .subarray(0, FINGERPRINT_BYTES);
   }
 
-  /** Returns a hash of bytes that nobody can compute without the key. `purpose` keeps hashes of different kinds apart. */
+  /** Returns a hash of bytes that needs the key to compute. `purpose` keeps hashes of different kinds apart. */
   hash(plain: Uint8Array, purpose: string): Buffer {
     return createHmac('sha256', this.#key).update(`${purpose}\0`).update(plain).digest();
   }

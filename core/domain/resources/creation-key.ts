@@ -1,7 +1,5 @@
 /** Idempotency-Keys of creations: the same key and request create one resource, however often they are sent. */
-import { IDEMPOTENCY_KEY_LENGTH_MAX } from '@slipway/proto/wire/limits';
 import { DomainError } from '../settings/errors.ts';
-import { checkText, invalid } from '../settings/fields.ts';
 
 /** Seconds for which a key is remembered. */
 export const CREATION_KEY_SECONDS = 86_400;
@@ -25,15 +23,6 @@ export class RepeatedCreation extends Error {
     this.name = 'RepeatedCreation';
     this.subjectId = subjectId;
   }
-}
-
-/** Throws INVALID_REQUEST if a request id is too long or contains characters that cannot be stored. */
-export function checkRequestId(requestId: string): void {
-  if (requestId.length > IDEMPOTENCY_KEY_LENGTH_MAX)
-    throw invalid(
-      `request_id has ${requestId.length} characters, but may have ${IDEMPOTENCY_KEY_LENGTH_MAX}; it is the Idempotency-Key`,
-    );
-  checkText('request_id', requestId);
 }
 
 /** Returns the error for a key that came with another request before. */

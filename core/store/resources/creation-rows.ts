@@ -14,7 +14,8 @@ export async function claimCreation(tx: Transaction, key: CreationKey | undefine
   const { accountId, action, keyHash, bodyHash } = key;
   const claimed = await tx.execute(sql`
     INSERT INTO creation_key AS k (account_id, action, key_hash, body_hash, subject_id, expires_at)
-    VALUES (${accountId}, ${action}, ${keyHash}, ${bodyHash}, ${subjectId}, now() + make_interval(secs => ${CREATION_KEY_SECONDS}))
+    VALUES (${accountId}, ${action}, ${keyHash}, ${bodyHash}, ${subjectId},
+      now() + make_interval(secs => ${CREATION_KEY_SECONDS}))
     ON CONFLICT (account_id, action, key_hash) DO UPDATE
       SET body_hash = excluded.body_hash, subject_id = excluded.subject_id, expires_at = excluded.expires_at
       WHERE k.expires_at <= now()

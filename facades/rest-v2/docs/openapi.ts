@@ -24,7 +24,7 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'Makes the creation safe to repeat: the same key and body return what the first request created. Remembered for 24 hours.',
+    'Makes the creation safe to repeat: the same key and body return what the first request created, for 24 hours.',
   schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX, pattern: '^[!-~]+$' },
 };
 const RATE_HEADERS = ['RateLimit', 'RateLimit-Policy'];
