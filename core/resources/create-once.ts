@@ -1,9 +1,7 @@
 /** Creations that are safe to repeat with an Idempotency-Key. */
-import { IDEMPOTENCY_KEY_LENGTH_MAX } from '@slipway/proto/wire/limits';
 import type { CreationKey } from '../domain/resources/creation-key.ts';
 import { createdIsGone, RepeatedCreation } from '../domain/resources/creation-key.ts';
 import { DomainError } from '../domain/settings/errors.ts';
-import { checkText, invalid } from '../domain/settings/fields.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** A creation. */
@@ -25,8 +23,7 @@ const GONE = new Set(['NOT_FOUND', 'ENDPOINT_NOT_FOUND', 'TEMPLATE_NOT_FOUND']);
 
 /**
  * Creates a resource, or returns the one that an earlier call with the same key and body created, as it is now. Throws
- * IDEMPOTENCY_KEY_REUSED if the key came with another body, or what it created has been deleted. INVALID_REQUEST: the
- * key is too long.
+ * IDEMPOTENCY_KEY_REUSED if the key came with another body, or what it created has been deleted.
  */
 export async function createOnce<Made>(
   { creations }: Pick<Stores, 'creations'>,
@@ -34,7 +31,6 @@ export async function createOnce<Made>(
 ): Promise<Made> {
   const { accountId, action, requestId, body, create, read } = request;
   if (requestId === '') return create(undefined);
-  checkRequestId(requestId);
   const key = creations.keyOf(accountId, action, requestId, body);
   // Found before anything is checked: what was named then may be gone, and the name is taken by the first creation.
   const earlier = (await creations.find(key)) ?? (await tryCreation(() => create(key)));
@@ -52,11 +48,4 @@ async function tryCreation<Made>(create: () => Promise<Made>): Promise<{ made: M
     if (error instanceof RepeatedCreation) return error.subjectId;
     throw error;
   }
-}
-
-function checkRequestId(requestId: string): void {
-  const { length } = requestId;
-  if (length > IDEMPOTENCY_KEY_LENGTH_MAX)
-    throw invalid(`request_id has ${length} characters, but may have ${IDEMPOTENCY_KEY_LENGTH_MAX}`);
-  checkText('request_id', requestId);
 }
