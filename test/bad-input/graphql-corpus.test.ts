@@ -39,10 +39,8 @@ async function make(
     ),
     volume: await id(`createNetworkVolume(input: { name: "${name}", size: 5, dataCenterId: "A" })`),
     auth: await id(`saveRegistryAuth(input: { name: "${name}", username: "u", password: "p" })`),
-    pod: await waitFor(
-      'a pod',
-      () => id(`deployCpuPod(input: { name: "${name}", imageName: "", dockerArgs: "sleep 3600" })`),
-      30_000,
+    pod: await waitFor('a pod', () =>
+      id(`deployCpuPod(input: { name: "${name}", imageName: "", dockerArgs: "sleep 3600" })`),
     ),
   };
 }
@@ -64,7 +62,7 @@ async function stored(sql: postgres.Sql): Promise<object> {
   return Object.fromEntries(await Promise.all(rows));
 }
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 t.test('/graphql', async (t) => {
   const system = await startSystem(t, { facadeEnv: { SLIPWAY_RATE_LIMITS: 'false' } });
   const sql = postgres(system.database.url, { max: 1, onnotice: () => undefined });

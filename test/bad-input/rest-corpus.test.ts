@@ -32,7 +32,7 @@ const TABLES = [
   'template',
 ];
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 const system = await startSystem(t, { agents: 0 });
 const agent = new ScriptedAgent({
   address: system.cores[0]!.address,

@@ -16,7 +16,7 @@ interface MachineDocument {
   connected: boolean;
 }
 
-t.setTimeout(200_000);
+t.setTimeout(600_000);
 
 t.test('agent', async (t) => {
   const system = await startSystem(t, { agents: 0 });

@@ -16,7 +16,7 @@ import { commandLine } from './command-line.ts';
 
 const SECRET = 'rpa_thisMustNeverBeShown';
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 /** Runs commands that exit with 2 before anything is sent, and checks their output. */
 async function refuses(t: Test, cli: CommandLine, cases: [args: string[], text: RegExp][]): Promise<void> {

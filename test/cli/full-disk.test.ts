@@ -7,7 +7,7 @@ import t from 'tap';
 const SLIPWAY = join(import.meta.dirname, '../../cli/slipway.mjs');
 const FULL = '/dev/full';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 t.test('a full disk', { skip: existsSync(FULL) ? false : `there is no ${FULL}` }, async (t) => {
   const full = openSync(FULL, 'w');
   t.teardown(() => closeSync(full));

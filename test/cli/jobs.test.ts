@@ -25,7 +25,7 @@ interface JobDocument {
 
 const ID = /^[0-9a-f-]{36}-u1$/;
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 t.test('jobs', async (t) => {
   const system = await startSystem(t);

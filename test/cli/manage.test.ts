@@ -12,7 +12,7 @@ interface Named {
   name: string;
 }
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 t.test('management', async (t) => {
   const system = await startSystem(t, {

@@ -10,7 +10,7 @@ import { jsHandler } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { commandLine } from './command-line.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('many jobs', async (t) => {
   const system = await startSystem(t);

@@ -13,7 +13,7 @@ import { readMetrics, valueOf } from '../helpers/system/metrics.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import { commandLine } from './command-line.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('core, facade and agent, each at its port', async (t) => {
   const { url } = await createDatabase(t);

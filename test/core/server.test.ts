@@ -9,7 +9,7 @@ import { call } from '../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../helpers/system/core-replicas.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 t.test('request ids come back; a caller may bring one; a key may come bare', async (t) => {
   const core = await startReplicas(t);

@@ -15,7 +15,7 @@ import { QUICK, startPostgres } from '../helpers/db/throwaway-postgres.ts';
 import { occupy } from '../helpers/net/ports.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 /** Starts a core on this database and address, and collects its log. */
 function coreOn(t: Test, url: string, listen = '127.0.0.1:0') {

@@ -18,7 +18,7 @@ import { openFolder } from '../helpers/open-folder.ts';
 import { startReplicas } from '../helpers/system/core-replicas.ts';
 import { logger } from '../helpers/system/job-engine.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 for (const before of ['a new data folder', 'one of an earlier release']) {
   t.test(before, async (t) => {

@@ -31,7 +31,7 @@ if (import.meta.url.endsWith('a.test.ts') && process.argv[2] !== 'child') {
 setInterval(() => {}, 1000);
 `;
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 for (const signal of ['SIGINT', 'SIGKILL'] as const) {
   t.test(`a test that ends by ${signal}`, async (t) => {

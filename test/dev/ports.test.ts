@@ -24,7 +24,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 function supervise<Ready>(t: Test, plan: ProcessPlan<Ready>) {
   const children: ChildProcess[] = [];

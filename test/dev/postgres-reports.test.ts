@@ -10,7 +10,7 @@ import t from 'tap';
 import { createDatabase } from '../helpers/db/database.ts';
 import { scratch } from '../helpers/scratch.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const root = join(import.meta.dirname, '../..');
 const PATCHES = join(root, 'deploy/patches/postgres');

@@ -15,7 +15,7 @@ import { Shell } from './shell.ts';
 const root = join(import.meta.dirname, '../..');
 const skip = existsSync('/usr/bin/curl') ? false : 'needs curl';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('the commands', { skip }, async (t) => {
   const system = await startSystem(t);

@@ -31,7 +31,7 @@ export class Shell {
     this.#child.stdin!.write(
       `set -e; trap 'echo "${mark} $?"' EXIT\n${block}\nset +e; trap - EXIT; echo "${mark} 0"\n`,
     );
-    const [, code] = await waitFor(`the block: ${block}`, () => new RegExp(`${mark} (\\d+)`).exec(this.text), 90_000);
+    const [, code] = await waitFor(`the block: ${block}`, () => new RegExp(`${mark} (\\d+)`).exec(this.text), 240_000);
     const said = this.text.slice(from);
     if (code !== '0') throw new Error(`${block}\nended with ${code}:\n${said}`);
     return said;
@@ -46,7 +46,7 @@ export class Shell {
         if (this.#child.exitCode !== null) throw new Error(`it ended: ${this.text}`);
         return ready.test(this.text);
       },
-      90_000,
+      240_000,
     );
   }
 
@@ -59,18 +59,14 @@ export class Shell {
     } catch {
       // It has ended.
     }
-    await waitFor('a shell to end', () => this.#child.exitCode !== null || this.#child.signalCode !== null, 30_000);
-    await waitFor(
-      'what it ran to end',
-      () => {
-        try {
-          process.kill(-pid!, 0);
-          return false;
-        } catch {
-          return true;
-        }
-      },
-      30_000,
-    );
+    await waitFor('a shell to end', () => this.#child.exitCode !== null || this.#child.signalCode !== null);
+    await waitFor('what it ran to end', () => {
+      try {
+        process.kill(-pid!, 0);
+        return false;
+      } catch {
+        return true;
+      }
+    });
   }
 }

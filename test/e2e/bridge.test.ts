@@ -14,7 +14,7 @@ import { openSetting, parked } from './bridge-setting.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 t.test('bridge', async (t) => {
   t.jobs = 7;
   const system = await startSystem(t);

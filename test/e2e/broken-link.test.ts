@@ -29,7 +29,7 @@ function open() {
 for (let i = 0; i < 20; i += 1) open();
 `;
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 t.test('jobs complete beside a worker that breaks its links', async (t) => {
   const lines: { msg: string }[] = [];
   const logger = createLogger('test', 'info', {

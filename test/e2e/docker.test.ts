@@ -20,7 +20,7 @@ import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 // All in one file, because two Dockers on a host remove each other's firewall rules.
 t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') }, async (t) => {

@@ -13,7 +13,7 @@ import { jsHandler, pythonHandler, skipWithoutPython } from '../helpers/system/h
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const FIELDS = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
 

@@ -65,7 +65,7 @@ function ownerScrape(id: string, facade: string): string {
     .replace('slipway.example.org', facade);
 }
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('the dashboards', { timeout: 240_000, skip: whyNoPromtool() || skipWithoutEnvoy() }, async (t) => {
   withDriver(t, recordedH200());

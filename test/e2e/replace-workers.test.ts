@@ -18,7 +18,7 @@ import { jsHandler } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const LOCATION = 'EU-CZ-1';
 const system = await startSystem(t, {
   agentEnv: { SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x8,NVIDIA A40:46068x8', SLIPWAY_AGENT_LOCATIONS: LOCATION },

@@ -17,7 +17,7 @@ import { readMetrics, valueOf } from '../helpers/system/metrics.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const system = await startSystem(t, {
   cores: 2,
   coreEnv: { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' },
@@ -48,23 +48,15 @@ const stateOf = async (endpointId: string): Promise<{ state: string; version: nu
     >`SELECT state, version, reason FROM endpoint_rollout WHERE endpoint_id = ${endpointId}`
   )[0]!;
 const rollout = (endpointId: string, state: string) =>
-  waitFor(
-    `the rollout to be ${state}`,
-    async () => {
-      const seen = await stateOf(endpointId);
-      return seen.state === state && seen;
-    },
-    60_000,
-  );
+  waitFor(`the rollout to be ${state}`, async () => {
+    const seen = await stateOf(endpointId);
+    return seen.state === state && seen;
+  });
 const versions = async (endpointId: string): Promise<number[]> =>
   (await call(clients.machines, 'listWorkers', { endpointId }, key)).workers.map(({ version }) => version);
 /** Two workers of this version, and no other. */
 const only = (id: string, version: number) =>
-  waitFor(
-    `two of version ${version} alone`,
-    async () => String(await versions(id)) === `${version},${version}`,
-    60_000,
-  );
+  waitFor(`two of version ${version} alone`, async () => String(await versions(id)) === `${version},${version}`);
 const releasesHeld = async (endpoint: string): Promise<number> =>
   valueOf(await readMetrics(system.metrics.core), 'slipway_core_releases_held', { endpoint });
 const close = (id: string) => updateEndpoint(id, { workersMin: 0, workersMax: 0 }, ['workers_min', 'workers_max']);

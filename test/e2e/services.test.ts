@@ -19,7 +19,7 @@ import { jsHandler } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { seededRandom } from '../helpers/time/seeded-random.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const STEPS = 120;
 /** Longest time of a start or stop call, in milliseconds. A server lets its calls run for 3 s. */

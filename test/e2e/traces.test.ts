@@ -16,7 +16,7 @@ import { rawWorkers } from '../helpers/system/raw-worker.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const receiver = await receiveTraces(t);
 const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };

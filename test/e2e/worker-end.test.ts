@@ -13,7 +13,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 /** Longer than core waits for outcomes of an ended worker, in milliseconds. */
 const OUTCOME_GRACE_OVER_MS = 3_000;
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 /** An endpoint with one worker, which holds `count` jobs. */
 async function holding(t: Test, count: number) {

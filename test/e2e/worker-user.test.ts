@@ -40,7 +40,7 @@ interface Snooped {
 }
 
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 /** Only root can start a Python below /root. */
 async function skipWithoutOpenPython(which: keyof typeof PYTHONS): Promise<false | string> {
@@ -213,7 +213,10 @@ t.test(
 
     for (const which of ['new', 'old'] as const) {
       await t.test(`Python, ${which}`, { skip: await skipWithoutOpenPython(which) }, async (t) => {
-        const jobs = endpointJobs(system, await system.createEndpoint({ command: pythonHandler(which, 'all.py') }));
+        const jobs = endpointJobs(
+          system,
+          await system.createEndpoint({ command: pythonHandler(which, 'all.py'), workersMax: 1 }),
+        );
         t.match(await jobs.runSync({ text: 'hi' }, {}, 20_000), {
           status: 'COMPLETED',
           output: { echo: { text: 'hi' } },

@@ -19,7 +19,7 @@ import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
 import { floodOf, followed, offer, trickle, waitsOf } from './loads.ts';
 
-t.setTimeout(560_000);
+t.setTimeout(600_000);
 
 const core = await startReplicas(t, 2);
 let replicas = core.replicas.slice(0, 2);

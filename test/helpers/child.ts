@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { ProcessPlan } from '@slipway/dev/processes/supervised-process';
-import { waitFor } from './time/wait-for.ts';
+import { PATIENCE_MS, waitFor } from './time/wait-for.ts';
 
 export class Child<Ready> {
   readonly #plan: ProcessPlan<Ready>;
@@ -38,7 +38,11 @@ export class Child<Ready> {
   /** Starts it, again and again when it does not come up, as its launcher would; resolves when it is ready. */
   async start(): Promise<Ready> {
     this.startedAtMs = Date.now();
-    const { ready } = await waitFor(`${this.name} to start`, async () => ({ ready: await this.#launch() }), 30_000);
+    const { ready } = await waitFor(
+      `${this.name} to start`,
+      async () => ({ ready: await this.#launch() }),
+      PATIENCE_MS,
+    );
     this.readyAtMs = Date.now();
     this.#child!.once('exit', (code, signal) => {
       if (!this.#isAsked)

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { waitFor } from './time/wait-for.ts';
+import { PATIENCE_MS, waitFor } from './time/wait-for.ts';
 
 /** Makes a folder that is removed when the test ends. */
 export async function scratch(t: Test) {
@@ -28,7 +28,7 @@ export async function scratch(t: Test) {
     /** Waits for the first line that a handler writes into this file. */
     noted: (name: string): Promise<string> => waitFor(`a note in ${name}`, () => lines(name)[0]),
     /** Waits for `count` lines in this file. */
-    notes: (name: string, count: number, timeoutMs = 20_000): Promise<string[]> =>
+    notes: (name: string, count: number, timeoutMs = PATIENCE_MS): Promise<string[]> =>
       waitFor(`${count} notes in ${name}`, () => lines(name).length >= count && lines(name), timeoutMs),
   };
 }

@@ -22,7 +22,7 @@ interface Output {
   mark: string;
 }
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('kills lose no job that runs in a container', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
   const podman = await startPodman();

@@ -4,7 +4,7 @@ import t from 'tap';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { checkDrained, checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('a killed core loses no acknowledged job', async (t) => {
   const slipway = await startProcesses(t);

@@ -19,7 +19,7 @@ const JOBS = 300;
 /** By then a connection has received all parameters, the types of arrays and a first answer. */
 const FIRST_BYTES_MAX = 4_000;
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 /**
  * Cuts every few milliseconds until it is no longer wanted and there were enough cuts. Every third cut hits a

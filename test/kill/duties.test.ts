@@ -8,7 +8,7 @@ import { jsHandler } from '../helpers/system/handlers.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('another core takes over all singleton tasks of a killed core and does them', async (t) => {
   const { sql, cores, request, createEndpoint } = await startProcesses(t, { cores: 3, agents: 1 });

@@ -7,7 +7,7 @@ import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import { checkOutcomes, checkRestart, startJobs } from './jobs-in-flight.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('a kill of all processes at once loses no acknowledged job', async (t) => {
   const slipway = await startProcesses(t);

@@ -14,7 +14,7 @@ import type { Processes } from '../helpers/system/processes.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const MACHINES = 4;
 const GPUS_EACH = 10;
@@ -32,16 +32,12 @@ const differences = ({ sql }: Processes) => sql`
   UNION ALL SELECT 'not had', * FROM (SELECT * FROM held EXCEPT ALL SELECT * FROM had) b`;
 
 async function placed({ sql }: Processes, each: number): Promise<void> {
-  await waitFor(
-    `${each} workers of each`,
-    async () => {
-      const [row] = await sql`
+  await waitFor(`${each} workers of each`, async () => {
+    const [row] = await sql`
       SELECT count(*)::int AS endpoints FROM (SELECT FROM worker WHERE ended_at IS NULL AND state = 'READY'
         GROUP BY endpoint_id HAVING count(*) = ${each}) e`;
-      return row!.endpoints === ENDPOINTS;
-    },
-    60_000,
-  );
+    return row!.endpoints === ENDPOINTS;
+  });
 }
 
 t.test('a core killed inside and between placement transactions loses no worker and no GPU', async (t) => {

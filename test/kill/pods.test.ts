@@ -10,7 +10,7 @@ import { podCalls } from '../helpers/system/pods.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 /** Notes its number and the files it finds, leaves a file and goes on. */
 const PROGRAM = 'echo "$$ $(ls)" >> "$NOTES"; touch kept; exec sleep 1000';

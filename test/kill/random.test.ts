@@ -13,7 +13,7 @@ const KILLS = 10;
 /** Jobs submitted during each kill. */
 const BETWEEN = 20;
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('random kills lose no acknowledged job', async (t) => {
   const slipway = await startProcesses(t, { cores: 2, agents: 2 });

@@ -13,7 +13,7 @@ import { podCalls } from '../helpers/system/pods.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const system = await startSystem(t);
 await waitFor(

@@ -22,7 +22,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 
 const random = seededRandom();
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const system = await startSystem(t, { agents: 0, facadeEnv: { SLIPWAY_POD_DOMAINS: 'pods.localhost' } });
 const { url, key } = system;
 const pods = podCalls(system.clients, key);

@@ -17,7 +17,7 @@ import { readMetrics, valueOf } from '../helpers/system/metrics.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 /** More lines than one page holds; the length of each line is its number. */
 const WRITTEN = 3_000;

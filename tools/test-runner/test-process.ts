@@ -13,9 +13,9 @@ import type { Clock } from '@slipway/kit/time/clock';
 import type { FileOrder, FileOutcome } from './test-worker.ts';
 
 /** Default time limit of a file, in milliseconds. A file may set another one (`t.setTimeout`). */
-const FILE_MS = 300_000;
+const FILE_MS = 600_000;
 /** Time after which a file is killed, in milliseconds. It is stuck then, because it has ignored its own limit. */
-const STUCK_MS = 900_000;
+const STUCK_MS = 1_500_000;
 /**
  * Time for things that a test left to end by themselves, such as a connection that is kept open for the next request,
  * in milliseconds.

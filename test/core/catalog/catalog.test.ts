@@ -11,7 +11,7 @@ import { reasonOf } from '../../helpers/reason-of.ts';
 import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const gpu = (uuid: string, name = 'NVIDIA L4', migProfile = '') => ({ uuid, name, memoryMib: 24_576, migProfile });
 const typesOf = async (core: CoreReplicas, key = core.key) =>

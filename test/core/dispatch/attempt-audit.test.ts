@@ -6,7 +6,7 @@ import t from 'tap';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const silent = { onAssignment: () => undefined };
 

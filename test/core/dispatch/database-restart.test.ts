@@ -12,7 +12,7 @@ import { reasonOf } from '../../helpers/reason-of.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('a restart heals by itself', async (t) => {
   const database = await startPostgres(QUICK);

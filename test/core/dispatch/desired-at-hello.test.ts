@@ -4,7 +4,7 @@ import t from 'tap';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 t.test('a worker that is placed before the session is open is sent when it opens', async (t) => {
   const core = await startReplicas(t);

@@ -9,7 +9,7 @@ import { countingProxy } from '../../helpers/net/counting-proxy.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const MACHINES = 60;
 

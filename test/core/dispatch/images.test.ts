@@ -18,7 +18,7 @@ import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const IMAGE = 'ollama/ollama:latest';
 const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
 

@@ -12,7 +12,7 @@ import t from 'tap';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { podCalls } from '../../helpers/system/pods.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const CPU = { computeType: 'CPU', startCommand: ['sleep', '9'] };
 

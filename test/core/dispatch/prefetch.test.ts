@@ -13,7 +13,7 @@ import t from 'tap';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 /** An endpoint whose jobs were short, and a worker that has not asked since. */
 async function measured(t: Test) {

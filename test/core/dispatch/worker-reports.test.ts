@@ -14,7 +14,7 @@ import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { LIVE_MACHINES, logger, startEngines } from '../../helpers/system/job-engine.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 t.test('what an earlier session says late changes nothing', async (t) => {
   const core = await startReplicas(t);

@@ -7,7 +7,7 @@ import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 const CARD = 'NVIDIA GeForce RTX 3060';
 const gpu = { uuid: 'GPU-1', name: CARD, memoryMib: 12_288, migProfile: '', displayName: '' };
 const other = { ...gpu, uuid: 'GPU-2', name: 'NVIDIA GeForce RTX 2080 Ti' };

@@ -12,7 +12,7 @@ import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 /** Runs `statement` in a transaction that commits only when `second` waits for it. Returns how `second` ends. */
 async function race(core: CoreReplicas, statement: string, second: () => Promise<unknown>): Promise<string> {

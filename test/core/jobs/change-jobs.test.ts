@@ -12,7 +12,7 @@ import { never, outcome, slotsOn, startEngines, submission } from '../../helpers
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { jobChanges, wantedOf } from './job-changes.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 const engines = await startEngines(t, { replicas: 2 });
 const {

@@ -14,7 +14,7 @@ import { podCalls } from '../../helpers/system/pods.ts';
 import { startRealAgent } from '../../helpers/system/real-agent.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 /** Writes its pid and the files it finds with their folder, leaves a file, and runs until it is ended. */
 const PROGRAM =

@@ -7,7 +7,7 @@ import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { act, CPU, create, get, gpu, remove } from './pod-actions.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('no capacity says why, and names no machine', async (t) => {
   const core = await startReplicas(t);

@@ -9,7 +9,7 @@ import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import type { Calls } from './pod-actions.ts';
 import { act, CPU, create, get, gpu, list, remove, row, update } from './pod-actions.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('defaults, and the machine it is on', async (t) => {
   const core = await startReplicas(t);

@@ -10,7 +10,7 @@ import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { act, CPU, create, get, gpu, list, remove, update } from './pod-actions.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('workers are shown as pods and cannot be changed', async (t) => {
   const core = await startReplicas(t);

@@ -11,7 +11,7 @@ import { reasonOf } from '../../helpers/reason-of.ts';
 import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const list = (core: CoreReplicas, request: Partial<ListAuditEventsRequest> = {}, key = core.key) =>
   call(core.clients.audit, 'listAuditEvents', ListAuditEventsRequest.fromPartial(request), key);

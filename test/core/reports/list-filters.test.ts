@@ -16,7 +16,7 @@ import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const viewOf = (filters: Record<string, string>, search = ''): ListView => ({
   search,

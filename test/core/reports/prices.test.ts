@@ -6,7 +6,7 @@ import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 t.test('prices', async (t) => {
   const core = await startReplicas(t);

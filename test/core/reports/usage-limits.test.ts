@@ -8,7 +8,7 @@ import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { at, usage } from './usage-calls.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 /** Workers that all began at the same time. */
 const addMany = (core: CoreReplicas, count: number, hours: number) => core.sql`

@@ -8,7 +8,7 @@ import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { addSpan, answer, at, usage } from './usage-calls.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 /** One worker in each month of 2026 for each of some endpoints: the n-th runs n hours, at a price that falls with n. */
 const addMonths = async (core: CoreReplicas, count: number): Promise<void> => {

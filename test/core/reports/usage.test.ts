@@ -16,7 +16,7 @@ import { reasonOf } from '../../helpers/reason-of.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { addSpan, at, usage } from './usage-calls.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 t.test('spans are cut into periods of UTC', async (t) => {
   const core = await startReplicas(t);

@@ -12,7 +12,7 @@ import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const createAuth = async (core: CoreReplicas, key = core.key, name = 'hub') =>
   (await call(core.clients.registryAuths, 'createRegistryAuth', { name, username: 'tintin', password: 'snowy' }, key))

@@ -12,7 +12,7 @@ import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { podCalls } from '../../helpers/system/pods.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const USERNAME = 'captain-haddock';
 const PASSWORD = 'thundering-typhoons';

@@ -8,7 +8,7 @@ import { reasonOf } from '../../helpers/reason-of.ts';
 import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const create = async (core: CoreReplicas, fields: Partial<NetworkVolume> = {}, key = core.key) => {
   const networkVolume = NetworkVolume.fromPartial({ name: 'data', sizeGb: 10, dataCenterId: 'EU-CZ-1', ...fields });

@@ -16,7 +16,7 @@ import { allRpcs, anyRpc } from '../../helpers/grpc/any-rpc.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const core = await startReplicas(t);
 const any = anyRpc(core.replicas[0]!.address);
 t.teardown(() => any.close());

@@ -9,7 +9,7 @@ import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const SPAN_MS = 8_000;
 const core = await startReplicas(t);

@@ -16,7 +16,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const run = promisify(execFile);
 const CLI = join(import.meta.dirname, '../../../cli/slipway.mjs');
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('an agent that does not come back', { skip: podmanSkip }, async (t) => {
   const podman = await startPodman();

@@ -16,7 +16,7 @@ import { podCalls } from '../../helpers/system/pods.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const IMAGE = 'localhost/lb-worker:1';
 
 t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
@@ -154,14 +154,10 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
       for (const location of ['here', 'far', 'hidden']) {
         const pod = await start(location);
         const body = 'x'.repeat(3_000_000);
-        const answer = await waitFor(
-          'its program',
-          async () => {
-            const response = await ask(pod, 8123, { method: 'POST', body });
-            return response.status === 200 && response;
-          },
-          60_000,
-        );
+        const answer = await waitFor('its program', async () => {
+          const response = await ask(pod, 8123, { method: 'POST', body });
+          return response.status === 200 && response;
+        });
         t.match(
           await answer.json(),
           { worker: pod.id, method: 'POST', url: '/up', bytes: body.length, port: '8123' },
@@ -181,14 +177,10 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
       { workersMin: 1, workersMax: 1 },
       { command: [], more: { ...image, ports: ['8123/http'] } },
     );
-    const state = await waitFor(
-      'it to run',
-      async () => {
-        const { workers } = (await (await at(endpointId, '/health')).json()) as { workers: Record<string, number> };
-        return workers['running'] === 1 && workers;
-      },
-      60_000,
-    );
+    const state = await waitFor('it to run', async () => {
+      const { workers } = (await (await at(endpointId, '/health')).json()) as { workers: Record<string, number> };
+      return workers['running'] === 1 && workers;
+    });
     t.equal(state['ready'], 0);
   });
 });

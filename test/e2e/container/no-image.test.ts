@@ -7,7 +7,7 @@ import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 /** Part of an explanation in the public API. */
 interface Explained {

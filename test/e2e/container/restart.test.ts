@@ -126,14 +126,10 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     const [{ over }] = await slipway.sql<[{ over: Date }]>`SELECT lease_expires_at AS over FROM machine`;
     slow.stall();
     const starting = agent!.start();
-    await waitFor(
-      'the lease of the run before to be over',
-      async () => {
-        const [row] = await slipway.sql<{ isOver: boolean }[]>`SELECT now() > ${over} + interval '1 s' AS "isOver"`;
-        return row!.isOver;
-      },
-      30_000,
-    );
+    await waitFor('the lease of the run before to be over', async () => {
+      const [row] = await slipway.sql<{ isOver: boolean }[]>`SELECT now() > ${over} + interval '1 s' AS "isOver"`;
+      return row!.isOver;
+    });
     slow.answer();
     await starting;
     t.same(await containers(), before);

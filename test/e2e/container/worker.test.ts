@@ -15,7 +15,7 @@ import { podCalls } from '../../helpers/system/pods.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithoutPython('new', 'old') }, async (t) => {
   const podman = await startPodman({ ownImages: true });

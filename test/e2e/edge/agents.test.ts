@@ -19,7 +19,7 @@ import { publicRequest } from '../../helpers/system/public-api.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const run = promisify(execFile);
 const CLI = join(import.meta.dirname, '../../../cli/slipway.mjs');
 

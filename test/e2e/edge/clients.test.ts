@@ -14,7 +14,7 @@ import { checkHostKeys } from '../../helpers/system/host-keys.ts';
 import { lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 t.test('clients of an edge', { skip: skipWithoutEnvoy() }, async (whole) => {
   const { system, settings, edge, send, create, waitDirect, direct } = await startDirectWay(whole);

@@ -14,7 +14,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 t.test('the console behind the edge', { skip: skipWithoutEnvoy() }, async (t) => {
   const system = await startSystem(t, {
     coreEnv: KEY,

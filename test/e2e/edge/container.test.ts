@@ -16,7 +16,7 @@ import { ENVOY, makeCertificates, skipWithoutEnvoy } from '../../helpers/system/
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 const root = join(import.meta.dirname, '../../..');
 /** User and group that run the container. */
 const USER = '4711:4711';

@@ -13,7 +13,7 @@ import { startDirectWay } from '../../helpers/system/direct-way.ts';
 import { skipWithoutEnvoy } from '../../helpers/system/edge.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('core restarts in the middle of a request', { skip: skipWithoutEnvoy() }, async (t) => {
   const { system, edge, create, send } = await startDirectWay(t, {}, { SLIPWAY_LB_PROCESSING_MS: '120000' });

@@ -9,7 +9,7 @@ import { rerunThroughEdge } from '../../helpers/calls/rerun-through-edge.ts';
 import { skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const skip = skipWithoutEnvoy();
 const OPTIONS = {
   facadeEnv: { SLIPWAY_RATE_LIMITS: 'false', SLIPWAY_BODY_IDLE_MS: '400', SLIPWAY_BODY_TOTAL_MS: '1500' },

@@ -19,7 +19,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const random = seededRandom();
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test(
   'direct requests while other processes stop',

@@ -12,7 +12,7 @@ import { skipWithoutEnvoy } from '../../helpers/system/edge.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { LB_WORKER } from '../../helpers/system/lb-endpoint.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const PYTHON_WORKER = [PYTHONS.new, join(import.meta.dirname, '../../helpers/system/lb-worker.py')];
 /** A server that many Python programs have, with each of its two parsers. */
 const UVICORN = pythonHandler('new', 'asgi.py');

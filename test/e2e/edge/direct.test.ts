@@ -20,7 +20,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const random = seededRandom();
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 /** How long a worker keeps idle connections if configured to, in milliseconds. */
 const KEEP_MS = 11_000;
 

@@ -10,7 +10,7 @@ import t from 'tap';
 import { startDirectWay } from '../../helpers/system/direct-way.ts';
 import { skipWithoutEnvoy } from '../../helpers/system/edge.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 const MIB = 1024 * 1024;
 const PIECE = Buffer.alloc(256 * 1024, 'x');
 

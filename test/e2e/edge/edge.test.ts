@@ -22,7 +22,7 @@ import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const skip = skipWithoutEnvoy();
-t.setTimeout(480_000);
+t.setTimeout(600_000);
 
 interface Reply {
   status: number;

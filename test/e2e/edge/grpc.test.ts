@@ -18,7 +18,7 @@ import { lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 /** Readers that take nothing, at once. */
 const SLOW = 16;

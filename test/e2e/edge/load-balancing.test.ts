@@ -21,7 +21,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const random = seededRandom();
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 
 /** Readers that take nothing, at once. */

@@ -18,7 +18,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const MIB = 1024 * 1024;
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('the logs of workers that have ended', async (t) => {
   const core = await startReplicas(t);
@@ -35,7 +35,6 @@ t.test('the logs of workers that have ended', async (t) => {
     waitFor(
       'a worker that has ended',
       async () => (await call(machines, 'listWorkers', { endpointId }, core.key)).recent[0],
-      60_000,
     );
   const crashing = await endpoint(['/bin/sh', '-c', 'echo loading the model; echo no such file >&2; exit 7']);
   const { id: crashed } = await ended(crashing);

@@ -15,7 +15,7 @@ import { jsHandler, pythonHandler, skipWithoutPython } from '../../helpers/syste
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 interface Line {
   source: string;

@@ -12,7 +12,7 @@ import { scratch } from '../../helpers/scratch.ts';
 import { startProcesses } from '../../helpers/system/processes.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('the log of a pod follows over a killed core and a killed agent', async (t) => {
   const slipway = await startProcesses(t);

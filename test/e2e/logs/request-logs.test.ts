@@ -12,7 +12,7 @@ import { jsHandler } from '../../helpers/system/handlers.ts';
 import { startProcesses } from '../../helpers/system/processes.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 type Line = Record<string, unknown> & { msg: string };
 interface WorkerLine {

@@ -12,7 +12,7 @@ import { PYTHONS, pythonHandler, skipWithoutPython } from '../../helpers/system/
 import type { System } from '../../helpers/system/system.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 /**
  * Seconds in which the worker names none of its new jobs: more than a job that it has read may be missing, by its SDK.

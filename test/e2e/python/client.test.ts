@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const uuid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const values = ['a', { b: 1 }, null, 4];
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 t.test('Python clients', { skip: skipWithoutPython('new', 'old') }, async (t) => {
   const system = await startSystem(t);
   const { path } = await scratch(t);

@@ -19,7 +19,7 @@ const GPU = 'NVIDIA RTX A4000';
 /** Results of the script's functions, by function. */
 type Answers = Record<string, Record<string, unknown> & { id: string }>;
 
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 t.test('Python management functions', { skip: skipWithoutPython('new', 'old') }, async (t) => {
   const system = await startSystem(t, {
     agentEnv: { SLIPWAY_VIRTUAL_GPUS: `${GPU}:16376x2`, SLIPWAY_AGENT_LOCATIONS: 'CZ,EU-CZ-1' },

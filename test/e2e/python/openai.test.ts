@@ -11,7 +11,7 @@ import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { PYTHONS, pythonHandler, skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const MESSAGE = 'The model `gone` isn\'t "here".\nAsk for another: ü 🦊 \\';
 const chat = (model: string) => ({ model, messages: [{ role: 'user' as const, content: 'hello' }] });
@@ -29,7 +29,10 @@ const system = await startSystem(t);
 
 for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
   t.test(`Python worker, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
-    const jobs = endpointJobs(system, await system.createEndpoint({ command: pythonHandler(version, 'vllm.py') }));
+    const jobs = endpointJobs(
+      system,
+      await system.createEndpoint({ command: pythonHandler(version, 'vllm.py'), workersMax: 1 }),
+    );
     let tries = 0;
     const fetchCounted: typeof fetch = (...given) => {
       tries += 1;

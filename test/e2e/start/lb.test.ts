@@ -14,7 +14,7 @@ import { openFolder } from '../../helpers/open-folder.ts';
 import { skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { Launcher, readFacts } from '../../helpers/system/launcher.ts';
 
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 const skip = skipWithoutPython('new') || (existsSync('/usr/bin/curl') ? false : 'needs curl');

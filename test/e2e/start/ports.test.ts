@@ -1,4 +1,4 @@
-// test: 40 s
+// test: postgres, 30 s
 /** `npm start` when ports are lost while it starts: its own it replaces, the user's it reports. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { processTable } from '../../helpers/system/process-table.ts';
 import { publicRequest } from '../../helpers/system/public-api.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 t.test('two starts at the same moment', async (t) => {
   const folders = [await openFolder(t), await openFolder(t)];
@@ -45,14 +45,10 @@ t.test("the user's port is taken after it was checked", async (t) => {
   void launcher.exit().then((how) => {
     code = how;
   });
-  await waitFor(
-    'its end',
-    () => {
-      for (const { group } of launcher.processes()) if (group !== own) groups.add(group);
-      return code !== undefined;
-    },
-    60_000,
-  );
+  await waitFor('its end', () => {
+    for (const { group } of launcher.processes()) if (group !== own) groups.add(group);
+    return code !== undefined;
+  });
   t.equal(code, 2, 'as when it was taken from the start');
   t.match(
     launcher.text,

@@ -14,7 +14,7 @@ import { Launcher, readFacts } from '../../helpers/system/launcher.ts';
 import { skipWithoutProc } from '../../helpers/system/process-table.ts';
 import { publicRequest } from '../../helpers/system/public-api.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 t.test('npm start', { skip: skipWithoutProc() }, async (t) => {
   const folder = await openFolder(t);

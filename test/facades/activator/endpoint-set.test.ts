@@ -13,7 +13,7 @@ import { turns } from '../../helpers/time/stepping-clock.ts';
 import type { Asked, Old } from './endpoint-set-world.ts';
 import { EndpointSetWorld } from './endpoint-set-world.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 /** Seconds between the end of one request and the next. */
 const SILENCES = [0.5, 3, 14, 28, 50, 59, 61, 66, 72, 80, 88, 140];
 /** Seconds that the first request takes. */

@@ -13,7 +13,7 @@ import t from 'tap';
 import { ManualClock } from '../../helpers/time/manual-clock.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 const clock = new ManualClock();
 const lines: string[] = [];
 const logger = pino(

@@ -17,7 +17,7 @@ const ENDED_MIN = 5;
 /** Each crash is followed by a longer pause. */
 const CRASHES_MS_MAX = 120_000;
 
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 t.test('logs of workers that have ended, in a browser', { skip: whyNoChromium(), timeout: 300_000 }, async (t) => {
   const system = await startSystem(t);
   const { open, inspect } = await consolePages(t, system);

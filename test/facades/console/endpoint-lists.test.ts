@@ -13,7 +13,7 @@ import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { consolePages } from './pages/console-pages.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const { open, inspect } = await consolePages(t, system);

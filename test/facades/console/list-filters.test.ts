@@ -18,7 +18,7 @@ import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { consolePages } from './pages/console-pages.ts';
 
-t.setTimeout(400_000);
+t.setTimeout(600_000);
 t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
   const system = await startSystem(t, {
     agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x2' },

@@ -21,7 +21,7 @@ import { consolePages } from './pages/console-pages.ts';
 /** More than are offered at a time. */
 const MANY = 53;
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const { open, inspect } = await consolePages(t, system);

@@ -27,7 +27,7 @@ interface Told {
   body: string;
 }
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 t.test('requests tried in the console', async (t) => {
   const system = await startSystem(t);
   const id = await lbEndpoint(system, { workersMin: 1 });

@@ -20,7 +20,7 @@ import { consolePages } from './pages/console-pages.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 
-t.setTimeout(400_000);
+t.setTimeout(600_000);
 t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
   const system = await startSystem(t);
   const { open, inspect } = await consolePages(t, system);

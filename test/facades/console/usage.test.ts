@@ -16,7 +16,7 @@ import { consolePages } from './pages/console-pages.ts';
 const ENDPOINTS = 70;
 const PAGE = 50;
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const { open, inspect } = await consolePages(t, system);

@@ -12,7 +12,7 @@ import { lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const links = await Links.start(t);
 const system = await startSystem(t, { transportOf: (part) => links.of(part) });
 const { url, key } = system;

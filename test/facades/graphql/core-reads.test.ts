@@ -10,7 +10,7 @@ import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { graphqlClient } from './graphql-client.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const TIMES = 40;
 const FIELDS: [method: string, field: string][] = [

@@ -16,7 +16,7 @@ import { cuttingProxy } from '../../helpers/net/cutting-proxy.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { graphqlClient } from './graphql-client.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const README = 'x'.repeat(200_000);
 /** Where an answer is cut: far beyond all that a connection says besides, well within the list of templates. */

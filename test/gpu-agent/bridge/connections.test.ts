@@ -16,7 +16,7 @@ import t from 'tap';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { wired } from '../attempts/wired.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 /** A bridge with two workers of two endpoints. */
 async function bridged(t: Test, bounds?: { all: number; ofWorker: number }) {

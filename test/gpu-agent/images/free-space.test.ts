@@ -21,7 +21,7 @@ import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
 const random = seededRandom();
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 /** Two images fit on the disk, three do not. */
 const IMAGE_BYTES = 16_000_000;

@@ -17,7 +17,7 @@ import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
 const random = seededRandom();
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('images make way', { skip: podmanSkip }, async (t) => {
   const podman = await startPodman({ ownImages: true });

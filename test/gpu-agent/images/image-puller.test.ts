@@ -12,7 +12,7 @@ import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/engines/podma
 import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/engines/registry.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   const podman = await startPodman({ ownImages: true });

@@ -17,7 +17,7 @@ import { createDatabase } from '../db/database.ts';
 import { call, grpcClients } from '../grpc/grpc-clients.ts';
 import type { ScriptedAgentOptions } from '../grpc/scripted-agent.ts';
 import { ScriptedAgent } from '../grpc/scripted-agent.ts';
-import { waitFor } from '../time/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../time/wait-for.ts';
 
 export type CoreReplicas = Awaited<ReturnType<typeof startReplicas>>;
 
@@ -169,7 +169,7 @@ export async function startReplicas(
     ).job!;
 
   /** The job as soon as it is final, or as it is after `waitMs`. */
-  const wait = async (endpointId: string, jobId: string, waitMs = 15_000): Promise<Job> =>
+  const wait = async (endpointId: string, jobId: string, waitMs = PATIENCE_MS): Promise<Job> =>
     (await call(clients.jobs, 'waitJob', { endpointId, jobId, waitMs }, key)).job!;
 
   const get = async (endpointId: string, jobId: string): Promise<Job> =>

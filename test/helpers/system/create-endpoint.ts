@@ -50,13 +50,9 @@ export async function createEndpoint(clients: GrpcClients, owner: string, given:
     owner,
   );
   const wanted = given.ready ?? endpoint.workersMin;
-  await waitFor(
-    `${wanted} ready workers of ${given.command.at(-1)}`,
-    async () => {
-      const { workers } = await call(clients.jobs, 'getHealth', { endpointId: created!.id }, owner);
-      return workers!.ready + workers!.running >= wanted;
-    },
-    60_000,
-  );
+  await waitFor(`${wanted} ready workers of ${given.command.at(-1)}`, async () => {
+    const { workers } = await call(clients.jobs, 'getHealth', { endpointId: created!.id }, owner);
+    return workers!.ready + workers!.running >= wanted;
+  });
   return created!.id;
 }

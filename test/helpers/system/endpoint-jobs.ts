@@ -1,6 +1,6 @@
 /** Uses one endpoint's jobs through the public API. */
 
-import { waitFor } from '../time/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../time/wait-for.ts';
 import type { Answer, PublicJson, System } from './system.ts';
 
 const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
@@ -40,7 +40,7 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
   const status = (id: string): Promise<Answer> => system.request('GET', `${base}/status/${id}`);
 
   /** Waits until the job has this status and returns its record. */
-  const reached = (id: string, wanted: string, timeoutMs = 10_000) =>
+  const reached = (id: string, wanted: string, timeoutMs = PATIENCE_MS) =>
     waitFor(
       `job ${id} to be ${wanted}`,
       async () => {
@@ -97,7 +97,7 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
     id: string,
     what: string,
     wanted: (job: PublicJson) => boolean,
-    timeoutMs = 20_000,
+    timeoutMs = PATIENCE_MS,
   ): Promise<PublicJson> =>
     waitFor(
       `job ${id} to be ${what}`,
@@ -110,7 +110,7 @@ export function endpointJobs(system: Pick<System, 'request'>, endpointId: string
     );
 
   /** Waits until the job is final, in any state. */
-  const settled = async (id: string, timeoutMs = 20_000): Promise<PublicJson> => {
+  const settled = async (id: string, timeoutMs = PATIENCE_MS): Promise<PublicJson> => {
     const job = await ask('GET', `/status-sync/${id}?wait=${timeoutMs}`);
     if (!FINAL.includes(job.status))
       throw new Error(`job ${id} did not end within ${timeoutMs} ms: ${JSON.stringify(job).slice(0, 500)}`);

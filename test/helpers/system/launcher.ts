@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { waitFor } from '../time/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../time/wait-for.ts';
 import type { ProcessEntry } from './process-table.ts';
 import { descendants } from './process-table.ts';
 
@@ -55,7 +55,7 @@ export class Launcher {
   }
 
   /** Resolves when the launcher prints that it is ready. Returns the seconds that it counted. */
-  async ready(timeoutMs = 60_000): Promise<number> {
+  async ready(timeoutMs = PATIENCE_MS): Promise<number> {
     const found = await waitFor(
       'npm start to be ready',
       () => (this.#child.exitCode !== null ? 'ended' : /Slipway is ready after ([\d.]+) s/.exec(this.text)),

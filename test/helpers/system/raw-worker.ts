@@ -6,7 +6,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { waitFor } from '../time/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../time/wait-for.ts';
 
 /** A job in the answer to a take. */
 export interface TakenJob {
@@ -150,7 +150,7 @@ export async function rawWorkers(t: Test) {
   return {
     env: { RAW_WORKER_FOLDER: folder },
     /** Waits for a worker that has not been handed out yet. */
-    next: (sdk = '1.12.0', timeoutMs = 20_000): Promise<RawWorker> =>
+    next: (sdk = '1.12.0', timeoutMs = PATIENCE_MS): Promise<RawWorker> =>
       waitFor(
         'a raw worker',
         async () => {

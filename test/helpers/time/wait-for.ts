@@ -7,6 +7,8 @@
 const REST = 4;
 /** No pause grows longer, in milliseconds. */
 const PAUSE_MS_MAX = 500;
+/** Longest wait, in milliseconds: what takes a second on an idle machine comes within it on a busy one. */
+export const PATIENCE_MS = 90_000;
 
 /**
  * Calls `check` until it returns a truthy value, and returns that. Throws after `timeoutMs` with `what` and the last
@@ -15,7 +17,7 @@ const PAUSE_MS_MAX = 500;
 export async function waitFor<T>(
   what: string,
   check: () => Promise<T> | T,
-  timeoutMs = 30_000,
+  timeoutMs = PATIENCE_MS,
   pauseMs = 20,
 ): Promise<Exclude<NonNullable<T>, false>> {
   const end = Date.now() + timeoutMs;

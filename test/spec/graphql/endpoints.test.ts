@@ -14,7 +14,7 @@ interface Saved {
   saveEndpoint: { id: string; templateId: string; version: number };
 }
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 t.test('GraphQL endpoints', async (t) => {
   const calls: string[] = [];
   // Core logs the end of every call; what it logs here is what a document cost.

@@ -11,7 +11,7 @@ import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 t.test('GraphQL resources', async (t) => {
   const system = await startSystem(t, {
     agentEnv: {
@@ -21,14 +21,10 @@ t.test('GraphQL resources', async (t) => {
     },
   });
   const { ok, post, refused } = graphqlClient(t, system.url, system.key);
-  await waitFor(
-    'the machine',
-    async () => {
-      const { dataCenters } = await ok<{ dataCenters: unknown[] }>('{ dataCenters { id } }');
-      return dataCenters.length > 0;
-    },
-    30_000,
-  );
+  await waitFor('the machine', async () => {
+    const { dataCenters } = await ok<{ dataCenters: unknown[] }>('{ dataCenters { id } }');
+    return dataCenters.length > 0;
+  });
 
   await t.test('myself', async (t) => {
     const fields = `id email pubKey clientBalance currentSpendPerHr spendLimit notifyPodsStale notifyPodsGeneral notifyLowBalance

@@ -50,7 +50,7 @@ interface Entry {
   dockerEntrypoint: string[];
 }
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const system = await startSystem(t);
 const { ok, post, refused } = graphqlClient(t, system.url, system.key);
 const rest = async (method: string, path: string, body?: object): Promise<Entry> => {

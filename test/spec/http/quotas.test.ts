@@ -10,7 +10,7 @@ import { jsHandler } from '../../helpers/system/handlers.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const GPU = 'NVIDIA L4';
 const system = await startSystem(t, { cores: 2, agentEnv: { SLIPWAY_VIRTUAL_GPUS: `${GPU}:24576x4` } });
 const { clients, rootKey, accountId } = system;

@@ -10,7 +10,7 @@ import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 t.test('DELETE sets the worker counts to 0 itself', async (t) => {
   const system = await startSystem(t, { agents: 0, facadeEnv: { SLIPWAY_REST_DELETE_AUTO_ZERO: 'true' } });
   const template = (await system.request('POST', '/v1/templates', { name: 'tool', imageName: 'x', isServerless: true }))

@@ -8,7 +8,7 @@ import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 interface Group {
   id: string;

@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
  */
 const GROWTH_BYTES_MAX = 320 * MIB;
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const system = await startProcesses(t, { agents: 0 });
 
 async function memoryOf(pid: number): Promise<{ now: number; peak: number }> {

@@ -179,15 +179,11 @@ t.test('many chunks keep their order', async (t) => {
   const values = Array.from({ length: 1_200 }, (_, number) => number);
   const id = await jobs.run({ mode: 'stream', values });
   const seen: unknown[] = [];
-  await waitFor(
-    'the whole stream',
-    async () => {
-      const { json } = await jobs.call('GET', `/stream/${id}`, undefined, JSON_TYPE);
-      seen.push(...(json.stream as { output: unknown }[]).map(({ output }) => output));
-      return json.status === 'COMPLETED' && (json.stream as unknown[]).length === 0;
-    },
-    30_000,
-  );
+  await waitFor('the whole stream', async () => {
+    const { json } = await jobs.call('GET', `/stream/${id}`, undefined, JSON_TYPE);
+    seen.push(...(json.stream as { output: unknown }[]).map(({ output }) => output));
+    return json.status === 'COMPLETED' && (json.stream as unknown[]).length === 0;
+  });
   t.same(seen, values);
 });
 

@@ -11,7 +11,7 @@ import { jsHandler } from '../../helpers/system/handlers.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 interface Percentiles {
   count: number;

@@ -23,7 +23,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const random = seededRandom();
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 const HOLD_MS = 6_000;
 /** More than the three seconds in which a worker that is to go waits for requests that were on their way. */
 const DRAIN_MS = 4_500;

@@ -14,7 +14,7 @@ import { lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 const system = await startSystem(t, {
   facadeEnv: { SLIPWAY_LB_HOLD_MS: '20000', SLIPWAY_LB_PROCESSING_MS: '3000', SLIPWAY_LB_SOCKET_IDLE_MS: '2500' },
 });

@@ -13,7 +13,7 @@ import type { ShownRequest } from '../../helpers/system/lb-endpoint.ts';
 import { lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 const system = await startSystem(t, {
   facadeEnv: { SLIPWAY_LB_PROCESSING_MS: '5000', SLIPWAY_TRUSTED_PROXIES: '192.0.2.0/24,fd00::1' },
 });

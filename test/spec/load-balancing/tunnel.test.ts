@@ -24,7 +24,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const random = seededRandom();
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const system = await startSystem(t, {
   agents: 0,
   tunnelAuthorizeMs: 200,

@@ -10,7 +10,7 @@ import { startSystem } from '../../helpers/system/system.ts';
 
 type Json = Record<string, unknown>;
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 // No virtual GPU: this is the machine of `npm start` on a laptop.
 const system = await startSystem(t, { agentEnv: { SLIPWAY_AGENT_LOCATIONS: 'RO,EU-RO-1' } });
 const rest = async <Answer = Json & { id: string }>(method: string, path: string, body?: object): Promise<Answer> => {

@@ -224,7 +224,7 @@ const serverless = await id('templates', {
 });
 const BODIES = bodies({ auth, volume, ofPods, serverless });
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const made: Record<string, string> = {};
 t.test('every field of a body is documented, and accepted together with all others', async (t) => {
   const paths: Record<string, string> = {

@@ -17,7 +17,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 const GPU = 'NVIDIA L4';
 const USD_PER_HOUR = 3.6;
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 t.test('REST from the first resource to the last', async (t) => {
   const system = await startSystem(t, {
     agentEnv: {

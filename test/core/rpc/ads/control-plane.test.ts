@@ -31,7 +31,7 @@ import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { ENVOY, skipWithoutEnvoy } from '../../../helpers/system/edge.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const EDGE_KEY = 'edge-key-of-this-test-0123456789';
 
 async function serve(t: Test, handler: RequestListener): Promise<string> {

@@ -20,7 +20,7 @@ import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { ManualClock } from '../../../helpers/time/manual-clock.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(90_000);
+t.setTimeout(600_000);
 const core = await startReplicas(t, 2);
 const addresses = core.replicas.map(({ address }) => address);
 const clients = addresses.map((address) => grpcClients(address));

@@ -14,7 +14,7 @@ import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { podCalls } from '../../../helpers/system/pods.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const silent = { onAssignment: () => undefined };
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };

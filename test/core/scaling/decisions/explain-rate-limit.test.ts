@@ -8,7 +8,7 @@ import { reasonOf } from '../../../helpers/reason-of.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const core = await startReplicas(t);
 const { clients, key, rootKey } = core;
 const why = async (endpointId: string, apiKey = key) =>

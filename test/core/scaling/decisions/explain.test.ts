@@ -12,7 +12,7 @@ import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
 const core = await startReplicas(t);

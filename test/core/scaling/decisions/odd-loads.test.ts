@@ -8,7 +8,7 @@ import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { SEED } from '../../../helpers/time/seeded-random.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
 const silent = { onAssignment: () => undefined };
@@ -48,7 +48,6 @@ t.test('a machine that flaps every second: no worker starts twice, and every job
   await waitFor(
     'all jobs',
     async () => (await sql`SELECT FROM job WHERE id = ANY(${ids}) AND state = 'COMPLETED'`).length === ids.length,
-    60_000,
   );
   t.same([...fleet.faults, ...(await checkMoment(sql))], []);
   t.ok(machine.counts.started <= 2, `${machine.counts.started} workers`);

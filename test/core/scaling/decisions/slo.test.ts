@@ -11,7 +11,7 @@ import t from 'tap';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const core = await startReplicas(t);
 const agent = await core.joinAgent({ onAssignment: () => undefined });

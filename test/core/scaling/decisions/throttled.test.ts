@@ -7,7 +7,7 @@ import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const core = await startReplicas(t);
 /** Counts are cached for a moment. A count with this many queued jobs is recent enough. */

@@ -18,7 +18,7 @@ import { traces } from '../../../fleet/traces.ts';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const SPAN_MS = 10_000;
 

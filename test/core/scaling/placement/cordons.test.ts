@@ -11,7 +11,7 @@ import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { podCalls } from '../../../helpers/system/pods.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const gpu = (uuid: string, unhealthy = '') => ({
   uuid,

@@ -22,7 +22,7 @@ import { LIVE_MACHINES, logger, startEngines, submission } from '../../../helper
 import { ManualClock } from '../../../helpers/time/manual-clock.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const FLASH = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
 const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };

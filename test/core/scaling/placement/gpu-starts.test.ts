@@ -17,7 +17,7 @@ import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const [L4, A40] = ['NVIDIA L4', 'NVIDIA A40'];
 const [QUICK_MS, SLOW_MS] = [5_000, 60_000];

@@ -20,7 +20,7 @@ import type { ScriptedAgent } from '../../../helpers/grpc/scripted-agent.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const CPU = {
   imageName: '',

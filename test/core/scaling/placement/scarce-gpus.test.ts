@@ -7,7 +7,7 @@ import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { L4 } from './scarce-machines.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const A40 = 'NVIDIA A40';
 const A5000 = 'NVIDIA RTX A5000';
 

@@ -19,7 +19,7 @@ import { openFolder } from '../../../helpers/open-folder.ts';
 import { logger } from '../../../helpers/system/job-engine.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const folder = await openFolder(t);
 const log = new ProcessLog(join(folder, 'postgres.log'));

@@ -10,7 +10,7 @@ import { jobEntriesRead } from '../../../helpers/db/index-reads.ts';
 import { refused, startEngines } from '../../../helpers/system/job-engine.ts';
 import { measureLoop } from '../../../helpers/time/loop-meter.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 const engines = await startEngines(t, { idle: true });
 const {

@@ -7,7 +7,7 @@ import t from 'tap';
 import { jobEntriesRead } from '../../../helpers/db/index-reads.ts';
 import { startEngines } from '../../../helpers/system/job-engine.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const engines = await startEngines(t, { idle: true });
 const { sql, database, stores } = engines;

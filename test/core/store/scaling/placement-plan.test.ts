@@ -12,7 +12,7 @@ import type { Sql, Statement } from '@slipway/core/store/sql/database';
 import t from 'tap';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const MACHINES = 50;
 const ALIVE = 500;

@@ -20,7 +20,7 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const random = seededRandom();
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const lines: string[] = [];
 const logger = pino(

@@ -13,7 +13,7 @@ import t from 'tap';
 import { LIVE_MACHINES, slotsOn, startEngines, submission } from '../../../helpers/system/job-engine.ts';
 import { seededRandom } from '../../../helpers/time/seeded-random.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const ROUNDS = 40;
 const COUNT = 40;

@@ -11,7 +11,7 @@ const WAIT_MS = 60_000;
 /** Pages other than the first are files of their own. */
 const PART = /\/console\/assets\/list-[^/]+\.js/;
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 t.test('parts that cannot be fetched', { skip: whyNoChromium(), timeout: 180_000 }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const browser = await startChromium(t);

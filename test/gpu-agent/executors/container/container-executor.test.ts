@@ -4,6 +4,6 @@ import t from 'tap';
 import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { containerCases } from './container-cases.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('containers', { skip: podmanSkip }, async (t) => containerCases(t, await startPodman()));

@@ -12,7 +12,7 @@ import { freshId, launchOf, makeExecutor, startContainer } from '../../../helper
 import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 
 const plan = (launch: Partial<Launch>, more: Partial<ContainerPlan> = {}): ContainerPlan => ({
   launch: launchOf('', { command: [], ...launch }),

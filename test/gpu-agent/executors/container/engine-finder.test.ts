@@ -14,7 +14,7 @@ import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import { ManualClock } from '../../../helpers/time/manual-clock.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(600_000);
 const AUTO = { setting: 'auto', dockerHost: '', runtimeDir: '' };
 
 t.test('where it is looked for', async (t) => {

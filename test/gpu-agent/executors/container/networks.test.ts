@@ -15,7 +15,7 @@ import { freshId } from '../../../helpers/engines/containers.ts';
 import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { networkCases } from './network-cases.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('networks of containers', { skip: podmanSkip }, async (t) => networkCases(t, await startPodman()));
 

@@ -4,6 +4,6 @@ import t from 'tap';
 import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { volumeCases } from './volume-cases.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 t.test('volumes', { skip: podmanSkip }, async (t) => volumeCases(t, await startPodman()));

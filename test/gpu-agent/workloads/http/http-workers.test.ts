@@ -13,7 +13,7 @@ import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { startRealAgent } from '../../../helpers/system/real-agent.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 const core = await startReplicas(t);
 await startRealAgent(t, core, { SLIPWAY_HTTP_SILENCE_MS: '1500' });
 const folder = await mkdtemp(join(tmpdir(), 'slipway-http-'));
