@@ -11,14 +11,12 @@ import t from 'tap';
 import ts from 'typescript-api';
 import { BANS } from './banned-code.ts';
 import { ARROWS } from './import-arrows.ts';
+import { LINE_COLUMNS_MAX, longLine } from './long-line.ts';
 
 const FILE_LINES_MAX = 300;
 const TEST_FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
 const FOLDER_FILES_MAX = 25;
-const LINE_COLUMNS_MAX = 120;
-/** Of a line in a text that is no code of ours: a help text, a query of a client, a script. */
-const TEXT_COLUMNS_MAX = 160;
 const PROTO_COMMENT_SHARE_MIN = 0.4;
 const COMMENT_SHARE_MIN = 0.08;
 
@@ -96,36 +94,13 @@ t.test('no folders import each other in a circle', async (t) => {
   t.ok(folders.size > 100, 'every folder was checked');
 });
 
-/** Returns the number of the first line that is too long; 0 if there is none. */
-function longLine(file: string): number {
-  const lines = read(file).split('\n');
-  if (lines.every((line) => line.length <= LINE_COLUMNS_MAX)) return 0;
-  const tree = treeOf(file);
-  const texts: ts.Node[] = [];
-  const visit = (node: ts.Node): void => {
-    const isTemplate = ts.isTemplateExpression(node) || ts.isNoSubstitutionTemplateLiteral(node);
-    // A regular expression cannot be broken. A tagged template is SQL.
-    if (ts.isRegularExpressionLiteral(node)) texts.push(node);
-    if (isTemplate && !ts.isTaggedTemplateExpression(node.parent) && node.getText().includes('\n')) texts.push(node);
-    ts.forEachChild(node, visit);
-  };
-  visit(tree);
-  const lineOf = (position: number): number => tree.getLineAndCharacterOfPosition(position).line;
-  const inText = new Set(
-    texts.flatMap((node) => {
-      const first = lineOf(node.getStart());
-      return Array.from({ length: lineOf(node.end) - first + 1 }, (_, index) => first + index);
-    }),
-  );
-  return lines.findIndex((line, at) => line.length > (inText.has(at) ? TEXT_COLUMNS_MAX : LINE_COLUMNS_MAX)) + 1;
-}
-
 t.test('files and lines are short', async (t) => {
   for (const file of files) {
     const max = isTest(file) ? TEST_FILE_LINES_MAX : FILE_LINES_MAX;
     const lines = read(file).split('\n');
     t.ok(lines.length - 1 <= max, `${file} has ${lines.length - 1} lines, at most ${max}: split it by what it holds`);
-    t.equal(longLine(file), 0, `${file}:${longLine(file)} is longer than ${LINE_COLUMNS_MAX} columns`);
+    const long = lines.every((line) => line.length <= LINE_COLUMNS_MAX) ? 0 : longLine(treeOf(file));
+    t.equal(long, 0, `${file}:${long} is longer than ${LINE_COLUMNS_MAX} columns`);
   }
 });
 

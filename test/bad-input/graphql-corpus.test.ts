@@ -14,7 +14,7 @@ import type { RawAnswer } from '../helpers/net/raw-http.ts';
 import { exchange, requestText } from '../helpers/net/raw-http.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
-import type { BadGraphql } from './graphql-corpus.ts';
+import type { BadGraphql } from './graphql-case.ts';
 import { GRAPHQL_CORPUS } from './graphql-corpus.ts';
 
 const CASES_MIN = 60;

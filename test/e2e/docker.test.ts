@@ -12,7 +12,7 @@ import { networkCases } from '../gpu-agent/executors/container/network-cases.ts'
 import { volumeCases } from '../gpu-agent/executors/container/volume-cases.ts';
 import { launchOf, makeExecutor, startContainer } from '../helpers/engines/containers.ts';
 import { dockerSkip, startDocker } from '../helpers/engines/docker.ts';
-import { BASE_IMAGE, makeWorkerImage } from '../helpers/engines/podman.ts';
+import { BASE_IMAGE, makeWorkerImage } from '../helpers/engines/podman-images.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/engines/registry.ts';
 import { call } from '../helpers/grpc/grpc-clients.ts';
 import { NO_LIMITS } from '../helpers/no-limits.ts';

@@ -3,7 +3,8 @@ import { NO_WORKERS_TEXT } from '@slipway/core/domain/scaling/placement-refusal'
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { call } from '../helpers/grpc/grpc-clients.ts';
-import type { Fleet, FleetCore, FleetEndpoint } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+import type { FleetCore, FleetEndpoint } from './fleet-options.ts';
 
 /** A cause, and the words that name it. */
 interface Cause {

@@ -13,11 +13,12 @@ import { SEED } from '../helpers/time/seeded-random.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import { Convergence } from './convergence.ts';
 import { checkDrains } from './drains.ts';
-import { Fleet, range } from './fleet.ts';
+import { Fleet } from './fleet.ts';
 import { checkCauses } from './fleet-causes.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
 import { floodOf, followed, offer, trickle, waitsOf } from './loads.ts';
+import { range } from './many.ts';
 
 t.setTimeout(600_000);
 

@@ -5,73 +5,17 @@
 
 import { gpuMemoryGb } from '@slipway/core/domain/machines/gpu-facts';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
-import { Endpoint, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { Endpoint, FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
-import type postgres from 'postgres';
-import type { GrpcClients } from '../helpers/grpc/grpc-clients.ts';
 import { call } from '../helpers/grpc/grpc-clients.ts';
 import type { SeededRandom } from '../helpers/time/random-of.ts';
 import { randomOf } from '../helpers/time/random-of.ts';
 import { FleetMachine } from './fleet-machine.ts';
-import type { FleetLengths } from './lengths.ts';
+import type { FleetAccount, FleetCore, FleetEndpoint, FleetOptions } from './fleet-options.ts';
+import { KINDS, QUOTA_SHARE, SCALERS } from './fleet-options.ts';
 import { HUNDREDTHS } from './lengths.ts';
-
-/** A running core. */
-export interface FleetCore {
-  /** Returns the current addresses of its replicas. */
-  addresses(): readonly string[];
-  clients: GrpcClients;
-  rootKey: string;
-  sql: postgres.Sql;
-}
-
-/** Size of the fleet. */
-export interface FleetOptions {
-  seed: number;
-  machines: number;
-  endpoints: number;
-  /** Maximum number of workers in total. */
-  workers: number;
-  accounts: number;
-  /** Default: hundredths of real ones. */
-  lengths?: FleetLengths;
-}
-
-/** An endpoint with an API key for it. */
-export interface FleetEndpoint {
-  id: string;
-  workersMax: number;
-  accountId: string;
-  key: string;
-  /** GPU types of which its workers need one. Empty for none. */
-  gpuIds: readonly string[];
-  /** Its workers need an image, which a machine may have to pull. */
-  image: boolean;
-}
-
-/** Owners of endpoints, and what they run. */
-export interface FleetAccount {
-  accountId: string;
-  key: string;
-  templateId: string;
-  image: boolean;
-}
-
-/** A machine has GPUs of one type only; some have none. */
-const KINDS = ['NVIDIA L4', 'NVIDIA A40', 'NVIDIA H100 80GB HBM3', 'NVIDIA GeForce RTX 4090'];
-/**
- * Scaling settings of endpoints, with their shares of all workers. With this target a start is always soon enough, so
- * no worker is retained for future jobs.
- */
-const SCALERS = [
-  { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1, share: 0.7 },
-  { scalerType: ScalerType.QUEUE_DELAY, scalerValue: 1, share: 0.2 },
-  { scalerType: ScalerType.SLO, scalerValue: 120, share: 0.1 },
-];
-/** Quotas, as shares of the workers that the account's endpoints may have. */
-const QUOTA_SHARE = 0.8;
-const AT_ONCE = 32;
+import { many, range } from './many.ts';
 
 export class Fleet {
   readonly random: SeededRandom;
@@ -338,23 +282,4 @@ export class Fleet {
       )
     ).secret;
   }
-}
-
-/** Maps items with limited concurrency. Returns results in order. */
-export async function many<Item, Result>(
-  items: readonly Item[],
-  what: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  const left = [...items.entries()].reverse();
-  await Promise.all(
-    range(Math.min(AT_ONCE, items.length)).map(async () => {
-      for (let next = left.pop(); next; next = left.pop()) results[next[0]] = await what(next[1]);
-    }),
-  );
-  return results;
-}
-
-export function range(count: number): number[] {
-  return Array.from({ length: count }, (_, n) => n);
 }

@@ -2,8 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { waitFor } from '../helpers/time/wait-for.ts';
-import type { Fleet, FleetEndpoint } from './fleet.ts';
-import { range } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
+import type { FleetEndpoint } from './fleet-options.ts';
+import { range } from './many.ts';
 
 /** A rate of jobs over some time. */
 export interface Offer {

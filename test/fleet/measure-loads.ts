@@ -8,12 +8,13 @@ import { cpuUs } from '@slipway/tools/bench/load/process-usage';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import { Convergence } from './convergence.ts';
 import { checkDrains } from './drains.ts';
-import type { FleetCore } from './fleet.ts';
-import { Fleet, range } from './fleet.ts';
+import { Fleet } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
+import type { FleetCore } from './fleet-options.ts';
 import type { FleetLengths } from './lengths.ts';
 import type { Offer } from './loads.ts';
 import { ended, floodOf, followed, offer, trickle, waitsOf } from './loads.ts';
+import { range } from './many.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
 /** Size and duration. */

@@ -5,7 +5,8 @@
  */
 import { join } from 'node:path';
 import t from 'tap';
-import { makeWorkerImage, podmanSkip, startPodman } from '../helpers/engines/podman.ts';
+import { podmanSkip, startPodman } from '../helpers/engines/podman.ts';
+import { makeWorkerImage } from '../helpers/engines/podman-images.ts';
 import { webhookReceiver } from '../helpers/net/webhook-receiver.ts';
 import { endpointJobs } from '../helpers/system/endpoint-jobs.ts';
 import { PYTHONS, skipWithoutPython } from '../helpers/system/handlers.ts';

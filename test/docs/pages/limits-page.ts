@@ -1,6 +1,6 @@
 /** docs/reference/limits.md: every limit with its value, from the constants that hold it. */
 import { constant, withUnit } from './constants.ts';
-import type { Limit } from './limits.ts';
+import type { Limit } from './limit-row.ts';
 import { LIMITS } from './limits.ts';
 
 const HEAD = `# Limits

@@ -2,8 +2,7 @@
  * Simulates facades and core replicas that share the endpoint sets of load-balancing endpoints: the real classes,
  * joined by in-memory streams under a manual clock. A test changes the workers and breaks streams.
  */
-import { EventEmitter } from 'node:events';
-import { Metadata, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { DomainError } from '@slipway/core/domain/settings/errors';
 import { BackendRegistry } from '@slipway/core/edge/backend-registry';
 import { CoreEvents } from '@slipway/core/events/core-events';
@@ -15,91 +14,16 @@ import type { WorkerSlot } from '@slipway/facades/activator/worker-slot';
 import { EndpointSetLink } from '@slipway/facades/core-client/endpoint-set-link';
 import { createLogger } from '@slipway/kit/log/logger';
 import type { Transport } from '@slipway/kit/net/channel';
-import type {
-  EndpointDemand,
-  WatchRotationRequest,
-  WatchRotationResponse,
-} from '@slipway/proto/gen/slipway/v1/edge_service';
-import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
+import type { EndpointDemand } from '@slipway/proto/gen/slipway/v1/edge_service';
 import type { SeededRandom } from '../../helpers/time/random-of.ts';
 import { SteppingClock } from '../../helpers/time/stepping-clock.ts';
+import { asBeforeVersions, End, withoutVersions } from './endpoint-set-stream.ts';
 
 /** Which side is of the release before versions. */
 export type Old = 'none' | 'facades' | 'cores';
 
 const logger = createLogger('test', 'silent');
 const EDGE_KEY = 'edge-key-of-this-test-0123456789';
-
-/** One end of a stream as both sides use it. */
-class End extends EventEmitter {
-  readonly #world: EndpointSetWorld;
-  readonly metadata = new Metadata();
-  other!: End;
-  isOpen = true;
-  /** Changes what arrives; undefined: as it was sent. */
-  change: ((message: unknown) => unknown) | undefined;
-  #isPaused = false;
-  #lastAtMs = 0;
-  #arrived: unknown[] = [];
-
-  constructor(world: EndpointSetWorld) {
-    super();
-    this.#world = world;
-  }
-
-  write(message: unknown, left: () => void): void {
-    const { clock } = this.#world;
-    const now = clock.monotonicMs();
-    // In order, however long each takes.
-    this.#lastAtMs = Math.max(this.#lastAtMs, now + this.#world.lagMs());
-    clock.after(this.#lastAtMs - now, () => {
-      if (this.isOpen) left();
-      if (this.other.isOpen) this.other.arrive(structuredClone(message));
-    });
-  }
-
-  arrive(message: unknown): void {
-    this.#arrived.push(message);
-    this.#flow();
-  }
-
-  pause(): void {
-    this.#isPaused = true;
-  }
-
-  resume(): void {
-    this.#isPaused = false;
-    setImmediate(() => this.#flow());
-  }
-
-  end(): void {
-    this.#world.clock.after(this.#world.lagMs(), () => {
-      if (this.other.isOpen) this.other.emit('end');
-    });
-  }
-
-  cancel(): void {
-    this.cut();
-  }
-
-  /** Both sides see it at once. */
-  cut(): void {
-    if (!this.isOpen) return;
-    this.isOpen = this.other.isOpen = false;
-    for (const [end, event] of [
-      [this, 'error'],
-      [this.other, 'cancelled'],
-    ] as const)
-      if (end.listenerCount(event) > 0) end.emit(event, new Error('cut'));
-  }
-
-  #flow(): void {
-    while (!this.#isPaused && this.#arrived.length > 0) {
-      const message = this.#arrived.shift();
-      this.emit('data', this.change ? this.change(message) : message);
-    }
-  }
-}
 
 /** A request that was given to a facade. */
 export interface Asked {
@@ -284,38 +208,4 @@ export class EndpointSetWorld {
     });
     return near;
   }
-}
-
-function withoutVersions(message: unknown): unknown {
-  const { demands } = message as WatchRotationRequest;
-  return { demands: demands.map(({ version: _, ...demand }) => demand) };
-}
-
-/**
- * Makes core rely on its own record of what it sent to the facade, as releases before versions did. Facades receive no
- * versions.
- */
-function asBeforeVersions(near: End, far: End, clock: SteppingClock): void {
-  const sent = new Map<string, { heardAtMs: number; version: string | undefined }>();
-  const forgetLater = (): void => {
-    clock.after(LINK_TIMERS.subscriptionMs, () => {
-      for (const [id, { heardAtMs }] of sent)
-        if (heardAtMs < clock.monotonicMs() - LINK_TIMERS.subscriptionMs) sent.delete(id);
-      if (far.isOpen) forgetLater();
-    });
-  };
-  forgetLater();
-  far.change = (message) => ({
-    demands: (message as WatchRotationRequest).demands.map((demand) => {
-      const known = sent.get(demand.endpointId) ?? { heardAtMs: 0, version: undefined };
-      sent.set(demand.endpointId, Object.assign(known, { heardAtMs: clock.monotonicMs() }));
-      return { ...demand, version: known.version };
-    }),
-  });
-  near.change = (message) => {
-    const { rotations, refusals } = message as WatchRotationResponse;
-    for (const { endpointId } of refusals) sent.delete(endpointId);
-    for (const { endpointId, version } of rotations) if (sent.has(endpointId)) sent.get(endpointId)!.version = version;
-    return { refusals, rotations: rotations.map((rotation) => ({ ...rotation, version: '' })) };
-  };
 }

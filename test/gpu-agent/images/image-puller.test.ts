@@ -8,7 +8,8 @@ import { ImageStore } from '@slipway/gpu-agent/images/image-store';
 import { RegistryGuard } from '@slipway/gpu-agent/images/registry-guard';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { BASE_IMAGE, podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
+import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
+import { BASE_IMAGE } from '../../helpers/engines/podman-images.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/engines/registry.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 

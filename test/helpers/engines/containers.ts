@@ -13,7 +13,7 @@ import root from 'tap';
 import { requireDeclared } from '../declared.ts';
 import { NO_LIMITS } from '../no-limits.ts';
 import type { TestEngine } from '../system/test-engine.ts';
-import { BASE_IMAGE } from './podman.ts';
+import { BASE_IMAGE } from './podman-images.ts';
 
 /** Returns a name that no other workload or machine has. */
 export function freshId(): string {

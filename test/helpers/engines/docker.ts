@@ -14,7 +14,7 @@ import root from 'tap';
 import { requireDeclared } from '../declared.ts';
 import type { TestEngine } from '../system/test-engine.ts';
 import { waitFor } from '../time/wait-for.ts';
-import { BASE_IMAGE, makeBaseTar } from './podman.ts';
+import { BASE_IMAGE, makeBaseTar } from './podman-images.ts';
 import { DROP_RULES } from './reap-rules.ts';
 
 const run = promisify(execFile);

@@ -16,8 +16,6 @@ import type {
   SessionEnd,
   SessionResponse,
   Welcome,
-  WorkerLogRequest,
-  WorkerReport,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
 import {
   AgentServiceClient,
@@ -25,77 +23,9 @@ import {
   OutcomeKind,
   SessionRequest,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { ContainerEngine, Gpu, MachineImage } from '@slipway/proto/gen/slipway/v1/machine';
-import { GpuHandover, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
-
-/** Options of the scripted agent. */
-export interface ScriptedAgentOptions {
-  address: string;
-  agentKey: string;
-  /** Default: a fixed id. Give each agent of a test its own. */
-  machineId?: string;
-  gpus?: (Omit<Gpu, 'displayName' | 'unhealthy'> & { unhealthy?: string })[];
-  locations?: string[];
-  /** Default 16. */
-  cpuSlots?: number;
-  /** Standby workers that it can hold. Default: 4. */
-  standbyMax?: number;
-  /** Processors, and memory in MiB. Default: 0, unknown. */
-  cpuCount?: number;
-  memoryMib?: number;
-  /** Default: unknown. */
-  cpuModel?: string;
-  /** True if its operator allows commands of the host. Default: true. */
-  runsCommands?: boolean;
-  /** Container engine of the machine; null = none. Default: an engine that can hand GPUs over. */
-  engine?: ContainerEngine | null;
-  noEngineReason?: string;
-  /** Images on the machine, and whether the agent pulls images before they are needed. */
-  images?: MachineImage[];
-  prefetches?: boolean;
-  /** True if it understands recalls, which revoke prefetched jobs. Default: true. */
-  recalls?: boolean;
-  /** Attempts that each worker reports it can hold. Default: 1. */
-  capacity?: number;
-  /** Reports desired workers as READY without the test's help. Default: true. */
-  startWorkers?: boolean;
-  /**
-   * Returns the outcome of an assignment. `undefined` if the test ends it with `finish`. Default: COMPLETED with the
-   * output `{"ok":true}`.
-   */
-  onAssignment?(assignment: Assignment): Partial<AttemptOutcome> | undefined;
-  /** Returns the outcome sent in answer to a stop. `undefined` if none is sent. Default: STOPPED. */
-  onStop?(stop: AttemptStop): Partial<AttemptOutcome> | undefined;
-  /**
-   * Returns the log of a worker. `undefined` if the agent does not answer. Default: answers that it knows no such
-   * worker.
-   */
-  onLogRequest?(request: WorkerLogRequest): Buffer | undefined;
-  /** Attempts that its hello lists as held. */
-  held?: AttemptRef[];
-  /** Name of its run, and of the run that it replaces. Default: not sent. */
-  instance?: string;
-  replaces?: string;
-  /** Workers that its hello lists as running. */
-  workers?: Partial<WorkerReport>[];
-  /** Records core's messages for assertions. Default: true. The benchmark turns it off to save memory. */
-  record?: boolean;
-  /**
-   * Heartbeat interval in milliseconds; 0 = no heartbeats, so that the lease expires. Default: the interval in the
-   * welcome.
-   */
-  heartbeatMs?: number;
-}
-
-const ENGINE: ContainerEngine = {
-  name: 'docker',
-  version: '1',
-  gpuHandover: GpuHandover.CDI,
-  limits: ['memory'],
-  imageTotalMib: 1_000,
-  imageFreeMib: 500,
-};
-const DONE = { kind: OutcomeKind.COMPLETED, output: Buffer.from('{"ok":true}') };
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { ScriptedAgentOptions } from './scripted-agent-options.ts';
+import { DONE, ENGINE } from './scripted-agent-options.ts';
 
 /** An agent that tests script. `connect` resolves with the welcome. */
 export class ScriptedAgent {

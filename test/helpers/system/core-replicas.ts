@@ -15,8 +15,8 @@ import postgres from 'postgres';
 import type { Test } from 'tap';
 import { createDatabase } from '../db/database.ts';
 import { call, grpcClients } from '../grpc/grpc-clients.ts';
-import type { ScriptedAgentOptions } from '../grpc/scripted-agent.ts';
 import { ScriptedAgent } from '../grpc/scripted-agent.ts';
+import type { ScriptedAgentOptions } from '../grpc/scripted-agent-options.ts';
 import { PATIENCE_MS, waitFor } from '../time/wait-for.ts';
 
 export type CoreReplicas = Awaited<ReturnType<typeof startReplicas>>;

@@ -4,8 +4,8 @@
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
-import type { ScriptedAgentOptions } from '../grpc/scripted-agent.ts';
 import { ScriptedAgent } from '../grpc/scripted-agent.ts';
+import type { ScriptedAgentOptions } from '../grpc/scripted-agent-options.ts';
 import type { System } from './system.ts';
 
 /** Joins it to a system; it leaves with the test. */

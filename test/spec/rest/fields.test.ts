@@ -8,6 +8,8 @@ import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
+import { bodies, GPU } from './described-bodies.ts';
+import { INPUTS, ONLY_DESCRIBED, QUERIES, RECORDS, words } from './described-fields.ts';
 
 type Json = Record<string, unknown>;
 interface Schema {
@@ -24,77 +26,6 @@ interface Description {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
 }
-
-const GPU = 'NVIDIA L4';
-const words = (text: string): string[] => text.trim().split(/[\s,]+/);
-
-const GPU_FIELDS = `id, count, displayName, securePrice, communityPrice, oneMonthPrice, threeMonthPrice, sixMonthPrice, oneWeekPrice, communitySpotPrice,
-  secureSpotPrice`;
-
-/** Fields of answers; a dot leads into an object. */
-const RECORDS: Record<string, string> = {
-  Endpoint: `id name templateId template userId version createdAt computeType gpuTypeIds gpuCount instanceIds allowedCudaVersions minCudaVersion
-    dataCenterIds env executionTimeoutMs idleTimeout networkVolumeId networkVolumeIds scalerType scalerValue workerConcurrency workersMin workersMax workers
-    flashboot workersStandby type`,
-  Pod: `id, name, image, consumerUserId, machineId, templateId, endpointId, aiApiId, containerRegistryAuthId, cpuFlavorId, lastStartedAt,
-    lastStatusChange, publicIp, volumeMountPath desiredStatus costPerHr adjustedCostPerHr, memoryInGb, vcpuCount containerDiskInGb, volumeInGb,
-    slsVersion interruptible, locked, volumeEncrypted dockerEntrypoint, dockerStartCmd, ports env portMappings gpu machine networkVolume savingsPlans
-    template`,
-  'Pod.gpu': GPU_FIELDS,
-  'Pod.machine': `minPodGpuCount, gpuTypeId, gpuType, cpuCount, cpuTypeId, cpuType, location, dataCenterId, diskThroughputMBps,
-    maxDownloadSpeedMbps, maxUploadSpeedMbps, supportPublicIp, secureCloud, maintenanceStart, maintenanceEnd, maintenanceNote, note, costPerHr,
-    currentPricePerGpu, gpuAvailable, gpuDisplayName`,
-  'Pod.machine.gpuType': GPU_FIELDS,
-  'Pod.machine.cpuType': 'id,displayName,cores,threadsPerCore,groupId',
-  Template: `id name imageName category containerDiskInGb volumeInGb volumeMountPath containerRegistryAuthId dockerEntrypoint, dockerStartCmd env
-    ports isPublic, isServerless isRunpod readme earned, runtimeInMin`,
-  NetworkVolume: 'id, name, size, dataCenterId',
-  ContainerRegistryAuth: 'id, name',
-  BillingRecord: 'amount time timeBilledMs diskSpaceBilledGb endpointId podId gpuTypeId',
-  NetworkVolumeBillingRecord:
-    'amount, diskSpaceBilledGb, highPerformanceStorageAmount, highPerformanceStorageDiskSpaceBilledGb, time',
-};
-
-/** Fields of answers that no system fills: there are no savings plans here. */
-const ONLY_DESCRIBED: Record<string, string> = {
-  'Pod.savingsPlans': 'id, podId, gpuTypeId, costPerHr, startTime, endTime',
-};
-
-/** Query parameters. */
-const QUERIES: Record<string, string> = {
-  '/pods': `computeType cpuFlavorId dataCenterId desiredStatus endpointId gpuTypeId id imageName includeMachine includeNetworkVolume
-    includeSavingsPlans includeTemplate includeWorkers name networkVolumeId templateId`,
-  '/pods/{podId}': 'includeMachine includeNetworkVolume includeSavingsPlans includeTemplate includeWorkers',
-  '/endpoints': 'includeTemplate includeWorkers',
-  '/endpoints/{endpointId}': 'includeTemplate includeWorkers',
-  '/templates': 'includeEndpointBoundTemplates includePublicTemplates includeRunpodTemplates',
-  '/templates/{templateId}': 'includeEndpointBoundTemplates includePublicTemplates includeRunpodTemplates',
-  '/billing/pods': 'bucketSize startTime endTime grouping podId gpuTypeId',
-  '/billing/endpoints': 'bucketSize startTime endTime grouping endpointId dataCenterId gpuTypeId imageName templateId',
-  '/billing/networkvolumes': 'bucketSize startTime endTime',
-};
-
-const ENDPOINT_INPUT = `allowedCudaVersions cpuFlavorIds dataCenterIds executionTimeoutMs flashboot gpuCount gpuTypeIds idleTimeout minCudaVersion name
-  networkVolumeId networkVolumeIds scalerType scalerValue templateId vcpuCount workerConcurrency workersMax workersMin`;
-const POD_SETTINGS = `containerDiskInGb, containerRegistryAuthId, dockerEntrypoint, dockerStartCmd, env, globalNetworking, imageName, locked, name,
-  ports, volumeInGb, volumeMountPath`;
-const TEMPLATE_SETTINGS = `name imageName containerDiskInGb volumeInGb volumeMountPath containerRegistryAuthId dockerEntrypoint dockerStartCmd env
-  ports isPublic readme`;
-
-/** Fields of bodies. */
-const INPUTS: Record<string, string> = {
-  EndpointCreateInput: `${ENDPOINT_INPUT} computeType type`,
-  EndpointUpdateInput: ENDPOINT_INPUT,
-  PodCreateInput: `${POD_SETTINGS} templateId computeType cloudType gpuTypeIds gpuTypePriority gpuCount cpuFlavorIds cpuFlavorPriority vcpuCount
-    minVCPUPerGPU minRAMPerGPU minDiskBandwidthMBps minDownloadMbps minUploadMbps dataCenterIds dataCenterPriority countryCodes
-    allowedCudaVersions networkVolumeId interruptible supportPublicIp`,
-  PodUpdateInput: POD_SETTINGS,
-  TemplateCreateInput: `${TEMPLATE_SETTINGS} category isServerless`,
-  TemplateUpdateInput: TEMPLATE_SETTINGS,
-  NetworkVolumeCreateInput: 'name size dataCenterId',
-  NetworkVolumeUpdateInput: 'name size',
-  ContainerRegistryAuthCreateInput: 'name username password',
-};
 
 const system = await startSystem(t, {
   agentEnv: { SLIPWAY_VIRTUAL_GPUS: `${GPU}:24576x3`, SLIPWAY_AGENT_LOCATIONS: 'RO,EU-RO-1' },
@@ -118,98 +49,6 @@ function shapeOf(name: string): Schema {
     (shape, member) => follow(shape.properties?.[member]),
     follow(description.components.schemas[first!]),
   );
-}
-
-/** Bodies that give every field of an input. */
-function bodies({
-  auth,
-  volume,
-  ofPods,
-  serverless,
-}: Record<'auth' | 'volume' | 'ofPods' | 'serverless', string>): Record<string, Json> {
-  const endpoint = {
-    allowedCudaVersions: ['12.8'],
-    cpuFlavorIds: ['cpu3c'],
-    dataCenterIds: ['EU-RO-1'],
-    executionTimeoutMs: 60_000,
-    flashboot: true,
-    gpuCount: 2,
-    gpuTypeIds: [GPU],
-    idleTimeout: 9,
-    minCudaVersion: '12.0',
-    name: 'all',
-    networkVolumeId: volume,
-    networkVolumeIds: [volume],
-    scalerType: 'REQUEST_COUNT',
-    scalerValue: 2,
-    templateId: serverless,
-    vcpuCount: 2,
-    workerConcurrency: 3,
-    workersMax: 2,
-    workersMin: 0,
-  };
-  const pod = {
-    containerDiskInGb: 5,
-    containerRegistryAuthId: auth,
-    dockerEntrypoint: [],
-    dockerStartCmd: ['sleep', '600'],
-    env: { A: '1' },
-    globalNetworking: false,
-    imageName: '',
-    locked: false,
-    name: 'all',
-    ports: ['80/http'],
-    volumeInGb: 1,
-    volumeMountPath: '/data',
-  };
-  const template = {
-    name: 'all',
-    imageName: 'image',
-    containerDiskInGb: 5,
-    volumeInGb: 1,
-    volumeMountPath: '/data',
-    containerRegistryAuthId: auth,
-    dockerEntrypoint: [],
-    dockerStartCmd: ['true'],
-    env: { A: '1' },
-    ports: ['80/http'],
-    isPublic: false,
-    readme: 'text',
-  };
-  return {
-    EndpointCreateInput: { ...endpoint, computeType: 'GPU', type: 'QB' },
-    EndpointUpdateInput: endpoint,
-    PodCreateInput: {
-      ...pod,
-      templateId: ofPods,
-      computeType: 'GPU',
-      cloudType: 'SECURE',
-      gpuTypeIds: [GPU],
-      gpuTypePriority: 'custom',
-      gpuCount: 1,
-      cpuFlavorIds: ['cpu5m'],
-      cpuFlavorPriority: 'availability',
-      vcpuCount: 2,
-      minVCPUPerGPU: 2,
-      minRAMPerGPU: 8,
-      minDiskBandwidthMBps: 1,
-      minDownloadMbps: 1,
-      minUploadMbps: 1,
-      dataCenterIds: ['EU-RO-1'],
-      dataCenterPriority: 'custom',
-      countryCodes: ['RO'],
-      allowedCudaVersions: [],
-      networkVolumeId: volume,
-      interruptible: true,
-      supportPublicIp: false,
-    },
-    PodUpdateInput: pod,
-    TemplateCreateInput: { ...template, category: 'NVIDIA', isServerless: false },
-    TemplateUpdateInput: template,
-    NetworkVolumeCreateInput: { name: 'more', size: 1, dataCenterId: 'EU-RO-1' },
-    NetworkVolumeUpdateInput: { name: 'most', size: 2 },
-    ContainerRegistryAuthCreateInput: { name: 'more', username: 'u', password: 'p' },
-  };
 }
 
 const id = async (path: string, body: object): Promise<string> => (await rest<{ id: string }>('POST', path, body)).id;

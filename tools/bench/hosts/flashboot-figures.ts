@@ -6,8 +6,8 @@
  */
 import { join } from 'node:path';
 import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
-import type { TestPodman } from '@slipway/test/helpers/engines/podman';
-import { makeWorkerImage } from '@slipway/test/helpers/engines/podman';
+import type { TestPodman } from '@slipway/test/helpers/engines/podman-images';
+import { makeWorkerImage } from '@slipway/test/helpers/engines/podman-images';
 import { PYTHONS } from '@slipway/test/helpers/system/handlers';
 import type { System } from '@slipway/test/helpers/system/system';
 import { startSystem } from '@slipway/test/helpers/system/system';

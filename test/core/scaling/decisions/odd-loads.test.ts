@@ -1,8 +1,9 @@
 // test: postgres, 40 s
 /** Unusual loads and changes: each settles, and its explanations are true meanwhile. */
 import t from 'tap';
-import { Fleet, range } from '../../../fleet/fleet.ts';
+import { Fleet } from '../../../fleet/fleet.ts';
 import { checkMoment, checkReplays } from '../../../fleet/fleet-checks.ts';
+import { range } from '../../../fleet/many.ts';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { SEED } from '../../../helpers/time/seeded-random.ts';

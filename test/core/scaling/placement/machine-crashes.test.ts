@@ -7,7 +7,6 @@
 import type { MachineCrashes } from '@slipway/core/domain/scaling/machine-crashes';
 import { runsSomewhere, withCrashes } from '@slipway/core/domain/scaling/machine-crashes';
 import { place } from '@slipway/core/domain/scaling/placement';
-import type { PlacementMachine } from '@slipway/core/domain/scaling/placement-machine';
 import type { WorkerSample } from '@slipway/core/domain/scaling/scaler';
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -19,48 +18,9 @@ import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import type { ScriptedAgent } from '../../../helpers/grpc/scripted-agent.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
+import { CPU, crashed, machine } from './crash-fixtures.ts';
 
 t.setTimeout(600_000);
-
-const CPU = {
-  imageName: '',
-  gpuIds: [],
-  gpuCount: 0,
-  instanceIds: [],
-  locations: [],
-  allowedCudaVersions: [],
-  dataCenterIds: [],
-};
-const machine = (id: string, siblings = 0): PlacementMachine => ({
-  id,
-  name: id,
-  connected: true,
-  gone: false,
-  cordoned: false,
-  gpus: [],
-  locations: [],
-  cpuSlots: 4,
-  cpuSlotsUsed: 0,
-  cudaVersion: '',
-  siblings,
-  vcpus: 0,
-  vcpusUsed: 0,
-  memoryGb: 0,
-  memoryGbUsed: 0,
-  standbys: [],
-  standbyMax: 0,
-  runsCommands: true,
-  engine: undefined,
-  noEngineReason: '',
-  hasImage: false,
-});
-const crashed = (machineId: string, failures = 1, retryMs = 0): MachineCrashes => ({
-  machineId,
-  failures,
-  retryMs,
-  workerId: 'w',
-  exitCode: 3,
-});
 
 t.test('placement after crashes', async (t) => {
   const [a, b, c] = [machine('a'), machine('b', 1), machine('c', 2)];

@@ -4,7 +4,6 @@
  * and what axe-core finds.
  */
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
@@ -18,6 +17,8 @@ import { jsHandler } from '../../../helpers/system/handlers.ts';
 import { startSystem } from '../../../helpers/system/system.ts';
 import { accountPages } from './account-pages.ts';
 import { attemptPages } from './attempt-pages.ts';
+import type { AxeResult } from './axe.ts';
+import { AXE, openOf, toldOf } from './axe.ts';
 import { codePages } from './code-pages.ts';
 import { keepPicture } from './console-pages.ts';
 import { everyPage } from './every-page.ts';
@@ -32,40 +33,8 @@ import { podPages } from './pod-pages.ts';
 import { tryPages } from './try-pages.ts';
 import { workerPages } from './worker-pages.ts';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FIRST_LOAD_BYTES_MAX = 300 * 1024;
 const WAIT_MS = 30_000;
-
-/** Result of one axe-core rule. */
-interface AxeResult {
-  id: string;
-  nodes: { html: string; any: { data: { messageKey?: string } | null }[] }[];
-}
-
-/**
- * Findings that axe-core leaves to people, by rule and by the reason why it cannot decide. Each has been checked by
- * hand.
- */
-const DECIDED: Readonly<Record<string, readonly string[]>> = {
-  // Part of it is scrolled out of sight, or another thing is drawn over a part of it that stays in place (the frame,
-  // heads of dialogs, actions of a row): the colours are those of others of its kind, which are judged where nothing is
-  // in the way. A text of one character is never judged, longer ones of its row are; nor is an input without a text.
-  'color-contrast': ['elmPartiallyObscured', 'bgOverlap', 'shortTextContent', 'emptyValue'],
-};
-
-function openOf({ id, nodes }: AxeResult): AxeResult {
-  return {
-    id,
-    nodes: nodes.filter(({ any }) => !any.some(({ data }) => DECIDED[id]?.includes(data?.messageKey ?? ''))),
-  };
-}
-
-function toldOf({ id, nodes }: AxeResult): string {
-  return `${id}: ${nodes
-    .map(({ html, any }) => `${any[0]?.data?.messageKey ?? ''} ${html}`)
-    .join(' ')
-    .slice(0, 400)}`;
-}
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 
 t.setTimeout(900_000);

@@ -2,7 +2,7 @@
  * Behaviour of containers on a real engine, Docker or Podman: output, exits, signals, limits, and what survives the
  * agent and the engine.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { LOG_BYTES_MAX, MACHINE_LABEL, WORKLOAD_LABEL } from '@slipway/gpu-agent/executors/container/container-plan';
 import { askEngine } from '@slipway/gpu-agent/executors/container/engine';
 import { readLog } from '@slipway/gpu-agent/executors/container/engine-calls';
@@ -12,42 +12,12 @@ import Docker from 'dockerode';
 import type { Test } from 'tap';
 import { engineCutter } from '../../../helpers/db/engine-cutter.ts';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/engines/containers.ts';
-import { BASE_IMAGE } from '../../../helpers/engines/podman.ts';
+import { BASE_IMAGE } from '../../../helpers/engines/podman-images.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import type { TestEngine } from '../../../helpers/system/test-engine.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
-
-/**
- * Returns the id of a container that allocated 300 MiB under the given limit, ended and was removed while nothing
- * watched it.
- */
-async function goneContainer(engine: TestEngine, mebibytes: number): Promise<string> {
-  const docker = new Docker({ socketPath: engine.socket });
-  const Cmd = ['python3', '-c', 'a = bytearray(300 << 20)'];
-  const container = await docker.createContainer({
-    Image: BASE_IMAGE,
-    Cmd,
-    HostConfig: { Memory: mebibytes << 20, NetworkMode: 'none' },
-  });
-  await container.start();
-  await container.wait();
-  await container.remove();
-  return container.id;
-}
-
-/** Writes many times what an engine keeps of its output, then lives on. */
-const TALKS =
-  'while [ ! -e /data/go ]; do sleep 0.02; done; python3 -c "for _ in range(24000): print(999 * chr(120))"; ' +
-  'echo said; while [ ! -e /data/end ]; do sleep 0.05; done';
-
-/** Bytes of the file that an engine keeps a container's output in. */
-async function logBytes(engine: TestEngine, name: string): Promise<number> {
-  const { LogPath } = (await new Docker({ socketPath: engine.socket })
-    .getContainer(name)
-    .inspect()) as Docker.ContainerInspectInfo & { LogPath: string };
-  return statSync(LogPath).size;
-}
+import { goneContainer, logBytes, TALKS } from './container-traces.ts';
 
 /** Runs them all as parts of a test. */
 export async function containerCases(t: Test, engine: TestEngine): Promise<void> {

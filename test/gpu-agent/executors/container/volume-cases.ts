@@ -15,7 +15,7 @@ import { createLogger } from '@slipway/kit/log/logger';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/engines/containers.ts';
-import { BASE_IMAGE, makeBaseTar } from '../../../helpers/engines/podman.ts';
+import { BASE_IMAGE, makeBaseTar } from '../../../helpers/engines/podman-images.ts';
 import { openFolder } from '../../../helpers/open-folder.ts';
 import type { TestEngine } from '../../../helpers/system/test-engine.ts';
 
