@@ -9,10 +9,10 @@ import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type postgres from 'postgres';
 import { call } from '../helpers/grpc/grpc-clients.ts';
 import { ScriptedAgent } from '../helpers/grpc/scripted-agent.ts';
+import { range } from '../helpers/many.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetAccount, FleetEndpoint } from './fleet-options.ts';
-import { range } from './many.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
 /** Endpoints per condition. */

@@ -4,9 +4,9 @@
  */
 import { MACHINE_LOST_REASON } from '@slipway/core/domain/machines/worker';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { many, range } from '../helpers/many.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetCore, FleetEndpoint } from './fleet-options.ts';
-import { many, range } from './many.ts';
 
 /** Waits for a condition, with the caller's patience. */
 export type Patient = (what: string, check: () => Promise<boolean>) => Promise<unknown>;

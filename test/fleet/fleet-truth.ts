@@ -7,12 +7,12 @@ import { enumName } from '@slipway/proto/wire/enum-name';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type postgres from 'postgres';
 import { call } from '../helpers/grpc/grpc-clients.ts';
+import { many } from '../helpers/many.ts';
 import type { Fleet } from './fleet.ts';
 import { checkExplanation } from './fleet-checks.ts';
 import type { FleetMachine } from './fleet-machine.ts';
 import type { FleetCore, FleetEndpoint } from './fleet-options.ts';
 import type { FleetWorker } from './fleet-worker.ts';
-import { many } from './many.ts';
 
 /** A waiting job. */
 export interface WaitingJob {

@@ -8,6 +8,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
 import t from 'tap';
+import { range } from '../helpers/many.ts';
 import { startReplicas } from '../helpers/system/core-replicas.ts';
 import { SEED } from '../helpers/time/seeded-random.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
@@ -18,7 +19,6 @@ import { checkCauses } from './fleet-causes.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
 import { floodOf, followed, offer, trickle, waitsOf } from './loads.ts';
-import { range } from './many.ts';
 
 t.setTimeout(600_000);
 

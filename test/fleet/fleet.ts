@@ -9,13 +9,13 @@ import { Endpoint, FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint'
 import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { call } from '../helpers/grpc/grpc-clients.ts';
+import { many, range } from '../helpers/many.ts';
 import type { SeededRandom } from '../helpers/time/random-of.ts';
 import { randomOf } from '../helpers/time/random-of.ts';
 import { FleetMachine } from './fleet-machine.ts';
 import type { FleetAccount, FleetCore, FleetEndpoint, FleetOptions } from './fleet-options.ts';
 import { KINDS, QUOTA_SHARE, SCALERS } from './fleet-options.ts';
 import { HUNDREDTHS } from './lengths.ts';
-import { many, range } from './many.ts';
 
 export class Fleet {
   readonly random: SeededRandom;

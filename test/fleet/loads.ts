@@ -1,10 +1,10 @@
 /** Loads of a fleet in realistic shapes, and their results: shared by the test and `npm run fleet -- --loads`. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
+import { range } from '../helpers/many.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetEndpoint } from './fleet-options.ts';
-import { range } from './many.ts';
 
 /** A rate of jobs over some time. */
 export interface Offer {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Database } from '@slipway/tools/bench/database';
 import { startDatabase } from '@slipway/tools/bench/database';
+import { statementTable } from '../helpers/db/statement-table.ts';
 import { measureAtOnce, measureDecisions } from './decisions.ts';
 import type { FleetLengths } from './lengths.ts';
 import { HUNDREDTHS, quantilesOf } from './lengths.ts';
@@ -12,7 +13,6 @@ import { measureLoads } from './measure-loads.ts';
 import type { MeasuredCore } from './measured-core.ts';
 import { startMeasured } from './measured-core.ts';
 import { matches, matchRecorded, matchTable, wins } from './scalers.ts';
-import { statementTable } from './statement-table.ts';
 import { LARGE_MODEL } from './traces.ts';
 
 const HELP = `npm run fleet -- [options]

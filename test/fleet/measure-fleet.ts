@@ -7,15 +7,15 @@ import { queueLengthMax } from '@slipway/core/domain/jobs/queue-limit';
 import type { Database } from '@slipway/tools/bench/database';
 import { cpuUs, memoryMib } from '@slipway/tools/bench/load/process-usage';
 import type postgres from 'postgres';
+import { statementTable } from '../helpers/db/statement-table.ts';
+import { range } from '../helpers/many.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import { Fleet } from './fleet.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
 import type { FleetCore, FleetEndpoint } from './fleet-options.ts';
 import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
 import type { FleetLengths } from './lengths.ts';
-import { range } from './many.ts';
 import { startMeasured } from './measured-core.ts';
-import { statementTable } from './statement-table.ts';
 
 /** Size, and what else to print. */
 export interface FleetMeasures {

@@ -5,6 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuUs } from '@slipway/tools/bench/load/process-usage';
+import { range } from '../helpers/many.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import { Convergence } from './convergence.ts';
 import { checkDrains } from './drains.ts';
@@ -14,7 +15,6 @@ import type { FleetCore } from './fleet-options.ts';
 import type { FleetLengths } from './lengths.ts';
 import type { Offer } from './loads.ts';
 import { ended, floodOf, followed, offer, trickle, waitsOf } from './loads.ts';
-import { range } from './many.ts';
 import type { MeasuredCore } from './measured-core.ts';
 
 /** Size and duration. */

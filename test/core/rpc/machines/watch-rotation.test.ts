@@ -3,79 +3,28 @@
  * The stream of facades: where the workers of load-balancing endpoints are, and what there is to do for them. Two
  * replicas, a scripted agent.
  */
-import type { ClientDuplexStream } from '@grpc/grpc-js';
-import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
 import type { DesiredWorker } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type {
-  EndpointRotation,
-  WatchRotationRequest,
-  WatchRotationResponse,
-} from '@slipway/proto/gen/slipway/v1/edge_service';
-import { EdgeServiceClient, EndpointDemand } from '@slipway/proto/gen/slipway/v1/edge_service';
-import { EndpointType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { readMetrics, valueOf } from '../../../helpers/system/metrics.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
+import { LB, watchReplica } from './rotation-watch.ts';
 
 t.setTimeout(600_000);
 const EDGE_KEY = 'edge-key-of-this-test-0123456789';
 const core = await startReplicas(t, 2, { SLIPWAY_EDGE_KEY: EDGE_KEY, SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' });
 const agent = await core.joinAgent({ startWorkers: false });
-const LB = { type: EndpointType.LB, workersMin: 0, scalerValue: 10, idleTimeoutSeconds: 1 };
 
-/** A facade's stream to one replica. */
-function watch(replica: number, edgeKey = '', reporter = '') {
-  const client = systemTransport.openClient(EdgeServiceClient, core.replicas[replica]!.address);
-  const stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> = client.watchRotation(
-    callMetadata(edgeKey),
-  );
-  const latest = new Map<string, EndpointRotation>();
-  const refused = new Map<string, string>();
-  const received: EndpointRotation[] = [];
-  stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
-    received.push(...rotations);
-    for (const rotation of rotations) latest.set(rotation.endpointId, rotation);
-    for (const { endpointId, reason } of refusals) refused.set(endpointId, reason);
-  });
-  stream.on('error', () => undefined);
-  const tell = (demand: Partial<EndpointDemand>): void => {
-    stream.write({ reporter, leaves: false, demands: [EndpointDemand.fromPartial({ apiKey: core.key, ...demand })] });
-  };
-  const close = (): void => {
-    stream.cancel();
-    client.close();
-  };
-  t.teardown(close);
-  return { latest, received, refused, tell, close, leave: () => stream.end({ reporter, leaves: true, demands: [] }) };
-}
-
+const watch = (replica: number, edgeKey = '', reporter = '') => watchReplica(t, core, replica, edgeKey, reporter);
 const reported = (
   workerId: string,
   endpointId: string,
   health: HttpHealth,
   state: WorkerState = WorkerState.READY,
 ): void => agent.send({ workers: [{ workerId, endpointId, state, address: '127.0.0.1:20001', health }] });
-
-t.test("who has the edges' key needs no key of an account; nobody else does without", async (t) => {
-  const balanced = await core.createEndpoint(LB);
-  const queued = await core.createEndpoint({ workersMin: 0 });
-  const [ours, another, none] = [watch(0, EDGE_KEY), watch(0, 'another-key-of-some-length'), watch(0)];
-  for (const endpointId of [balanced, queued, 'nosuchendpoint']) ours.tell({ endpointId, apiKey: '' });
-  for (const stranger of [another, none]) stranger.tell({ endpointId: balanced, apiKey: '' });
-  await waitFor('the picture', () => ours.latest.has(balanced));
-  await waitFor('refusals', () => ours.refused.size === 2 && another.refused.size === 1 && none.refused.size === 1);
-  t.same(Object.fromEntries(ours.refused), { [queued]: 'ENDPOINT_NOT_FOUND', nosuchendpoint: 'ENDPOINT_NOT_FOUND' });
-  t.same(
-    [another, none].map(({ refused }) => refused.get(balanced)),
-    ['UNAUTHORIZED', 'UNAUTHORIZED'],
-  );
-  ours.tell({ endpointId: balanced, apiKey: 'wrong' });
-  await waitFor('a wrong key to be refused all the same', () => ours.refused.get(balanced) === 'UNAUTHORIZED');
-});
 
 t.test(
   'from zero: a request that waits starts a worker, its health brings it in and out, and when nobody needs it it ' +
@@ -154,22 +103,6 @@ t.test(
     );
   },
 );
-
-t.test('demands of keys that may not, of unknown endpoints and of queue-based ones are refused', async (t) => {
-  const queue = await core.createEndpoint({ workersMin: 0 });
-  const balanced = await core.createEndpoint(LB);
-  const facade = watch(0);
-  facade.tell({ endpointId: queue });
-  facade.tell({ endpointId: 'nosuchendpoint' });
-  facade.tell({ endpointId: balanced, apiKey: 'rpa_unknown', waiting: 5 });
-  await waitFor('the refusals', () => facade.refused.size === 3);
-  t.same(Object.fromEntries(facade.refused), {
-    [queue]: 'WRONG_ENDPOINT_TYPE',
-    nosuchendpoint: 'ENDPOINT_NOT_FOUND',
-    [balanced]: 'UNAUTHORIZED',
-  });
-  t.same(await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`, [], 'nothing is counted');
-});
 
 t.test(
   'each demand is answered when it names another version than the current one, and the version is that of the content',
@@ -295,24 +228,6 @@ t.test(
   },
 );
 
-t.test('what is no id is refused and keeps nothing from the others', async (t) => {
-  const balanced = await core.createEndpoint({ ...LB, workersMax: 0 });
-  const [bad, good] = [watch(0, EDGE_KEY), watch(0, EDGE_KEY)];
-  const noIds = ['no\u0000suchendpoint', 'x'.repeat(200), ''];
-  for (const endpointId of noIds) bad.tell({ endpointId, apiKey: '', waiting: 1 });
-  await waitFor('the refusals', () => bad.refused.size === noIds.length);
-  t.same(
-    [...bad.refused],
-    noIds.map((id) => [id.slice(0, 64), 'ENDPOINT_NOT_FOUND']),
-  );
-  good.tell({ endpointId: balanced, apiKey: '', waiting: 3 });
-  await waitFor('the picture', () => good.latest.has(balanced));
-  await waitFor(
-    'the demand',
-    async () => (await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`).length === 1,
-  );
-});
-
 t.test(
   'a stream that ends in order takes its demand with it, one that breaks does not, and a deleted endpoint is refused',
   async (t) => {
@@ -368,24 +283,6 @@ t.test(
     t.equal(next.refused.size, 1);
   },
 );
-
-t.test('QUEUE_DELAY is refused for a load-balancing endpoint, whose default is REQUEST_COUNT', async (t) => {
-  const endpointId = await core.createEndpoint(LB);
-  t.match(await read(endpointId), { scalerType: ScalerType.REQUEST_COUNT, workerConcurrency: 100 });
-  await t.rejects(core.createEndpoint({ ...LB, scalerType: ScalerType.QUEUE_DELAY }), {
-    reason: 'INVALID_REQUEST',
-    message: /no queue/,
-  });
-  await t.rejects(core.updateEndpoint(endpointId, { scalerType: ScalerType.QUEUE_DELAY }), {
-    reason: 'INVALID_REQUEST',
-    message: /no queue/,
-  });
-  await t.rejects(core.createEndpoint({ workerConcurrency: 101 }), {
-    reason: 'INVALID_REQUEST',
-    message: /1 to 100 unless/,
-  });
-  await t.rejects(core.submit(endpointId), { reason: 'WRONG_ENDPOINT_TYPE', message: /load-balancing/ });
-});
 
 async function read(id: string) {
   return (await call(core.clients.endpoints, 'getEndpoint', { id, includeTemplate: false }, core.key)).endpoint!;

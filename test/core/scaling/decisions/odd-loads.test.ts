@@ -3,8 +3,8 @@
 import t from 'tap';
 import { Fleet } from '../../../fleet/fleet.ts';
 import { checkMoment, checkReplays } from '../../../fleet/fleet-checks.ts';
-import { range } from '../../../fleet/many.ts';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { range } from '../../../helpers/many.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { SEED } from '../../../helpers/time/seeded-random.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
