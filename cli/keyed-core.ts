@@ -54,6 +54,7 @@ export class KeyedCore {
   readonly machines = this.#keyed((core) => core.machines);
   readonly volumes = this.#keyed((core) => core.volumes);
   readonly registryAuths = this.#keyed((core) => core.registryAuths);
+  readonly secrets = this.#keyed((core) => core.secrets);
   readonly pods = this.#keyed((core) => core.pods);
   readonly usage = this.#keyed((core) => core.usage);
   readonly audit = this.#keyed((core) => core.audit);

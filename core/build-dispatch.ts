@@ -11,6 +11,7 @@ import type { OpenCredentials } from './dispatch/agent-messages.ts';
 import { AttemptAudit } from './dispatch/attempt-audit.ts';
 import { DesiredImages } from './dispatch/desired/desired-images.ts';
 import { DesiredLoop } from './dispatch/desired/desired-loop.ts';
+import type { SecretResolver } from './dispatch/desired/secret-resolver.ts';
 import { DispatchLoop } from './dispatch/dispatch-loop.ts';
 import { ContainerReports } from './dispatch/reports/container-reports.ts';
 import { ExecutionTimes } from './dispatch/reports/execution-times.ts';
@@ -29,6 +30,7 @@ import type { ClaimedJob } from './jobs/slots.ts';
 import type { ScaleMeter } from './scaling/scaling-service.ts';
 import { ScalingService } from './scaling/scaling-service.ts';
 import type { WorkerStart } from './store/machines/worker-starts.ts';
+import type { WorkerFacts } from './store/machines/worker-store.ts';
 import type { Stores } from './store/storage.ts';
 
 export interface DispatchOptions {
@@ -42,6 +44,7 @@ export interface DispatchOptions {
   /** Singleton task that resyncs scaling. */
   task: SingletonTask;
   openCredentials: OpenCredentials;
+  secrets: SecretResolver;
   /** Counts batches of leases. */
   batches: BatchMeter;
   /** Metrics of reconciles. */
@@ -83,7 +86,8 @@ export function buildSlots(): SlotWiring {
 
 /** Builds dispatch and scaling. Nothing runs before the services are started. */
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
-  const { machines, workers, running, scales, podReports, images, events, openCredentials, linksStableMs } = options;
+  const { machines, workers, running, scales, podReports, images, events, openCredentials, secrets, linksStableMs } =
+    options;
   const { clock, random, logger } = options;
   const { pool } = slots;
   const shared = { clock, random, logger };
@@ -116,7 +120,16 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
   const ofMachines = { table, workers, podReports, images: desiredImages };
-  const desired = new DesiredLoop({ ...ofMachines, events, openCredentials, linksStableMs, ...shared });
+  const desired = new DesiredLoop({
+    ...ofMachines,
+    events,
+    openCredentials,
+    secrets,
+    onNotStarted: ({ machineId, id: sessionId }, workerId, reason) =>
+      reports.changed({ machineId, sessionId }, notStarted(workerId, reason)),
+    linksStableMs,
+    ...shared,
+  });
   const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...shared });
   const pods = new PodReports({ podReports, ...shared });
   const containers = new ContainerReports({ images, ...shared });
@@ -140,4 +153,19 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     },
   };
   return { sessions, table, loop, scaling, reports, pods, containers, desired, audit, logs };
+}
+
+/** Returns the facts of a worker that its agent is not asked to start. */
+function notStarted(workerId: string, reason: string): WorkerFacts {
+  return {
+    workerId,
+    state: 'UNHEALTHY',
+    capacity: 0,
+    reason,
+    exitCode: null,
+    sdkVersion: '',
+    address: '',
+    health: '',
+    singleUse: false,
+  };
 }

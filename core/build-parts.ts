@@ -11,6 +11,7 @@ import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
 import type { Dependencies } from './core-dependencies.ts';
 import { openRegistryCredentials } from './dispatch/desired/registry-credentials.ts';
+import { SecretResolver } from './dispatch/desired/secret-resolver.ts';
 import { BackendDirectory } from './edge/backend-directory.ts';
 import { BackendRegistry } from './edge/backend-registry.ts';
 import { DemandWriter } from './edge/demand-writer.ts';
@@ -80,6 +81,7 @@ export function buildParts(
     onStarts: meter.onStarts,
     batches: meter.engine.batches,
     ...dependencies,
+    secrets: new SecretResolver({ secrets: stores.secrets, sealer, logger }),
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });
   const rejections = new RejectionTracker(clock, REQUEST_WINDOW_SECONDS);

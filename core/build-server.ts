@@ -14,6 +14,7 @@ import { MachineServiceService } from '@slipway/proto/gen/slipway/v1/machine_ser
 import { PodServiceService } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { ProblemServiceService } from '@slipway/proto/gen/slipway/v1/problem_service';
 import { RegistryAuthServiceService } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
+import { SecretServiceService } from '@slipway/proto/gen/slipway/v1/secret_service';
 import { TemplateServiceService } from '@slipway/proto/gen/slipway/v1/template_service';
 import { UsageServiceService } from '@slipway/proto/gen/slipway/v1/usage_service';
 import { VolumeServiceService } from '@slipway/proto/gen/slipway/v1/volume_service';
@@ -23,6 +24,7 @@ import type { CoreConfig } from './config.ts';
 import type { Dependencies } from './core-dependencies.ts';
 import { sealRegistryCredentials } from './dispatch/desired/registry-credentials.ts';
 import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/accounts/call-limits.ts';
+import { secretValueIdentity } from './domain/settings/sealed-identity.ts';
 import { Problems } from './reports/problems.ts';
 import { UsageQueue } from './reports/usage-queue.ts';
 import { AccessChecks } from './rpc/accounts/access-checks.ts';
@@ -41,6 +43,7 @@ import { usageHandlers } from './rpc/reports/usage-handlers.ts';
 import { catalogHandlers } from './rpc/resources/catalog-handlers.ts';
 import { endpointHandlers } from './rpc/resources/endpoint-handlers.ts';
 import { registryAuthHandlers } from './rpc/resources/registry-auth-handlers.ts';
+import { secretHandlers } from './rpc/resources/secret-handlers.ts';
 import { templateHandlers } from './rpc/resources/template-handlers.ts';
 import { volumeHandlers } from './rpc/resources/volume-handlers.ts';
 import { CallRate } from './rpc/server/call-rate.ts';
@@ -135,11 +138,20 @@ function resourceServices(
   { stores, sealer, context, access, rate, explainRate, logs, lists }: SharedParts,
   { random }: Dependencies,
 ): Services {
+  const { onChanged, onDesired } = context;
+  const secrets = {
+    secrets: stores.secrets,
+    onChanged,
+    onDesired,
+    random,
+    seal: (accountId: string, id: string, value: string) =>
+      sealer.seal(Buffer.from(value), secretValueIdentity(accountId, id)),
+  };
   const registryAuths = {
     registryAuths: stores.registryAuths,
     creations: stores.creations,
-    onChanged: context.onChanged,
-    onDesired: context.onDesired,
+    onChanged,
+    onDesired,
     random,
     seal: (id: string, credentials: RegistryCredentials) => sealRegistryCredentials(sealer, id, credentials),
   };
@@ -151,6 +163,7 @@ function resourceServices(
       rate.limit(volumeHandlers(access, { volumes: stores.volumes, creations: stores.creations, random }, lists)),
     ],
     [RegistryAuthServiceService, rate.limit(registryAuthHandlers(access, registryAuths, lists))],
+    [SecretServiceService, rate.limit(secretHandlers(access, secrets, lists))],
     [PodServiceService, rate.limit(podHandlers(access, { ...stores, ...context }, logs, lists))],
   ];
 }

@@ -232,8 +232,13 @@ export function credentialsOf(row: PulledRow, open: OpenCredentials): RegistryCr
   return opened && { ...opened, name: registryAuthName ?? '' };
 }
 
-/** Returns a worker's specification as a message. `open` decrypts the registry credentials. */
-export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, open: OpenCredentials): DesiredWorker {
+/** Returns a worker's specification as a message. `env`: with its secrets. `open` decrypts the registry credentials. */
+export function desiredToMessage(
+  row: DesiredWorkerRow,
+  spec: WorkerSpecRow,
+  env: Record<string, string>,
+  open: OpenCredentials,
+): DesiredWorker {
   const gpu = spec.gpus.find((candidate) => candidate.uuid === spec.gpuUuids[0]);
   const { imageName, networkVolumeId, networkVolumeGb } = spec;
   return {
@@ -247,7 +252,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       imageName,
       // Only an image has an entry point.
       entrypoint: imageName === '' ? [] : spec.entrypoint,
-      env: spec.env,
+      env,
       gpuUuids: spec.gpuUuids,
       concurrency: spec.concurrency,
       version: spec.version,
@@ -264,7 +269,7 @@ export function desiredToMessage(row: DesiredWorkerRow, spec: WorkerSpecRow, ope
       imageDigest: spec.imageDigest,
       containerDiskGb: spec.containerDiskGb,
       ports: spec.ports,
-      httpServer: spec.type === 'LB' ? httpServerOf(spec) : undefined,
+      httpServer: spec.type === 'LB' ? httpServerOf({ env, ports: spec.ports }) : undefined,
       // These are for pods only.
       volumeGb: 0,
       volumeMountPath: '',

@@ -97,11 +97,15 @@ export async function explainEndpoint(
   const shownMachines = explainMachines(own, settings, sight.operator);
   // Only the last decision knows the limits of missing slots and quotas.
   const limits = [...now.limits, ...(last?.limits ?? []).filter(({ limit }) => limit !== 'WORKERS_MAX')];
+  const never = nowhere.get(endpointId);
+  const rollout = describeRollout(seen.released, seen.rollout, sight.workers);
   const reasons = {
     what,
     low: queue.low,
     reason: now.reason,
-    cannotRun: text(nowhere.get(endpointId)),
+    cannotRun: never?.secret ? '' : text(never),
+    // While an earlier version serves, the text of the rollout says why this one does not.
+    secret: rollout.servingVersion === seen.released ? never?.secret : undefined,
     refusal: text(refusals.get(endpointId)),
     limits,
     machines: shownMachines,
@@ -114,10 +118,7 @@ export async function explainEndpoint(
     queued: demand.queued,
     oldestWaitMs: demand.oldestWaitMs,
     running: demand.running,
-    summary: withRollout(
-      summarizeEndpoint(demand, settings, workers, reasons),
-      describeRollout(seen.released, seen.rollout, sight.workers),
-    ),
+    summary: withRollout(summarizeEndpoint(demand, settings, workers, reasons), rollout),
     limits: [
       ...limits,
       ...preemptionLimits(preempted),

@@ -5,9 +5,9 @@
 
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
 import type { Clock } from '@slipway/kit/time/clock';
+import type { CannotRunReason } from '../domain/reports/cannot-run-reason.ts';
 import type { Problem } from '../domain/reports/problem.ts';
 import { problemsOf } from '../domain/reports/problem.ts';
-import type { PlacementRefusal } from '../domain/scaling/placement-refusal.ts';
 import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 import type { Stores } from '../store/storage.ts';
 
@@ -18,7 +18,7 @@ const ACCOUNTS_MAX = 1_000;
 
 export interface ProblemsOptions {
   stores: Pick<Stores, 'problems'>;
-  cannotRun: { of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, PlacementRefusal>> };
+  cannotRun: { of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, CannotRunReason>> };
   /** Recent rejections by rate limits. */
   rejections: { ofEndpoint(endpointId: string): ScaleLimit[]; ofAccount(accountId: string): ScaleLimit[] };
   clock: Clock;

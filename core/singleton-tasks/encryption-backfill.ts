@@ -1,5 +1,6 @@
 /**
- * Encrypts what releases before encryption left as plaintext. Runs once in the life of a database, in the background.
+ * Completes the rows of earlier releases in the background: encrypts what was left as plaintext, and records which
+ * secrets environments mention.
  */
 
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
@@ -30,6 +31,7 @@ export class EncryptionBackfill extends LoopService {
     if (this.#done) return;
     const { stores, logger } = this.#options;
     const rows = await stores.encryptionBackfill.seal(this.ending);
+    await stores.encryptionBackfill.nameSecrets(this.ending);
     this.#done = true;
     if (rows > 0) logger.info({ rows }, 'plaintext of an earlier release encrypted');
   }

@@ -42,6 +42,7 @@ import { CreationStore } from './resources/creation-store.ts';
 import { EndpointStore } from './resources/endpoint-store.ts';
 import { RegistryAuthStore } from './resources/registry-auth-store.ts';
 import { ReleaseStore } from './resources/release-store.ts';
+import { SecretStore } from './resources/secret-store.ts';
 import { TemplateStore } from './resources/template-store.ts';
 import { VolumeStore } from './resources/volume-store.ts';
 import { ScaleStore } from './scaling/scale-store.ts';
@@ -87,6 +88,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     templates: new TemplateStore(database, sealer),
     volumes: new VolumeStore(database),
     registryAuths: new RegistryAuthStore(database),
+    secrets: new SecretStore(database, sealer),
     machines: new MachineStore(database),
     workers: new WorkerStore(database, sealer),
     scales: new ScaleStore(database, running),

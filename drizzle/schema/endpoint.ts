@@ -37,6 +37,8 @@ export const endpoint = pgTable(
     env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
     /** The encrypted environment, as JSON. Null: empty. */
     envSealed: bytes('env_sealed'),
+    /** Names of the account's secrets that the environment mentions. Null: not known, from an earlier release. */
+    secretNames: text('secret_names').array(),
     retryLimit: integer('retry_limit').notNull().default(2),
     retryHandlerErrors: boolean('retry_handler_errors').notNull().default(false),
     workerConcurrency: integer('worker_concurrency').notNull().default(1),

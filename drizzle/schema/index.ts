@@ -21,6 +21,7 @@ export * from './scaling/endpoint-traffic.ts';
 export * from './scaling/gpu-hold.ts';
 export * from './scaling/scale-decision.ts';
 export * from './scaling/scale-log.ts';
+export * from './secret.ts';
 export * from './template.ts';
 export * from './usage-span.ts';
 export * from './webhook-delivery.ts';

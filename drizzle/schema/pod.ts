@@ -28,6 +28,8 @@ export const pod = pgTable(
     env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
     /** The encrypted environment, as JSON. Null: empty. */
     envSealed: bytes('env_sealed'),
+    /** Names of the account's secrets that the environment mentions. Null: not known, from an earlier release. */
+    secretNames: text('secret_names').array(),
     /**
      * Encrypted variables from a public template of another account, as JSON. `env` overrides them. Never shown. Null:
      * none.

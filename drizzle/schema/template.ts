@@ -21,6 +21,8 @@ export const template = pgTable(
     env: jsonb('env').$type<Record<string, string>>().notNull().default({}),
     /** The encrypted environment, as JSON. Null: empty. */
     envSealed: bytes('env_sealed'),
+    /** Names of the account's secrets that the environment mentions. Null: not known, from an earlier release. */
+    secretNames: text('secret_names').array(),
     workingDirectory: text('working_directory').notNull().default(''),
     containerDiskGb: integer('container_disk_gb').notNull().default(50),
     volumeGb: integer('volume_gb').notNull().default(0),

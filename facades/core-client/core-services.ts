@@ -12,6 +12,7 @@ import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_serv
 import { PodServiceClient } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { ProblemServiceClient } from '@slipway/proto/gen/slipway/v1/problem_service';
 import { RegistryAuthServiceClient } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
+import { SecretServiceClient } from '@slipway/proto/gen/slipway/v1/secret_service';
 import { TemplateServiceClient } from '@slipway/proto/gen/slipway/v1/template_service';
 import { UsageServiceClient } from '@slipway/proto/gen/slipway/v1/usage_service';
 import { VolumeServiceClient } from '@slipway/proto/gen/slipway/v1/volume_service';
@@ -31,6 +32,7 @@ export class CoreServices extends BaseService {
   readonly machines: ServiceCalls<MachineServiceClient>;
   readonly volumes: ServiceCalls<VolumeServiceClient>;
   readonly registryAuths: ServiceCalls<RegistryAuthServiceClient>;
+  readonly secrets: ServiceCalls<SecretServiceClient>;
   readonly pods: ServiceCalls<PodServiceClient>;
   readonly usage: ServiceCalls<UsageServiceClient>;
   readonly catalog: ServiceCalls<CatalogServiceClient>;
@@ -50,6 +52,7 @@ export class CoreServices extends BaseService {
     this.machines = this.callsOf(MachineServiceClient);
     this.volumes = this.callsOf(VolumeServiceClient);
     this.registryAuths = this.callsOf(RegistryAuthServiceClient);
+    this.secrets = this.callsOf(SecretServiceClient);
     this.pods = this.callsOf(PodServiceClient);
     this.usage = this.callsOf(UsageServiceClient);
     this.catalog = this.callsOf(CatalogServiceClient);

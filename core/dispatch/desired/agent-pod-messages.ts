@@ -1,11 +1,13 @@
 /** Pods between the contract with agents and the domain. */
-import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { DesiredPod, PodReport, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import { cpuSize } from '../../domain/machines/cpu-size.ts';
 import type { PodState as State } from '../../domain/pods/pod.ts';
 import type { DesiredPodRow, PodFacts, PodSpecRow } from '../../store/pods/pod-report-store.ts';
 import type { OpenCredentials } from '../agent-messages.ts';
 import { ADDRESS_FORM, credentialsOf, reasonOf } from '../agent-messages.ts';
+import type { ResolveVariables } from './secret-resolver.ts';
+import { notStartedReason } from './secret-resolver.ts';
 
 /** Mount path of a network volume in a pod that names no path (docs/reference/management.md#network-volumes). */
 const POD_VOLUME_PATH = '/workspace';
@@ -23,46 +25,57 @@ const STATES: Record<PodState, State | undefined> = {
 
 /** Returns a stopped pod as a message: the agent needs nothing more to stop it. */
 export function stoppedPod({ id, run, disk }: DesiredPodRow): DesiredPod {
-  return { podId: id, running: false, run, disk, spec: undefined };
+  return { podId: id, running: false, run, disk, spec: undefined, refusal: '' };
 }
 
-/** Returns a pod's current specification as a message. `open` decrypts the registry credentials. */
-export function podToDesired(row: PodSpecRow, open: OpenCredentials): DesiredPod {
+/**
+ * Returns a pod's current specification as a message. `resolve` puts secrets into its environment, `open` decrypts the
+ * registry credentials. A pod that must not start has no specification, unless it runs already.
+ */
+export function podToDesired(row: PodSpecRow, resolve: ResolveVariables, open: OpenCredentials): DesiredPod {
   if (row.desired === 'EXITED') return stoppedPod(row);
+  const { env, refusal } = resolve(row);
+  const { id: podId, run, disk } = row;
+  const isRefused = refusal !== undefined && row.state !== 'RUNNING';
+  return {
+    podId,
+    running: true,
+    run,
+    disk,
+    spec: isRefused ? undefined : podSpec(row, env, open),
+    refusal: refusal ? notStartedReason(refusal) : '',
+  };
+}
+
+function podSpec(row: PodSpecRow, env: Record<string, string>, open: OpenCredentials): WorkerSpec {
   const { imageName, networkVolumeId, networkVolumeGb } = row;
   return {
-    podId: row.id,
-    running: true,
-    run: row.run,
-    disk: row.disk,
-    spec: {
-      startCommand: row.startCommand,
-      workingDirectory: row.workingDirectory,
-      imageName,
-      // Only an image has an entry point.
-      entrypoint: imageName === '' ? [] : row.entrypoint,
-      env: { ...(row.publicKey === '' ? {} : { PUBLIC_KEY: row.publicKey }), ...row.env },
-      gpuUuids: row.gpuUuids,
-      gpuTypeId: row.gpuTypeId,
-      volumes:
-        networkVolumeId === null
-          ? []
-          : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH, sizeGb: networkVolumeGb ?? 0 }],
-      registryCredentials: credentialsOf(row, open),
-      vcpuCount: cpuSize(row.instanceId)?.vcpus ?? 0,
-      memoryGb: cpuSize(row.instanceId)?.memoryGb ?? 0,
-      imageDigest: row.imageDigest,
-      containerDiskGb: row.containerDiskGb,
-      ports: row.ports,
-      httpServer: undefined,
-      volumeGb: row.volumeGb,
-      volumeMountPath: row.volumeMountPath,
-      accountNumber: row.accountNumber,
-      // These are for workers only.
-      concurrency: 0,
-      version: 0,
-      initTimeoutSeconds: 0,
-    },
+    startCommand: row.startCommand,
+    workingDirectory: row.workingDirectory,
+    imageName,
+    // Only an image has an entry point.
+    entrypoint: imageName === '' ? [] : row.entrypoint,
+    env: { ...(row.publicKey === '' ? {} : { PUBLIC_KEY: row.publicKey }), ...env },
+    gpuUuids: row.gpuUuids,
+    gpuTypeId: row.gpuTypeId,
+    volumes:
+      networkVolumeId === null
+        ? []
+        : [{ networkVolumeId, mountPath: row.volumeMountPath || POD_VOLUME_PATH, sizeGb: networkVolumeGb ?? 0 }],
+    registryCredentials: credentialsOf(row, open),
+    vcpuCount: cpuSize(row.instanceId)?.vcpus ?? 0,
+    memoryGb: cpuSize(row.instanceId)?.memoryGb ?? 0,
+    imageDigest: row.imageDigest,
+    containerDiskGb: row.containerDiskGb,
+    ports: row.ports,
+    httpServer: undefined,
+    volumeGb: row.volumeGb,
+    volumeMountPath: row.volumeMountPath,
+    accountNumber: row.accountNumber,
+    // These are for workers only.
+    concurrency: 0,
+    version: 0,
+    initTimeoutSeconds: 0,
   };
 }
 

@@ -19,6 +19,8 @@ import type { LiveSession } from '../live-session.ts';
 import type { SessionTable } from '../session-table.ts';
 import type { DesiredImages } from './desired-images.ts';
 import { desiredPods, podPicture } from './desired-pods.ts';
+import type { ResolveVariables, SecretResolver } from './secret-resolver.ts';
+import { notStartedReason } from './secret-resolver.ts';
 
 const PERIOD_MS = 2_000;
 /**
@@ -34,6 +36,9 @@ export interface DesiredLoopOptions {
   images: DesiredImages;
   events: CoreEvents;
   openCredentials: OpenCredentials;
+  secrets: SecretResolver;
+  /** Called for a worker that must not start, with the reason. */
+  onNotStarted(session: LiveSession, workerId: string, reason: string): void;
   /** Returns for how many milliseconds facades and edges have been able to report requests. */
   linksStableMs(): number;
   clock: Clock;
@@ -54,6 +59,7 @@ interface Wanted {
   rows: readonly DesiredWorkerRow[];
   /** Specifications of workers that were not sent yet, of any machine. */
   specs: ReadonlyMap<string, WorkerSpecRow>;
+  resolve: ResolveVariables;
   podRows: readonly DesiredPodRow[];
   images: DesiredImage[];
 }
@@ -145,6 +151,7 @@ export class DesiredLoop extends LoopService {
         return (workers.get(session.machineId) ?? []).flatMap(({ id }) => (known?.has(id) ? [] : [id]));
       }),
     );
+    const resolve = await this.#options.secrets.of([...specs.values()]);
     for (const session of sessions) {
       // One whose hello is still being handled gets its picture when it opens; to note it as sent before would keep it
       // from the agent.
@@ -153,6 +160,7 @@ export class DesiredLoop extends LoopService {
       await this.#pushOne(session, {
         rows: workers.get(machineId) ?? [],
         specs,
+        resolve,
         podRows: pods.get(machineId) ?? [],
         images: images.get(machineId) ?? [],
       });
@@ -164,22 +172,30 @@ export class DesiredLoop extends LoopService {
     return new Map(specs.map((spec) => [spec.id, spec]));
   }
 
-  async #pushOne(session: LiveSession, { rows, specs, podRows, images }: Wanted): Promise<void> {
+  async #pushOne(session: LiveSession, { rows, specs, resolve, podRows, images }: Wanted): Promise<void> {
     const workersSeen = rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}`).join();
     const imagesSeen = images.map((image) => `${image.name}@${image.digest}`).join();
     const picture = `${workersSeen};${podPicture(podRows)};${imagesSeen}`;
     const before = this.#sent.get(session);
     if (before?.picture === picture) return;
-    const pods = await desiredPods(this.#options.podReports, podRows, before?.pods, this.#options.openCredentials);
+    const { podReports, secrets, openCredentials, onNotStarted } = this.#options;
+    const pods = await desiredPods(podReports, podRows, before?.pods, secrets, openCredentials);
+    const known = new Set(session.workerIds());
+    let complete = true;
     const messages = new Map<string, DesiredWorker>();
     for (const row of rows) {
       const spec = specs.get(row.id);
-      const known = before?.messages.get(row.id);
+      const sent = before?.messages.get(row.id);
+      const { env, refusal } = spec ? resolve(spec) : { env: {} };
+      // A worker that its agent has goes on. Another is left out, until its end is written.
+      if (refusal && !known.has(row.id)) {
+        complete = false;
+        onNotStarted(session, row.id, notStartedReason(refusal));
+      } else if (spec) messages.set(row.id, desiredToMessage(row, spec, env, openCredentials));
       // A worker without a specification was deleted between the two reads; the next pass drops it.
-      if (spec) messages.set(row.id, desiredToMessage(row, spec, this.#options.openCredentials));
-      else if (known) messages.set(row.id, { ...known, desired: desiredStateOf(row), idle: row.idle });
+      else if (sent) messages.set(row.id, { ...sent, desired: desiredStateOf(row), idle: row.idle });
     }
-    this.#sent.set(session, { picture, messages, pods });
+    this.#sent.set(session, { picture: complete ? picture : '', messages, pods });
     session.desire(rows, { workers: [...messages.values()], pods: [...pods.values()], images });
   }
 }

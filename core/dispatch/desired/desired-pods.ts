@@ -7,6 +7,7 @@ import type { DesiredPodRow } from '../../store/pods/pod-report-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { OpenCredentials } from '../agent-messages.ts';
 import { podToDesired, stoppedPod } from './agent-pod-messages.ts';
+import type { SecretResolver } from './secret-resolver.ts';
 
 /** Returns a fingerprint of desired pods, to detect changes since the last message. */
 export function podPicture(rows: readonly DesiredPodRow[]): string {
@@ -18,19 +19,21 @@ export async function desiredPods(
   store: Stores['podReports'],
   rows: readonly DesiredPodRow[],
   before: ReadonlyMap<string, DesiredPod> | undefined,
+  secrets: SecretResolver,
   open: OpenCredentials,
 ): Promise<Map<string, DesiredPod>> {
   const isKnown = ({ id, run, disk }: DesiredPodRow): boolean => {
     const known = before?.get(id);
-    return known !== undefined && known.running && known.run === run && known.disk === disk;
+    return known !== undefined && known.running && known.refusal === '' && known.run === run && known.disk === disk;
   };
   const fresh = rows.filter((row) => row.desired === 'RUNNING' && !isKnown(row)).map((row) => row.id);
   const specs = new Map((fresh.length === 0 ? [] : await store.specsOf(fresh)).map((spec) => [spec.id, spec]));
+  const resolve = await secrets.of([...specs.values()]);
   const messages = new Map<string, DesiredPod>();
   for (const row of rows) {
     const spec = specs.get(row.id);
     if (row.desired === 'EXITED') messages.set(row.id, stoppedPod(row));
-    else if (spec) messages.set(row.id, podToDesired(spec, open));
+    else if (spec) messages.set(row.id, podToDesired(spec, resolve, open));
     else if (isKnown(row)) messages.set(row.id, before!.get(row.id)!);
     // A pod without a specification was deleted between the two reads; the next pass drops it.
   }

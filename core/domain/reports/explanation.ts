@@ -1,6 +1,8 @@
 /** Explains why an endpoint has its workers, and why a job waits: as fields and as a sentence. Pure. */
 import type { JobState } from '../jobs/job-state.ts';
 import { queueLengthMax } from '../jobs/queue-limit.ts';
+import type { SecretRefusal } from '../resources/secret-reference.ts';
+import { secretRefusalChange, secretRefusalText } from '../resources/secret-reference.ts';
 import type { WorkerAction } from '../scaling/place-workers.ts';
 import { NO_WORKERS_TEXT } from '../scaling/placement-refusal.ts';
 import type { DecisionNumbers } from '../scaling/scale-decision.ts';
@@ -142,6 +144,8 @@ interface EndpointReasons {
   low: number;
   reason: string;
   cannotRun: string;
+  /** The secret for want of which no new worker starts. */
+  secret?: SecretRefusal | undefined;
   refusal: string;
   limits: readonly ScaleLimit[];
   machines: readonly MachineExplanation[];
@@ -173,7 +177,7 @@ export function summarizeEndpoint(
   { queued, running }: ScaleSample,
   { workersMax }: ScaleSettings,
   workers: readonly WorkerExplanation[],
-  { what, low, reason, cannotRun, refusal, limits, machines, starved }: EndpointReasons,
+  { what, low, reason, cannotRun, secret, refusal, limits, machines, starved }: EndpointReasons,
 ): string {
   const count = (state: WorkerExplanation['state']): number =>
     workers.filter((worker) => worker.state === state).length;
@@ -185,6 +189,10 @@ export function summarizeEndpoint(
   const run = runs === 0 ? 'none runs' : runs === 1 ? 'one runs' : `${runs} run`;
   const jobs = `${waitingText(what, queued, low)} and ${run}`;
   const waits = queued + low > 0;
+  if (secret) {
+    const why = `No worker of its latest version can start: ${secretRefusalText(secret)}`;
+    return `${jobs}. ${why}.${toChange(secretRefusalChange(secret))}`;
+  }
   if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.${toChange(machineChange(machines))}`;
   if (waits && workersMax === 0) return `${jobs}, but ${NO_WORKERS_TEXT}.`;
   if (starved > 0) return `${jobs}; ${starvedText(starved)}. ${STARVED_CHANGE}.`;

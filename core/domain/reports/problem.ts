@@ -1,9 +1,12 @@
 /** Lists current problems as text, sorted by severity. Pure. */
 
+import type { SecretRefusal } from '../resources/secret-reference.ts';
+import { secretRefusalChange, secretRefusalText } from '../resources/secret-reference.ts';
 import type { PlacementRefusal } from '../scaling/placement-refusal.ts';
 import { NO_WORKERS_REFUSAL } from '../scaling/placement-refusal.ts';
 import type { ScaleLimit, ScaleLimitName } from '../scaling/scale-target.ts';
 import { closed } from '../settings/sentence.ts';
+import type { CannotRunReason } from './cannot-run-reason.ts';
 import { queueLimits, STARVED_CHANGE, starvedText } from './explanation.ts';
 import { describeRollout, HELD_CHANGE } from './rollout-text.ts';
 import { withChange } from './what-would-change.ts';
@@ -80,7 +83,7 @@ export interface MachineState {
 /** All signs of problems that were found. */
 export interface Signs {
   endpoints: readonly NamedEndpoint[];
-  cannotRun: ReadonlyMap<string, PlacementRefusal>;
+  cannotRun: ReadonlyMap<string, CannotRunReason>;
   throttled: readonly (PlacementRefusal & { id: string })[];
   crashed: readonly { id: string; count: number }[];
   held: readonly HeldRelease[];
@@ -123,7 +126,11 @@ function endpointProblems(signs: Signs, operator: boolean): Problem[] {
     if (workersMax === 0 && queued > 0) throttled.set(id, NO_WORKERS_REFUSAL);
   for (const id of signs.cannotRun.keys()) throttled.delete(id);
   return [
-    ...[...signs.cannotRun].map(([id, refusal]) => ofEndpoint(id, 'CANNOT_RUN', true, textOf(refusal))),
+    ...[...signs.cannotRun].map(([id, reason]) =>
+      reason.secret
+        ? ofEndpoint(id, reason.secret.kind, true, secretText(reason.secret))
+        : ofEndpoint(id, 'CANNOT_RUN', true, textOf(reason)),
+    ),
     ...signs.held.map((held) => ofEndpoint(held.id, 'RELEASE_HELD', true, heldText(held))),
     ...signs.crashed.map(({ id, count }) => ofEndpoint(id, 'WORKERS_CRASHED', true, crashedText(count))),
     ...signs.queues
@@ -221,6 +228,11 @@ function heldText({ version, goodVersion, reason }: HeldRelease): string {
     ageMs: 0,
   });
   return `${sentence(text)} To change that: ${HELD_CHANGE}.`;
+}
+
+function secretText(refusal: SecretRefusal): string {
+  const text = `No worker of its latest version can start: ${secretRefusalText(refusal)}`;
+  return `${text}. To change that: ${secretRefusalChange(refusal)}.`;
 }
 
 function crashedText(count: number): string {

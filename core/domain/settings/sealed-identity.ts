@@ -42,3 +42,8 @@ export function podTemplateEnvIdentity(podId: string): string {
 export function webhookIdentity(endpointId: string, jobId: string): string {
   return `job/${endpointId}/${jobId}/webhook`;
 }
+
+/** Returns the identity of the value of an account's secret. */
+export function secretValueIdentity(accountId: string, secretId: string): string {
+  return `account/${accountId}/secret/${secretId}/value`;
+}

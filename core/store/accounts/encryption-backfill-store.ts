@@ -1,6 +1,10 @@
-/** Encrypts the plaintext rows of releases that did not encrypt. SQL cannot encrypt, so no migration could do it. */
+/**
+ * Encrypts the plaintext rows of releases that did not encrypt, and records which secrets environments of earlier
+ * releases mention. SQL cannot encrypt, so no migration could do it.
+ */
 
 import type { Sealer } from '@slipway/kit/host/seal';
+import { SealError } from '@slipway/kit/host/seal';
 import {
   endpointEnvIdentity,
   podEnvIdentity,
@@ -9,7 +13,8 @@ import {
 } from '../../domain/settings/sealed-identity.ts';
 import type { Database, Sql } from '../sql/database.ts';
 import { inTransaction } from '../sql/database.ts';
-import { sealEnv } from '../sql/env-seals.ts';
+import type { EnvColumns } from '../sql/env-seals.ts';
+import { mentionedSecrets, openEnv, sealEnv } from '../sql/env-seals.ts';
 
 /** Rows per transaction. */
 const BATCH = 200;
@@ -47,6 +52,41 @@ export class EncryptionBackfillStore {
     sealed += await sealWebhooks(this.#sql, this.#sealer, signal);
     if (!signal.aborted) await this.#sql`UPDATE installation SET plain_sealed_at = now()`;
     return sealed;
+  }
+
+  /** Records which secrets the environments of earlier releases mention. May run on several replicas at once. */
+  async nameSecrets(signal: AbortSignal): Promise<void> {
+    for (const [table, identityOf] of ENVS) {
+      for (let count = BATCH; count === BATCH && !signal.aborted; )
+        count = await nameSecrets(this.#sql, this.#sealer, table, identityOf);
+    }
+  }
+}
+
+/** Records the mentioned secrets of some environments. Those that do not open count as mentioning none. */
+async function nameSecrets(
+  sql: Sql,
+  sealer: Sealer,
+  table: string,
+  identityOf: (id: string) => string,
+): Promise<number> {
+  return await inTransaction(sql, async (tx) => {
+    const rows = await tx<{ id: string; env: Record<string, string>; envSealed: Buffer }[]>`
+      SELECT id, env, env_sealed AS "envSealed" FROM ${sql(table)} WHERE secret_names IS NULL AND env_sealed IS NOT NULL
+      ORDER BY id LIMIT ${BATCH} FOR UPDATE`;
+    for (const { id, ...columns } of rows)
+      await tx`
+        UPDATE ${sql(table)} SET secret_names = ${namesIn(sealer, columns, identityOf(id))}::text[] WHERE id = ${id}`;
+    return rows.length;
+  });
+}
+
+function namesIn(sealer: Sealer, columns: EnvColumns, identity: string): string[] {
+  try {
+    return mentionedSecrets(openEnv(sealer, columns, identity));
+  } catch (error) {
+    if (error instanceof SealError) return [];
+    throw error;
   }
 }
 

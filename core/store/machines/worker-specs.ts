@@ -2,9 +2,10 @@
 
 import type { GpuRow } from '@slipway/drizzle/schema/machine';
 import type { Sealer } from '@slipway/kit/host/seal';
+import type { StartVariables } from '../../domain/resources/secret-reference.ts';
 import { endpointEnvIdentity, templateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
-import { openEnv } from '../sql/env-seals.ts';
+import { openEnv, overTemplate } from '../sql/env-seals.ts';
 
 /** Start spec of a worker, from the current endpoint and template or the stored version. */
 export interface WorkerSpecRow {
@@ -19,8 +20,9 @@ export interface WorkerSpecRow {
   ports: string[];
   /** Type of the endpoint. */
   type: 'QB' | 'LB';
-  /** The template's environment, overridden by the endpoint's. */
-  env: Record<string, string>;
+  /** The template's environment, overridden by the endpoint's, with references to secrets. */
+  start: StartVariables;
+  accountId: string;
   gpuUuids: string[];
   /** Size of the worker. Empty: none. */
   instanceId: string;
@@ -49,6 +51,8 @@ interface WorkerEnvRow {
   endpointEnv: Record<string, string>;
   templateEnvSealed: Buffer | null;
   endpointEnvSealed: Buffer | null;
+  /** True if the template is another account's. */
+  isForeign: boolean;
 }
 
 /**
@@ -82,7 +86,7 @@ export async function readWorkerSpecs(
   sealer: Sealer,
   workerIds: readonly string[],
 ): Promise<WorkerSpecRow[]> {
-  const rows = await sql<(Omit<WorkerSpecRow, 'env'> & WorkerEnvRow)[]>`
+  const rows = await sql<(Omit<WorkerSpecRow, 'start'> & WorkerEnvRow)[]>`
       SELECT w.id, run.template_id AS "templateId", run.start_command AS "startCommand",
         run.working_directory AS "workingDirectory",
         run.image_name AS "imageName", run.entrypoint, run.env AS "templateEnv", run.env_sealed AS "templateEnvSealed",
@@ -92,7 +96,9 @@ export async function readWorkerSpecs(
           AS "imageDigest",
         e.type, e.id AS "endpointId", own.env AS "endpointEnv", own.env_sealed AS "endpointEnvSealed",
         w.gpu_uuids AS "gpuUuids", w.instance_id AS "instanceId", own.worker_concurrency AS concurrency, w.version,
-        m.gpus, a.number AS "accountNumber",
+        m.gpus, a.number AS "accountNumber", e.account_id AS "accountId",
+        coalesce((SELECT t.account_id FROM template t WHERE t.id = run.template_id), e.account_id) <> e.account_id
+          AS "isForeign",
         (SELECT v.id FROM network_volume v WHERE v.id = ANY(own.network_volume_ids)
           AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeId",
@@ -108,12 +114,22 @@ export async function readWorkerSpecs(
           AND r.account_id = e.account_id
       WHERE w.id = ANY(${[...workerIds]})`;
   return rows.map(
-    ({ templateId, endpointId, templateEnv, endpointEnv, templateEnvSealed, endpointEnvSealed, ...row }) => ({
+    ({
+      templateId,
+      endpointId,
+      isForeign,
+      templateEnv,
+      endpointEnv,
+      templateEnvSealed,
+      endpointEnvSealed,
+      ...row
+    }) => ({
       ...row,
-      env: {
-        ...openEnv(sealer, { env: templateEnv, envSealed: templateEnvSealed }, templateEnvIdentity(templateId)),
-        ...openEnv(sealer, { env: endpointEnv, envSealed: endpointEnvSealed }, endpointEnvIdentity(endpointId)),
-      },
+      start: overTemplate(
+        openEnv(sealer, { env: templateEnv, envSealed: templateEnvSealed }, templateEnvIdentity(templateId)),
+        openEnv(sealer, { env: endpointEnv, envSealed: endpointEnvSealed }, endpointEnvIdentity(endpointId)),
+        isForeign,
+      ),
     }),
   );
 }

@@ -2,11 +2,12 @@
 
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { PodDesired, PodState } from '../../domain/pods/pod.ts';
+import type { StartVariables } from '../../domain/resources/secret-reference.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { MachineSession } from '../machines/machine-store.ts';
 import type { Database } from '../sql/database.ts';
 import type { EnvColumns } from '../sql/env-seals.ts';
-import { openEnv } from '../sql/env-seals.ts';
+import { openEnv, overTemplate } from '../sql/env-seals.ts';
 
 /** State of a pod, as its agent reports it. */
 export interface PodFacts {
@@ -37,7 +38,10 @@ export interface PodSpecRow extends DesiredPodRow {
   /** Digest of the image for this run. Empty: not resolved yet. */
   imageDigest: string;
   entrypoint: string[];
-  env: Record<string, string>;
+  /** Its environment, over that of a public template of another account, with references to secrets. */
+  start: StartVariables;
+  accountId: string;
+  state: PodState;
   /** SSH key of the account. Empty: none. */
   publicKey: string;
   accountNumber: number;
@@ -110,8 +114,11 @@ export class PodReportStore {
 
   /** Returns the start specs of these pods. */
   async specsOf(podIds: readonly string[]): Promise<PodSpecRow[]> {
-    const rows = await this.#database.sql<(PodSpecRow & EnvColumns & { templateEnvSealed: Buffer | null })[]>`
-      SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.start_command AS "startCommand",
+    const rows = await this.#database.sql<
+      (Omit<PodSpecRow, 'start'> & EnvColumns & { templateEnvSealed: Buffer | null })[]
+    >`
+      SELECT p.id, p.machine_id AS "machineId", p.desired, p.run, p.disk, p.state, p.account_id AS "accountId",
+        p.start_command AS "startCommand",
         p.working_directory AS "workingDirectory", p.image_name AS "imageName", p.entrypoint, p.env,
         p.env_sealed AS "envSealed",
         CASE WHEN p.image_digest_run = p.run THEN p.image_digest ELSE '' END AS "imageDigest",
@@ -128,10 +135,11 @@ export class PodReportStore {
       WHERE p.id = ANY(${[...podIds]})`;
     return rows.map(({ env, envSealed, templateEnvSealed, ...row }) => ({
       ...row,
-      env: {
-        ...openEnv(this.#sealer, { env: {}, envSealed: templateEnvSealed }, podTemplateEnvIdentity(row.id)),
-        ...openEnv(this.#sealer, { env, envSealed }, podEnvIdentity(row.id)),
-      },
+      start: overTemplate(
+        openEnv(this.#sealer, { env: {}, envSealed: templateEnvSealed }, podTemplateEnvIdentity(row.id)),
+        openEnv(this.#sealer, { env, envSealed }, podEnvIdentity(row.id)),
+        true,
+      ),
     }));
   }
 }

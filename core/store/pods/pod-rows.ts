@@ -8,7 +8,7 @@ import { openEnv } from '../sql/env-seals.ts';
 /** Returns a pod from its row. */
 export function podFromRow(
   sealer: Sealer,
-  { envSealed, templateEnvSealed: _unshown, ...row }: typeof pod.$inferSelect,
+  { envSealed, templateEnvSealed: _unshown, secretNames: _names, ...row }: typeof pod.$inferSelect,
 ): Pod {
   return {
     ...row,

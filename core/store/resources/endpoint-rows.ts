@@ -32,6 +32,7 @@ export function endpointFromRow(sealer: Sealer, row: typeof endpoint.$inferSelec
   const {
     requestId: _requestId,
     webhookSecretSealed: _sealed,
+    secretNames: _names,
     envSealed,
     type,
     scalerType,

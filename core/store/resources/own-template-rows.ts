@@ -56,7 +56,7 @@ export async function lockRunTemplate(
     .where(and(eq(endpoint.id, endpointId), eq(endpoint.accountId, accountId)))
     .for('update', { of: template });
   if (!found) return undefined;
-  const { envSealed, ...row } = asPinned(found.template, found.given);
+  const { envSealed, secretNames: _names, ...row } = asPinned(found.template, found.given);
   return { ...row, env: openEnv(sealer, { env: row.env, envSealed }, templateEnvIdentity(row.id)) };
 }
 

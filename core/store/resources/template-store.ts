@@ -233,7 +233,7 @@ export class TemplateStore {
     return sealEnv(this.#sealer, env, templateEnvIdentity(id));
   }
 
-  #fromRow({ envSealed, ...row }: typeof template.$inferSelect): Template {
+  #fromRow({ envSealed, secretNames: _names, ...row }: typeof template.$inferSelect): Template {
     return { ...row, env: openEnv(this.#sealer, { env: row.env, envSealed }, templateEnvIdentity(row.id)) };
   }
 }

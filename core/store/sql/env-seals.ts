@@ -6,6 +6,9 @@
 import { sql } from '@slipway/drizzle/orm';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Column, SQL } from 'drizzle-orm';
+import type { StartVariables } from '../../domain/resources/secret-reference.ts';
+import { secretNamesOf } from '../../domain/resources/secret-reference.ts';
+import { NAME_LENGTH_MAX } from '../../domain/settings/fields.ts';
 
 /** Columns of a row with its environment. */
 export interface EnvColumns {
@@ -15,10 +18,25 @@ export interface EnvColumns {
   envSealed: Buffer | null;
 }
 
+/** Columns to write for an environment. */
+export interface WrittenEnvColumns extends EnvColumns {
+  /** Names of the secrets that it mentions. */
+  secretNames: string[];
+}
+
+/**
+ * Returns the names of the secrets that an environment mentions, for the column of a row. Longer ones than any secret
+ * has are cut.
+ */
+export function mentionedSecrets(env: Readonly<Record<string, string>>): string[] {
+  return secretNamesOf(env).map((name) => name.slice(0, NAME_LENGTH_MAX));
+}
+
 /** Returns the columns of a row for this environment. */
-export function sealEnv(sealer: Sealer, env: Readonly<Record<string, string>>, identity: string): EnvColumns {
+export function sealEnv(sealer: Sealer, env: Readonly<Record<string, string>>, identity: string): WrittenEnvColumns {
   return {
     env: {},
+    secretNames: mentionedSecrets(env),
     envSealed: Object.keys(env).length === 0 ? null : sealer.seal(Buffer.from(JSON.stringify(env)), identity),
   };
 }
@@ -35,4 +53,17 @@ export function openEnv(sealer: Sealer, { env, envSealed }: EnvColumns, identity
 /** Returns the size of the environment of a row. */
 export function envBytes({ env, envSealed }: Record<keyof EnvColumns, Column>): SQL {
   return sql`octet_length(${env}::text) + coalesce(octet_length(${envSealed}), 0)`;
+}
+
+/**
+ * Returns the variables of a template with those of an endpoint or pod over them. `isForeign`: the template is another
+ * account's.
+ */
+export function overTemplate(
+  templateEnv: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>>,
+  isForeign: boolean,
+): StartVariables {
+  const foreign = isForeign ? Object.keys(templateEnv).filter((name) => !Object.hasOwn(env, name)) : [];
+  return { env: { ...templateEnv, ...env }, foreign };
 }

@@ -33,7 +33,7 @@ export class PodRegistry {
   /** Adopts a pod that a previous agent left running. Core's desired state for it is still to come. */
   adopt(podId: string, { run, disk, image, gpuUuids }: AdoptablePod): void {
     const spec = WorkerSpec.fromPartial({ imageName: image, gpuUuids: [...gpuUuids] });
-    this.#begin({ podId, running: true, run, disk, spec }, true);
+    this.#begin({ podId, running: true, run, disk, spec, refusal: '' }, true);
   }
 
   /** Starts, stops and removes pods to match the list of all pods that this machine should have. */

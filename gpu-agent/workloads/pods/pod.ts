@@ -170,7 +170,8 @@ export class Pod implements WorkloadKind {
   }
 
   async launch({ run, disk }: Desired): Promise<Ready> {
-    const { spec } = this.#request;
+    const { spec, refusal } = this.#request;
+    if (refusal !== '') throw new PrepareError('REFUSED', refusal);
     if (!spec) throw new PrepareError('REFUSED', 'Core did not say how to start the pod.');
     if (!this.#hasRequest) throw new Error('core has not said yet how to start it');
     const { launcher, files, archive } = this.#parts;

@@ -64,6 +64,11 @@ t.test('every kind of change', async (t) => {
   );
   await call(clients.registryAuths, 'updateRegistryAuth', { id: registryAuth!.id, username: 'u', password: 'q' }, key);
 
+  const { secret } = await call(clients.secrets, 'createSecret', { name: 's', value: 'v', description: 'd' }, key);
+  await call(clients.secrets, 'updateSecret', { id: secret!.id, value: 'w' }, key);
+  await call(clients.secrets, 'deleteSecret', { id: secret!.id }, key);
+  t.same(await trail(core, secret!.id), ['CreateSecret name value description', 'UpdateSecret value', 'DeleteSecret']);
+
   const templateId = await core.createTemplate({
     imageName: 'i',
     registryAuthId: registryAuth!.id,

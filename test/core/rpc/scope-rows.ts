@@ -22,6 +22,7 @@ import {
   newEndpoint,
   newMachine,
   newPod,
+  newSecret,
   newVolume,
   newWebPod,
   onJob,
@@ -150,6 +151,12 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
     onNew(newAuth, (id) => ({ id, username: 'u', password: 'q' })),
   ],
   ['RegistryAuthService/DeleteRegistryAuth', 'thing: change', onNew(newAuth)],
+
+  ['SecretService/CreateSecret', 'account: change', () => ({ request: { name: name(), value: 'v' } })],
+  ['SecretService/GetSecret', 'outside: read', onNew(newSecret)],
+  ['SecretService/ListSecrets', 'account: read', plain()],
+  ['SecretService/UpdateSecret', 'thing: change', onNew(newSecret, (id) => ({ id, value: 'w' }))],
+  ['SecretService/DeleteSecret', 'thing: change', onNew(newSecret)],
 
   ['PodService/CreatePod', 'account: change', plain({ pod: POD })],
   ['PodService/GetPod', 'outside: read', onNew(newPod)],

@@ -143,6 +143,8 @@ export const newAuth = async (): Promise<string> => {
   );
   return registryAuth!.id;
 };
+export const newSecret = async (): Promise<string> =>
+  (await call(clients.secrets, 'createSecret', { name: name(), value: 'v', description: '' }, key)).secret!.id;
 export const POD = Pod.fromPartial({ startCommand: ['true'], computeType: 'CPU' });
 export const newPod = async () => (await call(clients.pods, 'createPod', { pod: POD }, key)).pod!.id;
 export const newWebPod = async () =>

@@ -48,6 +48,13 @@ export const LIMITS_OF_PARTS: Readonly<Record<string, readonly Limit[]>> = {
       'core/domain/resources/registry-auth.ts',
     ),
     row(
+      'secrets of an account',
+      '{SECRETS_MAX}; value {SECRET_VALUE_BYTES_MAX}, description {SECRET_DESCRIPTION_BYTES_MAX}; ' +
+        'an environment with the values in it {RESOLVED_ENV_BYTES_MAX}',
+      'core/domain/resources/secret.ts',
+      'core/domain/resources/secret-reference.ts',
+    ),
+    row(
       'public templates in a list',
       'the oldest {SHARED_MAX} and {SHARED_BYTES_MAX} of each other account',
       'core/store/resources/template-store.ts',

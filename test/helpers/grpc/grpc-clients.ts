@@ -11,6 +11,7 @@ import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_serv
 import { PodServiceClient } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { ProblemServiceClient } from '@slipway/proto/gen/slipway/v1/problem_service';
 import { RegistryAuthServiceClient } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
+import { SecretServiceClient } from '@slipway/proto/gen/slipway/v1/secret_service';
 import { TemplateServiceClient } from '@slipway/proto/gen/slipway/v1/template_service';
 import { UsageServiceClient } from '@slipway/proto/gen/slipway/v1/usage_service';
 import { VolumeServiceClient } from '@slipway/proto/gen/slipway/v1/volume_service';
@@ -28,6 +29,7 @@ export function grpcClients(address: string, transport: Transport = systemTransp
     templates: open(TemplateServiceClient),
     volumes: open(VolumeServiceClient),
     registryAuths: open(RegistryAuthServiceClient),
+    secrets: open(SecretServiceClient),
     pods: open(PodServiceClient),
     usage: open(UsageServiceClient),
     catalog: open(CatalogServiceClient),

@@ -439,8 +439,15 @@ export interface DesiredPod {
   run: number;
   /** Number of the pod's disk. Each number is an empty directory; the agent removes the others. */
   disk: number;
-  /** How to start it. Fixed for one run. */
-  spec: WorkerSpec | undefined;
+  /** How to start it. Fixed for one run. Absent: it is not running, or not to be started (see refusal). */
+  spec:
+    | WorkerSpec
+    | undefined;
+  /**
+   * Why it must not be started, for its owner: a secret that its environment names is missing, for instance. The agent starts nothing, reports it as
+   * FAILED for this reason, and waits for another run. A pod that runs goes on. Empty: it may be started.
+   */
+  refusal: string;
 }
 
 /** One worker a machine should have. */
@@ -2569,7 +2576,7 @@ export const DesiredImage: MessageFns<DesiredImage> = {
 };
 
 function createBaseDesiredPod(): DesiredPod {
-  return { podId: "", running: false, run: 0, disk: 0, spec: undefined };
+  return { podId: "", running: false, run: 0, disk: 0, spec: undefined, refusal: "" };
 }
 
 export const DesiredPod: MessageFns<DesiredPod> = {
@@ -2588,6 +2595,9 @@ export const DesiredPod: MessageFns<DesiredPod> = {
     }
     if (message.spec !== undefined) {
       WorkerSpec.encode(message.spec, writer.uint32(42).fork()).join();
+    }
+    if (message.refusal !== "") {
+      writer.uint32(50).string(message.refusal);
     }
     return writer;
   },
@@ -2645,6 +2655,14 @@ export const DesiredPod: MessageFns<DesiredPod> = {
             message.spec = WorkerSpec.decode(reader, reader.uint32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.refusal = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2669,6 +2687,7 @@ export const DesiredPod: MessageFns<DesiredPod> = {
     message.spec = (object.spec !== undefined && object.spec !== null)
       ? WorkerSpec.fromPartial(object.spec)
       : undefined;
+    message.refusal = object.refusal ?? "";
     return message;
   },
 };

@@ -146,7 +146,8 @@ export interface Endpoint {
   throttledReason: string;
   /**
    * Why no machine there is could ever take its workers, however long they wait, for people: of all that joined and are not gone for good, none
-   * has the GPUs, the place, the engine for its image … Names no machine unless the operator asks. Empty while one could. Output only.
+   * has the GPUs, the place, the engine for its image … Names no machine unless the operator asks. Or that a secret is
+   * missing which its environment names. Empty while one could. Output only.
    */
   cannotRunReason: string;
   /**

@@ -38,10 +38,11 @@ export interface ListProblemsResponse {
 /** Something that is wrong now. */
 export interface Problem {
   /**
-   * Kind of problem. Of endpoints CANNOT_RUN (no machine could ever take a worker), WORKERS_CRASHED, RELEASE_HELD (its version does not start, and
-   * the one before goes on), OLD_QUEUE (a job has waited for ten minutes), WORKERS_NOT_USED (requests wait beside a ready worker that has none), NO_PLACE
-   * (workers wait for a place), WEBHOOKS_GIVEN_UP (within the last hour), or a limit that binds (ScaleLimit.limit); of an account QUEUED_JOBS,
-   * REQUEST_QUOTA or REQUESTS_AT_ONCE; of pods POD_FAILED; of machines MACHINE_AWAY, GPU_UNHEALTHY or MACHINE_CORDONED. Others may follow.
+   * Kind of problem. Of endpoints CANNOT_RUN (no machine could ever take a worker), SECRET_UNKNOWN or SECRET_OF_FOREIGN_TEMPLATE (no worker can start for
+   * want of a secret, which the text names), WORKERS_CRASHED, RELEASE_HELD (its version does not start, and the one before goes on), OLD_QUEUE (a job
+   * has waited for ten minutes), WORKERS_NOT_USED (requests wait beside a ready worker that has none), NO_PLACE (workers wait for a place),
+   * WEBHOOKS_GIVEN_UP (within the last hour), or a limit that binds (ScaleLimit.limit); of an account QUEUED_JOBS, REQUEST_QUOTA or REQUESTS_AT_ONCE;
+   * of pods POD_FAILED; of machines MACHINE_AWAY, GPU_UNHEALTHY or MACHINE_CORDONED. Others may follow.
    */
   kind: string;
   /** True: it does not end by itself, or something was lost. False: things only wait. */

@@ -1,0 +1,181 @@
+/** Stores the secrets of accounts. Their values are sealed before they get here and stay sealed. */
+import { and, eq, inArray, sql } from '@slipway/drizzle/orm';
+import { account } from '@slipway/drizzle/schema/account';
+import { secret } from '@slipway/drizzle/schema/secret';
+import type { Sealer } from '@slipway/kit/host/seal';
+import type { Actor } from '../../domain/accounts/permission.ts';
+import type { Secret, SecretUse } from '../../domain/resources/secret.ts';
+import { SECRETS_MAX } from '../../domain/resources/secret.ts';
+import type { SecretRefusal } from '../../domain/resources/secret-reference.ts';
+import { recordChange } from '../accounts/audit-rows.ts';
+import type { Database, Transaction } from '../sql/database.ts';
+import { whereValue } from '../sql/list-filter.ts';
+import type { Page, PageRequest } from '../sql/page.ts';
+import { byText, byTime, readPage } from '../sql/page.ts';
+import { endpointsWithoutSecrets } from './endpoint-secrets.ts';
+import type { DueStarts } from './secret-users.ts';
+import { endPauses, readSecretUsers } from './secret-users.ts';
+
+/** A new secret. */
+export interface NewSecret {
+  id: string;
+  name: string;
+  description: string;
+  valueSealed: Buffer;
+}
+
+/** A change. Absent fields stay. */
+export interface SecretChange {
+  description?: string;
+  valueSealed?: Buffer;
+}
+
+/** A stored secret after a change, with the workloads that had failed before. */
+export interface SecretWrite extends DueStarts {
+  secret: Secret;
+}
+
+/** The name of a secret in an account. */
+export interface SecretName {
+  accountId: string;
+  name: string;
+}
+
+/** The sealed value of a secret. */
+export interface SealedSecret extends SecretName {
+  id: string;
+  valueSealed: Buffer;
+}
+
+/** All columns except the value. */
+const SHOWN = {
+  id: secret.id,
+  accountId: secret.accountId,
+  name: secret.name,
+  description: secret.description,
+  createdAt: secret.createdAt,
+  valueSetAt: secret.valueSetAt,
+};
+const LISTED = {
+  from: secret,
+  id: secret.id,
+  createdAt: secret.createdAt,
+  bytes: sql`2000 + octet_length(${secret.description})`,
+  searched: [secret.name, secret.description],
+  filters: { name: whereValue(secret.name) },
+  sorts: { name: byText(secret.name), changed: byTime(secret.valueSetAt) },
+};
+
+export class SecretStore {
+  readonly #database: Database;
+
+  readonly #sealer: Sealer;
+
+  constructor(database: Database, sealer: Sealer) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Stores a secret, and ends the back-off of workloads that could not start without it. Returns why it could not:
+   * the name is taken in this account, or the account has as many as it may.
+   */
+  async create(actor: Actor, { id, ...fields }: NewSecret): Promise<SecretWrite | 'TAKEN' | 'TOO_MANY'> {
+    return this.#database.db.transaction(async (tx) => {
+      const { accountId } = actor;
+      // Two creations at once must not both be the last one.
+      await tx.select({ id: account.id }).from(account).where(eq(account.id, accountId)).for('no key update');
+      const [made] = await tx
+        .insert(secret)
+        .values({ id, accountId, ...fields })
+        .onConflictDoNothing({ target: [secret.accountId, secret.name] })
+        .returning(SHOWN);
+      if (!made) return 'TAKEN';
+      const [{ count } = { count: 0 }] = await tx
+        .select({ count: sql<number>`count(*)::int` })
+        .from(secret)
+        .where(eq(secret.accountId, accountId));
+      if (count > SECRETS_MAX) {
+        await tx.delete(secret).where(eq(secret.id, id));
+        return 'TOO_MANY';
+      }
+      await recordChange(tx, { ...actor, action: 'CreateSecret', subjectId: id, fields: fieldsOf(fields) });
+      return { secret: made, ...(await endPauses(tx, made, true)) };
+    });
+  }
+
+  /** Returns a secret without its value. `undefined` if there is none in this account. */
+  async get(id: string, accountId: string): Promise<Secret | undefined> {
+    const [row] = await this.#database.db.select(SHOWN).from(secret).where(own(id, accountId));
+    return row;
+  }
+
+  /** Returns a page of the secrets of an account without their values, oldest first. */
+  async list(accountId: string, page: PageRequest): Promise<Page<Secret>> {
+    const listed = { ...LISTED, where: eq(secret.accountId, accountId) };
+    return readPage(this.#database, listed, page, (ids) =>
+      this.#database.db.select(SHOWN).from(secret).where(inArray(secret.id, ids)),
+    );
+  }
+
+  /** Changes a secret. A new value ends the back-off of workloads that failed with the previous one. */
+  async update(id: string, actor: Actor, change: SecretChange): Promise<SecretWrite | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const hasValue = change.valueSealed !== undefined;
+      const [changed] = await tx
+        .update(secret)
+        .set({ ...change, ...(hasValue && { valueSetAt: sql`now()` }) })
+        .where(own(id, actor.accountId))
+        .returning(SHOWN);
+      if (!changed) return undefined;
+      await recordChange(tx, { ...actor, action: 'UpdateSecret', subjectId: id, fields: fieldsOf(change) });
+      return { secret: changed, ...(hasValue ? await endPauses(tx, changed, false) : NONE_ENDED) };
+    });
+  }
+
+  /** Deletes a secret. Returns false if there is none in this account. */
+  async remove(id: string, actor: Actor): Promise<boolean> {
+    return this.#database.db.transaction(async (tx) => {
+      const [removed] = await tx.delete(secret).where(own(id, actor.accountId)).returning({ id: secret.id });
+      if (removed) await recordRemoval(tx, actor, id);
+      return removed !== undefined;
+    });
+  }
+
+  /** Returns the templates, endpoints and pods that mention these secrets, by name. */
+  async usesOf(accountId: string, names: readonly string[]): Promise<Map<string, SecretUse>> {
+    return readSecretUsers(this.#database.sql, accountId, names);
+  }
+
+  /** Returns those of the endpoints whose new workers cannot start for want of a secret, with the reason. */
+  async missingFor(endpointIds: readonly string[]): Promise<Map<string, SecretRefusal>> {
+    return endpointsWithoutSecrets(this.#database.sql, this.#sealer, endpointIds);
+  }
+
+  /** Returns the sealed values of secrets by name. Names that an account does not have are left out. */
+  async valuesOf(names: readonly SecretName[]): Promise<SealedSecret[]> {
+    return this.#database.sql<SealedSecret[]>`
+      SELECT s.id, s.account_id AS "accountId", s.name, s.value_sealed AS "valueSealed" FROM secret s
+      WHERE (s.account_id, s.name) IN (SELECT * FROM unnest(
+        ${names.map(({ accountId }) => accountId)}::text[], ${names.map(({ name }) => name)}::text[]))`;
+  }
+}
+
+const NONE_ENDED: DueStarts = { endpointIds: [], machineIds: [] };
+
+async function recordRemoval(tx: Transaction, actor: Actor, id: string): Promise<void> {
+  await recordChange(tx, { ...actor, action: 'DeleteSecret', subjectId: id, fields: [] });
+}
+
+/** Returns the names of the set fields, for the audit trail. */
+function fieldsOf({ name, description, valueSealed }: Partial<NewSecret>): string[] {
+  return [
+    ...(name === undefined ? [] : ['name']),
+    ...(valueSealed === undefined ? [] : ['value']),
+    ...(description === undefined || description === '' ? [] : ['description']),
+  ];
+}
+
+function own(id: string, accountId: string) {
+  return and(eq(secret.id, id), eq(secret.accountId, accountId));
+}
