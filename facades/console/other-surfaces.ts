@@ -1,8 +1,8 @@
 /**
- * Reuses the REST and queue surfaces for the console: /console/api/v1/* and the job operations under /console/api/v2/*
- * become requests to those surfaces with the session's key. Only operations that those surfaces answer themselves are
- * passed on. The response of a load-balancing worker must never be sent as it is from under the console's path, only
- * wrapped in a body (tried-requests.ts).
+ * Reuses the REST and queue surfaces for the console: /console/api/v1/*, the secrets of REST v2 and the job operations
+ * under /console/api/v2/* become requests to those surfaces with the session's key. Only operations that those surfaces
+ * answer themselves are passed on. The response of a load-balancing worker must never be sent as it is from under the
+ * console's path, only wrapped in a body (tried-requests.ts).
  */
 import type { IncomingMessage } from 'node:http';
 import { isOwnPage } from './own-page.ts';
@@ -12,6 +12,7 @@ import type { TriedRequests } from './tried-requests.ts';
 const PREFIX = '/console/api';
 const REST =
   /^\/v1\/(endpoints|templates|pods|networkvolumes|containerregistryauth|billing)(\/[A-Za-z0-9_/-]*)?(\?[^#]*)?$/;
+const REST_V2 = /^\/v2\/account\/secrets(\/[A-Za-z0-9]+)?$/;
 const QUEUE =
   /^\/v2\/[A-Za-z0-9_-]+\/(run|health|purge-queue|(status|stream|cancel|retry)\/[A-Za-z0-9_-]+|(requests|jobs\/(cancel|retry))(\?[^#]*)?)$/;
 
@@ -24,7 +25,7 @@ export function surfacePath(request: IncomingMessage, sessions: Sessions, tried:
   if (!url.startsWith(PREFIX)) return url;
   const rest = url.slice(PREFIX.length);
   const triedAt = tried.endpointOf(rest);
-  if (triedAt === undefined && !REST.test(rest) && !QUEUE.test(rest)) return url;
+  if (triedAt === undefined && !REST.test(rest) && !REST_V2.test(rest) && !QUEUE.test(rest)) return url;
   if (!isOwnPage(request)) return '/console/refused/page';
   const session = sessions.of(request);
   if (!session) return '/console/refused/session';

@@ -1,4 +1,5 @@
 /** Lists for the tables of the console, with flat rows. Core searches, sorts and pages them. */
+import type { SecretUser } from '@slipway/proto/gen/slipway/v1/secret_service';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { queryTime } from '../../jobs/query-time.ts';
 import type { ConsoleParts } from '../console-parts.ts';
@@ -52,6 +53,25 @@ const registries: ReadPage = async ({ core }, request) => {
   return { rows, next: page.nextPageToken };
 };
 
+const secrets: ReadPage = async ({ core }, request) => {
+  const page = await core.secrets.call((client) => client.listSecrets, pageAsked(request), optionsOf(request));
+  const rows = page.secrets.map(({ id, name, description, createTime, valueSetTime, users, userCount }) => ({
+    id,
+    name,
+    description,
+    usedBy: usersText(users, userCount),
+    valueSet: iso(valueSetTime),
+    created: iso(createTime),
+  }));
+  return { rows, next: page.nextPageToken };
+};
+
+/** Returns what mentions a secret, in words. Empty if nothing does. */
+function usersText(users: readonly SecretUser[], count: number): string {
+  const named = users.map(({ kind, id, name }) => `${kind.toLowerCase()} ${name || id}`).join(', ');
+  return count > users.length ? `${named} and ${count - users.length} more` : named;
+}
+
 const audit: ReadPage = async ({ core, clock }, request) => {
   const [sinceTime, untilTime] = ['from', 'until'].map((name) => queryTime(request.query, name, clock.nowMs()));
   const account = textOf(request, 'account');
@@ -90,7 +110,7 @@ const accounts: ReadPage = async ({ core }, request) => {
 };
 
 /** Lists by the last part of their path. */
-const LISTS = { endpoints, templates, volumes, registries, audit, accounts };
+const LISTS = { endpoints, templates, volumes, registries, secrets, audit, accounts };
 
 /**
  * Adds the routes. The query is that of list-query.ts; the audit trail also takes `subject`, `account`, `from` and

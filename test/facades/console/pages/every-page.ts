@@ -35,7 +35,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
       (tab) => `endpoints/${id}/${tab}`,
     );
     const aJob = `endpoints/${id}/jobs/${done}`;
-    const lists = ['templates', 'pods', 'volumes', 'registries', 'keys', 'usage', 'audit'];
+    const lists = ['templates', 'pods', 'volumes', 'registries', 'secrets', 'keys', 'usage', 'audit'];
     const nowhere = ['endpoints/nosuch', `endpoints/${id}/jobs/nosuch`, 'nosuch', 'no/such/page'];
     const seen: [key: string, paths: string[]][] = [
       [system.key, ['', ...tabs, aJob, `endpoints/${id}/jobs/${failed}`, ...lists, ...nowhere]],

@@ -109,6 +109,7 @@ function eachPage(t: Test, { system, id, open, signIn }: BrowserParts): void {
       'pods',
       'volumes',
       'registries',
+      'secrets',
       'keys',
       'usage',
       'audit',

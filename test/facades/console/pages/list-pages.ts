@@ -1,6 +1,7 @@
 /** Part of browser.test.ts, on its system: lists, forms, usage, pods, and the pages of the operator. */
 import { readFileSync } from 'node:fs';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
@@ -217,6 +218,44 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByRole('button', { name: 'Delete it' }).click();
     await row.waitFor({ state: 'detached' });
   });
+
+  t.test(
+    'secrets: made in their form, set anew, shown to nobody, deleted with a word on what mentions them',
+    async (t) => {
+      const page = await open(t);
+      await signIn(page);
+      await page.getByRole('link', { name: 'Secrets' }).click();
+      await page.getByRole('button', { name: 'New secret' }).click();
+      await page.getByLabel('name *', { exact: true }).fill('RUNPOD_x');
+      await page.getByLabel('value *').fill('a secret of the account');
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      await page.getByText('name must not begin with RUNPOD', { exact: false }).waitFor();
+      await page.getByLabel('name *', { exact: true }).fill('hf-token');
+      await page.getByLabel('description').fill('of the hub');
+      await inspect(t, page, 'new secret');
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      const row = page.getByRole('row').filter({ hasText: 'hf-token' });
+      await row.waitFor();
+      const template = Template.fromPartial({
+        name: 'mentions it',
+        startCommand: ['true'],
+        env: { HF_TOKEN: '{{ RUNPOD_SECRET_hf-token }}' },
+      });
+      const { id } = (await call(system.clients.templates, 'createTemplate', { template }, system.key)).template!;
+      t.teardown(() => call(system.clients.templates, 'deleteTemplate', { id }, system.key));
+      await row.getByRole('button', { name: 'Set value' }).click();
+      await page.getByLabel('Value', { exact: true }).fill('another secret of the account');
+      await inspect(t, page, 'a new value of a secret');
+      await page.getByRole('button', { name: 'Set it' }).click();
+      await row.getByRole('cell', { name: 'template mentions it' }).waitFor();
+      await inspect(t, page, 'secrets');
+      t.notMatch(await page.content(), 'secret of the account');
+      await row.getByRole('button', { name: 'Delete' }).click();
+      await page.getByText('starts no worker or pod any more: template mentions it.', { exact: false }).waitFor();
+      await page.getByRole('button', { name: 'Delete it' }).click();
+      await row.waitFor({ state: 'detached' });
+    },
+  );
 
   t.test('the operator: accounts with their quotas, prices, usage of all', async (t) => {
     const page = await open(t);

@@ -107,6 +107,16 @@ export const FORMS = {
       text('password', 'Or a token. It is never shown again.', 'secret'),
     ],
   },
+  secret: {
+    title: 'New secret',
+    path: '/api/v2/account/secrets',
+    first: ['name', 'value', 'description'],
+    fields: [
+      text('name', 'Environments name it as {{ RUNPOD_SECRET_name }}. It cannot be changed.'),
+      text('value', 'It is never shown again. One of several lines: slipway secrets set.', 'secret'),
+      { ...text('description', 'For people.'), required: false },
+    ],
+  },
 } satisfies Record<string, Form>;
 
 /** Shows the form in its dialog. `onDone` receives the id. */

@@ -27,7 +27,7 @@ export interface Kind {
   /** Part of the live feed that updates the list. Default: none; the list stays as it was when it was requested. */
   live?: 'pods';
   /** Form that creates an entry. Entries with a form can also be changed or deleted. */
-  form?: 'template' | 'volume' | 'registry' | 'pod' | 'key' | 'account' | 'price';
+  form?: 'template' | 'volume' | 'registry' | 'secret' | 'pod' | 'key' | 'account' | 'price';
 }
 
 /** Order with the newest entry first. */
@@ -100,6 +100,16 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     form: 'registry',
     empty: 'Machines use them to pull private images.',
     command: 'npx slipway registry-auths create --help',
+  },
+  secrets: {
+    title: 'Secrets',
+    path: '/api/secrets',
+    columns: ['name', 'id', 'description', 'usedBy', 'valueSet', 'created'],
+    orders: { name: 'name', valueSet: 'changed', created: 'created' },
+    first: NEWEST,
+    form: 'secret',
+    empty: 'Environments name them as {{ RUNPOD_SECRET_name }}; workers and pods find the value.',
+    command: 'npx slipway secrets set --help',
   },
   keys: {
     title: 'Keys',

@@ -9,6 +9,7 @@ import { NewKey } from '../forms/new-key.tsx';
 import { NewAccount, Price, Quota } from '../forms/operator-forms.tsx';
 import type { Editable } from '../forms/outlook.tsx';
 import { Remove } from '../forms/remove.tsx';
+import { SecretActions } from '../forms/secret-actions.tsx';
 import { ask } from '../lib/api.ts';
 import { count } from '../lib/format.ts';
 import { useIsOperator, useSession } from '../lib/session.tsx';
@@ -230,6 +231,8 @@ function Act({ form, row, path }: { form: Kind['form']; row: Row; path: string }
           />
         </>
       );
+    case 'secret':
+      return <SecretActions row={row} list={FORMS.secret.path} shown={path} />;
     case undefined:
       return null;
     default:

@@ -11,6 +11,7 @@ const OF_ACCOUNT = [
   ['/pods', 'Pods'],
   ['/volumes', 'Volumes'],
   ['/registries', 'Registries'],
+  ['/secrets', 'Secrets'],
   ['/keys', 'Keys'],
   ['/usage', 'Usage'],
   ['/audit', 'Audit'],
