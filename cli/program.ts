@@ -20,6 +20,7 @@ import { addEdge } from './parts/edge.ts';
 import { addFacade } from './parts/facade.ts';
 import { addPods } from './pods/pods.ts';
 import { addRegistryAuths } from './registry-auths/registry-auths.ts';
+import { addSecrets } from './secrets/secrets.ts';
 import type { TargetOptions } from './target.ts';
 import { addTemplates } from './templates/templates.ts';
 import { addAudit } from './usage/audit.ts';
@@ -44,6 +45,7 @@ const COMMANDS = [
   addPods,
   addVolumes,
   addRegistryAuths,
+  addSecrets,
   addKeys,
   addAccounts,
   addUsage,

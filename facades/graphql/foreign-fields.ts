@@ -12,8 +12,6 @@ const NO_MODELS = 'there is no repository of models here; put the model into the
 const NO_FLASH =
   'flash apps, their environments and builds do not exist here; make endpoints by saveEndpoint, or run flash ' +
   'with an image of your own.';
-const NO_SECRETS =
-  'there are no secrets of an account here; put the value into the env of a template or endpoint, which is sealed.';
 
 /** Sentences by field of Query and Mutation. */
 const FOREIGN: Readonly<Record<string, string>> = {
@@ -35,13 +33,10 @@ const FOREIGN: Readonly<Record<string, string>> = {
   prepareFlashArtifactUpload: NO_FLASH,
   finalizeFlashArtifactUpload: NO_FLASH,
   deployBuildToEnvironment: NO_FLASH,
-  secretCreate: NO_SECRETS,
-  secretDelete: NO_SECRETS,
 };
 /** The same for fields of `myself`. */
 const FOREIGN_OF_ACCOUNT: Readonly<Record<string, string>> = {
   flashApps: NO_FLASH,
-  secrets: NO_SECRETS,
   models: NO_MODELS,
 };
 

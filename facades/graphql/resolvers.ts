@@ -5,6 +5,7 @@ import { catalogResolvers } from './catalog/catalog-resolvers.ts';
 import { endpointResolvers } from './endpoints/endpoint-resolvers.ts';
 import { podResolvers } from './pods/pod-resolvers.ts';
 import { registryAuthResolvers } from './registry-auths/registry-auth-resolvers.ts';
+import { secretResolvers } from './secrets/secret-resolvers.ts';
 import { templateResolvers } from './templates/template-resolvers.ts';
 import { volumeResolvers } from './volumes/volume-resolvers.ts';
 
@@ -14,6 +15,7 @@ const PARTS: Record<string, object>[] = [
   endpointResolvers,
   podResolvers,
   registryAuthResolvers,
+  secretResolvers,
   templateResolvers,
   volumeResolvers,
 ];

@@ -25,6 +25,7 @@ export interface RestV2Parts {
     | 'templates'
     | 'volumes'
     | 'registryAuths'
+    | 'secrets'
     | 'machines'
     | 'pods'
     | 'usage'

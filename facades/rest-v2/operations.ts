@@ -1,4 +1,5 @@
 /** All operations of REST v2, in the order of the document. */
+import { secretOperations } from './account/secrets.ts';
 import { sshKeyOperations } from './account/ssh-keys.ts';
 import { billingOperations } from './billing/billing.ts';
 import { cpuOperations } from './catalog/cpus.ts';
@@ -32,6 +33,7 @@ export const operations: readonly Operation[] = [
   ...dataCenterOperations,
   publicTemplates,
   ...sshKeyOperations,
+  ...secretOperations,
   ...billingOperations,
   ...nothingHere,
 ];

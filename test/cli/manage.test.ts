@@ -1,5 +1,6 @@
 // test: postgres, 10 s
 /** Keys, endpoints, templates, machines, workers and the other groups on the command line, against a whole system. */
+import { join } from 'node:path';
 import t from 'tap';
 import { jsHandler } from '../helpers/system/handlers.ts';
 import { publicRequest } from '../helpers/system/public-api.ts';
@@ -283,6 +284,31 @@ t.test('management', async (t) => {
     const created = await cli.runWith('s3cret\n', 'registry-auths', 'create', 'ghcr', '--username', 'me');
     t.match(created, { code: 0, stdout: /^ID +NAME +CREATED\n\w{12} +ghcr +just now\n$/ });
     t.match(await cli.json('registry-auths', 'list'), [{ name: 'ghcr' }]);
+
+    const set = await cli.runWith('s3cret\n', 'secrets', 'set', 'hf-token', '--description', 'of the hub');
+    t.match(set, { code: 0, stdout: /hf-token +just now +– +of the hub\n$/ });
+    const templateId = (
+      await cli.json<Named>('templates', 'create', 'secretive', '--env', 'A={{ RUNPOD_SECRET_hf-token }}', '--', 'true')
+    ).id;
+    const folder = t.testdir({ value: 's3cret2\n', bytes: Buffer.of(0xff) });
+    t.match(await cli.json('secrets', 'set', 'hf-token', '--from-file', join(folder, 'value')), {
+      name: 'hf-token',
+      usedByCount: 1,
+    });
+    t.match(await cli.run('secrets', 'list'), { code: 0, stdout: /hf-token .*template secretive +of the hub/ });
+    t.match(await cli.run('secrets', 'set', 'x', '--from-file', '/nowhere'), { code: 2, stderr: /cannot be read/ });
+    t.match(await cli.run('secrets', 'set', 'x', '--from-file', join(folder, 'bytes')), {
+      code: 2,
+      stderr: /is not UTF-8/,
+    });
+    t.notMatch(JSON.stringify(await cli.json('secrets', 'list')), 's3cret');
+    t.match(await cli.run('secrets', 'rm', 'hf-token'), {
+      code: 0,
+      stdout: /^Secret hf-token is removed.\nNo worker or pod starts any more .*: template secretive.\n$/,
+    });
+    t.match(await cli.run('secrets', 'rm', 'hf-token'), { code: 1, stderr: /NOT_FOUND/ });
+    t.same(await cli.json('secrets', 'list'), []);
+    await cli.run('templates', 'delete', templateId);
 
     const program = ['/bin/sh', '-c', 'echo tick; exec sleep 1000'];
     const pod = await cli.json<Named>(

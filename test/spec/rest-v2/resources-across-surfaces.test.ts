@@ -5,6 +5,7 @@
  */
 import t from 'tap';
 import { startSystem } from '../../helpers/system/system.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import type { Json } from './surfaces.ts';
 import { ok, surfacesOf } from './surfaces.ts';
 
@@ -157,6 +158,76 @@ t.test('pods', async (t) => {
   t.same([status, json.code], [400, 'no_capacity']);
 });
 
+t.test('secrets, and a pod that waits for one', async (t) => {
+  const body = { name: 'of-v2', value: 'thundering-typhoons', description: 'd' };
+  const made = await v2('POST', '/account/secrets', body);
+  const shown = {
+    name: 'of-v2',
+    description: 'd',
+    createdAt: /^2.*Z$/,
+    valueLastUpdatedAt: /^2.*Z$/,
+    usedBy: [],
+    usedByCount: 0,
+  };
+  t.match(made, shown);
+  t.equal(made['value'], undefined);
+  const taken = await request('POST', '/v2/account/secrets', body);
+  t.match([taken.status, taken.json], [409, { title: 'Conflict', detail: /"of-v2"/ }]);
+  for (const [wrong, fault] of [
+    [{ value: 'v' }, /name/],
+    [{ name: '9', value: 'v' }, /name/],
+    [{ name: 'n', value: '' }, /value/],
+    [{ name: 'n', value: 'v', description: null }, /description/],
+    [{ name: 'n', value: 'v', scope: 'all' }, /scope/],
+  ] as const)
+    t.match(await v2('POST', '/account/secrets', wrong, 422), { errors: [fault] });
+  await v2('POST', '/account/secrets', { name: 'RUNPOD_x', value: 'v' }, 400);
+  await v2('PATCH', `/account/secrets/${made.id}`, {}, 422);
+  await v2('PATCH', `/account/secrets/${made.id}`, { name: 'other' }, 422);
+  t.match(await v2('PATCH', `/account/secrets/${made.id}`, { description: '' }), { description: null });
+
+  const { secretCreate } = await graphql(
+    'mutation { secretCreate(input: { name: "of-graphql", value: "v" }) { id name description createdAt } }',
+  );
+  t.match(secretCreate, { name: 'of-graphql', description: null, createdAt: String });
+  const { id } = secretCreate as Json;
+  await graphql(`mutation { secretUpdate(input: { id: "${id}", description: "x" }) { id } }`);
+  t.same(await graphql('{ myself { secrets { name description } } }'), {
+    myself: {
+      secrets: [
+        { name: 'of-v2', description: null },
+        { name: 'of-graphql', description: 'x' },
+      ],
+    },
+  });
+  t.match(await v2('GET', '/account/secrets?name=of-graphql'), {
+    secrets: [{ id }],
+    pagination: { hasNextPage: false },
+  });
+  t.match(await v2('GET', '/account/secrets?limit=1'), { secrets: [{ id }], pagination: { hasNextPage: true } });
+  t.same((await v2('GET', '/account/secrets?name=none'))['secrets'], []);
+  t.same(await graphql(`mutation { secretDelete(id: "${id}") }`), { secretDelete: null });
+  await v2('GET', `/account/secrets/${id}`, undefined, 404);
+
+  const pod = await v2('POST', '/pods', {
+    name: 'waits',
+    image: '',
+    cmd: ['sh', '-c', 'test "$TOKEN" = typhoons && exec sleep 1000'],
+    cpu: { id: 'cpu3c', vcpuCount: 2 },
+    env: { TOKEN: '{{ RUNPOD_SECRET_late }}' },
+  });
+  const reach = (status: string) =>
+    waitFor(`the pod to be ${status}`, async () => (await v2('GET', `/pods/${pod.id}`))['status'] === status);
+  await reach('ERROR');
+  const late = await v2('POST', '/account/secrets', { name: 'late', value: 'typhoons' });
+  t.match(late, { usedBy: [{ kind: 'POD', id: pod.id, name: 'waits' }], usedByCount: 1 });
+  await reach('RUNNING');
+  t.match(await v2('GET', `/pods/${pod.id}`), { env: { TOKEN: '{{ RUNPOD_SECRET_late }}' } });
+  await v2('POST', `/pods/${pod.id}/action`, { action: 'terminate' }, 204);
+  await v2('DELETE', `/account/secrets/${late.id}`);
+  await v2('DELETE', `/account/secrets/${made.id}`);
+});
+
 t.test('releases, billing, and features that do not exist here', async (t) => {
   const made = await v2('POST', '/serverless', {
     name: 'released',
@@ -186,7 +257,7 @@ t.test('releases, billing, and features that do not exist here', async (t) => {
   await v2('GET', `/serverless/${made.id}/builds/x`, undefined, 404);
   t.match(await v2('GET', '/billing/pods?lastN=2&bucketSize=month'), {
     records: [{ podId: String, totalAmount: Number, startTime: /-01T00:00:00\.000Z$/ }],
-    metadata: { query: { bucketSize: 'month', podId: null }, uniquePodCount: 1 },
+    metadata: { query: { bucketSize: 'month', podId: null }, uniquePodCount: 2 },
   });
   t.match(await v2('GET', '/billing'), {
     records: [{ totalAmount: Number, storageStandardAmount: Number }],
