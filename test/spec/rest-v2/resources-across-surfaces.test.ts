@@ -161,15 +161,14 @@ t.test('pods', async (t) => {
 t.test('secrets, and a pod that waits for one', async (t) => {
   const body = { name: 'of-v2', value: 'thundering-typhoons', description: 'd' };
   const made = await v2('POST', '/account/secrets', body);
-  const shown = {
+  t.match(made, {
     name: 'of-v2',
     description: 'd',
-    createdAt: /^2.*Z$/,
-    valueLastUpdatedAt: /^2.*Z$/,
+    createdAt: /Z$/,
+    valueLastUpdatedAt: /Z$/,
     usedBy: [],
     usedByCount: 0,
-  };
-  t.match(made, shown);
+  });
   t.equal(made['value'], undefined);
   const taken = await request('POST', '/v2/account/secrets', body);
   t.match([taken.status, taken.json], [409, { title: 'Conflict', detail: /"of-v2"/ }]);
