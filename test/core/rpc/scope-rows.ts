@@ -157,7 +157,6 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['SecretService/ListSecrets', 'account: read', plain()],
   ['SecretService/UpdateSecret', 'thing: change', onNew(newSecret, (id) => ({ id, value: 'w' }))],
   ['SecretService/DeleteSecret', 'thing: change', onNew(newSecret)],
-
   ['PodService/CreatePod', 'account: change', plain({ pod: POD })],
   ['PodService/GetPod', 'outside: read', onNew(newPod)],
   ['PodService/ListPods', 'account: read', plain()],
