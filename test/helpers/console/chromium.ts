@@ -3,7 +3,7 @@
  * same engine without the windows, tabs and profiles around it, and needs half the processor time of `chromium`.
  */
 import { existsSync } from 'node:fs';
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import type { Test } from 'tap';
 
@@ -24,4 +24,12 @@ export async function startChromium(t: Test): Promise<Browser> {
   });
   t.teardown(() => browser.close());
   return browser;
+}
+
+/**
+ * Opens a profile without animations: they change no text, and a browser without a graphics card draws each frame on
+ * the processors that the other tests need.
+ */
+export function openProfile(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  return browser.newContext({ reducedMotion: 'reduce', ...options });
 }

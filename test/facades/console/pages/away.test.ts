@@ -9,7 +9,7 @@ import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
 import t from 'tap';
-import { startChromium, whyNoChromium } from '../../../helpers/console/chromium.ts';
+import { openProfile, startChromium, whyNoChromium } from '../../../helpers/console/chromium.ts';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { jsHandler } from '../../../helpers/system/handlers.ts';
 import { startProcesses } from '../../../helpers/system/processes.ts';
@@ -24,7 +24,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
   const id = await slipway.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 } });
   const browser = await startChromium(t);
   const signIn = async (t: Test, key = slipway.key): Promise<Page> => {
-    const context = await browser.newContext();
+    const context = await openProfile(browser);
     t.teardown(() => context.close());
     const page = await context.newPage();
     page.setDefaultTimeout(WAIT_MS);

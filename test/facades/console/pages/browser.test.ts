@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import t from 'tap';
-import { startChromium, whyNoChromium } from '../../../helpers/console/chromium.ts';
+import { openProfile, startChromium, whyNoChromium } from '../../../helpers/console/chromium.ts';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { webhookReceiver } from '../../../helpers/net/webhook-receiver.ts';
 import { scratch } from '../../../helpers/scratch.ts';
@@ -51,7 +51,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
 
   /** Opens a page in its own browser profile. Any error in it fails the test. */
   const open = async (t: Test, options: BrowserContextOptions = {}): Promise<Page> => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const context = await openProfile(browser, { viewport: { width: 1280, height: 800 }, ...options });
     t.teardown(() => context.close());
     const page = await context.newPage();
     page.setDefaultTimeout(WAIT_MS);
@@ -73,12 +73,12 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
   };
   /**
-   * Checks that a page is not wider than its window and has no findings of axe-core. `rules`: the rules to check.
-   * Default: all.
+   * Checks that a page is not wider than its window and has no findings of axe-core. `options`: of axe-core, such as
+   * the rules to check. Default: all.
    */
-  const inspect = async (t: Test, page: Page, name: string, rules?: readonly string[]): Promise<void> => {
+  const inspect = async (t: Test, page: Page, name: string, options: object = {}): Promise<void> => {
     if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
-    const asked = { resultTypes: ['violations', 'incomplete'], ...(rules ? { runOnly: rules } : {}) };
+    const asked = { resultTypes: ['violations', 'incomplete'], ...options };
     const found = (await page.evaluate(`axe.run(${JSON.stringify(asked)})`)) as Record<
       'violations' | 'incomplete',
       AxeResult[]

@@ -7,12 +7,25 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { startChromium } from '../../../helpers/console/chromium.ts';
+import { openProfile, startChromium } from '../../../helpers/console/chromium.ts';
 import type { System } from '../../../helpers/system/system.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** The rules about colours. All others find the same in the dark theme as in the light one. */
-const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+/**
+ * Rules of axe-core about colours. They find the same at any width, and all others find the same in the dark theme as
+ * in the light one. They take most of the time of a check.
+ */
+export const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+/** Value of axe-core's option `rules` that leaves the rules about colours out. */
+export const NO_COLOR_RULES = Object.fromEntries(COLOR_RULES.map((rule) => [rule, { enabled: false }]));
+const DESK = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 800 };
+/** Checks of one page. Each is made once, in a look at which it may find something new. */
+const CHECKS = [
+  { look: 'desk, light', viewport: DESK, colorScheme: 'light', options: {} },
+  { look: 'desk, dark', viewport: DESK, colorScheme: 'dark', options: { runOnly: COLOR_RULES } },
+  { look: 'phone, light', viewport: PHONE, colorScheme: 'light', options: { rules: NO_COLOR_RULES } },
+] as const;
 const WAIT_MS = 30_000;
 /** Where pictures of the pages go. Empty: none are made. */
 const PICTURES = process.env.SLIPWAY_TEST_SCREENSHOTS ?? '';
@@ -34,7 +47,7 @@ export async function consolePages(t: Test, { url, key: own }: Pick<System, 'url
     browser,
     /** Opens a page in its own browser profile, signed in. Any error in it fails the test. */
     open: async (t: Test, { key = own, ...options }: BrowserContextOptions & { key?: string } = {}): Promise<Page> => {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      const context = await openProfile(browser, { viewport: DESK, ...options });
       t.teardown(() => context.close());
       const page = await context.newPage();
       page.setDefaultTimeout(WAIT_MS);
@@ -51,38 +64,29 @@ export async function consolePages(t: Test, { url, key: own }: Pick<System, 'url
      */
     inspect: async (t: Test, page: Page, name: string): Promise<void> => {
       if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
-      for (const [width, size] of Object.entries({
-        desk: { width: 1280, height: 800 },
-        phone: { width: 390, height: 800 },
-      })) {
-        await page.setViewportSize(size);
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme });
-          const asked = JSON.stringify({
-            resultTypes: ['violations'],
-            ...(colorScheme === 'dark' ? { runOnly: COLOR_RULES } : {}),
-          });
-          const { violations } = (await page.evaluate(`axe.run(${asked})`)) as {
-            violations: { id: string; nodes: { html: string }[] }[];
-          };
-          const told = violations.map(
-            ({ id: rule, nodes }) =>
-              `${rule}: ${nodes
-                .map(({ html }) => html)
-                .join(' ')
-                .slice(0, 400)}`,
-          );
-          t.same(told, [], `${name}, ${width}, ${colorScheme}: axe-core finds nothing`);
-          await keepPicture(page, `${name}, ${width}, ${colorScheme}`);
-        }
+      for (const { look, viewport, colorScheme, options } of CHECKS) {
+        await page.setViewportSize(viewport);
+        await page.emulateMedia({ colorScheme });
+        const { violations } = (await page.evaluate(
+          `axe.run(${JSON.stringify({ resultTypes: ['violations'], ...options })})`,
+        )) as { violations: { id: string; nodes: { html: string }[] }[] };
+        const found = violations.map(
+          ({ id: rule, nodes }) =>
+            `${rule}: ${nodes
+              .map(({ html }) => html)
+              .join(' ')
+              .slice(0, 400)}`,
+        );
+        t.same(found, [], `${name}, ${look}: axe-core finds nothing`);
+        await keepPicture(page, `${name}, ${look}`);
         // Charts take the width of the window a moment after it has changed.
         t.ok(
           await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'),
-          `${name} is no wider than a ${width}`,
+          `${name}, ${look}: no wider than its window`,
         );
       }
       await page.emulateMedia({ colorScheme: 'light' });
-      await page.setViewportSize({ width: 1280, height: 800 });
+      await page.setViewportSize(DESK);
     },
   };
 }

@@ -8,6 +8,7 @@ import type { Test } from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
+import { COLOR_RULES, NO_COLOR_RULES } from './console-pages.ts';
 import type { BrowserParts } from './list-pages.ts';
 
 const WIDTHS = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 800 } };
@@ -69,14 +70,14 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
         await page.locator('main h1').first().waitFor();
         await page.locator('main .loading').first().waitFor({ state: 'detached' });
         t.same(await page.evaluate(BREAKABLE), [], `/${path}: no line ends between a number and its unit`);
-        for (const [width, viewport] of Object.entries(WIDTHS)) {
-          await page.setViewportSize(viewport);
-          await page.emulateMedia({ colorScheme: 'light' });
-          await inspect(t, page, `/${path}, ${width}, light`);
-          // The same page in other colours.
-          await page.emulateMedia({ colorScheme: 'dark' });
-          await inspect(t, page, `/${path}, ${width}, dark`, ['color-contrast']);
-        }
+        await page.setViewportSize(WIDTHS.desk);
+        await page.emulateMedia({ colorScheme: 'light' });
+        await inspect(t, page, `/${path}, desk, light`);
+        // The same page in other colours, which do not depend on the width.
+        await page.emulateMedia({ colorScheme: 'dark' });
+        await inspect(t, page, `/${path}, desk, dark`, { runOnly: COLOR_RULES });
+        await page.setViewportSize(WIDTHS.phone);
+        await inspect(t, page, `/${path}, phone`, { rules: NO_COLOR_RULES });
       }
       await page.context().close();
     }

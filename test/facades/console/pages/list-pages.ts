@@ -16,7 +16,7 @@ export interface BrowserParts {
   browser: Browser;
   open(t: Test, options?: BrowserContextOptions): Promise<Page>;
   signIn(page: Page, key?: string): Promise<void>;
-  inspect(t: Test, page: Page, name: string, rules?: readonly string[]): Promise<void>;
+  inspect(t: Test, page: Page, name: string, options?: object): Promise<void>;
 }
 
 /** Adds the tests. */

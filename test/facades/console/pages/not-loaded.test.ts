@@ -4,7 +4,7 @@
  * long, a reload is offered.
  */
 import t from 'tap';
-import { startChromium, whyNoChromium } from '../../../helpers/console/chromium.ts';
+import { openProfile, startChromium, whyNoChromium } from '../../../helpers/console/chromium.ts';
 import { startSystem } from '../../../helpers/system/system.ts';
 
 const WAIT_MS = 60_000;
@@ -15,7 +15,7 @@ t.setTimeout(600_000);
 t.test('parts that cannot be fetched', { skip: whyNoChromium(), timeout: 180_000 }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const browser = await startChromium(t);
-  const context = await browser.newContext();
+  const context = await openProfile(browser);
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
   await page.goto(`${system.url}/console`);
