@@ -1,4 +1,4 @@
-// test: postgres, python, 430 s
+// test: postgres, python, 300 s
 /**
  * The console in a real Chromium on a real loaded system: what people see and do, that it can be reached by keyboard,
  * and what axe-core finds.
