@@ -1,6 +1,6 @@
 /**
- * Hostile input that a page must survive: outputs of hundreds of thousands of members, terminal escapes, names that are HTML, many
- * endpoints, and a slow core.
+ * Hostile input that a page must survive: outputs of hundreds of thousands of members, terminal escapes, names that are
+ * HTML, many endpoints, and a slow core.
  */
 import postgres from 'postgres';
 import type { Test } from 'tap';
