@@ -11,6 +11,7 @@ import { CatalogServiceService } from '@slipway/proto/gen/slipway/v1/catalog_ser
 import { EdgeServiceService } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { EndpointServiceService } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { MachineServiceService } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { ModelServiceService } from '@slipway/proto/gen/slipway/v1/model_service';
 import { PodServiceService } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { ProblemServiceService } from '@slipway/proto/gen/slipway/v1/problem_service';
 import { RegistryAuthServiceService } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
@@ -25,6 +26,7 @@ import type { Dependencies } from './core-dependencies.ts';
 import { sealRegistryCredentials } from './dispatch/desired/registry-credentials.ts';
 import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/accounts/call-limits.ts';
 import { secretValueIdentity } from './domain/settings/sealed-identity.ts';
+import { ModelDirectory } from './endpoints/model-directory.ts';
 import { Problems } from './reports/problems.ts';
 import { UsageQueue } from './reports/usage-queue.ts';
 import { AccessChecks } from './rpc/accounts/access-checks.ts';
@@ -42,6 +44,7 @@ import { problemHandlers } from './rpc/reports/problem-handlers.ts';
 import { usageHandlers } from './rpc/reports/usage-handlers.ts';
 import { catalogHandlers } from './rpc/resources/catalog-handlers.ts';
 import { endpointHandlers } from './rpc/resources/endpoint-handlers.ts';
+import { modelHandlers } from './rpc/resources/model-handlers.ts';
 import { registryAuthHandlers } from './rpc/resources/registry-auth-handlers.ts';
 import { secretHandlers } from './rpc/resources/secret-handlers.ts';
 import { templateHandlers } from './rpc/resources/template-handlers.ts';
@@ -136,7 +139,7 @@ function accountServices(
 /** Builds the services of what users deploy: endpoints, templates, volumes, credentials and pods. */
 function resourceServices(
   { stores, sealer, context, access, rate, explainRate, logs, lists }: SharedParts,
-  { random }: Dependencies,
+  { clock, random, logger }: Dependencies,
 ): Services {
   const { onChanged, onDesired } = context;
   const secrets = {
@@ -157,6 +160,8 @@ function resourceServices(
   };
   return [
     [EndpointServiceService, rate.limit(endpointHandlers(access, { ...context, rate: explainRate }, lists))],
+    // Not limited as management is: requests of OpenAI clients wait for it. Facades count and cache it.
+    [ModelServiceService, modelHandlers(access, new ModelDirectory(stores.models, clock), logger)],
     [TemplateServiceService, rate.limit(templateHandlers(access, context, lists))],
     [
       VolumeServiceService,

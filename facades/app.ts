@@ -18,7 +18,7 @@ import { LbRouting } from './activator/lb-routing.ts';
 import type { WaitBounds } from './activator/load-balancer.ts';
 import { addLoadBalancing } from './activator/routes.ts';
 import type { Balancing } from './balancing.ts';
-import { buildBalancing } from './balancing.ts';
+import { buildBalancing, workerRelay } from './balancing.ts';
 import type { FacadeConfig } from './config.ts';
 import { Sessions } from './console/session.ts';
 import { TriedRequests } from './console/tried-requests.ts';
@@ -112,7 +112,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const { peers, link, tunnels, loadBalancer, activator } = balancing;
   addSurfaces(app, {
     ...{ core, keys, answers, bodies, config, clock, random, logger },
-    ...{ gate, sessions, peers, executor, readiness, rejectUnrouted },
+    ...{ gate, sessions, peers, executor, readiness, rejectUnrouted, forward: workerRelay(balancing) },
   });
   const metricsServer = new MetricsServer({ listen: config.metricsListen, metrics, logger });
   const check = (): ReturnType<TlsSource['check']> => tls.check();

@@ -3,8 +3,10 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Tracing } from '@slipway/kit/observe/tracing';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { EdgeServiceClient } from '@slipway/proto/gen/slipway/v1/edge_service';
+import { CoreError } from '@slipway/proto/wire/reason';
 import { Activator } from './activator/activator.ts';
 import { HostKeys } from './activator/host-keys.ts';
+import { LbError } from './activator/lb-error.ts';
 import type { LbRouting } from './activator/lb-routing.ts';
 import type { WaitBounds } from './activator/load-balancer.ts';
 import { LoadBalancer, WAIT_BOUNDS } from './activator/load-balancer.ts';
@@ -17,6 +19,7 @@ import type { FacadeConfig } from './config.ts';
 import type { CoreClient } from './core-client/core-client.ts';
 import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
 import type { ReplicaParts } from './core-client/replica-parts.ts';
+import type { WorkerRelay } from './openai/worker-relay.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { Preflights } from './plugins/cors.ts';
 import type { KeyWatch } from './plugins/limits/key-watch.ts';
@@ -75,5 +78,23 @@ export function buildBalancing(config: FacadeConfig, parts: BalancingParts): Bal
     routing,
     tracing,
     logger,
+  };
+}
+
+/** Returns the way by which another surface, which has read a request, passes it on to a worker. */
+export function workerRelay({ activator, peers }: Pick<Balancing, 'activator' | 'peers'>): WorkerRelay {
+  return async ({ request, reply, endpointId, path, accountId, question }) => {
+    peers.clean(request);
+    const target = { endpointId, path, prefix: '', queryKey: undefined, isShared: false };
+    try {
+      await activator.serve(request, reply, target, { apiKey: question.apiKey, accountId, question });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof LbError)) throw error;
+      const { status, body, retryAfterSeconds, message } = error;
+      // The only error without a code: the key was revoked while the request waited.
+      if (body.code === undefined) throw new CoreError('UNAUTHORIZED', 'The API key was revoked.', { cause: error });
+      return { status, code: body.code, message, retryAfterSeconds };
+    }
   };
 }

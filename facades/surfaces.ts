@@ -10,7 +10,9 @@ import { frontRoutes } from './front/routes.ts';
 import type { GraphqlExecutor } from './graphql/executor.ts';
 import { graphqlRoutes } from './graphql/routes.ts';
 import type { JobParts } from './jobs/job-parts.ts';
+import { accountRoutes } from './openai/account-routes.ts';
 import { openaiRoutes } from './openai/routes.ts';
+import type { WorkerRelay } from './openai/worker-relay.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import type { UnroutedHandler } from './plugins/errors/unknown-route.ts';
 import { AddressRate } from './plugins/limits/address-rate.ts';
@@ -28,6 +30,7 @@ export interface SurfaceParts extends Omit<JobParts, 'jobs' | 'endpoints'> {
   executor: GraphqlExecutor;
   readiness: Readiness;
   rejectUnrouted: UnroutedHandler;
+  forward: WorkerRelay;
 }
 
 /** Adds all routes, after the hooks of the app. */
@@ -47,6 +50,7 @@ export function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
     executor,
     readiness,
     rejectUnrouted,
+    forward,
   } = parts;
   const queue: JobParts = {
     jobs: core.pipelined,
@@ -62,6 +66,7 @@ export function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
   app.register(async (scope) => frontRoutes(scope, { ready: () => readiness.ready() }));
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
+  app.register(async (scope) => accountRoutes(scope, queue, { models: core.models, gate, forward, random }));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, clock, logger, gate }));
   app.register(async (scope) =>
     restV2Routes(scope, { core, answers, bodies, config, clock, logger }, gate, rejectUnrouted),

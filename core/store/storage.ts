@@ -40,6 +40,7 @@ import { UsageStore } from './reports/usage-store.ts';
 import { CatalogStore } from './resources/catalog-store.ts';
 import { CreationStore } from './resources/creation-store.ts';
 import { EndpointStore } from './resources/endpoint-store.ts';
+import { ModelStore } from './resources/model-store.ts';
 import { RegistryAuthStore } from './resources/registry-auth-store.ts';
 import { ReleaseStore } from './resources/release-store.ts';
 import { SecretStore } from './resources/secret-store.ts';
@@ -118,6 +119,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     edge: new EdgeStore(database),
     encryptionBackfill: new EncryptionBackfillStore(database, sealer),
     releases: new ReleaseStore(database),
+    models: new ModelStore(database, sealer),
   };
 }
 

@@ -52,6 +52,12 @@ export const endpoint = pgTable(
     executionTimeoutUnset: boolean('execution_timeout_unset').notNull().default(false),
     /** True if FLASHBOOT was requested with priority. */
     priorityFlashBoot: boolean('priority_flash_boot').notNull().default(false),
+    /** Names by which OpenAI clients select the endpoint. */
+    modelAliases: text('model_aliases').array().notNull().default(sql`'{}'`),
+    /** Share of the requests for a name that several endpoints have. */
+    modelWeight: integer('model_weight').notNull().default(1),
+    /** Number that may wait before requests for a shared name go to other endpoints. 0: any number. */
+    modelQueueMax: integer('model_queue_max').notNull().default(0),
     /** Encrypted secret that signs webhook calls. Null: not signed. */
     webhookSecretSealed: bytes('webhook_secret_sealed'),
     /** Raised by every change that replaces workers. */

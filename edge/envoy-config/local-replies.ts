@@ -88,7 +88,7 @@ const QUEUE_SHAPE: Shape = { path: '', body: ({ text, code }) => ({ error: text,
 const SHAPES: readonly Shape[] = [
   { path: '^/v1(/|\\?|$)', body: ({ text, status, code }) => ({ message: text, error: text, status, code }) },
   {
-    path: '^/v2/[^/]+/openai/',
+    path: '^/(v2/[^/]+/)?openai/',
     body: ({ text, status, code }) => ({
       error: {
         message: text,

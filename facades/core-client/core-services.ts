@@ -9,6 +9,7 @@ import { CatalogServiceClient } from '@slipway/proto/gen/slipway/v1/catalog_serv
 import { EndpointServiceClient } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service';
 import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { ModelServiceClient } from '@slipway/proto/gen/slipway/v1/model_service';
 import { PodServiceClient } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { ProblemServiceClient } from '@slipway/proto/gen/slipway/v1/problem_service';
 import { RegistryAuthServiceClient } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
@@ -29,6 +30,7 @@ export class CoreServices extends BaseService {
   readonly endpoints: ServiceCalls<EndpointServiceClient>;
   readonly templates: ServiceCalls<TemplateServiceClient>;
   readonly jobs: ServiceCalls<JobServiceClient>;
+  readonly models: ServiceCalls<ModelServiceClient>;
   readonly machines: ServiceCalls<MachineServiceClient>;
   readonly volumes: ServiceCalls<VolumeServiceClient>;
   readonly registryAuths: ServiceCalls<RegistryAuthServiceClient>;
@@ -49,6 +51,7 @@ export class CoreServices extends BaseService {
     this.endpoints = this.callsOf(EndpointServiceClient);
     this.templates = this.callsOf(TemplateServiceClient);
     this.jobs = this.callsOf(LargeJobServiceClient);
+    this.models = this.callsOf(ModelServiceClient);
     this.machines = this.callsOf(MachineServiceClient);
     this.volumes = this.callsOf(VolumeServiceClient);
     this.registryAuths = this.callsOf(RegistryAuthServiceClient);

@@ -25,7 +25,8 @@ const LINKS = [
 /** Paths that accept no plain GET, and therefore get no link. */
 const CALLS = [
   { path: '/v2/{endpoint_id}/run', text: 'submits a job (POST); see README.md for the others' },
-  { path: '/v2/{endpoint_id}/openai/v1', text: 'base URL for OpenAI clients' },
+  { path: '/openai/v1', text: 'base URL for OpenAI clients: the model selects the endpoint' },
+  { path: '/v2/{endpoint_id}/openai/v1', text: 'base URL for OpenAI clients of one endpoint' },
   { path: '/graphql', text: 'GraphQL (POST)' },
 ];
 

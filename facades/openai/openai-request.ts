@@ -14,27 +14,48 @@ export interface OpenaiRequest {
 
 const ROUTE_FORM = /^\/[A-Za-z0-9_\-./:@]{1,255}$/;
 const CLOSE = Buffer.from('}');
-const TRUE = Buffer.from('true');
+/** Value of a JSON member that is true. */
+export const TRUE = Buffer.from('true');
 
-/** Rejects forms, which OpenAI libraries send for files: the input of a job is JSON. Throws CoreError. */
+/** Returns whether a content type is that of forms, which OpenAI libraries send for files. */
+export function isForm(contentType: string | undefined): boolean {
+  return contentType?.toLowerCase().startsWith('multipart/form-data') ?? false;
+}
+
+/** Rejects forms: the input of a job is JSON. Throws CoreError. */
 export function refuseForm(contentType: string | undefined): void {
-  if (!contentType?.toLowerCase().startsWith('multipart/form-data')) return;
+  if (!isForm(contentType)) return;
   throw new CoreError(
     'INVALID_REQUEST',
     'Forms (multipart/form-data) are not taken here: send a JSON object, with the file as base64 text in a member ' +
-      'that the worker reads. A load-balancing endpoint takes the form as it is.',
+      'that the worker reads, or send the form to /openai/v1, which does so. A load-balancing endpoint takes it as ' +
+      'it is.',
   );
+}
+
+/** Returns the route of a path, the part after /openai. Throws NOT_FOUND if it cannot be one. */
+export function routeOf(path: string): string {
+  const route = `/${path.replace(/^\/+/, '')}`;
+  if (!ROUTE_FORM.test(route)) throw new CoreError('NOT_FOUND', 'There is no such OpenAI route.');
+  return route;
+}
+
+/** Throws INVALID_INPUT if a body of this depth is nested too deep: one level is added around it. */
+export function checkDepth(depth: number): void {
+  if (depth + 1 > INPUT_DEPTH_MAX)
+    throw new CoreError('INVALID_INPUT', `The body is nested more than ${INPUT_DEPTH_MAX - 1} deep.`);
+}
+
+/** Returns the input of a job: the route and the pieces of the body, which together are a JSON text. */
+export function inputOf(route: string, body: readonly Buffer[]): Buffer {
+  return Buffer.concat([Buffer.from(`{"openai_route":${JSON.stringify(route)},"openai_input":`), ...body, CLOSE]);
 }
 
 /** Reads a request. `path` is the part after /openai; `body` is `undefined` for GET. Throws CoreError. */
 export function* readOpenaiRequest(path: string, body: Buffer | undefined): Work<OpenaiRequest> {
-  const route = `/${path.replace(/^\/+/, '')}`;
-  if (!ROUTE_FORM.test(route)) throw new CoreError('NOT_FOUND', 'There is no such OpenAI route.');
+  const route = routeOf(path);
   if (body === undefined) return { input: Buffer.from(`{"openai_route":${JSON.stringify(route)}}`), streaming: false };
   const scan = yield* scanObject(body, ['stream']);
-  // One level is added around the body.
-  if (scan.depth + 1 > INPUT_DEPTH_MAX)
-    throw new CoreError('INVALID_INPUT', `The body is nested more than ${INPUT_DEPTH_MAX - 1} deep.`);
-  const head = Buffer.from(`{"openai_route":${JSON.stringify(route)},"openai_input":`);
-  return { input: Buffer.concat([head, body, CLOSE]), streaming: scan.member('stream')?.equals(TRUE) ?? false };
+  checkDepth(scan.depth);
+  return { input: inputOf(route, [body]), streaming: scan.member('stream')?.equals(TRUE) ?? false };
 }

@@ -35,9 +35,24 @@ export function openaiRoutes(app: FastifyInstance, parts: JobParts, gate: GatePa
 function openai(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const live = new LiveResponse(reply);
-    const { job, streaming } = await prepare(parts, request, reply, live);
-    return streaming ? answerStream(job, live, reply, parts.clock) : answerWhole(job, reply);
+    return answerJob(parts, await prepare(parts, request, reply, live), live, reply);
   };
+}
+
+/** A job that is about to be submitted, and whether the client wants its output as a stream. */
+export interface RequestedJob {
+  job: OpenaiJob;
+  streaming: boolean;
+}
+
+/** Runs a job and answers with its output. */
+export function answerJob(
+  { clock }: Pick<JobParts, 'clock'>,
+  { job, streaming }: RequestedJob,
+  live: LiveResponse,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  return streaming ? answerStream(job, live, reply, clock) : answerWhole(job, reply);
 }
 
 /** A separate function, so that a large body is held only until it is stored. */
@@ -46,19 +61,38 @@ async function prepare(
   request: FastifyRequest,
   reply: FastifyReply,
   live: LiveResponse,
-): Promise<{ job: OpenaiJob; streaming: boolean }> {
+): Promise<RequestedJob> {
   const path = (request.params as { '*': string })['*'];
   if (request.method !== 'GET') refuseForm(request.sentContentType);
   const body = request.method === 'GET' ? undefined : bodyBytes(request.body);
-  const { apiKey, accountId } = request.caller;
+  const { accountId } = request.caller;
   const { input, streaming } = await parts.bodies.run(accountId, body?.length ?? 0, readOpenaiRequest(path, body));
+  return jobOf(parts, { request, reply, live, endpointId: endpointIdOf(request), input, streaming });
+}
+
+/** A request and the job that it becomes. */
+export interface JobRequest {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  live: LiveResponse;
+  endpointId: string;
+  input: Buffer;
+  streaming: boolean;
+}
+
+/** Returns the job of a request, which is not submitted yet. */
+export function jobOf(
+  parts: JobParts,
+  { request, reply, live, endpointId, input, streaming }: JobRequest,
+): RequestedJob {
+  const { apiKey, accountId } = request.caller;
   const hold: OpenaiJobOptions['hold'] = (reading) => parts.answers.hold(request, reply, reading);
   const { trace } = request;
   const job = new OpenaiJob(parts, {
     requestId: request.id,
     apiKey,
     accountId,
-    endpointId: endpointIdOf(request),
+    endpointId,
     input,
     traceparent: trace?.traceparent,
     live,

@@ -59,6 +59,36 @@ export function queueGate(parts: GateParts, rule: GateRule): onRequestAsyncHookH
 }
 
 /**
+ * Returns the access hook of OpenAI operations of an account: 401, 429. The endpoint is authorized by `admitToEndpoint`
+ * when the body has named its model.
+ */
+export function modelGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {
+  return async (request, reply) => {
+    request.bodyBytesMax = bodyBytesMax;
+    const { authorization } = request.headers;
+    const apiKey = keyOfQueueRequest(authorization, (request.query as Record<string, unknown>)['api_key']);
+    await admit(parts, request, reply, { apiKey, endpointId: '', write: false, api: Api.JOBS });
+    const { accountId, workersRunning } = request.caller;
+    const limited = { endpointId: '', operation: 'models', accountId, workersRunning } as const;
+    await parts.rateLimit?.admit({ ...limited, bodyBytes: bodyBytesOf(request) }, reply);
+  };
+}
+
+/** Authorizes and rate-limits a request that writes to an endpoint which its path does not name. */
+export async function admitToEndpoint(
+  parts: GateParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { endpointId, operation }: { endpointId: string; operation: LimitedOperation },
+): Promise<void> {
+  const { apiKey } = request.caller;
+  await admit(parts, request, reply, { apiKey, endpointId, write: true, api: Api.JOBS });
+  const { accountId, workersRunning, requestQuota } = request.caller;
+  const limited = { endpointId, operation, accountId, workersRunning, requestQuota, apiKey };
+  await parts.rateLimit?.admit({ ...limited, bodyBytes: bodyBytesOf(request) }, reply);
+}
+
+/**
  * Returns the access hook of a REST operation: 401, 429. Core checks the key's permission for the resource in the path.
  */
 export function restGate(parts: GateParts, bodyBytesMax: number): onRequestAsyncHookHandler {

@@ -16,7 +16,7 @@ const EXPOSED = 'Retry-After, X-Request-Id, X-Job-Status';
 /** Valid values of the request headers of a preflight. */
 const METHOD = /^[A-Za-z-]{1,32}$/;
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]{0,4000}$/;
-const QUEUE_PATH = /^\/+v2\/+[^/?#]/;
+const QUEUE_PATH = /^\/+(v2\/+[^/?#]|openai\/)/;
 
 /** Origins that may use the queue API: exact origins, or `*` for all. */
 export type CorsOrigins = readonly string[];

@@ -127,6 +127,13 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
     cause: 'No webhook call of the job has ended, or it was redriven 20 times.',
     fix: 'Wait for the call to end: `npx slipway jobs webhooks JOB`.',
   },
+  model_not_found: {
+    http: [404],
+    cause: 'No endpoint of the account has this model, among those that the key may use.',
+    fix:
+      'The message lists the models; `GET /openai/v1/models` has all. Give an endpoint the name as an alias: ' +
+      '`npx slipway endpoints update ENDPOINT --model-alias NAME`.',
+  },
 };
 
 /** Codes of HTTP, before any operation. */

@@ -2,7 +2,8 @@
  * Node's HTTP without an ES import of `node:http`, which reads all of its names and makes Node load fetch for
  * WebSocket: 40 ms of CPU at each start. Types are imported from `node:http` as usual.
  */
-export const { Agent, STATUS_CODES, ServerResponse, createServer, request } = process.getBuiltinModule('node:http');
+export const { Agent, IncomingMessage, STATUS_CODES, ServerResponse, createServer, request } =
+  process.getBuiltinModule('node:http');
 
 /** Sends a GET and returns status and body, which must be short. Rejects if the connection fails or `signal` aborts. */
 export function getText(

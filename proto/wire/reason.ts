@@ -42,6 +42,7 @@ export const REASONS: Record<Reason, ReasonMapping> = {
   NO_CAPACITY: { grpc: Code.FAILED_PRECONDITION, http: 400 },
   POD_FIXED: { grpc: Code.FAILED_PRECONDITION, http: 400 },
   WEBHOOK_NOT_REDRIVABLE: { grpc: Code.FAILED_PRECONDITION, http: 400 },
+  MODEL_NOT_FOUND: { grpc: Code.NOT_FOUND, http: 404 },
 };
 
 /** A failed call, as the caller of core sees it. */

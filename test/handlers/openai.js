@@ -16,13 +16,21 @@ import { start } from 'slipway-worker';
 const MODEL = 'echo-1';
 const event = (value) => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`;
 
-function completion(text) {
+function completion(text, model, tools) {
+  const tool = tools?.[0]?.function.name;
+  const call = { id: 'call-1', type: 'function', function: { name: tool, arguments: '{"of":"queue"}' } };
   return {
     id: 'chatcmpl-1',
     object: 'chat.completion',
     created: 1,
-    model: MODEL,
-    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+    model,
+    choices: [
+      {
+        index: 0,
+        message: tool ? { role: 'assistant', content: null, tool_calls: [call] } : { role: 'assistant', content: text },
+        finish_reason: tool ? 'tool_calls' : 'stop',
+      },
+    ],
     usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
   };
 }
@@ -64,7 +72,7 @@ async function* chat(request, job) {
   };
   if (!request.stream) {
     await wait();
-    yield completion(text);
+    yield completion(text, request.model, request.tools);
     return;
   }
   const words = text === 'dicts' ? ['as ', 'dicts'] : text.split(/(?<= )/);
@@ -91,12 +99,21 @@ function embeddings(request) {
   };
 }
 
+/** A form arrives as JSON, with the file as base64. */
+function transcription({ model, file }) {
+  const text = Buffer.from(file.data, 'base64').toString();
+  return { text: `${model}: ${file.filename}, ${file.content_type}, ${text}` };
+}
+
 async function* answer(job) {
   const { openai_route: route, openai_input: request } = job.input;
   if (route === '/v1/chat/completions') yield* chat(request, job);
   else if (route === '/v1/models')
     yield { object: 'list', data: [{ id: MODEL, object: 'model', created: 1, owned_by: 'slipway' }] };
   else if (route === '/v1/embeddings') yield embeddings(request);
+  else if (route === '/v1/images/generations')
+    yield { created: 1, data: [{ b64_json: Buffer.from(request.prompt).toString('base64') }] };
+  else if (route === '/v1/audio/transcriptions') yield transcription(request);
   else yield { error: { message: `No route ${route}.`, type: 'NotFoundError', param: null, code: 404 } };
 }
 

@@ -19,7 +19,11 @@ const files = await scratch(t);
 const rows = jobRows(t, system.database.url);
 const jobs = endpointJobs(
   system,
-  await system.createEndpoint({ command: jsHandler('openai.js'), fields: { workersMin: 2 }, workersMax: 2 }),
+  await system.createEndpoint({
+    command: jsHandler('openai.js'),
+    fields: { workersMin: 2, modelAliases: ['spec-model'] },
+    workersMax: 2,
+  }),
 );
 const client = new OpenAI({ baseURL: `${system.url}${jobs.base}/openai/v1`, apiKey: system.key, maxRetries: 0 });
 const chat = (content: string) => ({ model: 'echo-1', messages: [{ role: 'user' as const, content }] });
@@ -85,6 +89,19 @@ t.test('the first event arrives before the worker has finished', async (t) => {
 t.test('models', async (t) => {
   const models = await client.models.list();
   t.match(models.data, [{ id: 'echo-1', object: 'model' }]);
+});
+
+t.test('the address of the account: the model selects the endpoint', async (t) => {
+  const account = new OpenAI({ baseURL: `${system.url}/openai/v1`, apiKey: system.key, maxRetries: 0 });
+  t.match(await account.models.retrieve('spec-model'), { id: 'spec-model', endpoints: [{ id: jobs.base.slice(4) }] });
+  let text = '';
+  const asked = { ...chat('one two three'), model: 'spec-model', stream: true } as const;
+  for await (const part of await account.chat.completions.create(asked)) text += part.choices[0]?.delta.content ?? '';
+  t.equal(text, 'one two three');
+  t.match(await failure(account.chat.completions.create({ ...chat('x'), model: 'nosuch' })), {
+    status: 404,
+    code: 'model_not_found',
+  });
 });
 
 t.test('embeddings', async (t) => {

@@ -18,6 +18,7 @@ import {
   checkTexts,
   invalid,
 } from '../settings/fields.ts';
+import { checkModelAliases } from './model-name.ts';
 
 /** How requests reach workers: by a queue (QB) or directly (LB). */
 export type EndpointType = 'QB' | 'LB';
@@ -52,6 +53,9 @@ export interface EndpointSettings {
   queueDelayMs: number;
   executionTimeoutUnset: boolean;
   priorityFlashBoot: boolean;
+  modelAliases: string[];
+  modelWeight: number;
+  modelQueueMax: number;
 }
 
 /** A stored endpoint. */
@@ -95,6 +99,9 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   // Queue-based endpoints: at most 100. Load-balancing endpoints: 100 by default (checkByType, LB_DEFAULTS).
   workerConcurrency: { default: 1, conditional: true, min: 1, max: 1_000 },
   allowedCudaVersions: { default: [] },
+  modelAliases: { default: [], inPlace: true },
+  modelWeight: { default: 1, min: 0, max: 1_000, inPlace: true },
+  modelQueueMax: { default: 0, min: 0, max: 1_000_000, inPlace: true },
   queueDelayMs: { default: 0, min: 0, max: 1_000_000_000, inPlace: true },
   executionTimeoutUnset: { default: false, inPlace: true },
   priorityFlashBoot: { default: false, inPlace: true },
@@ -139,6 +146,7 @@ export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<
   checkTexts('locations', settings.locations);
   checkTexts('network_volume_ids', settings.networkVolumeIds);
   checkCudaVersions(settings.allowedCudaVersions);
+  checkModelAliases(settings.modelAliases);
   checkEnv(settings.env);
   checkProgramBytes('env', settings.env);
 }

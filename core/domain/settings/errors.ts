@@ -27,6 +27,7 @@ export const REASONS = [
   'NO_CAPACITY',
   'POD_FIXED',
   'WEBHOOK_NOT_REDRIVABLE',
+  'MODEL_NOT_FOUND',
 ] as const;
 
 export type Reason = (typeof REASONS)[number];

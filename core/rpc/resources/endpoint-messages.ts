@@ -75,6 +75,8 @@ const READERS = {
   scalerType: ({ scalerType }: EndpointMessage) => known('scaler_type', SCALERS[scalerType]),
   flashBootType: ({ flashBootType }: EndpointMessage) => known('flash_boot_type', FLASH_BOOTS[flashBootType]),
   computeType: (endpoint: EndpointMessage) => computeType(endpoint.computeType),
+  // 0 is a choice: only an absent weight takes the default.
+  modelWeight: ({ modelWeight }: EndpointMessage) => modelWeight ?? ENDPOINT_SETTINGS.modelWeight.default!,
 };
 const FIELDS = Object.keys(ENDPOINT_SETTINGS) as (keyof EndpointSettings)[];
 
@@ -99,7 +101,7 @@ export function endpointRequestFromMessage({
   if (!endpoint) throw invalid('endpoint is required');
   const given = FIELDS.map((field) => {
     const value = settingOf(endpoint, field);
-    return [field, value || (ENDPOINT_SETTINGS[field].default ?? value)];
+    return [field, field in READERS ? value : value || (ENDPOINT_SETTINGS[field].default ?? value)];
   });
   const settings = Object.fromEntries(given) as EndpointSettings;
   if (settings.type === 'LB' && endpoint.scalerType === ScalerType.UNSPECIFIED)

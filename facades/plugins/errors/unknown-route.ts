@@ -145,7 +145,7 @@ function methodsOf(known: KnownPaths, path: string): string[] {
 export function shapeOf(path: string): ErrorShape {
   if (/^\/+v1(\.\d+)?(\/|$)/.test(path)) return restErrorShape;
   if (isRestV2Path(path)) return problemShape;
-  return /^\/+v2\/+[^/]+\/+openai\//.test(path) ? openaiErrorShape : queueErrorShape;
+  return /^\/+(v2\/+[^/]+\/+)?openai\//.test(path) ? openaiErrorShape : queueErrorShape;
 }
 
 function explain(method: string, path: string): string {

@@ -15,6 +15,7 @@ export type LimitedOperation =
   | 'retry'
   | 'purge-queue'
   | 'openai'
+  | 'models'
   | 'requests'
   | 'logs'
   | 'health'
@@ -40,6 +41,8 @@ export const RATE_RULES: Record<LimitedOperation, RateRule> = {
   retry: { rate: 100, concurrency: 20 },
   'purge-queue': { rate: 2, concurrency: undefined },
   openai: { rate: 2_000, concurrency: 400 },
+  // Requests to the OpenAI address of an account, of all its models. Each counts at its endpoint too.
+  models: { rate: 20_000, concurrency: LB_REQUESTS_AT_ONCE },
   requests: { rate: 10, concurrency: 2 },
   // Our own limit. A live feed counts for as long as it is open.
   logs: { rate: 100, concurrency: 20 },

@@ -198,7 +198,7 @@ const BODY_WEIGHT_BYTES = 512 * 1024;
 const BODY_AT_ONCE_BYTES = 64 * 1024;
 
 /** Operations with limits of another kind (RATE_RULES). */
-const NOT_JOB_API: ReadonlySet<LimitedOperation> = new Set(['lb', 'management', 'live']);
+const NOT_JOB_API: ReadonlySet<LimitedOperation> = new Set(['lb', 'models', 'management', 'live']);
 
 /** Operations on the wire. UNSPECIFIED for operations without an endpoint. */
 const ON_WIRE: Record<LimitedOperation, RequestOperation> = {
@@ -210,6 +210,7 @@ const ON_WIRE: Record<LimitedOperation, RequestOperation> = {
   retry: RequestOperation.RETRY,
   'purge-queue': RequestOperation.PURGE_QUEUE,
   openai: RequestOperation.OPENAI,
+  models: RequestOperation.UNSPECIFIED,
   requests: RequestOperation.REQUESTS,
   logs: RequestOperation.LOGS,
   health: RequestOperation.HEALTH,
@@ -220,6 +221,7 @@ const ON_WIRE: Record<LimitedOperation, RequestOperation> = {
 
 const WORDS: Partial<Record<LimitedOperation, string>> = {
   lb: 'requests to the endpoint',
+  models: 'requests to /openai/v1',
   management: 'requests to REST and to /graphql',
   live: 'pages of the console',
 };

@@ -7,6 +7,7 @@ import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { ENDPOINT_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
+import { MODEL_FIELDS } from './model-fields.ts';
 
 const CONCURRENCY =
   'Jobs a worker holds at once when its SDK does not say so itself; of type LB its requests at once, ' +
@@ -22,7 +23,12 @@ const SCALER =
  * accepts it.
  */
 type Told = 'throttledReason' | 'cannotRunReason' | 'rolloutState' | 'rolloutReason' | 'servingVersion';
-type Settings = Omit<Endpoint, 'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | Told>;
+type Settings = Omit<
+  Endpoint,
+  'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | 'modelWeight' | Told
+> & {
+  modelWeight: number;
+};
 
 /** In the order of documents and help. */
 export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
@@ -223,6 +229,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
         'requests, default 100',
     },
   },
+  ...MODEL_FIELDS,
   // How REST v2 or GraphQL was told the setting that each of them is about; other surfaces have that one alone.
   queueDelayMs: { kind: { is: 'whole' } },
   executionTimeoutUnset: { kind: { is: 'flag' } },

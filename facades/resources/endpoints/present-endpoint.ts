@@ -31,7 +31,7 @@ export function presentEndpoint(
   const { workers, ended = [] } = relations;
   return {
     id: endpoint.id,
-    ...restRecord(ENDPOINT, endpoint),
+    ...restRecord(ENDPOINT, { ...endpoint, modelWeight: endpoint.modelWeight ?? ENDPOINT.modelWeight.rule.default }),
     ...(template === undefined ? {} : { template: presentTemplate(template) }),
     userId: accountId,
     version: endpoint.version,

@@ -44,6 +44,11 @@ export const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
     { computeType: 'CPU', instanceIds: Array.from({ length: 101 }, () => 'cpu3c-2-4') },
     /instance_ids has 101 entries/,
   ],
+  ['a model with a blank', { modelAliases: ['my model'] }, /model_aliases: "my model" is not 1 to 191 letters/],
+  ['a model twice', { modelAliases: ['a', 'a'] }, /model_aliases names one twice/],
+  ['21 models', { modelAliases: Array.from({ length: 21 }, (_, n) => `m${n}`) }, /model_aliases has 21 entries/],
+  ['a model weight', { modelWeight: 1_001 }, /model_weight is 1001/],
+  ['a model queue', { modelQueueMax: -1 }, /model_queue_max is -1/],
   ['a CUDA version', { allowedCudaVersions: ['twelve'] }, /"twelve" is not a version/],
   ['a variable name', { env: { '1 bad': 'x' } }, /"1 bad" is not a name for a variable/],
   [

@@ -40,6 +40,9 @@ t.test('defaults', async (t) => {
     retryLimit: 2,
     retryHandlerErrors: false,
     workerConcurrency: 1,
+    modelAliases: [],
+    modelWeight: 1,
+    modelQueueMax: 0,
     version: 0,
     computeType: 'GPU',
     webhookSecret: '',
@@ -129,6 +132,8 @@ t.test('edges that are allowed', async (t) => {
     { retryLimit: 0 },
     { retryLimit: 10 },
     { workersMax: 0, workersMin: 0 },
+    { modelAliases: ['gpt-4o', 'meta-llama/Llama-3.1-8B'], modelWeight: 0, modelQueueMax: 1_000_000 },
+    { modelWeight: 1_000 },
     { locations: ['EU-CZ-1', 'my cellar'] },
     { allowedCudaVersions: ['12.8'] },
     { computeType: 'CPU' },
@@ -190,6 +195,7 @@ t.test('updates touch what the mask names', async (t) => {
     [{ templateId: await core.createTemplate() }, 4],
     [{ networkVolumeIds: [await core.createVolume('EU-CZ-1')] }, 5],
     [{ retryLimit: 0 }, 5],
+    [{ modelAliases: ['a'], modelWeight: 0, modelQueueMax: 1 }, 5],
     [{ webhookSecret: '' }, 5],
   ];
   for (const [fields, version] of versions)

@@ -32,6 +32,7 @@ import {
   plain,
   type RULES,
   served,
+  servedName,
   submission,
   templateId,
   workerId,
@@ -106,6 +107,9 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
       return about(id, { id });
     },
   ],
+
+  ['ModelService/ResolveModel', 'model: read', () => about(served, { model: servedName })],
+  ['ModelService/ListModels', 'models: read', plain()],
 
   [
     'TemplateService/CreateTemplate',

@@ -33,7 +33,8 @@ export const agent = await core.joinAgent({
     input?.toString() === '{"hold":true}' ? undefined : { kind: OutcomeKind.FAILED, error: 'as asked' },
 });
 export const templateId = await core.createTemplate();
-export const served = await core.createEndpoint({ templateId });
+export const servedName = 'served-model';
+export const served = await core.createEndpoint({ templateId, modelAliases: [servedName] });
 export const elsewhere = await core.createEndpoint({ templateId, workersMin: 0, workersMax: 0 });
 await core.ready(served);
 export const workerId = agent.desired[0]!.workerId;
@@ -95,6 +96,9 @@ export const RULES = {
   //                     ALL READ no  mR  mRW jRW one  other agent root stranger
   'jobs: read': [OK, OK, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
   'jobs: change': [OK, NO, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
+  // A key for other endpoints does not see the model, and the operator's key belongs to no account.
+  'model: read': [OK, OK, NO, NO, NO, OK, OK, GONE, NO, NO, GONE],
+  'models: read': [OK, OK, NO, NO, NO, OK, OK, OK, NO, NO, OK],
   'endpoint: read': [OK, OK, NO, OK, OK, NO, OK, NO, NO, OK, GONE],
   'endpoint: change': [OK, NO, NO, NO, OK, NO, OK, NO, NO, OK, GONE],
   // A key for some endpoints reads the template that they use. What is not theirs does not exist for it, and it changes

@@ -52,11 +52,12 @@ t.test('an edge without memory rejects requests and recovers', { skip: skipWitho
     { ...told, json: { code: 'unavailable', status: 503, message: /overloaded/ } },
     'REST',
   );
-  t.match(
-    await refusal(`/v2/${id}/openai/v1/models`),
-    { ...told, json: { error: { code: 'unavailable', message: /overloaded/ } } },
-    'OpenAI',
-  );
+  for (const path of [`/v2/${id}/openai/v1/models`, '/openai/v1/models'])
+    t.match(
+      await refusal(path),
+      { ...told, json: { error: { code: 'unavailable', message: /overloaded/ } } },
+      `OpenAI, ${path}`,
+    );
   t.equal((await send(`/v2/${id}/x`)).status, 200, 'another edge serves');
 
   for (const socket of clients) socket.destroy();

@@ -16,6 +16,7 @@ t.test('every row of the table', async (t) => {
     ['cancel', 100, 20],
     ['purge-queue', 2, undefined],
     ['openai', 2_000, 400],
+    ['models', 20_000, 2_000],
     ['requests', 10, 2],
   ];
   for (const [operation, rate, concurrency] of rows) t.same(RATE_RULES[operation], { rate, concurrency }, operation);

@@ -8,5 +8,7 @@ t.test('by surface', async (t) => {
   for (const path of ['/v1', '/v1/pods', '//v1//pods']) t.equal(shapeOf(path), restErrorShape, path);
   t.equal(shapeOf('/v2/e/openai/v1/models'), openaiErrorShape);
   t.equal(shapeOf('//v2//e//openai/v1/models'), openaiErrorShape);
-  for (const path of ['/', '/v2/e/run', '/graphql', '/v2/e/openaix']) t.equal(shapeOf(path), queueErrorShape, path);
+  t.equal(shapeOf('//openai/v1/models'), openaiErrorShape);
+  const others = ['/', '/v2/e/run', '/graphql', '/v2/e/openaix', '/openaix', '/v3/e/openai/v1'];
+  for (const path of others) t.equal(shapeOf(path), queueErrorShape, path);
 });

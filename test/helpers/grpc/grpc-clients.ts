@@ -8,6 +8,7 @@ import { CatalogServiceClient } from '@slipway/proto/gen/slipway/v1/catalog_serv
 import { EndpointServiceClient } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service';
 import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { ModelServiceClient } from '@slipway/proto/gen/slipway/v1/model_service';
 import { PodServiceClient } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { ProblemServiceClient } from '@slipway/proto/gen/slipway/v1/problem_service';
 import { RegistryAuthServiceClient } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
@@ -25,6 +26,7 @@ export function grpcClients(address: string, transport: Transport = systemTransp
     keys: open(KeyServiceClient),
     endpoints: open(EndpointServiceClient),
     jobs: open(JobServiceClient),
+    models: open(ModelServiceClient),
     machines: open(MachineServiceClient),
     templates: open(TemplateServiceClient),
     volumes: open(VolumeServiceClient),

@@ -47,8 +47,10 @@ t.test('pages of the configured origins may preflight, call and read, errors inc
     t.same([refused.status, allowed(refused)], [status, PAGE], `${method} ${path}`);
     t.match(refused.headers.get('access-control-expose-headers'), 'Retry-After');
   }
-  const completion = await send(`${jobs.base}/openai/v1/models`, { headers: { origin: PAGE } });
-  t.same([completion.status, allowed(completion)], [401, PAGE]);
+  for (const path of [`${jobs.base}/openai/v1/models`, '/openai/v1/models']) {
+    const completion = await send(path, { headers: { origin: PAGE } });
+    t.same([completion.status, allowed(completion)], [401, PAGE], path);
+  }
 });
 
 t.test('other origins may not, and requests without an origin are unchanged', async (t) => {

@@ -41,7 +41,7 @@ function declared(name: string): Json {
 t.test('defaults in the document are those of an answer', async (t) => {
   const pod = { computeType: 'CPU', imageName: '', dockerStartCmd: ['sleep', '600'] };
   const made: [name: string, declared: number, record: Json][] = [
-    ['Endpoint', 13, await rest('POST', 'endpoints', { templateId })],
+    ['Endpoint', 16, await rest('POST', 'endpoints', { templateId })],
     ['Template', 8, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
     // Its compute type is given here, and what says where it shall run is nowhere shown.
     ['Pod', 14, await rest('POST', 'pods', pod)],
@@ -89,6 +89,9 @@ t.test('defaults of a creation', async (t) => {
     executionTimeoutMs: 600_000,
     allowedCudaVersions: [],
     dataCenterIds: [],
+    modelAliases: [],
+    modelWeight: 1,
+    modelQueueMax: 0,
     networkVolumeIds: [],
     env: {},
     flashboot: false,
@@ -160,6 +163,7 @@ t.test('an update of an endpoint replaces the fields it names', async (t) => {
     {},
     { vcpuCount: 4 },
     { computeType: 'GPU' },
+    { modelAliases: ['gpt-4o'], modelWeight: 0, modelQueueMax: 5 },
   ];
   for (const body of inPlace)
     t.match(await rest('PATCH', `endpoints/${id}`, body), { version: 0 }, `in place: ${JSON.stringify(body)}`);

@@ -171,6 +171,17 @@ export interface Endpoint {
   rolloutReason: string;
   /** The version that is served now: the good one while the latest is checked, held or rolled back. Output only. */
   servingVersion: number;
+  /**
+   * Names by which OpenAI clients select it at the address of the account (ModelService), at most 20, each of 1 to 191 letters, digits and ._-/:@+.
+   * Endpoints with a name in common share its requests. Empty: its own name and those of its models select it.
+   */
+  modelAliases: string[];
+  /** Its share of the requests for a name that several endpoints have, relative to theirs, 0 to 1,000. 0: only while no other can take them. Default 1. */
+  modelWeight?:
+    | number
+    | undefined;
+  /** Jobs or requests that may wait, 0 to 1,000,000, before requests for a name that several endpoints have go to the others. 0: any number. Default 0. */
+  modelQueueMax: number;
 }
 
 export interface Endpoint_EnvEntry {
@@ -214,6 +225,9 @@ function createBaseEndpoint(): Endpoint {
     rolloutState: "",
     rolloutReason: "",
     servingVersion: 0,
+    modelAliases: [],
+    modelWeight: undefined,
+    modelQueueMax: 0,
   };
 }
 
@@ -320,6 +334,15 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     if (message.servingVersion !== 0) {
       writer.uint32(272).int32(message.servingVersion);
+    }
+    for (const v of message.modelAliases) {
+      writer.uint32(282).string(v!);
+    }
+    if (message.modelWeight !== undefined) {
+      writer.uint32(288).int32(message.modelWeight);
+    }
+    if (message.modelQueueMax !== 0) {
+      writer.uint32(296).int32(message.modelQueueMax);
     }
     return writer;
   },
@@ -612,6 +635,30 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.servingVersion = reader.int32();
             continue;
           }
+          case 35: {
+            if (tag !== 282) {
+              break;
+            }
+
+            message.modelAliases.push(reader.string());
+            continue;
+          }
+          case 36: {
+            if (tag !== 288) {
+              break;
+            }
+
+            message.modelWeight = reader.int32();
+            continue;
+          }
+          case 37: {
+            if (tag !== 296) {
+              break;
+            }
+
+            message.modelQueueMax = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -673,6 +720,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.rolloutState = object.rolloutState ?? "";
     message.rolloutReason = object.rolloutReason ?? "";
     message.servingVersion = object.servingVersion ?? 0;
+    message.modelAliases = object.modelAliases?.map((e) => e) || [];
+    message.modelWeight = object.modelWeight ?? undefined;
+    message.modelQueueMax = object.modelQueueMax ?? 0;
     return message;
   },
 };

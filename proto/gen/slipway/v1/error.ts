@@ -59,6 +59,8 @@ export const ErrorReason = {
   POD_FIXED: 22,
   /** WEBHOOK_NOT_REDRIVABLE - No webhook call of the job has ended, or it was redriven too often. FAILED_PRECONDITION, 400. */
   WEBHOOK_NOT_REDRIVABLE: 23,
+  /** MODEL_NOT_FOUND - No endpoint of the account has this model, among those that the key may use. NOT_FOUND, 404. */
+  MODEL_NOT_FOUND: 24,
 } as const;
 
 export type ErrorReason = typeof ErrorReason[keyof typeof ErrorReason];
@@ -88,4 +90,5 @@ export namespace ErrorReason {
   export type NO_CAPACITY = typeof ErrorReason.NO_CAPACITY;
   export type POD_FIXED = typeof ErrorReason.POD_FIXED;
   export type WEBHOOK_NOT_REDRIVABLE = typeof ErrorReason.WEBHOOK_NOT_REDRIVABLE;
+  export type MODEL_NOT_FOUND = typeof ErrorReason.MODEL_NOT_FOUND;
 }

@@ -1,0 +1,72 @@
+/** Reads forms (multipart/form-data, RFC 7578), which OpenAI libraries send for files. */
+import { CoreError } from '@slipway/proto/wire/reason';
+
+/** One field of a form. */
+export interface FormField {
+  name: string;
+  /** Name of the file. `undefined` if it is a text. */
+  filename: string | undefined;
+  contentType: string | undefined;
+  /** View of the bytes within the body. */
+  value: Buffer;
+}
+
+/** Most fields of a form, and longest head of a field in bytes. */
+const FIELDS_MAX = 100;
+const HEAD_BYTES_MAX = 4_096;
+const LINE_END = Buffer.from('\r\n');
+const HEAD_END = Buffer.from('\r\n\r\n');
+const BOUNDARY = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i;
+
+/** Returns the fields in order. Throws INVALID_REQUEST with the fault. */
+export function readForm(contentType: string, body: Buffer): FormField[] {
+  const [, quoted, plain] = BOUNDARY.exec(contentType) ?? [];
+  const boundary = quoted ?? plain;
+  if (boundary === undefined) throw fault('its content type names no boundary');
+  const mark = Buffer.from(`\r\n--${boundary}`, 'latin1');
+  const fields: FormField[] = [];
+  // The first boundary may stand at the very beginning, without a line end before it.
+  const first = body.indexOf(mark.subarray(LINE_END.length));
+  if (first < 0) throw fault('its boundary is not in the body');
+  let at = first + mark.length - LINE_END.length;
+  while (!isLast(body, at)) {
+    if (fields.length === FIELDS_MAX) throw fault(`it has more than ${FIELDS_MAX} fields`);
+    const start = body.indexOf(LINE_END, at);
+    const headEnd = start < 0 ? -1 : body.indexOf(HEAD_END, start);
+    if (headEnd < 0 || headEnd - start > HEAD_BYTES_MAX) throw fault('a field has no end of its headers');
+    const end = body.indexOf(mark, headEnd + LINE_END.length);
+    if (end < 0) throw fault('its last boundary is missing');
+    const valueStart = headEnd + HEAD_END.length;
+    fields.push(fieldOf(body.toString('utf8', start, headEnd), body.subarray(Math.min(valueStart, end), end)));
+    at = end + mark.length;
+  }
+  return fields;
+}
+
+/** Returns whether the boundary that ends at `at` is the last one. */
+function isLast(body: Buffer, at: number): boolean {
+  return body.toString('latin1', at, at + 2) === '--';
+}
+
+function fieldOf(head: string, value: Buffer): FormField {
+  const disposition = /\r\ncontent-disposition:([^\r]*)/i.exec(head)?.[1] ?? '';
+  const name = parameterOf(disposition, 'name');
+  if (name === undefined) throw fault('a field has no name');
+  return {
+    name,
+    filename: parameterOf(disposition, 'filename'),
+    contentType: /\r\ncontent-type:\s*([^\r]*)/i.exec(head)?.[1]?.trim(),
+    value,
+  };
+}
+
+/** Clients escape quotes as browsers do (%22) or with a backslash. */
+function parameterOf(disposition: string, name: string): string | undefined {
+  const [, quoted, plain] =
+    new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, 'i').exec(disposition) ?? [];
+  return quoted === undefined ? plain : quoted.replaceAll(/\\(["\\])/g, '$1').replaceAll('%22', '"');
+}
+
+function fault(what: string): CoreError {
+  return new CoreError('INVALID_REQUEST', `The form (multipart/form-data) cannot be read: ${what}.`);
+}

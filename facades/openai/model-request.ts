@@ -1,0 +1,127 @@
+/**
+ * Reads the model that a request to the account's address names, and makes of it what its endpoint takes: a job for a
+ * queue, the request itself for a worker of a load-balancing endpoint. Workers know a model by a name of their own.
+ */
+import type { Work } from '@slipway/kit/bytes/sliced-work';
+import { CoreError } from '@slipway/proto/wire/reason';
+import { scanObject } from '../plugins/bodies/json-body.ts';
+import type { FormField } from './form-body.ts';
+import { readForm } from './form-body.ts';
+import { checkDepth, inputOf, isForm, routeOf, TRUE } from './openai-request.ts';
+
+/** A request of an OpenAI client that names a model. */
+export interface ModelRequest {
+  /** Path as workers see it, for instance /v1/chat/completions. */
+  route: string;
+  model: string;
+  /** Whether the client wants the response as server-sent events. */
+  streaming: boolean;
+  /** Returns the input of a job. `workerModel`: name of the model for the workers; empty: as the client named it. */
+  jobInput(workerModel: string): Work<Buffer>;
+  /** Returns the body for a worker of a load-balancing endpoint, in pieces. */
+  forwarded(workerModel: string): Buffer[];
+}
+
+/** Longest name of a model in bytes. */
+const MODEL_BYTES_MAX = 1_024;
+/** Bytes of a file that are encoded between two pauses. A multiple of 3, so that no padding stands in the middle. */
+const BASE64_STEP_BYTES = 3 * 64 * 1024;
+/** End of a field's name by which clients mark lists. */
+const LIST_MARK = /\[\]$/;
+const COMMA = Buffer.from(',');
+const LIST_END = Buffer.from(']');
+const OBJECT_END = Buffer.from('}');
+const FILE_END = Buffer.from('"}');
+
+/** Reads a request. `path` is the part after /openai. Throws CoreError. */
+export function readModelRequest(path: string, contentType: string, body: Buffer): Work<ModelRequest> {
+  return isForm(contentType) ? readFormRequest(path, contentType, body) : readJsonRequest(path, body);
+}
+
+function* readJsonRequest(path: string, body: Buffer): Work<ModelRequest> {
+  const route = routeOf(path);
+  const scan = yield* scanObject(body, ['model', 'stream']);
+  checkDepth(scan.depth);
+  const member = scan.member('model');
+  const model: unknown =
+    member === undefined || member.length > MODEL_BYTES_MAX ? undefined : JSON.parse(member.toString('utf8'));
+  if (member === undefined || typeof model !== 'string' || model === '') throw modelMissing();
+  const start = member.byteOffset - body.byteOffset;
+  const forwarded = (workerModel: string): Buffer[] =>
+    workerModel === ''
+      ? [body]
+      : [body.subarray(0, start), Buffer.from(JSON.stringify(workerModel)), body.subarray(start + member.length)];
+  return {
+    route,
+    model,
+    streaming: scan.member('stream')?.equals(TRUE) ?? false,
+    // biome-ignore lint/correctness/useYield: small work, in the form of the larger one
+    *jobInput(workerModel) {
+      return inputOf(route, forwarded(workerModel));
+    },
+    forwarded,
+  };
+}
+
+function* readFormRequest(path: string, contentType: string, body: Buffer): Work<ModelRequest> {
+  const route = routeOf(path);
+  const fields = readForm(contentType, body);
+  const field = fields.find(({ name, filename }) => name === 'model' && filename === undefined);
+  if (!field || field.value.length === 0 || field.value.length > MODEL_BYTES_MAX) throw modelMissing();
+  const start = field.value.byteOffset - body.byteOffset;
+  return {
+    route,
+    model: field.value.toString('utf8'),
+    streaming: fields.some(({ name, value }) => name === 'stream' && value.toString('latin1') === 'true'),
+    jobInput: (workerModel) => formInput(route, fields, workerModel),
+    forwarded: (workerModel) =>
+      workerModel === ''
+        ? [body]
+        : [body.subarray(0, start), Buffer.from(workerModel), body.subarray(start + field.value.length)],
+  };
+}
+
+/**
+ * Makes the input of a job of a form: a text becomes a string, a file an object with its bytes as base64, and fields
+ * that come several times, or are named with [], a list.
+ */
+function* formInput(route: string, fields: readonly FormField[], workerModel: string): Work<Buffer> {
+  const members = new Map<string, FormField[]>();
+  for (const field of fields) {
+    const name = field.name.replace(LIST_MARK, '');
+    members.set(name, [...(members.get(name) ?? []), field]);
+  }
+  const pieces: Buffer[] = [];
+  for (const [name, values] of members) {
+    const isList = values.length > 1 || LIST_MARK.test(values[0]!.name);
+    pieces.push(Buffer.from(`${pieces.length === 0 ? '{' : ','}${JSON.stringify(name)}:${isList ? '[' : ''}`));
+    for (const [index, value] of values.entries()) {
+      if (index > 0) pieces.push(COMMA);
+      pieces.push(...(yield* valueOf(value, workerModel)));
+    }
+    if (isList) pieces.push(LIST_END);
+  }
+  return inputOf(route, [...pieces, OBJECT_END]);
+}
+
+/** Returns a JSON value in pieces. */
+function* valueOf({ name, filename, contentType, value }: FormField, workerModel: string): Work<Buffer[]> {
+  if (filename === undefined) {
+    const text = name === 'model' && workerModel !== '' ? workerModel : value.toString('utf8');
+    return [Buffer.from(JSON.stringify(text))];
+  }
+  const about = JSON.stringify({ filename, content_type: contentType ?? 'application/octet-stream' });
+  const pieces = [Buffer.from(`${about.slice(0, -1)},"data":"`)];
+  for (let at = 0; at < value.length; at += BASE64_STEP_BYTES) {
+    pieces.push(Buffer.from(value.toString('base64', at, at + BASE64_STEP_BYTES), 'latin1'));
+    yield;
+  }
+  return [...pieces, FILE_END];
+}
+
+function modelMissing(): CoreError {
+  return new CoreError(
+    'INVALID_REQUEST',
+    'The request names no model, by which its endpoint is found: give "model". GET /openai/v1/models lists them.',
+  );
+}

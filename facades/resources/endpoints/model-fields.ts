@@ -1,0 +1,63 @@
+/** Settings of endpoints for the OpenAI address of the account (docs/reference/api.md#one-openai-address). */
+import type { Field } from '../field.ts';
+
+/** Form of an alias, as core checks it. */
+const MODEL_ALIAS = '^[A-Za-z0-9][A-Za-z0-9._\\-/:@+]{0,190}$';
+const ALIASES =
+  'Names by which OpenAI clients select it at /openai/v1, at most 20. Endpoints with a name in common share ' +
+  'its requests.';
+const WEIGHT =
+  'Share of the requests for a name that several endpoints have, relative to theirs. 0: only while no other can ' +
+  'take them';
+const QUEUE_MAX =
+  'Jobs or requests that may wait before requests for a name that several endpoints have go to the others. ' +
+  '0: any number';
+
+/** As in the table of endpoints. */
+export const MODEL_FIELDS = {
+  modelAliases: {
+    kind: { is: 'texts', asList: true, pattern: MODEL_ALIAS },
+    rest: { name: 'modelAliases', in: `${ALIASES} An extension.`, out: `${ALIASES} An extension.` },
+    graphql: {
+      name: 'modelAliases',
+      in: `${ALIASES} An extension.`,
+      out: `${ALIASES} An extension.`,
+      must: true,
+    },
+    cli: {
+      option: '--model-alias <name>',
+      about: 'name by which OpenAI clients select it at /openai/v1; may be given more than once; "" for none',
+      row: 'models',
+    },
+  },
+  modelWeight: {
+    kind: { is: 'whole' },
+    rest: { name: 'modelWeight', in: `${WEIGHT}. Default {default}. An extension.`, out: `${WEIGHT}. An extension.` },
+    graphql: {
+      name: 'modelWeight',
+      in: `${WEIGHT}; {min} to {max}. Default {default}. An extension.`,
+      out: `${WEIGHT}. An extension.`,
+    },
+    cli: {
+      option: '--model-weight <number>',
+      about: 'share of the requests for an alias that several endpoints have; 0: only as a fallback; default {default}',
+    },
+  },
+  modelQueueMax: {
+    kind: { is: 'whole' },
+    rest: {
+      name: 'modelQueueMax',
+      in: `${QUEUE_MAX}. Default {default}. An extension.`,
+      out: `${QUEUE_MAX}. An extension.`,
+    },
+    graphql: {
+      name: 'modelQueueMax',
+      in: `${QUEUE_MAX}; {min} to {max}. Default {default}. An extension.`,
+      out: `${QUEUE_MAX}. An extension.`,
+    },
+    cli: {
+      option: '--model-queue-max <number>',
+      about: 'how many may wait before requests for a shared alias go to other endpoints; 0: any number (default)',
+    },
+  },
+} as const satisfies Record<string, Field>;

@@ -1,0 +1,70 @@
+/** Forms that OpenAI libraries send. */
+import { readForm } from '@slipway/facades/openai/form-body';
+import t from 'tap';
+import { reasonOf } from '../reason-of.ts';
+
+const TYPE = 'multipart/form-data; boundary=abc';
+const lines = (...all: string[]) => Buffer.from(all.join('\r\n'), 'latin1');
+
+t.test('texts and files, with the bytes between the boundaries and nothing else', async (t) => {
+  const body = lines(
+    '--abc',
+    'Content-Disposition: form-data; name="model"',
+    '',
+    'whisper-1',
+    '--abc',
+    'Content-Disposition: form-data; name="file"; filename="a \\"b\\".wav"',
+    'Content-Type: audio/wav',
+    '',
+    '\x00\xff\r\n--ab\r\n',
+    '--abc',
+    'content-disposition: form-data; name=empty',
+    '',
+    '',
+    '--abc--',
+    '',
+  );
+  const fields = readForm(TYPE, body);
+  t.same(
+    fields.map(({ name, filename, contentType, value }) => [name, filename, contentType, value.toString('latin1')]),
+    [
+      ['model', undefined, undefined, 'whisper-1'],
+      ['file', 'a "b".wav', 'audio/wav', '\x00\xff\r\n--ab\r\n'],
+      ['empty', undefined, undefined, ''],
+    ],
+  );
+});
+
+t.test('forms as Node makes them', async (t) => {
+  const form = new FormData();
+  form.append('model', 'whisper ü');
+  form.append('file', new Blob([Buffer.from([1, 2, 3])], { type: 'audio/mpeg' }), 'x"y.mp3');
+  form.append('timestamp_granularities[]', 'word');
+  const made = new Response(form);
+  const fields = readForm(made.headers.get('content-type')!, Buffer.from(await made.arrayBuffer()));
+  t.match(fields, [
+    { name: 'model', value: Buffer.from('whisper ü') },
+    { name: 'file', filename: 'x"y.mp3', contentType: 'audio/mpeg', value: Buffer.from([1, 2, 3]) },
+    { name: 'timestamp_granularities[]', value: Buffer.from('word') },
+  ]);
+});
+
+t.test('faults', async (t) => {
+  const field = ['--abc', 'Content-Disposition: form-data; name="a"', '', 'x'];
+  const cases: [what: string, type: string, body: Buffer][] = [
+    ['no boundary in the type', 'multipart/form-data', lines(...field, '--abc--')],
+    ['another boundary', TYPE, lines('--x', '--x--')],
+    ['nothing', TYPE, Buffer.alloc(0)],
+    ['no end', TYPE, lines(...field)],
+    ['a field without a name', TYPE, lines('--abc', 'Content-Disposition: form-data', '', 'x', '--abc--')],
+    ['headers without an end', TYPE, lines('--abc', 'Content-Disposition: form-data; name="a"')],
+    ['headers without a bound', TYPE, lines('--abc', `X: ${'x'.repeat(5_000)}`, '', 'x', '--abc--')],
+    ['101 fields', TYPE, lines(...Array.from({ length: 101 }, () => field).flat(), '--abc--')],
+  ];
+  for (const [what, type, body] of cases)
+    t.equal(
+      reasonOf(() => readForm(type, body)),
+      'INVALID_REQUEST',
+      what,
+    );
+});
