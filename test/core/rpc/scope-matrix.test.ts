@@ -8,18 +8,21 @@ import type { WatchRotationResponse } from '@slipway/proto/gen/slipway/v1/edge_s
 import type { PipelineResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import t from 'tap';
+import { MODEL_ROWS } from './scope-model-rows.ts';
 import { ROWS } from './scope-rows.ts';
 import type { Asked } from './scope-world.ts';
 import { any, core, GONE, KEYS, NO, OK, RULES, rpcs, USELESS } from './scope-world.ts';
 
 t.setTimeout(240_000);
 
+const ALL_ROWS = [...ROWS, ...MODEL_ROWS];
+
 t.test('every rpc has its row', async (t) => {
   t.ok(rpcs.size > 50);
-  t.same([...new Set(ROWS.map(([rpc]) => rpc))].sort(), [...rpcs.keys()].sort());
+  t.same([...new Set(ALL_ROWS.map(([rpc]) => rpc))].sort(), [...rpcs.keys()].sort());
 });
 
-for (const [index, [rpc, rule, ask]] of ROWS.entries()) {
+for (const [index, [rpc, rule, ask]] of ALL_ROWS.entries()) {
   t.test(`${rpc} (row ${index + 1}): ${rule}`, async (t) => {
     for (const [who, secret] of Object.entries(USELESS)) {
       t.equal(await answer(rpc, await ask(secret), secret), rule === 'public' && secret === '' ? OK : NO, who);

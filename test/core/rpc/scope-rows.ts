@@ -32,7 +32,6 @@ import {
   plain,
   type RULES,
   served,
-  servedName,
   submission,
   templateId,
   workerId,
@@ -107,9 +106,6 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
       return about(id, { id });
     },
   ],
-
-  ['ModelService/ResolveModel', 'model: read', () => about(served, { model: servedName })],
-  ['ModelService/ListModels', 'models: read', plain()],
 
   [
     'TemplateService/CreateTemplate',
