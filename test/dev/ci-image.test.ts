@@ -1,4 +1,5 @@
 /** The image of CI and .ci/run: one has what the other installs, and the workflow runs the one in the other. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -6,27 +7,36 @@ import t from 'tap';
 const root = join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
-/** Packages of every `apt-get install` of a script; a line may go on behind a backslash. */
-function packagesOf(script: string): Set<string> {
-  const installs = [...script.replace(/\\\n/g, ' ').matchAll(/apt-get install ([^&\n]*)/g)];
-  return new Set(installs.flatMap(([, words]) => words!.trim().split(/\s+/)).filter((word) => !word.startsWith('-')));
-}
+/** Commands that print the packages of a list and pass them to the installation, which names none itself. */
+const INSTALL = /sed '([^']+)' (\S*packages) \| xargs (?:\$sudo )?apt-get install -qy --no-install-recommends( \w+)?/g;
 
-t.test('every package that .ci/run installs is in the image', async (t) => {
-  const installed = packagesOf(read('.ci/run'));
-  const inImage = packagesOf(read('deploy/images/ci/Containerfile'));
-  t.ok(installed.size > 10, 'packages were found');
+t.test('.ci/run and the image install the packages of one list, in one step each', async (t) => {
+  const lines = read('.ci/packages').split('\n');
+  const names = lines.filter((line) => line !== '' && !line.startsWith('#'));
+  t.ok(names.length > 10, 'packages were found');
   t.same(
-    [...installed].filter((name) => !inImage.has(name)),
+    names.filter((name) => !/^[a-z0-9][a-z0-9.+-]+$/.test(name)),
     [],
-    'none is missing',
+    'one package a line',
   );
+  for (const [file, list] of [
+    ['.ci/run', '.ci/packages'],
+    ['deploy/images/ci/Containerfile', '/tmp/packages'],
+  ] as const) {
+    const text = read(file);
+    t.equal(text.match(/apt-get install/g)?.length, 1, file);
+    const [[, script = '', from, more] = []] = [...text.matchAll(INSTALL)];
+    t.equal(from, list, file);
+    t.equal(more, undefined, `${file} names none besides`);
+    t.same(execFileSync('sed', [script, join(root, '.ci/packages')], { encoding: 'utf8' }).match(/\S+/g), names, file);
+  }
+  t.match(read('deploy/images/ci/Containerfile'), 'COPY packages /tmp/packages', 'from the folder .ci');
 });
 
 t.test('the workflow builds that image and mounts the project where it runs .ci/run', async (t) => {
   const workflow = read('.github/workflows/ci.yml');
   const image = read('deploy/images/ci/Containerfile');
-  t.match(workflow, 'deploy/images/ci');
+  t.match(workflow, '--file deploy/images/ci/Containerfile .ci\n');
   t.match(image, 'CMD ["bash", ".ci/run"]');
   t.match(workflow, `:${/^WORKDIR (.*)$/m.exec(image)![1]}"`);
 });
