@@ -3,6 +3,7 @@
  * with a code for programs.
  */
 import type { ErrorCode } from '@slipway/kit/net/error-help';
+import { ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/error-help';
 import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
 import type { Message } from '../message.ts';
 import { ON_DIRECT_WAY } from './direct-way.ts';
@@ -136,9 +137,11 @@ function mapper(reply: Reply, { path, body }: Shape, more: readonly Message[] = 
     filter: filters.length === 1 ? filters[0] : { and_filter: { filters } },
     status_code: reply.status,
     body_format_override: { json_format: body(reply), content_type: 'application/json; charset=utf-8' },
-    ...(reply.retryAfterSeconds === undefined
-      ? {}
-      : { headers_to_add: [header('retry-after', String(reply.retryAfterSeconds))] }),
+    headers_to_add: [
+      // Which host the request names is not known here.
+      header('link', helpLink(reply.code, ERRORS_PATH_OF_ANY_HOST)),
+      ...(reply.retryAfterSeconds === undefined ? [] : [header('retry-after', String(reply.retryAfterSeconds))]),
+    ],
   };
 }
 

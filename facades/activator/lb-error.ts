@@ -19,6 +19,11 @@ export class LbError extends Error {
     this.body = body;
     this.retryAfterSeconds = retryAfterSeconds;
   }
+
+  /** Code of its help. Only errors of keys have none in their body. */
+  get code(): ErrorCode {
+    return this.body.code ?? 'unauthorized';
+  }
 }
 
 /** 401: the key is missing or invalid. */

@@ -1,5 +1,6 @@
 /** Finds the load-balancing endpoint of a request, by path or by host, and the path that the worker sees. Pure. */
 import type { IncomingMessage } from 'node:http';
+import { isErrorsPage } from '@slipway/kit/net/error-help';
 import { isRestV2Word } from '../plugins/errors/rest-v2-words.ts';
 
 /** The target of a request. */
@@ -40,7 +41,7 @@ export function lbTarget(
 ): LbTarget | undefined {
   const url = request.url ?? '/';
   const hostId = endpointOfHost(request.headers.host, domains);
-  if (hostId !== undefined && url.startsWith('/')) return target(hostId, url, '');
+  if (hostId !== undefined && url.startsWith('/') && !isErrorsPage(url)) return target(hostId, url, '');
   if (PLAIN_QUEUE_FORM.test(url)) return undefined;
   const [, id, rest = '', query = ''] = PATH_FORM.exec(url) ?? [];
   if (id === undefined || isRestV2Word(id)) return undefined;

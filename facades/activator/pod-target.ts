@@ -1,5 +1,6 @@
 /** Finds the pod and port of a request, by path or by host, and the path that the pod sees. Pure. */
 import type { IncomingMessage } from 'node:http';
+import { isErrorsPage } from '@slipway/kit/net/error-help';
 
 /** The target of a request. */
 export interface PodTarget {
@@ -23,7 +24,7 @@ export function podOfHost(
   { url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
   domains: readonly string[],
 ): PodTarget | undefined {
-  if (domains.length === 0) return undefined;
+  if (domains.length === 0 || isErrorsPage(url)) return undefined;
   const [, podId, port, domain] = HOST_FORM.exec(headers.host ?? '') ?? [];
   if (podId === undefined || !domains.includes(domain!.toLowerCase()) || !url.startsWith('/')) return undefined;
   return { podId: podId.toLowerCase(), port: Number(port), path: url, prefix: '' };

@@ -1,6 +1,7 @@
 /** Writes the error response of a request to a load-balancing endpoint. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@slipway/kit/log/logger';
+import { ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/error-help';
 import { allowAnyOrigin } from '../plugins/cors.ts';
 import { LbError, toLbError } from './lb-error.ts';
 
@@ -49,6 +50,7 @@ export function writeRejection(
   if (reply.headersSent || reply.destroyed) return void reply.destroy();
   allowAnyOrigin(request, reply);
   if (shown.retryAfterSeconds !== undefined) reply.setHeader('retry-after', shown.retryAfterSeconds);
+  reply.setHeader('link', helpLink(shown.code, ERRORS_PATH_OF_ANY_HOST));
   // A client that waits for 100 may send its body or not: the next bytes on the connection are ambiguous.
   const mayLeaveOut = request.headers.expect !== undefined || request.headers.upgrade !== undefined;
   if (!request.complete && mayLeaveOut) reply.setHeader('connection', 'close');

@@ -2,7 +2,7 @@
  * Routes that need no key: `/` for people and programs that explore the service, `/healthz` and `/readyz` for probes.
  */
 import { createHash } from 'node:crypto';
-import { ERRORS_PATH } from '@slipway/kit/net/error-help';
+import { ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/error-help';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { errorsList } from './errors-list.ts';
 
@@ -81,14 +81,14 @@ export async function frontRoutes(app: FastifyInstance, { ready }: FrontParts): 
     if (!request.headers.accept?.includes('text/html')) return reply.header('content-type', JSON_TYPE).send(JSON_TEXT);
     return sendPage(reply, FRONT_PAGE);
   });
-  app.get(ERRORS_PATH, async (_request, reply) =>
-    sendPage(reply.header('x-content-type-options', 'nosniff'), ERRORS_PAGE),
-  );
+  for (const path of [ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST])
+    app.get(path, async (_request, reply) => sendPage(reply.header('x-content-type-options', 'nosniff'), ERRORS_PAGE));
   app.get('/healthz', async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
     if (await ready()) return reply.send({ status: 'ok' });
     const error = 'Core or its database does not answer; requests would be answered 503.';
-    return reply.code(503).header('retry-after', 1).send({ error, code: 'unavailable' });
+    reply.code(503).header('retry-after', 1).header('link', helpLink('unavailable'));
+    return reply.send({ error, code: 'unavailable' });
   });
 }

@@ -4,6 +4,8 @@
  */
 
 import type { Logger } from '@slipway/kit/log/logger';
+import type { ErrorCode, GraphqlCode } from '@slipway/kit/net/error-help';
+import { helpAddress } from '@slipway/kit/net/error-help';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ExecutionResult, GraphQLError } from 'graphql';
@@ -47,7 +49,7 @@ export interface GraphqlParts {
 
 /** Shape of errors that occur before a document runs. */
 const graphqlErrorShape: ErrorShape = ({ text, code }) => ({
-  errors: [{ message: text, extensions: { code: code.toUpperCase() } }],
+  errors: [{ message: text, extensions: { code: code.toUpperCase(), help: helpAddress(code) } }],
   data: null,
 });
 
@@ -79,7 +81,7 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
     } catch (error) {
       if (!(error instanceof InvalidDocument)) throw error;
       if (isKeyless) throw keyMissing();
-      const extensions = { code: 'GRAPHQL_VALIDATION_FAILED' };
+      const extensions = extensionsOf('GRAPHQL_VALIDATION_FAILED');
       return send(
         reply,
         serialized(400, { errors: error.errors.map(({ message, locations }) => ({ message, locations, extensions })) }),
@@ -135,22 +137,29 @@ function answerOf(result: ExecutionResult, requestId: string, logger: Logger): A
 }
 
 function variableFault({ message, locations }: GraphQLError): object {
-  return { message: withoutValue(message), locations, extensions: { code: 'BAD_USER_INPUT' } };
+  return { message: withoutValue(message), locations, extensions: extensionsOf('BAD_USER_INPUT') };
 }
 
 function presentError(error: GraphQLError, requestId: string, logger: Logger): object {
   const { code, reason } = error.extensions;
   const shown = { message: error.message, path: error.path, locations: error.locations };
-  if (reason !== undefined) return { ...shown, extensions: { code, reason } };
+  if (reason !== undefined) {
+    const help = helpAddress(String(reason).toLowerCase() as ErrorCode);
+    return { ...shown, extensions: { code, reason, help } };
+  }
   // An error without an original error is the client's: a value that does not fit. All others are internal, and their
   // text is not sent.
-  if (error.originalError === undefined) return { ...shown, extensions: { code: 'BAD_USER_INPUT' } };
+  if (error.originalError === undefined) return { ...shown, extensions: extensionsOf('BAD_USER_INPUT') };
   logger.error({ err: error.originalError, requestId, path: error.path }, 'a GraphQL field failed');
   return {
     ...shown,
     message: 'Something went wrong. Please try again later or contact support.',
-    extensions: { code: 'INTERNAL_SERVER_ERROR' },
+    extensions: extensionsOf('INTERNAL_SERVER_ERROR'),
   };
+}
+
+function extensionsOf(code: GraphqlCode): object {
+  return { code, help: helpAddress(code) };
 }
 
 function serialized(status: number, body: object): Answer {

@@ -1,6 +1,7 @@
 /** Responds to an OpenAI request without streaming. */
 
 import type { ErrorCode } from '@slipway/kit/net/error-help';
+import { helpLink, isOpenaiCode } from '@slipway/kit/net/error-help';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
@@ -36,6 +37,7 @@ export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<
 
 /** Sends an error in OpenAI's envelope. The client library must not retry: that would run the job once more. */
 export function sendOpenaiError(reply: FastifyReply, { status, error }: OpenaiError): FastifyReply {
+  if (isOpenaiCode(error.code)) reply.header('link', helpLink(error.code));
   return sendJson(reply.code(status).header('x-should-retry', 'false'), JSON.stringify({ error }));
 }
 

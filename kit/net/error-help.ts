@@ -63,7 +63,7 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
   },
   not_found: {
     http: [404],
-    cause: 'The path, or the thing that it names, does not exist.',
+    cause: 'The path does not exist, or the account has no resource with this id.',
     fix: 'Check the method, the path and the ids in it.',
   },
   job_not_retryable: {
@@ -88,10 +88,14 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
   },
   in_use: {
     http: [400],
-    cause: 'Something else uses the thing.',
-    fix: 'Change or delete the user, which the text names, first.',
+    cause: 'Another resource uses this one.',
+    fix: 'First change or delete the resource that uses it. The text names it.',
   },
-  name_taken: { http: [400], cause: 'Another thing of the account has this name.', fix: 'Choose another name.' },
+  name_taken: {
+    http: [400],
+    cause: 'The account has another resource of this kind with this name.',
+    fix: 'Choose another name.',
+  },
   rate_limited: {
     http: [429],
     cause: 'The account or the address sends too many requests, or too many at a time.',
@@ -100,7 +104,7 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
   queue_full: {
     http: [429, 503],
     cause: 'Too many jobs or requests wait for a worker already.',
-    fix: 'Send slower, raise workersMax, or purge what nobody needs. See [queue length](api.md#queue-length).',
+    fix: 'Send more slowly, raise workersMax, or purge jobs that nobody needs. See [queue length](api.md#queue-length).',
   },
   unavailable: {
     http: [503, 504],
@@ -110,12 +114,12 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
   internal: {
     http: [500],
     cause: 'A fault of the service.',
-    fix: 'Give the `X-Request-Id` of the answer to the operator, whose log has the cause.',
+    fix: 'Give the `X-Request-Id` of the answer to the operator. The log has the cause.',
   },
   no_capacity: {
     http: [400],
     cause: 'No machine can hold the pod now.',
-    fix: 'Read in the text why each machine was not taken; stop other pods, or ask for less.',
+    fix: 'The text says why each machine was rejected. Stop other pods, or ask for less.',
   },
   pod_fixed: {
     http: [400],
@@ -124,7 +128,7 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
   },
   webhook_not_redrivable: {
     http: [400],
-    cause: 'No webhook call of the job has ended, or it was redriven 20 times.',
+    cause: 'No webhook call of the job has ended yet, or it was repeated 20 times.',
     fix: 'Wait for the call to end: `npx slipway jobs webhooks JOB`.',
   },
   model_not_found: {
@@ -140,8 +144,8 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
 const HTTP_HELP = {
   conflict: {
     http: [409],
-    cause: 'The state of the thing does not allow the change.',
-    fix: 'Read the thing, and follow the text.',
+    cause: 'The state of the resource does not allow the change.',
+    fix: 'The text says what to do first. Read the resource again after that.',
   },
   expectation_failed: {
     http: [417],
@@ -150,23 +154,24 @@ const HTTP_HELP = {
   },
   forbidden: {
     http: [403],
-    cause: 'The API key is valid and may not do this: it reads only, is for some endpoints, or is for jobs alone.',
-    fix: 'Use a key with the permission, or have one made.',
+    cause:
+      'The API key is valid but has no permission for this. It may be read-only, for some endpoints, or for jobs only.',
+    fix: 'Use a key that has the permission, or ask the owner of the account for one.',
   },
   headers_too_large: {
     http: [431],
-    cause: 'The headers have more than 16 KiB, or there are more than 200.',
+    cause: 'The headers are larger than 16 KiB, or there are more than 200.',
     fix: 'Send less in headers and cookies.',
   },
   method_not_allowed: {
     http: [405],
-    cause: 'The path exists and does not take this method.',
+    cause: 'The path exists, but not with this method.',
     fix: 'Use a method of the `Allow` header.',
   },
   not_implemented: {
     http: [501],
-    cause: 'The operation exists in the public API and not in this service.',
-    fix: 'Read in the text what to use instead.',
+    cause: 'The operation is part of the public API, but this service does not have it.',
+    fix: 'The text says what to use instead.',
   },
   not_own_page: {
     http: [403],
@@ -175,13 +180,13 @@ const HTTP_HELP = {
   },
   path_not_normalized: {
     http: [400],
-    cause: 'The path has `.` or `..` between its slashes.',
-    fix: 'Send the path that is meant.',
+    cause: 'A part of the path is `.` or `..`.',
+    fix: 'Send the path without these parts.',
   },
   unsupported_encoding: {
     http: [415],
-    cause: 'The body is packed with something else than gzip.',
-    fix: 'Send it with `Content-Encoding: gzip`, or unpacked.',
+    cause: 'The body is compressed in another format than gzip.',
+    fix: 'Compress it with gzip (`Content-Encoding: gzip`), or not at all.',
   },
 } satisfies Record<string, ErrorHelp>;
 
@@ -210,7 +215,7 @@ const LOAD_BALANCING_HELP = {
   processing_timeout: {
     http: [504],
     cause: 'The worker did not answer in time.',
-    fix: 'Answer sooner, or give long work to a queue endpoint.',
+    fix: 'Let the worker answer sooner, or use a queue endpoint for long work.',
   },
   worker_failed: {
     http: [502],
@@ -249,8 +254,8 @@ const OPENAI_HELP = {
 const GRAPHQL_HELP = {
   RUNPOD: {
     http: [200, 401],
-    cause: 'The operation was refused.',
-    fix: '`extensions.reason` has one of the codes above, in upper case.',
+    cause: 'The service rejected the operation.',
+    fix: '`extensions.reason` has one of the codes above in upper case, and `extensions.help` its address here.',
   },
   GRAPHQL_VALIDATION_FAILED: {
     http: [400],
@@ -285,10 +290,33 @@ export const ERROR_HELP = {
   'Codes of GraphQL': GRAPHQL_HELP,
 } satisfies Record<string, Readonly<Record<string, ErrorHelp>>>;
 
-/** Path of the page that every facade serves; an answer's `Link` header names it with the code as fragment. */
+/** A code in `extensions` of a GraphQL error: `code`, or `reason` in lower case. */
+export type GraphqlCode = keyof typeof GRAPHQL_HELP | ErrorCode;
+
+/** Path of the page that every facade serves, with the codes as fragments. */
 export const ERRORS_PATH = '/docs/errors';
+/**
+ * Path of the same page on every host, also on the host of a load-balancing endpoint or of a pod, where all other paths
+ * go to the worker.
+ */
+export const ERRORS_PATH_OF_ANY_HOST = '/.well-known/slipway/errors';
+
+/** Returns the address of a code's entry, relative to the service. */
+export function helpAddress(code: GraphqlCode, path = ERRORS_PATH): string {
+  return `${path}#${code}`;
+}
 
 /** Returns the `Link` header of an error's answer (RFC 8288). */
-export function helpLink(code: ErrorCode): string {
-  return `<${ERRORS_PATH}#${code}>; rel="help"`;
+export function helpLink(code: ErrorCode, path = ERRORS_PATH): string {
+  return `<${helpAddress(code, path)}>; rel="help"`;
+}
+
+/** Returns whether a code in OpenAI's envelope is ours; a worker's own error has its own code. */
+export function isOpenaiCode(code: unknown): code is keyof typeof OPENAI_HELP {
+  return typeof code === 'string' && Object.hasOwn(OPENAI_HELP, code);
+}
+
+/** Returns whether a path, with or without a query, is that of the page on every host. */
+export function isErrorsPage(url: string): boolean {
+  return url === ERRORS_PATH_OF_ANY_HOST || url.startsWith(`${ERRORS_PATH_OF_ANY_HOST}?`);
 }

@@ -1,6 +1,7 @@
 // test: postgres, 10 s
 /** Runs the corpus: each wrong request gets its status and code, nothing is stored, and the server goes on working. */
 
+import { ERROR_HELP, ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST } from '@slipway/kit/net/error-help';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
 import t from 'tap';
@@ -68,6 +69,13 @@ function codeOf({ json }: RawAnswer): unknown {
   return json?.code ?? (typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined);
 }
 
+/** Returns the code that the Link header leads to. `undefined` if it leads to no entry of the page of codes. */
+function linkedCode({ headers }: RawAnswer): string | undefined {
+  const [, path = '', code = ''] = /^<([^#]+)#([^>]+)>; rel="help"$/.exec(headers.get('link') ?? '') ?? [];
+  const isServed = [ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST].includes(path);
+  return isServed && Object.values(ERROR_HELP).some((codes) => code in codes) ? code : undefined;
+}
+
 /** Runs `act` and checks that it left no job behind. */
 async function storesNothing(t: Test, act: () => Promise<unknown>): Promise<void> {
   const before = await rows.count();
@@ -91,6 +99,7 @@ t.test('wrong requests', async (t) => {
         const { status, code } = OTHERWISE.get(bad.name) ?? bad;
         t.equal(answer.status, status, answer.text.slice(0, 200));
         t.equal(codeOf(answer), code, answer.text.slice(0, 200));
+        t.equal(linkedCode(answer), code, 'the answer links to its code');
         t.notMatch(answer.text, /\bat \/|node_modules|postgres|select |insert /i, 'says nothing about the inside');
       }),
     );
@@ -225,6 +234,7 @@ t.test('wrong bytes on the wire', async (t) => {
         const answer = await exchange(system.url, request);
         t.equal(answer.status, status, answer.text.slice(0, 200));
         t.equal(codeOf(answer), code, answer.text.slice(0, 200));
+        t.equal(linkedCode(answer), code, 'the answer links to its code');
       }),
     );
   }

@@ -4,10 +4,12 @@
  * working.
  */
 
+import { ERROR_HELP, ERRORS_PATH } from '@slipway/kit/net/error-help';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import postgres from 'postgres';
+import type { Test } from 'tap';
 import t from 'tap';
-import type { GraphqlBody, GraphqlClient } from '../facades/graphql/graphql-client.ts';
+import type { ErrorExtensions, GraphqlBody, GraphqlClient } from '../facades/graphql/graphql-client.ts';
 import { graphqlClient } from '../facades/graphql/graphql-client.ts';
 import { call } from '../helpers/grpc/grpc-clients.ts';
 import type { RawAnswer } from '../helpers/net/raw-http.ts';
@@ -62,6 +64,15 @@ async function stored(sql: postgres.Sql): Promise<object> {
   return Object.fromEntries(await Promise.all(rows));
 }
 
+/** Checks that an error leads to the entry of its code. Codes of core's reasons are in upper case here. */
+function checkHelp(t: Test, { code, reason = code, help }: ErrorExtensions): void {
+  const codes = Object.values(ERROR_HELP).flatMap(Object.keys);
+  t.ok(codes.includes(code) || codes.includes(code.toLowerCase()), code);
+  const entry = codes.includes(reason) ? reason : reason.toLowerCase();
+  t.equal(help, `${ERRORS_PATH}#${entry}`);
+  t.ok(codes.includes(entry), entry);
+}
+
 t.setTimeout(600_000);
 t.test('/graphql', async (t) => {
   const system = await startSystem(t, { facadeEnv: { SLIPWAY_RATE_LIMITS: 'false' } });
@@ -107,6 +118,7 @@ t.test('/graphql', async (t) => {
         t.equal(answer.status, bad.status, shown);
         t.equal(errors?.[0]?.extensions.code, bad.code, shown);
         t.equal(errors?.[0]?.extensions.reason, bad.reason, shown);
+        for (const { extensions } of errors ?? []) checkHelp(t, extensions);
         t.ok(
           Object.values(data ?? {}).every((value) => value === null),
           'no data',

@@ -3,6 +3,7 @@
  * oversized headers.
  */
 import type { Socket } from 'node:net';
+import { helpLink } from '@slipway/kit/net/error-help';
 import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
 import { HttpRejection } from './http-rejection.ts';
 import { publicError } from './public-error.ts';
@@ -48,6 +49,7 @@ function end(socket: Socket, refusal: HttpRejection, path: string): void {
   const headers = [
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
+    `link: ${helpLink(refusal.code)}`,
     'connection: close',
   ];
   socket.end([`HTTP/1.1 ${refusal.httpStatus} ${PHRASES[refusal.httpStatus]}`, ...headers, '', body].join('\r\n'));

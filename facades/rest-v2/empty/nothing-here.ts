@@ -4,6 +4,7 @@
  */
 
 import type { ErrorCode } from '@slipway/kit/net/error-help';
+import { helpLink } from '@slipway/kit/net/error-help';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
@@ -77,6 +78,8 @@ export const nothingHere: readonly Operation[] = KINDS.flatMap(({ word, name, se
 });
 
 async function refuse(reply: FastifyReply, detail: string): Promise<unknown> {
-  const problem = { title: 'Not Implemented', status: 501, detail, code: 'not_implemented' satisfies ErrorCode };
+  const code: ErrorCode = 'not_implemented';
+  const problem = { title: 'Not Implemented', status: 501, detail, code };
+  reply.header('link', helpLink(code));
   return reply.code(501).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
 }

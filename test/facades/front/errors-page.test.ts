@@ -9,7 +9,7 @@ import {
   restErrorShape,
 } from '@slipway/facades/plugins/errors/error-handler';
 import { conflict } from '@slipway/facades/rest-v2/rejections';
-import { ERROR_HELP } from '@slipway/kit/net/error-help';
+import { ERROR_HELP, ERRORS_PATH_OF_ANY_HOST } from '@slipway/kit/net/error-help';
 import { CoreError } from '@slipway/proto/wire/reason';
 import Fastify from 'fastify';
 import t from 'tap';
@@ -23,6 +23,7 @@ t.test('every code is on the page, with its id', async (t) => {
   t.equal(headers['content-type'], 'text/html; charset=utf-8');
   for (const code of Object.values(ERROR_HELP).flatMap(Object.keys)) t.ok(body.includes(`<h3 id="${code}">`), code);
   t.notMatch(body, /`|\]\(/, 'nothing is left of the notation');
+  t.equal((await app.inject(ERRORS_PATH_OF_ANY_HOST)).body, body, 'the same page on the host of a worker');
   t.ok((await app.inject({ url: '/', headers: { accept: 'text/html' } })).body.includes('href="/docs/errors"'));
 });
 

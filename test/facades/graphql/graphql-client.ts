@@ -1,10 +1,17 @@
 /** Sends POST /graphql for tests: any body with its status, or a document that must succeed. */
 import type { Test } from 'tap';
 
+/** Members of an error for programs. `help`: path of the code's entry in the list of codes. */
+export interface ErrorExtensions {
+  code: string;
+  reason?: string;
+  help: string;
+}
+
 /** A body of /graphql. */
 export interface GraphqlBody {
   data?: Record<string, unknown> | null;
-  errors?: { message: string; path?: (string | number)[]; extensions: { code: string; reason?: string } }[];
+  errors?: { message: string; path?: (string | number)[]; extensions: ErrorExtensions }[];
 }
 
 /** An answer of /graphql. */

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { ERRORS_PATH_OF_ANY_HOST } from '@slipway/kit/net/error-help';
 import { Endpoint, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import postgres from 'postgres';
 import t from 'tap';
@@ -297,6 +298,17 @@ t.test('errors have the bodies of the public service', async (t) => {
   const slow = await at(endpointId, '/slow?ms=10000');
   t.equal(slow.status, 504);
   t.match(await slow.json(), { code: 'processing_timeout' });
+  for (const [answer, code] of [
+    [none, 'unauthorized'],
+    [slow, 'processing_timeout'],
+  ] as const)
+    t.equal(answer.headers.get('link'), `<${ERRORS_PATH_OF_ANY_HOST}#${code}>; rel="help"`);
+  const page = `GET ${ERRORS_PATH_OF_ANY_HOST} HTTP/1.1\r\nhost: ${endpointId}.localhost\r\n\r\n`;
+  t.match(
+    await exchange(url, { pieces: [page] }),
+    { status: 200, text: /<h3 id="processing_timeout">/ },
+    'the link leads to the list of codes by host too, where other paths are the worker\'s',
+  );
 });
 
 t.test('20 MB pass each way; 30 MB are rejected each way', async (t) => {
