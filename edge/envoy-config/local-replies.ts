@@ -3,7 +3,7 @@
  * with a code for programs.
  */
 import type { ErrorCode } from '@slipway/kit/net/error-help';
-import { ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/error-help';
+import { ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/help-link';
 import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
 import type { Message } from '../message.ts';
 import { ON_DIRECT_WAY } from './direct-way.ts';

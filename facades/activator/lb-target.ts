@@ -1,6 +1,6 @@
 /** Finds the load-balancing endpoint of a request, by path or by host, and the path that the worker sees. Pure. */
 import type { IncomingMessage } from 'node:http';
-import { isErrorsPage } from '@slipway/kit/net/error-help';
+import { isErrorsPage } from '@slipway/kit/net/help-link';
 import { isRestV2Word } from '../plugins/errors/rest-v2-words.ts';
 
 /** The target of a request. */

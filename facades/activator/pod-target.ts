@@ -1,6 +1,6 @@
 /** Finds the pod and port of a request, by path or by host, and the path that the pod sees. Pure. */
 import type { IncomingMessage } from 'node:http';
-import { isErrorsPage } from '@slipway/kit/net/error-help';
+import { isErrorsPage } from '@slipway/kit/net/help-link';
 
 /** The target of a request. */
 export interface PodTarget {

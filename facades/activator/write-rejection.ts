@@ -1,7 +1,7 @@
 /** Writes the error response of a request to a load-balancing endpoint. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '@slipway/kit/log/logger';
-import { ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/error-help';
+import { ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/help-link';
 import { allowAnyOrigin } from '../plugins/cors.ts';
 import { LbError, toLbError } from './lb-error.ts';
 

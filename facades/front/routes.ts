@@ -2,7 +2,7 @@
  * Routes that need no key: `/` for people and programs that explore the service, `/healthz` and `/readyz` for probes.
  */
 import { createHash } from 'node:crypto';
-import { ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/error-help';
+import { ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net/help-link';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { errorsList } from './errors-list.ts';
 

@@ -5,7 +5,7 @@
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { ErrorCode, GraphqlCode } from '@slipway/kit/net/error-help';
-import { helpAddress } from '@slipway/kit/net/error-help';
+import { helpAddress } from '@slipway/kit/net/help-link';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { ExecutionResult, GraphQLError } from 'graphql';

@@ -1,7 +1,7 @@
 /** Responds to an OpenAI request without streaming. */
 
 import type { ErrorCode } from '@slipway/kit/net/error-help';
-import { helpLink, isOpenaiCode } from '@slipway/kit/net/error-help';
+import { helpLink, isOpenaiCode } from '@slipway/kit/net/help-link';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';

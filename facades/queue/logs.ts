@@ -70,7 +70,7 @@ function placeOf(text: unknown): Place {
   if (attempt === undefined)
     throw new CoreError(
       'INVALID_REQUEST',
-      '"cursor" and Last-Event-ID must be what an earlier answer said: <attempt>-<offset>.',
+      '"cursor" and Last-Event-ID must be a value from an earlier answer: <attempt>-<offset>.',
     );
   return { attempt: Number(attempt), offset: Number(offset) };
 }

@@ -78,7 +78,7 @@ function endedOf(query: unknown, nowMs: number): Ended {
   if (errorGroup !== undefined && (typeof errorGroup !== 'string' || !/^[\da-f]{16}$/.test(errorGroup))) {
     throw new CoreError(
       'INVALID_REQUEST',
-      '"errorGroup" must be one id of a group of errors, as GET /errors tells them: 16 hexadecimal digits.',
+      '"errorGroup" must be the id of a group of errors from GET /errors: 16 hexadecimal digits.',
     );
   }
   return { errorGroup: errorGroup ?? '', endedFrom: queryTime(query, 'endedFrom', nowMs) };

@@ -7,27 +7,30 @@ import { optional } from './optional.ts';
 
 /** Returns the schemas. */
 export function sizeFields<const Known extends Flavor>(flavors: readonly Known[]) {
-  const each = "Memory for each processor: c 2 GB, g 4 GB, m 8 GB; else all flavours are alike on one's own machines.";
+  const each =
+    'The last letter is the memory for each processor: c 2 GB, g 4 GB, m 8 GB. Flavours differ in nothing else.';
   return {
     cpuFlavorIds: optional(
       Type.Array(oneOf(flavors), {
         maxItems: 100,
         description:
-          `Only with computeType CPU: flavours in order of preference. ${each} Default: no size; with vcpuCount ` +
-          `${DEFAULT_FLAVOR}.`,
+          `Only with computeType CPU: CPU flavours in order of preference. ${each} ` +
+          `Default: none, or ${DEFAULT_FLAVOR} with vcpuCount.`,
       }),
     ),
     vcpuCount: optional(
       Type.Integer({
         minimum: 1,
         maximum: 1_024,
-        description: `Only with computeType CPU: processors. Default with cpuFlavorIds ${DEFAULT_VCPUS}, else no size.`,
+        description: `Only with computeType CPU: processors. Default: none, or ${DEFAULT_VCPUS} with cpuFlavorIds.`,
       }),
     ),
     instanceIds: optional(
       Type.Array(Type.String({ maxLength: 64 }), {
         maxItems: 100,
-        description: 'Sizes as they are answered, in place of both: flavour-processors-GB. An extension.',
+        description:
+          'Sizes as flavour-processors-GB, for instance cpu3c-2-4. Use it instead of cpuFlavorIds ' +
+          'and vcpuCount. An extension.',
       }),
     ),
   };

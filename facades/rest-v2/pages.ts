@@ -16,7 +16,7 @@ export const PageQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: CURSOR_LENGTH_MAX,
-      description: 'nextCursor of the page before. Default: the first page.',
+      description: 'nextCursor of the previous page. Default: the first page.',
     }),
   ),
   limit: Type.Optional(
@@ -24,7 +24,7 @@ export const PageQuery = Type.Object({
       minimum: 1,
       maximum: PAGE_SIZE_MAX,
       default: PAGE_SIZE_MAX,
-      description: 'Most entries of the page. It may have fewer.',
+      description: 'Most entries on the page. A page may have fewer.',
     }),
   ),
 });
@@ -33,9 +33,9 @@ const Pagination = Type.Object(
   {
     nextCursor: Type.Unsafe<string | null>({
       type: ['string', 'null'],
-      description: 'Names the next page. Null: there is none.',
+      description: 'Cursor of the next page. Null: there is no next page.',
     }),
-    hasNextPage: Type.Boolean({ description: 'There is another page.' }),
+    hasNextPage: Type.Boolean({ description: 'True if there is a next page.' }),
   },
   { additionalProperties: false },
 );

@@ -16,8 +16,8 @@ export const ignoredHeader = {
   [IGNORED_HEADER]: {
     type: 'string',
     description:
-      `Members of the body that have no meaning here and were ignored, separated by commas; at most ${NAMES_MAX}. ` +
-      'Not sent when there are none.',
+      `Members of the body that were ignored because they have no meaning here, separated ` +
+      `by commas, at most ${NAMES_MAX}. Absent if there are none.`,
   },
 };
 

@@ -48,10 +48,12 @@ export interface RestParts {
 /** Body of every error (docs/reference/management.md#errors-of-rest). */
 export const RestError = Type.Object(
   {
-    message: Type.String({ description: 'What to do about it, for a person.' }),
-    error: Type.String({ description: 'The same text: some clients read it here.' }),
-    status: Type.Integer({ description: 'HTTP status.' }),
-    code: Type.String({ description: 'Lower-case word for programs, for instance name_taken.' }),
+    message: Type.String({ description: 'What is wrong and what to do about it, for people. The wording may change.' }),
+    error: Type.String({ description: 'The same text as message, because some clients read it here.' }),
+    status: Type.Integer({ description: 'The HTTP status of the answer.' }),
+    code: Type.String({
+      description: 'Error code for programs, for instance name_taken. /docs/errors has the cause and the fix of each.',
+    }),
   },
   { $id: 'Error' },
 );
@@ -63,7 +65,7 @@ export function ref<Shape>(id: string): TUnsafe<Shape> {
 
 /** Returns a documented response of one shape. */
 export function answer<Shape>(id: string): TUnsafe<Shape> {
-  return Type.Unsafe<Shape>({ $ref: `${id}#`, description: 'As it is now.' });
+  return Type.Unsafe<Shape>({ $ref: `${id}#`, description: 'The resource as it is now.' });
 }
 
 /** Returns a documented response to a body. A header names the ignored members. */
@@ -73,7 +75,7 @@ export function changed<Shape>(id: string): TUnsafe<Shape> {
 
 /** Returns a documented response that is a bare list. */
 export function answers<Shape>(id: string): TArray<TUnsafe<Shape>> {
-  return Type.Array(ref<Shape>(id), { description: 'All that fit; empty when there are none.' });
+  return Type.Array(ref<Shape>(id), { description: 'All that match the filters. Empty if there are none.' });
 }
 
 /**
@@ -100,9 +102,9 @@ export function idOf(text: string, thing: keyof typeof THINGS): string {
 }
 
 const ERROR_TEXT: Record<number, string> = {
-  400: 'The request is malformed, or cannot be done as things stand.',
-  401: 'The API key is wrong or lacks permission.',
-  404: 'There is no such thing in the account.',
-  429: 'Too many requests at once; try again after Retry-After.',
-  503: 'A part of the service is restarting; try again after Retry-After.',
+  400: 'The request is malformed, or the present state of the resource does not allow it.',
+  401: 'The API key is missing or unknown, or has no permission for this.',
+  404: 'The account has no such resource.',
+  429: 'Too many requests. Try again after the seconds in Retry-After.',
+  503: 'A part of the service is restarting. Try again after the seconds in Retry-After.',
 };

@@ -104,7 +104,9 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
   queue_full: {
     http: [429, 503],
     cause: 'Too many jobs or requests wait for a worker already.',
-    fix: 'Send more slowly, raise workersMax, or purge jobs that nobody needs. See [queue length](api.md#queue-length).',
+    fix:
+      'Send more slowly, raise workersMax, or purge jobs that nobody needs. ' +
+      'See [queue length](api.md#queue-length).',
   },
   unavailable: {
     http: [503, 504],
@@ -292,31 +294,3 @@ export const ERROR_HELP = {
 
 /** A code in `extensions` of a GraphQL error: `code`, or `reason` in lower case. */
 export type GraphqlCode = keyof typeof GRAPHQL_HELP | ErrorCode;
-
-/** Path of the page that every facade serves, with the codes as fragments. */
-export const ERRORS_PATH = '/docs/errors';
-/**
- * Path of the same page on every host, also on the host of a load-balancing endpoint or of a pod, where all other paths
- * go to the worker.
- */
-export const ERRORS_PATH_OF_ANY_HOST = '/.well-known/slipway/errors';
-
-/** Returns the address of a code's entry, relative to the service. */
-export function helpAddress(code: GraphqlCode, path = ERRORS_PATH): string {
-  return `${path}#${code}`;
-}
-
-/** Returns the `Link` header of an error's answer (RFC 8288). */
-export function helpLink(code: ErrorCode, path = ERRORS_PATH): string {
-  return `<${helpAddress(code, path)}>; rel="help"`;
-}
-
-/** Returns whether a code in OpenAI's envelope is ours; a worker's own error has its own code. */
-export function isOpenaiCode(code: unknown): code is keyof typeof OPENAI_HELP {
-  return typeof code === 'string' && Object.hasOwn(OPENAI_HELP, code);
-}
-
-/** Returns whether a path, with or without a query, is that of the page on every host. */
-export function isErrorsPage(url: string): boolean {
-  return url === ERRORS_PATH_OF_ANY_HOST || url.startsWith(`${ERRORS_PATH_OF_ANY_HOST}?`);
-}

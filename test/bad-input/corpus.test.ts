@@ -1,7 +1,8 @@
 // test: postgres, 10 s
 /** Runs the corpus: each wrong request gets its status and code, nothing is stored, and the server goes on working. */
 
-import { ERROR_HELP, ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST } from '@slipway/kit/net/error-help';
+import { ERROR_HELP } from '@slipway/kit/net/error-help';
+import { ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST } from '@slipway/kit/net/help-link';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Test } from 'tap';
 import t from 'tap';

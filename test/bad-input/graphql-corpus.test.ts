@@ -4,7 +4,8 @@
  * working.
  */
 
-import { ERROR_HELP, ERRORS_PATH } from '@slipway/kit/net/error-help';
+import { ERROR_HELP } from '@slipway/kit/net/error-help';
+import { ERRORS_PATH } from '@slipway/kit/net/help-link';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import postgres from 'postgres';
 import type { Test } from 'tap';

@@ -67,7 +67,7 @@ export function usageRoutes(
     if (nextPageToken !== '')
       throw new CoreError(
         'INVALID_REQUEST',
-        'These are more periods than a chart has; ask for longer ones, or for less time.',
+        'This is more periods than a chart shows. Choose longer periods or a shorter time.',
       );
     if (!totals) throw new CoreError('INTERNAL', 'core answered without totals');
     const { amountUsd: amount, billedMs, groupCount } = totals;

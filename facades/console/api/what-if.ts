@@ -62,7 +62,7 @@ function checked(body: Record<string, unknown>): Record<string, unknown> {
     if (!fits)
       throw new CoreError(
         'INVALID_REQUEST',
-        `"${name}" is no setting of scaling, or its value is of the wrong kind${known}.`,
+        `"${name}" is no scaling setting, or its value has the wrong type${known}.`,
       );
   }
   return body;

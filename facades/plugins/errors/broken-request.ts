@@ -3,7 +3,7 @@
  * oversized headers.
  */
 import type { Socket } from 'node:net';
-import { helpLink } from '@slipway/kit/net/error-help';
+import { helpLink } from '@slipway/kit/net/help-link';
 import { HEADERS_TOO_LARGE } from '@slipway/proto/wire/limits';
 import { HttpRejection } from './http-rejection.ts';
 import { publicError } from './public-error.ts';

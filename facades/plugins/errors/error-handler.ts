@@ -1,7 +1,7 @@
 /** Turns thrown errors into responses. Each surface has its own body shape. */
 
 import type { Logger } from '@slipway/kit/log/logger';
-import { helpLink } from '@slipway/kit/net/error-help';
+import { helpLink } from '@slipway/kit/net/help-link';
 import { STATUS_CODES } from '@slipway/kit/net/node-http';
 import type { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

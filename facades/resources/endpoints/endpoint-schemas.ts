@@ -17,9 +17,14 @@ import { ENDPOINT } from './endpoint-table.ts';
 /** Alternative members for settings. */
 const besides = {
   minCudaVersion: optional(
-    Type.String({ maxLength: 16, description: 'Oldest CUDA version, when allowedCudaVersions is not given.' }),
+    Type.String({
+      maxLength: 16,
+      description: 'Oldest CUDA version that a machine must support. Only without allowedCudaVersions. Default: any.',
+    }),
   ),
-  networkVolumeId: optional(Type.String({ maxLength: 191, description: 'A network volume to mount; empty: none.' })),
+  networkVolumeId: optional(
+    Type.String({ maxLength: 191, description: 'Id of a network volume to mount. Empty: none.' }),
+  ),
   ...sizeFields(ENDPOINT_FLAVORS),
 };
 
@@ -61,16 +66,20 @@ export type EndpointUpdateInput = RestBody<typeof ENDPOINT> &
 /** Workers that have ended, as they are answered. */
 const EndedWorkersRecord = Type.Object(
   {
-    count: Type.Integer({ description: 'How many ended like this.' }),
+    count: Type.Integer({ description: 'Number of workers that ended like this.' }),
     exitCode: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'Null: a signal ended them, or they are lost.',
+      description: 'Exit code. Null: a signal ended them, or they are lost.',
     }),
     reason: Type.String({ description: 'How they ended, in a sentence.' }),
-    lastLine: Type.String({ description: 'The last line that the latest wrote, or the sentence.' }),
-    lastEndedAt: Type.Union([Type.String(), Type.Null()], { description: 'When the latest of them ended, ISO 8601.' }),
-    lastWorkerId: Type.String({ description: 'The latest of them.' }),
+    lastLine: Type.String({
+      description: 'The last line that the latest of them wrote. If it wrote none: the reason again.',
+    }),
+    lastEndedAt: Type.Union([Type.String(), Type.Null()], {
+      description: 'When the latest of them ended: ISO 8601 in UTC.',
+    }),
+    lastWorkerId: Type.String({ description: 'Id of the latest of them.' }),
   },
-  { description: 'Workers that ended without being told to.' },
+  { description: 'Workers that ended without being told to, in groups by how they ended.' },
 );
 export type EndedWorkersRecord = Static<typeof EndedWorkersRecord>;
 
@@ -78,40 +87,42 @@ export type EndedWorkersRecord = Static<typeof EndedWorkersRecord>;
 const more = Type.Object({
   id: Type.String(),
   template: Type.Optional(Type.Unsafe<object>({ $ref: 'Template#' })),
-  userId: Type.String({ description: 'The account.' }),
+  userId: Type.String({ description: 'Id of the account.' }),
   version: Type.Integer({ description: 'Grows with every change that replaces workers.' }),
-  createdAt: Type.Optional(Type.String({ description: 'ISO 8601 in UTC with milliseconds.' })),
-  minCudaVersion: Type.Optional(Type.String({ description: 'Lowest of allowedCudaVersions. Missing: any will do.' })),
+  createdAt: Type.Optional(Type.String({ description: 'Time: ISO 8601 in UTC with milliseconds.' })),
+  minCudaVersion: Type.Optional(Type.String({ description: 'Lowest of allowedCudaVersions. Absent: any version.' })),
   networkVolumeId: Type.Optional(Type.String()),
-  workersStandby: Type.Integer({ description: 'The same as workersMin.' }),
+  workersStandby: Type.Integer({ description: 'Same value as workersMin.' }),
   throttledReason: Type.Optional(
     Type.String({
       description:
-        'Why workers that it should have find no place, or that jobs wait while workersMax is 0. Missing ' +
-        'otherwise. An extension.',
+        'Why workers wait for capacity, or that jobs wait because workersMax is 0. Absent otherwise. An extension.',
     }),
   ),
   cannotRunReason: Type.Optional(
     Type.String({
-      description:
-        'Why no machine that is here could ever run it, however long it waits. Missing while one could. An extension.',
+      description: 'Why no present machine can ever run its workers. Absent if one can. An extension.',
     }),
   ),
   rolloutState: Type.Optional(
     Type.String({
       description:
-        'CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK: how far its version has come. Missing once all ' +
-        'workers are of it. An extension.',
+        'State of the rollout of its version: CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK. ' +
+        'Absent when all workers run the version. An extension.',
     }),
   ),
   rolloutReason: Type.Optional(
-    Type.String({ description: 'The same in a sentence: of HELD why the version does not start. An extension.' }),
+    Type.String({
+      description: 'The state of the rollout in a sentence. For HELD: why the version does not start. An extension.',
+    }),
   ),
   servingVersion: Type.Optional(
-    Type.Integer({ description: 'With rolloutState: the version that serves now. An extension.' }),
+    Type.Integer({ description: 'The version that serves now. Present together with rolloutState. An extension.' }),
   ),
   workers: Type.Optional(
-    Type.Array(Type.Unsafe<PodRecord>({ $ref: 'Pod#' }), { description: 'Without their environment.' }),
+    Type.Array(Type.Unsafe<PodRecord>({ $ref: 'Pod#' }), {
+      description: 'The workers of the endpoint, without their environment.',
+    }),
   ),
   endedWorkers: Type.Optional(
     Type.Array(EndedWorkersRecord, {

@@ -10,13 +10,13 @@ import { describe } from '../field.ts';
 import { MODEL_FIELDS } from './model-fields.ts';
 
 const CONCURRENCY =
-  'Jobs a worker holds at once when its SDK does not say so itself; of type LB its requests at once, ' +
-  'then by default 100';
-const ENV = "Environment of the workers, over the template's.";
+  'Jobs at once on each worker whose SDK does not say so itself (type LB: requests at once, default 100)';
+const ENV = 'Environment variables of the workers. They override those of the template.';
 const SCALER =
-  'QUEUE_DELAY: a worker more for every scalerValue seconds of waiting. REQUEST_COUNT: a worker for every ' +
-  'scalerValue jobs, or requests of type LB, which takes no other. SLO, an extension: as few workers as let 95 ' +
-  'of 100 jobs wait at most scalerValue seconds.';
+  'What scalerValue means. QUEUE_DELAY: seconds that a job may wait until another worker starts. ' +
+  'REQUEST_COUNT: jobs for each worker, or ' +
+  'requests of type LB, which takes no other. SLO (an extension): longest wait in seconds of 95 of ' +
+  '100 jobs, with as few workers as possible.';
 
 /**
  * Settings that an owner chooses. The secret that signs webhook calls cannot be read by anybody, and no public surface
@@ -34,21 +34,21 @@ type Settings = Omit<
 export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   name: {
     kind: { is: 'text', max: 191 },
-    rest: { name: 'name', in: 'Default: the name of the template.' },
+    rest: { name: 'name', in: 'Name, for people. Default: the name of the template.' },
     graphql: { name: 'name', in: '', must: true },
     cli: { option: '--name <name>', about: 'for people; default: the name of the template' },
   },
   templateId: {
     kind: { is: 'text', max: 191 },
     required: true,
-    rest: { name: 'templateId', in: 'The template that its workers run: one that was made with isServerless true.' },
+    rest: { name: 'templateId', in: 'Id of the template that its workers run. It must be one with isServerless true.' },
     graphql: { name: 'templateId', in: '', must: true },
   },
   gpuIds: {
     kind: { is: 'texts' },
     rest: {
       name: 'gpuTypeIds',
-      in: 'GPU type names in order of preference. Empty: any type, and while no machine has a GPU none.',
+      in: 'GPU type names in order of preference. Empty: any type, or no GPU while no machine has one.',
     },
     graphql: { name: 'gpuIds', in: '', out: 'GPU pools or type names in order of preference, separated by commas.' },
     cli: {
@@ -60,7 +60,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
     kind: { is: 'whole' },
     rest: {
       name: 'gpuCount',
-      in: 'GPUs of a worker. Default {default}; an endpoint with computeType CPU has 0.',
+      in: 'GPUs of each worker. Default {default}. With computeType CPU: 0.',
       min: 1,
     },
     graphql: { name: 'gpuCount', in: '' },
@@ -70,7 +70,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
     kind: { is: 'texts', asList: true },
     rest: {
       name: 'instanceIds',
-      out: 'With computeType CPU: sizes in order of preference, as cpu3c-2-4. Empty: none.',
+      out: 'With computeType CPU: sizes of workers in order of preference, for instance cpu3c-2-4. Empty: no size.',
     },
     graphql: {
       name: 'instanceIds',
@@ -85,19 +85,23 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   },
   workersMin: {
     kind: { is: 'whole' },
-    rest: { name: 'workersMin', in: 'Fewest workers kept. Default {default}.' },
+    rest: { name: 'workersMin', in: 'Fewest workers. Default {default}.' },
     graphql: { name: 'workersMin', in: '' },
     cli: { option: '--workers-min <number>', about: 'fewest workers kept; default {default}' },
   },
   workersMax: {
     kind: { is: 'whole' },
-    rest: { name: 'workersMax', in: 'Most workers at any time. Default {default}.' },
+    rest: { name: 'workersMax', in: 'Most workers. Default {default}.' },
     graphql: { name: 'workersMax', in: '' },
     cli: { option: '--workers-max <number>', about: 'most workers at any time; default {default}' },
   },
   idleTimeoutSeconds: {
     kind: { is: 'whole' },
-    rest: { name: 'idleTimeout', in: 'Seconds a worker stays without a job. Default {default}.', out: 'Seconds.' },
+    rest: {
+      name: 'idleTimeout',
+      in: 'Seconds that a worker stays without a job. Default {default}.',
+      out: 'Seconds that a worker stays without a job.',
+    },
     graphql: { name: 'idleTimeout', in: 'Seconds.', out: 'Seconds before an idle worker stops.' },
     cli: { option: '--idle-timeout <seconds>', about: 'how long a worker stays without a job; default {default}' },
   },
@@ -120,7 +124,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   },
   scalerValue: {
     kind: { is: 'whole' },
-    rest: { name: 'scalerValue', in: 'Target of the scaler. Default {default}.' },
+    rest: { name: 'scalerValue', in: 'Target of the scaler, as scalerType explains. Default {default}.' },
     graphql: { name: 'scalerValue', in: '' },
     cli: {
       option: '--scaler-value <number>',
@@ -144,7 +148,10 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
       prefix: 'FLASH_BOOT_TYPE_',
       graphqlType: 'FlashBootType',
     },
-    rest: { name: 'flashboot', in: 'Keep scaled-down workers frozen for a fast start. Default false.' },
+    rest: {
+      name: 'flashboot',
+      in: 'Keep workers that scaling stops on standby, so that they start fast. Default false.',
+    },
     graphql: { name: 'flashBootType', in: '' },
     cli: {
       option: '--flashboot',
@@ -156,7 +163,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
     kind: { is: 'texts' },
     rest: {
       name: 'dataCenterIds',
-      in: 'Data centres or country codes a machine must carry, any of them. Default: anywhere.',
+      in: 'Data centres or country codes. The machine is in one of them. Default: anywhere.',
     },
     graphql: {
       name: 'locations',
@@ -170,14 +177,14 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   },
   networkVolumeIds: {
     kind: { is: 'texts' },
-    rest: { name: 'networkVolumeIds', in: 'Several network volumes, one for a data centre.' },
+    rest: { name: 'networkVolumeIds', in: 'Ids of network volumes, one for each data centre.' },
     cli: { option: '--volume <id>', about: 'network volume; may be given more than once; "" for none' },
   },
   allowedCudaVersions: {
     kind: { is: 'texts' },
     rest: {
       name: 'allowedCudaVersions',
-      in: 'CUDA versions a machine must support, any of them, 11.8 and 12.0 to 13.0 or any newer one. Default: any.',
+      in: 'CUDA versions from 11.8 on. The machine supports at least one of them. Default: any.',
     },
     graphql: { name: 'allowedCudaVersions', in: '', out: 'CUDA versions, separated by commas.' },
     cli: {
@@ -239,8 +246,8 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
     fixed: true,
     rest: {
       name: 'type',
-      in: 'Queue-based or load balancing. An extension; fixed after creation.',
-      out: 'Queue-based or load balancing. An extension; fixed after creation.',
+      in: 'QB: queue-based. LB: load balancing. Fixed after creation. An extension.',
+      out: 'QB: queue-based. LB: load balancing. Fixed after creation. An extension.',
     },
     graphql: { name: 'type', in: 'QB (default) or LB; fixed after creation.', out: 'QB or LB.', must: true },
     cli: {

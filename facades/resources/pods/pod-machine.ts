@@ -4,8 +4,8 @@ import type { Static } from 'typebox';
 import { Type } from 'typebox';
 
 const NO_MARKET = "Null: one's own machines have no terms, discounts or spot market.";
-const NOT_MEASURED = 'Null: it is not measured.';
-const NOT_PLANNED = 'Null: no maintenance is planned by way of the service.';
+const NOT_MEASURED = 'Always null: it is not measured.';
+const NOT_PLANNED = 'Always null: the service plans no maintenance.';
 const noNumber = (description: string) => Type.Unsafe<number | null>({ type: 'number', nullable: true, description });
 const noText = (description: string) => Type.Unsafe<string | null>({ type: 'string', nullable: true, description });
 
@@ -24,44 +24,49 @@ const gpu = {
 };
 
 /** GPUs of a pod. */
-export const PodGpu = Type.Object(gpu, { description: 'Missing for a pod without a GPU.' });
+export const PodGpu = Type.Object(gpu, { description: 'GPUs of the pod. Absent for a pod without a GPU.' });
 export type PodGpu = Static<typeof PodGpu>;
 
 const CpuType = Type.Object(
   {
-    id: Type.String({ description: 'The product name again.' }),
+    id: Type.String({ description: 'Same text as displayName.' }),
     displayName: Type.String({ description: 'Product name of the processors.' }),
-    cores: Type.Integer({ description: '0: not known.' }),
-    threadsPerCore: Type.Integer({ description: '0: not known.' }),
-    groupId: noText('Null: processors are in no groups.'),
+    cores: Type.Integer({ description: 'Number of cores. 0: unknown.' }),
+    threadsPerCore: Type.Integer({ description: 'Threads of each core. 0: unknown.' }),
+    groupId: noText('Always null: processors have no groups.'),
   },
-  { description: 'Missing when the machine does not tell.' },
+  { description: 'Absent if the machine does not report it.' },
 );
 
 /** Machine of a pod. */
 export const PodMachine = Type.Object({
-  costPerHr: Type.Number({ description: 'What the pod costs there: its own costPerHr.' }),
-  cpuCount: Type.Integer({ description: 'Processors. 0: not known.' }),
+  costPerHr: Type.Number({ description: 'Same value as costPerHr of the pod.' }),
+  cpuCount: Type.Integer({ description: 'Number of processors. 0: unknown.' }),
   cpuType: Type.Optional(CpuType),
-  cpuTypeId: Type.String({ description: 'Id of cpuType. Empty: not known.' }),
+  cpuTypeId: Type.String({ description: 'Id of cpuType. Empty: unknown.' }),
   currentPricePerGpu: Type.Number({
-    description: "US dollars an hour for one GPU of its type, by the operator's price table. 0 without a GPU.",
+    description:
+      "US dollars an hour for one GPU of its type, by the operator's price table. 0 for a machine without a GPU.",
   }),
-  dataCenterId: Type.String({ description: 'Empty: none.' }),
+  dataCenterId: Type.String({ description: 'Id of its data centre. Empty: none.' }),
   diskThroughputMBps: noNumber(NOT_MEASURED),
-  gpuAvailable: Type.Integer({ description: 'GPUs of the machine, whoever has them now.' }),
-  gpuDisplayName: Type.String({ description: 'Empty without a GPU.' }),
-  gpuType: Type.Optional(Type.Object(gpu, { description: 'All GPUs of its type. Missing without a GPU.' })),
-  gpuTypeId: Type.String({ description: 'Empty without a GPU.' }),
-  location: Type.String({ description: 'Country code. Empty: none.' }),
+  gpuAvailable: Type.Integer({ description: 'All GPUs of the machine, used or free.' }),
+  gpuDisplayName: Type.String({ description: 'GPU type of the machine. Empty: it has no GPU.' }),
+  gpuType: Type.Optional(
+    Type.Object(gpu, { description: 'GPU type of the machine with the number of its GPUs. Absent without a GPU.' }),
+  ),
+  gpuTypeId: Type.String({ description: 'GPU type of the machine. Empty: it has no GPU.' }),
+  location: Type.String({ description: 'Country code. Empty: unknown.' }),
   maintenanceEnd: noText(NOT_PLANNED),
   maintenanceNote: noText(NOT_PLANNED),
   maintenanceStart: noText(NOT_PLANNED),
   maxDownloadSpeedMbps: noNumber(NOT_MEASURED),
   maxUploadSpeedMbps: noNumber(NOT_MEASURED),
-  minPodGpuCount: Type.Integer({ description: 'Fewest GPUs of a pod with GPUs: 1, and 0 on a machine without.' }),
-  note: Type.String({ description: 'Host name.' }),
-  secureCloud: Type.Boolean({ description: "Always true: it is one's own." }),
+  minPodGpuCount: Type.Integer({
+    description: 'Fewest GPUs that a pod with GPUs can have: 1. 0 on a machine without a GPU.',
+  }),
+  note: Type.String({ description: 'Host name of the machine.' }),
+  secureCloud: Type.Boolean({ description: 'Always true: machines belong to the operator.' }),
   supportPublicIp: Type.Boolean({ description: 'Always false.' }),
 });
 export type PodMachine = Static<typeof PodMachine>;

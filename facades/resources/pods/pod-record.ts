@@ -25,37 +25,43 @@ const SavingsPlan = Type.Object({
 const more = Type.Object({
   id: Type.String(),
   image: Type.String(),
-  consumerUserId: Type.String({ description: 'The account.' }),
+  consumerUserId: Type.String({ description: 'Id of the account.' }),
   desiredStatus: oneOf(
     ['RUNNING', 'EXITED', 'TERMINATED'],
     'What it shall do. Pods that were deleted are gone, never TERMINATED.',
   ),
-  lastStatusChange: Type.String({ description: 'What happened last, for a person.' }),
-  lastStartedAt: Type.Optional(Type.String({ description: 'ISO 8601 in UTC with milliseconds.' })),
-  machineId: Type.String({ description: 'Where it runs. Empty: nowhere yet.' }),
+  lastStatusChange: Type.String({ description: 'The last change of the pod, as a sentence for people.' }),
+  lastStartedAt: Type.Optional(Type.String({ description: 'Time: ISO 8601 in UTC with milliseconds.' })),
+  machineId: Type.String({ description: 'Id of its machine. Empty: it has none yet.' }),
   machine: Type.Optional(PodMachine),
   template: Type.Optional(Type.Unsafe<object>({ $ref: 'Template#' })),
   endpointId: nullableText('Endpoint whose worker it is.'),
   aiApiId: nullableText('Always null.'),
-  slsVersion: Type.Optional(Type.Integer({ description: 'Of a worker: the endpoint version it was started from.' })),
+  slsVersion: Type.Optional(
+    Type.Integer({ description: 'Only of a worker: the version of the endpoint that it runs.' }),
+  ),
   gpu: Type.Optional(PodGpu),
-  cpuFlavorId: Type.Optional(Type.String({ description: 'Flavour of its size. Missing: it has none.' })),
-  memoryInGb: Type.Number({ description: 'By its size; without one all of its machine. 0: not known.' }),
-  vcpuCount: Type.Number({ description: 'Processors by its size; without one all of its machine. 0: not known.' }),
-  volumeEncrypted: Type.Boolean({ description: "Always false: that is for the machine's file system." }),
+  cpuFlavorId: Type.Optional(
+    Type.String({ description: 'CPU flavour of its size, for instance cpu3c. Absent: it has no size.' }),
+  ),
+  memoryInGb: Type.Number({
+    description: 'Memory in GB: that of its size, or without a size that of its machine. 0: unknown.',
+  }),
+  vcpuCount: Type.Number({
+    description: 'Processors: those of its size, or without a size those of its machine. 0: unknown.',
+  }),
+  volumeEncrypted: Type.Boolean({ description: "Always false: encryption is up to the machine's file system." }),
   networkVolume: Type.Optional(Type.Unsafe<NetworkVolumeRecord>({ $ref: 'NetworkVolume#' })),
   portMappings: Type.Unsafe<Record<string, number> | null>({
     type: 'object',
     additionalProperties: { type: 'integer' },
     nullable: true,
-    description: 'Always null: ports are not translated.',
+    description: 'Always null: ports keep their numbers.',
   }),
   publicIp: nullableText("Always null: reach it at its machine's address."),
-  costPerHr: Type.Number({ description: "US dollars, by the operator's price table." }),
+  costPerHr: Type.Number({ description: "Cost in US dollars, by the operator's price table." }),
   adjustedCostPerHr: Type.Number({ description: 'The same.' }),
-  savingsPlans: Type.Optional(
-    Type.Array(SavingsPlan, { description: "Always empty: there is nothing to save on one's own machines." }),
-  ),
+  savingsPlans: Type.Optional(Type.Array(SavingsPlan, { description: 'Always empty: there are no savings plans.' })),
 });
 
 const { id, ...others } = more.properties;

@@ -21,7 +21,7 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   templateId: {
     kind: { is: 'text', max: 191, none: true },
     fixed: true,
-    rest: { name: 'templateId', in: 'Gives what is not given here; empty: none.' },
+    rest: { name: 'templateId', in: 'Id of a template, whose settings apply where the body has none. Empty: none.' },
     graphql: { name: 'templateId' },
   },
   imageName: {
@@ -29,16 +29,14 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
     rest: {
       name: 'imageName',
       bodyOnly: true,
-      in:
-        'Container image. Without one dockerStartCmd is a command of the host, on machines whose operator ' +
-        'allows that.',
+      in: 'Container image. Without one, dockerStartCmd runs on the host, on machines whose operator allows that.',
     },
     graphql: { name: 'imageName', in: '' },
     cli: { option: '--image <image>', about: 'container image' },
   },
   startCommand: {
     kind: { is: 'command' },
-    rest: { name: 'dockerStartCmd', in: 'Command line; with the process executor the program and its arguments.' },
+    rest: { name: 'dockerStartCmd', in: 'Command line. Without an image: the program and its arguments.' },
     graphql: { name: 'dockerArgs', in: '', out: 'The command line as one text.' },
   },
   entrypoint: {
@@ -48,12 +46,16 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   // In GraphQL it is given as a list of names and values, and answered as a list of texts.
   env: {
     kind: { is: 'variables' },
-    rest: { name: 'env', in: "Its environment, over the template's.", out: 'Its environment; never shown of workers.' },
+    rest: {
+      name: 'env',
+      in: 'Environment variables. They override those of the template.',
+      out: 'Environment variables. Never shown for workers.',
+    },
     cli: { option: '--env <NAME=value>', about: "variable, over the template's; may be given more than once" },
   },
   workingDirectory: {
     kind: { is: 'text', max: 4_096, none: true },
-    rest: { name: 'workingDirectory', in: 'Working directory of the process executor. An extension.' },
+    rest: { name: 'workingDirectory', in: 'Working directory of a pod without an image. An extension.' },
   },
   containerDiskGb: {
     kind: { is: 'whole' },
@@ -62,22 +64,22 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   },
   volumeGb: {
     kind: { is: 'whole' },
-    rest: { name: 'volumeInGb', in: 'Size of its volume in GB. Default {default}.' },
+    rest: { name: 'volumeInGb', in: "Size of the pod's own volume in GB. Default {default}." },
     graphql: { name: 'volumeInGb', in: '' },
   },
   volumeMountPath: {
     kind: { is: 'text', max: 4_096 },
-    rest: { name: 'volumeMountPath', in: 'Where the volume appears. Default {default}.' },
+    rest: { name: 'volumeMountPath', in: 'Path at which the volume is mounted. Default {default}.' },
     graphql: { name: 'volumeMountPath', in: '' },
   },
   ports: {
     kind: { is: 'texts', pattern: PORT_PATTERN },
-    rest: { name: 'ports', in: 'Exposed ports. Default 8888/http and 22/tcp.' },
+    rest: { name: 'ports', in: 'Exposed ports, for instance 8888/http. Default 8888/http and 22/tcp.' },
     graphql: { name: 'ports', in: '', out: 'For instance 8888/http,22/tcp.' },
   },
   registryAuthId: {
     kind: { is: 'text', max: 191, none: true },
-    rest: { name: 'containerRegistryAuthId', in: "Credentials for the image's registry; empty: none." },
+    rest: { name: 'containerRegistryAuthId', in: "Id of the credentials for the image's registry. Empty: none." },
     graphql: { name: 'containerRegistryAuthId', in: '' },
   },
   gpuIds: {
@@ -89,7 +91,7 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   gpuCount: {
     kind: { is: 'whole' },
     fixed: true,
-    rest: { name: 'gpuCount', in: 'GPUs it gets. Default {default}.', min: 1, bodyOnly: true },
+    rest: { name: 'gpuCount', in: 'Number of GPUs. Default {default}.', min: 1, bodyOnly: true },
     graphql: { name: 'gpuCount' },
     cli: { option: '--gpu-count <number>', about: 'GPUs it gets; default {default}, without GPUs 0' },
   },
@@ -105,13 +107,17 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
   computeType: {
     kind: { is: 'word', words: { GPU: 'GPU', CPU: 'CPU' }, prefix: '' },
     fixed: true,
-    rest: { name: 'computeType', in: 'With or without a GPU. Default {default}.', bodyOnly: true },
+    rest: { name: 'computeType', in: 'GPU or CPU: whether the pod has GPUs. Default {default}.', bodyOnly: true },
     cli: { option: '--compute <kind>', about: 'GPU (default) or CPU' },
   },
   locations: {
     kind: { is: 'texts' },
     fixed: true,
-    rest: { name: 'dataCenterIds', in: 'Data centres, any of them. Default: anywhere.', bodyOnly: true },
+    rest: {
+      name: 'dataCenterIds',
+      in: 'Data centres. The machine is in one of them. Default: anywhere.',
+      bodyOnly: true,
+    },
     cli: { option: '--location <place>', about: 'country code or data centre; may be given more than once' },
   },
   allowedCudaVersions: {
@@ -119,25 +125,32 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
     fixed: true,
     rest: {
       name: 'allowedCudaVersions',
-      in: 'CUDA versions its machine must support, any of them. Default: any.',
+      in: 'CUDA versions. Its machine supports at least one of them. Default: any.',
       bodyOnly: true,
     },
   },
   networkVolumeId: {
     kind: { is: 'text', max: 191, none: true },
     fixed: true,
-    rest: { name: 'networkVolumeId', in: 'Network volume in place of its own; empty: none.', bodyOnly: true },
+    rest: {
+      name: 'networkVolumeId',
+      in: "Id of a network volume to mount instead of the pod's own volume. Empty: none.",
+      bodyOnly: true,
+    },
     graphql: { name: 'networkVolumeId' },
     cli: { option: '--volume <id>', about: 'network volume in place of its own' },
   },
   locked: {
     kind: { is: 'flag' },
-    rest: { name: 'locked', in: 'Refuse to stop, reset or change it until it is unlocked. Default {default}.' },
+    rest: {
+      name: 'locked',
+      in: 'True: the pod cannot be stopped, reset or changed until it is unlocked. Default {default}.',
+    },
     graphql: { name: 'locked' },
   },
   interruptible: {
     kind: { is: 'flag' },
     fixed: true,
-    rest: { name: 'interruptible', in: 'Kept as given. Default {default}.' },
+    rest: { name: 'interruptible', in: 'Stored without effect: pods are not interrupted. Default {default}.' },
   },
 });

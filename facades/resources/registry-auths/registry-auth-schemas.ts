@@ -9,9 +9,13 @@ import { Type } from 'typebox';
 /** Body of POST /containerregistryauth. */
 export const RegistryAuthCreateInput = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 191, description: 'Unique in the account.' }),
-    username: Type.String({ minLength: 1, maxLength: 1_024, description: 'Never shown again.' }),
-    password: Type.String({ minLength: 1, maxLength: 16_384, description: 'Password or token. Never shown again.' }),
+    name: Type.String({ minLength: 1, maxLength: 191, description: 'Name, unique in the account.' }),
+    username: Type.String({ minLength: 1, maxLength: 1_024, description: 'User name. It is never shown again.' }),
+    password: Type.String({
+      minLength: 1,
+      maxLength: 16_384,
+      description: 'Password or token. It is never shown again.',
+    }),
   },
   { $id: 'ContainerRegistryAuthCreateInput', examples: [{ name: 'ghcr', username: 'me', password: 'token' }] },
 );

@@ -28,9 +28,9 @@ export type TemplateUpdateInput = RestBody<typeof TEMPLATE>;
 /** Members of a template's record besides its settings. */
 const more = Type.Object({
   id: Type.String(),
-  earned: Type.Number({ description: 'Always 0: templates earn nothing here.' }),
-  isRunpod: Type.Boolean({ description: 'Always false: there are no templates of the house.' }),
-  runtimeInMin: Type.Integer({ description: 'Always 0: it is metered by endpoint and pod, see billing.' }),
+  earned: Type.Number({ description: 'Always 0: nobody is paid for templates.' }),
+  isRunpod: Type.Boolean({ description: 'Always false: the service has no templates of its own.' }),
+  runtimeInMin: Type.Integer({ description: 'Always 0: use is counted by endpoint and by pod, see billing.' }),
 });
 
 const { id, ...others } = more.properties;

@@ -7,8 +7,8 @@ import { TEMPLATE_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
 import { PORT_PATTERN } from '../port.ts';
 
-const CATEGORY = 'Kind of machine it is made for. Default {default}. Fixed after creation.';
-const ENV = 'Environment of the workers.';
+const CATEGORY = 'Kind of machine that it is for. Default {default}. Fixed after creation.';
+const ENV = 'Environment variables of the workers.';
 
 /** Settings that an owner chooses. */
 type Settings = Omit<Template, 'id' | 'version' | 'createTime' | 'boundEndpointId'>;
@@ -18,7 +18,7 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
   name: {
     kind: { is: 'text', min: 1, max: 191 },
     required: true,
-    rest: { name: 'name', in: 'Unique in the account.' },
+    rest: { name: 'name', in: 'Name, unique in the account.' },
     graphql: { name: 'name', in: '', must: true },
   },
   imageName: {
@@ -26,7 +26,7 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
     required: true,
     rest: {
       name: 'imageName',
-      in: 'Container image. Empty: dockerStartCmd is a command of the host, on machines whose operator allows that.',
+      in: 'Container image. Empty: dockerStartCmd runs on the host, on machines whose operator allows that.',
     },
     graphql: { name: 'imageName', in: '' },
     cli: {
@@ -36,7 +36,7 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
   },
   startCommand: {
     kind: { is: 'command' },
-    rest: { name: 'dockerStartCmd', in: 'Command line; with the process executor the program and its arguments.' },
+    rest: { name: 'dockerStartCmd', in: 'Command line. Without an image: the program and its arguments.' },
     graphql: {
       name: 'dockerArgs',
       out: 'The command line as one text.',
@@ -63,7 +63,7 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
   },
   workingDirectory: {
     kind: { is: 'text', max: 4_096, none: true },
-    rest: { name: 'workingDirectory', in: 'Working directory of workers. An extension.' },
+    rest: { name: 'workingDirectory', in: 'Working directory of workers without an image. An extension.' },
     cli: { option: '--directory <path>', about: 'working directory of process workers' },
   },
   containerDiskGb: {
@@ -74,13 +74,13 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
   },
   volumeGb: {
     kind: { is: 'whole' },
-    rest: { name: 'volumeInGb', in: 'Pod volume in GB. Default 20; 0 for endpoints.' },
+    rest: { name: 'volumeInGb', in: "Size of a pod's own volume in GB. Default 20; 0 for endpoints." },
     graphql: { name: 'volumeInGb', in: '' },
     cli: { option: '--volume <gb>', about: 'volume of a pod in GB; default 0' },
   },
   volumeMountPath: {
     kind: { is: 'text', max: 4_096 },
-    rest: { name: 'volumeMountPath', in: 'Where volumes appear. Default {default}.' },
+    rest: { name: 'volumeMountPath', in: 'Path at which volumes are mounted. Default {default}.' },
     graphql: { name: 'volumeMountPath', in: '' },
     cli: { option: '--mount <path>', about: 'where volumes appear; default {default}' },
   },
@@ -89,8 +89,8 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
     rest: {
       name: 'ports',
       in:
-        'Exposed ports. Default 8888/http and 22/tcp; none for endpoints. For LB the first grpc or http ' +
-        'one is PORT, else 80.',
+        'Exposed ports, for instance 8888/http. Default 8888/http and 22/tcp; none for endpoints. ' +
+        'Workers of load-balancing endpoints listen on the first grpc or http one (variable PORT), else on 80.',
     },
     graphql: { name: 'ports', in: '', out: 'For instance 8888/http,22/tcp.' },
     cli: {
@@ -100,13 +100,13 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
   },
   registryAuthId: {
     kind: { is: 'text', max: 191, none: true },
-    rest: { name: 'containerRegistryAuthId', in: "Credentials for the image's registry; empty: none." },
+    rest: { name: 'containerRegistryAuthId', in: "Id of the credentials for the image's registry. Empty: none." },
     graphql: { name: 'containerRegistryAuthId', in: '' },
     cli: { option: '--registry-auth <id>', about: 'credentials for the registry of the image; "" for none' },
   },
   public: {
     kind: { is: 'flag' },
-    rest: { name: 'isPublic', in: 'Visible to all accounts. Default {default}.' },
+    rest: { name: 'isPublic', in: 'True: all accounts can see and use it. Default {default}.' },
     graphql: { name: 'isPublic', in: '' },
     cli: { option: '--public', about: 'visible to all accounts', off: 'visible to this account only (default)' },
   },
@@ -114,14 +114,14 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
     kind: { is: 'flag' },
     rest: {
       name: 'isServerless',
-      in: 'Made for endpoints rather than for pods. Default {default}. Fixed after creation.',
+      in: 'True: for endpoints. False: for pods. Default {default}. Fixed after creation.',
     },
     graphql: { name: 'isServerless', in: '' },
     cli: { option: '--serverless', about: 'made for endpoints (default)', off: 'made for pods' },
   },
   readme: {
     kind: { is: 'text', max: 1_000_000 },
-    rest: { name: 'readme', in: 'Markdown for people.' },
+    rest: { name: 'readme', in: 'Description for people, in Markdown.' },
     graphql: { name: 'readme', in: '' },
     cli: { option: '--readme <text>', about: 'Markdown for people', row: 'readme' },
   },

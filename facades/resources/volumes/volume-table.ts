@@ -14,20 +14,20 @@ export const VOLUME = describe<Omit<NetworkVolume, 'id' | 'createTime'>>()(VOLUM
   name: {
     kind: { is: 'text', min: 1, max: 191 },
     required: true,
-    rest: { name: 'name', in: 'For people.' },
+    rest: { name: 'name', in: 'Name, for people.' },
     graphql: { name: 'name', in: '' },
   },
   sizeGb: {
     kind: { is: 'whole' },
     required: true,
-    rest: { name: 'size', in: 'Size in GB. It only ever grows.', out: 'GB.' },
+    rest: { name: 'size', in: 'Size in GB. It can grow, but never shrink.', out: 'Size in GB.' },
     graphql: { name: 'size', in: 'GB.', change: 'GB; never less than before.', out: 'GB.' },
   },
   dataCenterId: {
     kind: { is: 'text', min: 1, max: 64 },
     required: true,
     fixed: true,
-    rest: { name: 'dataCenterId', in: 'Data centre whose machines see it. Fixed after creation.' },
+    rest: { name: 'dataCenterId', in: 'Data centre whose machines can mount it. Fixed after creation.' },
     graphql: { name: 'dataCenterId', in: '' },
   },
 });

@@ -15,7 +15,9 @@ const KEYS_MAX = 100;
 
 const KeysShape = named(
   'SshKeys',
-  Type.Object({ keys: Type.Array(Type.String(), { description: 'One a line, as in authorized_keys.' }) }),
+  Type.Object({
+    keys: Type.Array(Type.String(), { description: 'SSH public keys, in the form of lines of authorized_keys.' }),
+  }),
 );
 
 /** The operations. */
@@ -42,7 +44,7 @@ export const sshKeyOperations: readonly Operation[] = [
       closed({
         keys: Type.Array(Type.String({ pattern: KEY_FORM, maxLength: TEXT_LENGTH_MAX }), {
           maxItems: KEYS_MAX,
-          description: 'All of them; none: no key.',
+          description: 'All SSH public keys of the account. An empty list removes them.',
         }),
       }),
     ),

@@ -45,7 +45,7 @@ const KINDS: readonly Kind[] = [
   {
     operationId: 'ListServerlessBilling',
     path: '/v2/billing/serverless',
-    summary: 'Billing of endpoints: the time of their workers',
+    summary: 'Billing of endpoints (the time of their workers)',
     usage: UsageKind.WORKER,
     grouping: UsageGrouping.ENDPOINT,
     amounts: ['totalAmount', 'gpuAmount', 'cpuAmount', 'diskAmount', 'feeAmount'],
@@ -94,7 +94,7 @@ export const billingOperations: readonly Operation[] = [
     id: 'ListBilling',
     method: 'GET',
     path: '/v2/billing',
-    summary: 'Billing of all there is, by period',
+    summary: 'Billing of everything, by period',
     query: PeriodQuery,
     status: 200,
     errors: [400],
@@ -125,7 +125,7 @@ export const billingOperations: readonly Operation[] = [
       query: Type.Object({
         ...PeriodQuery.properties,
         [kind.thing]: Type.Optional(
-          Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Only of this one.' }),
+          Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Only the resource with this id.' }),
         ),
       }),
       answer: shapeOf(kind.operationId.replace(/^List/, ''), kind.amounts, kind.thing, kind.count),
@@ -208,7 +208,7 @@ function metadataOf(
 
 function shapeOf(name: string, amounts: readonly string[], thing?: string, count?: string) {
   const shown = Object.fromEntries(amounts.map((each) => [each, Type.Number()]));
-  const times = { startTime: moment('When the period begins.'), endTime: moment('When it ends.') };
+  const times = { startTime: moment('Beginning of the period.'), endTime: moment('End of the period.') };
   return named(
     `List${name}Response`,
     Type.Object({

@@ -23,11 +23,17 @@ const BUCKETS: Readonly<Record<BucketSize, UsageBucket>> = {
 
 /** Members of every query. */
 export const PeriodQuery = Type.Object({
-  startTime: Type.Optional(Type.String({ format: 'date-time', description: 'From here on. Default: 30 days ago.' })),
-  endTime: Type.Optional(Type.String({ format: 'date-time', description: 'Up to here. Default: now.' })),
-  bucketSize: Type.Optional(word(SIZES, 'Length of a period, by UTC. Default: day.')),
+  startTime: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Beginning of the report. Default: 30 days ago.' }),
+  ),
+  endTime: Type.Optional(Type.String({ format: 'date-time', description: 'End of the report. Default: now.' })),
+  bucketSize: Type.Optional(word(SIZES, 'Length of a period, in UTC. Default: day.')),
   lastN: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: LAST_MAX, description: 'So many periods up to now, in place of the times.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: LAST_MAX,
+      description: 'Number of periods up to now. Use it instead of startTime and endTime.',
+    }),
   ),
 });
 

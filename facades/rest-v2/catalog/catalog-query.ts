@@ -11,10 +11,10 @@ const listOf = (item: ReturnType<typeof word>, description: string, maxItems = L
   Type.Optional(Type.Array(item, { maxItems, description }));
 
 const availability = {
-  include: listOf(word(['AVAILABILITY']), 'Add what is free now; needs product.', 1),
+  include: listOf(word(['AVAILABILITY']), 'Adds what is free now. Requires product.', 1),
   product: listOf(
     word(['POD', 'SERVERLESS', 'CLUSTER']),
-    "For what. On one's own machines pods and workers find the same.",
+    'What the resource is for. It makes no difference: pods and workers use the same machines.',
   ),
 };
 
@@ -22,23 +22,26 @@ const availability = {
 export const GpuQuery = Type.Object({
   ...availability,
   count: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 64, default: 1, description: 'GPUs that are to be on one machine.' }),
+    Type.Integer({ minimum: 1, maximum: 64, default: 1, description: 'Number of GPUs needed on one machine.' }),
   ),
-  cloud: Type.Optional(word(['ALL', 'SECURE', 'COMMUNITY'], "One's own machines are SECURE.")),
+  cloud: Type.Optional(word(['ALL', 'SECURE', 'COMMUNITY'], 'Kind of cloud. All machines are SECURE.')),
   countryCodes: Type.Optional(
-    Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), { maxItems: LIST_MAX, description: 'Only in these countries.' }),
+    Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), {
+      maxItems: LIST_MAX,
+      description: 'Country codes. Only data centres in one of them.',
+    }),
   ),
   cudaVersions: Type.Optional(
     Type.Array(Type.String({ pattern: VERSION, maxLength: 7 }), {
       maxItems: LIST_MAX,
-      description: 'Only with one of these CUDA versions.',
+      description: 'Only GPUs of machines that support one of these CUDA versions.',
     }),
   ),
   minCudaVersion: Type.Optional(
     Type.String({
       pattern: '^\\d+(\\.\\d+)?$',
       maxLength: 7,
-      description: 'Only with this CUDA version or a newer one.',
+      description: 'Only GPUs of machines that support this CUDA version or a newer one.',
     }),
   ),
 });
@@ -48,14 +51,19 @@ export type GpuQuery = Static<typeof GpuQuery>;
 export const CpuQuery = Type.Object({
   ...availability,
   vcpuCount: Type.Optional(
-    Type.Integer({ minimum: 2, maximum: 1_024, default: 2, description: 'Processors that are to be on one machine.' }),
+    Type.Integer({
+      minimum: 2,
+      maximum: 1_024,
+      default: 2,
+      description: 'Number of processors needed on one machine.',
+    }),
   ),
 });
 export type CpuQuery = Static<typeof CpuQuery>;
 
 /** Query of one data centre. */
 export const DataCenterQuery = Type.Object({
-  include: listOf(word(['GPU_AVAILABILITY', 'CPU_AVAILABILITY']), 'Add what is free there now.', 2),
+  include: listOf(word(['GPU_AVAILABILITY', 'CPU_AVAILABILITY']), 'Adds what is free there now.', 2),
 });
 const REGIONS = [
   'NORTH_AMERICA',
@@ -72,16 +80,19 @@ const REGIONS = [
 /** Query of a list of data centres. */
 export const DataCentersQuery = Type.Object({
   ...DataCenterQuery.properties,
-  regions: listOf(word(REGIONS), 'Only in these regions. All are UNKNOWN here.'),
-  networkVolumeTypes: listOf(word(['STANDARD', 'HIGH_PERFORMANCE']), 'Only with volumes of one of these types.'),
+  regions: listOf(word(REGIONS), 'Only data centres in one of these regions. The region of all of them is UNKNOWN.'),
+  networkVolumeTypes: listOf(
+    word(['STANDARD', 'HIGH_PERFORMANCE']),
+    'Only data centres with network volumes of one of these types.',
+  ),
   compliance: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {
       maxItems: LIST_MAX,
-      description: 'Only with all of these. None is known here.',
+      description: 'Only data centres with all of these certificates. None of them is known here.',
     }),
   ),
   globalNetwork: Type.Optional(
-    Type.Boolean({ description: 'Only with a network across data centres, which none has here.' }),
+    Type.Boolean({ description: 'Only data centres with a network across data centres. There are none.' }),
   ),
 });
 export type DataCentersQuery = Static<typeof DataCentersQuery>;

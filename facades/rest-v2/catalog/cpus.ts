@@ -26,10 +26,12 @@ const CpuShape = named(
     ramGbPerVcpu: Type.Number(),
     price: Type.Object(
       { securePerVcpu: Type.Number(), serverlessPerVcpu: Type.Number() },
-      { description: 'Always 0: see billing.' },
+      { description: 'Always 0: billing has the prices.' },
     ),
     availability: Type.Optional(levels),
-    dataCenters: Type.Optional(Type.Array(dataCenterAvailability, { description: 'Where some are free.' })),
+    dataCenters: Type.Optional(
+      Type.Array(dataCenterAvailability, { description: 'Data centres in which some are free.' }),
+    ),
   }),
 );
 
@@ -63,7 +65,7 @@ export const cpuOperations: readonly Operation[] = [
       if (!found)
         throw new CoreError(
           'NOT_FOUND',
-          `There is no CPU flavour ${JSON.stringify(id.slice(0, 64))}; there are ${POD_FLAVORS.join(', ')}.`,
+          `There is no CPU flavour ${JSON.stringify(id.slice(0, 64))}. There are ${POD_FLAVORS.join(', ')}.`,
         );
       return found;
     },

@@ -25,10 +25,12 @@ const DataCenterShape = named(
   Type.Object({
     id: Type.String(),
     name: Type.String(),
-    region: word(['UNKNOWN'], 'Operators name places as they like.'),
+    region: word(['UNKNOWN'], 'Always UNKNOWN: operators choose the names of data centres.'),
     globalNetwork: Type.Boolean({ description: 'Always false.' }),
-    networkVolumeTypes: Type.Array(word(['STANDARD']), { description: 'Volumes can be made everywhere.' }),
-    compliance: Type.Array(Type.String(), { description: "Always empty: that is the operator's to know." }),
+    networkVolumeTypes: Type.Array(word(['STANDARD']), {
+      description: 'Types of network volumes that can be created there.',
+    }),
+    compliance: Type.Array(Type.String(), { description: 'Always empty: the service does not know it.' }),
     gpuAvailability: Type.Optional(Type.Array(resource)),
     cpuAvailability: Type.Optional(Type.Array(resource)),
   }),
@@ -46,7 +48,7 @@ export const dataCenterOperations: readonly Operation[] = [
     status: 200,
     answer: named(
       'ListDataCentersResponse',
-      Type.Object({ dataCenters: Type.Array(DataCenterShape, { description: 'By id.' }) }),
+      Type.Object({ dataCenters: Type.Array(DataCenterShape, { description: 'Sorted by id.' }) }),
     ),
     handle: async (call, parts) => {
       const { regions, networkVolumeTypes, compliance, globalNetwork } = call.query;

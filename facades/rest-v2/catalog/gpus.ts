@@ -20,19 +20,21 @@ const GpuShape = named(
   'GpuType',
   Type.Object({
     id: Type.String(),
-    name: Type.String({ description: 'Short.' }),
-    pool: textOrNull('Null: it is in none, and is chosen by its own name.'),
+    name: Type.String({ description: 'Short name.' }),
+    pool: textOrNull('Pool of the type. Null: it is in no pool; choose it by its own name.'),
     manufacturer: word(['NVIDIA', 'AMD', 'UNKNOWN']),
-    memory: Type.Integer({ description: 'GB. 0: not known.' }),
-    secure: Type.Boolean({ description: 'Machines have it.' }),
+    memory: Type.Integer({ description: 'Memory of one GPU in GB. 0: unknown.' }),
+    secure: Type.Boolean({ description: 'True if a machine has GPUs of this type.' }),
     community: Type.Boolean({ description: 'Always false.' }),
     price: Type.Object(
       { ...perCloud(Type.Number()), serverless: Type.Number() },
       { description: "US dollars an hour, by the operator's price table." },
     ),
-    maxCount: Type.Object(perCloud(Type.Integer()), { description: 'The most that one machine has.' }),
+    maxCount: Type.Object(perCloud(Type.Integer()), { description: 'Most GPUs of this type in one machine.' }),
     availability: Type.Optional(levels),
-    dataCenters: Type.Optional(Type.Array(dataCenterAvailability, { description: 'Where some are free.' })),
+    dataCenters: Type.Optional(
+      Type.Array(dataCenterAvailability, { description: 'Data centres in which some are free.' }),
+    ),
     cudaVersions: Type.Optional(Type.Array(Type.Object({ version: Type.String(), available: Type.Boolean() }))),
   }),
 );
@@ -50,7 +52,7 @@ export const gpuOperations: readonly Operation[] = [
     errors: [400],
     answer: named(
       'ListGpuTypesResponse',
-      Type.Object({ gpus: Type.Array(GpuShape, { description: 'Those that machines have first.' }) }),
+      Type.Object({ gpus: Type.Array(GpuShape, { description: 'Types that machines have come first.' }) }),
     ),
     handle: async (call, parts) => ({ gpus: await readTypes(call, parts) }),
   }),

@@ -7,7 +7,7 @@ const LEVELS = ['NONE', 'LOW', 'MEDIUM', 'HIGH'] as const;
 export type Level = (typeof LEVELS)[number];
 
 /** Schema of a level. */
-export const levels = named('AvailabilityLevel', word(LEVELS, 'How much of it is free.'));
+export const levels = named('AvailabilityLevel', word(LEVELS, 'How many are free.'));
 
 /** Schema of the availability in one data centre. */
 export const dataCenterAvailability = named(

@@ -20,7 +20,8 @@ export const publicTemplates: Operation = operation({
     source: Type.Optional(
       word(
         ['official', 'verified', 'community'],
-        'Of whom. Default: official, of which there are none; those of other accounts are community.',
+        'Who published them: official (default) or community. There are no official ones; public ' +
+          'templates of other accounts are community.',
       ),
     ),
   }),

@@ -29,18 +29,20 @@ const ANSWERED = {
   args: Type.String({
     maxLength: COMMAND_PART_LENGTH_MAX,
     description:
-      'The command as one text, divided as a shell divides it, or {"entrypoint":[…],"cmd":[…]} as text. The ' +
-      'same as cmd and entrypoint.',
+      'Command as one text, which is split as a shell splits it, or {"entrypoint":[…],"cmd":[…]} as ' +
+      'text. Same meaning as cmd and entrypoint.',
   }),
-  cmd: words('The command line, one word each.'),
-  entrypoint: words('Replaces the entry point of the image. Empty: its own.'),
+  cmd: words('Command line, one word an entry.'),
+  entrypoint: words('Replaces the entry point of the image. Empty: that of the image.'),
   disk: Type.Integer({ minimum: 1, maximum: containerDiskGb.rule.max, description: 'Disk of the container in GB.' }),
   env: textMap('Environment.'),
   ports: Type.Array(Type.String({ pattern: PORT_PATTERN }), {
     maxItems: PORTS_MAX,
     description: 'Exposed ports, as 8888/http.',
   }),
-  registry: textOrNull('Credentials for the registry of the image. Null: none.', { maxLength: ID_LENGTH_MAX }),
+  registry: textOrNull('Id of the credentials for the registry of the image. Null: none.', {
+    maxLength: ID_LENGTH_MAX,
+  }),
 };
 
 /** Members of responses. Resources that other surfaces created may have values that no body accepts. */

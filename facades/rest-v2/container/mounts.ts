@@ -11,17 +11,17 @@ const SIZE_GB_MIN = 10;
 const PATH_LENGTH_MAX = 4_096;
 const ID_LENGTH_MAX = 191;
 
-const path = Type.String({ minLength: 1, maxLength: PATH_LENGTH_MAX, description: 'Where it appears.' });
+const path = Type.String({ minLength: 1, maxLength: PATH_LENGTH_MAX, description: 'Path at which it is mounted.' });
 
 /** A volume of a single pod. */
 export const persistentMount = named(
   'PersistentMount',
   closed(
     {
-      size: Type.Integer({ minimum: SIZE_GB_MIN, maximum: TEMPLATE.volumeGb.rule.max, description: 'GB.' }),
+      size: Type.Integer({ minimum: SIZE_GB_MIN, maximum: TEMPLATE.volumeGb.rule.max, description: 'Size in GB.' }),
       path,
     },
-    { description: 'A volume of its own, which goes with the pod.' },
+    { description: "The pod's own volume, which is deleted with the pod." },
   ),
 );
 
@@ -40,11 +40,11 @@ export const mounts = named(
               path,
             }),
           ),
-          { maxItems: 1, description: 'In place of its own.' },
+          { maxItems: 1, description: "A network volume, instead of the pod's own volume." },
         ),
       ),
     },
-    { description: 'Replaced whole. Empty: none.' },
+    { description: 'All volumes; a change replaces all of them. Empty: none.' },
   ),
 );
 export type Mounts = Static<typeof mounts>;

@@ -9,15 +9,15 @@ import { TAGS } from './tags.ts';
 type Json = Record<string, unknown>;
 
 const ERROR_TEXT: Readonly<Record<number, string>> = {
-  400: 'A rule between members or things is broken, or the body is no JSON object.',
-  401: 'There is no key, or none that exists.',
-  403: 'The key may not do this.',
-  404: 'There is no such thing in the account.',
-  409: 'The state of the thing does not allow it.',
-  422: 'The request does not fit its schema: `errors` names each misfit.',
-  429: 'Too many requests; try again after Retry-After.',
-  501: 'There is nothing of this kind here.',
-  503: 'A part of the service is restarting; try again after Retry-After.',
+  400: 'Members of the body contradict each other or another resource, or the body is no JSON object.',
+  401: 'The API key is missing or unknown.',
+  403: 'The API key has no permission for this.',
+  404: 'The account has no such resource.',
+  409: 'The state of the resource does not allow it.',
+  422: 'The request does not match its schema. `errors` lists each fault.',
+  429: 'Too many requests. Try again after the seconds in Retry-After.',
+  501: 'The service has no such operation.',
+  503: 'A part of the service is restarting. Try again after the seconds in Retry-After.',
 };
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
@@ -40,7 +40,9 @@ export function describe(operations: readonly Operation[]): Json {
     info: {
       title: 'Slipway REST v2',
       version: '2.0.0',
-      description: 'Manages endpoints, pods and what belongs to them. Jobs are sent to /v2/{endpoint_id}.',
+      description:
+        'Manages endpoints, pods, templates, network volumes and registry credentials. Jobs are sent ' +
+        'to /v2/{endpoint_id}.',
     },
     servers: [{ url: '/', description: 'This service' }],
     tags: TAGS,
@@ -50,11 +52,11 @@ export function describe(operations: readonly Operation[]): Json {
       securitySchemes: { bearerAuth: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } },
       headers: {
         RateLimit: {
-          description: 'What is left of each rate (RFC 9651). Absent: there is no limit.',
+          description: 'Requests that are left of each rate limit (RFC 9651). Absent: there is no limit.',
           schema: { type: 'string' },
         },
         'RateLimit-Policy': {
-          description: 'The rates (RFC 9651). Absent: there is no limit.',
+          description: 'The rate limits (RFC 9651). Absent: there is no limit.',
           schema: { type: 'string' },
         },
       },
@@ -94,7 +96,7 @@ function responsesOf(operation: Operation, shown: (schema: TSchema) => unknown):
   const success =
     status === 501
       ? {}
-      : { [status]: { description: status === 204 ? 'Done.' : 'As it is now.', ...headers, ...content } };
+      : { [status]: { description: status === 204 ? 'Done.' : 'The resource as it is now.', ...headers, ...content } };
   const failures = statusesOf(operation).map((failure) => [
     failure,
     {
@@ -103,7 +105,7 @@ function responsesOf(operation: Operation, shown: (schema: TSchema) => unknown):
       content: { 'application/problem+json': { schema: shown(problem) } },
     },
   ]);
-  const gone = mayAnswer204 && { 204: { description: 'Done; there is nothing left to answer.', ...headers } };
+  const gone = mayAnswer204 && { 204: { description: 'Done. The answer has no body.', ...headers } };
   return { ...success, ...gone, ...Object.fromEntries(failures) };
 }
 

@@ -6,12 +6,16 @@ import { named } from '../schema-parts.ts';
 export const problem = named(
   'Problem',
   Type.Object({
-    title: Type.String({ description: 'The phrase of the status.' }),
-    status: Type.Integer({ description: 'HTTP status.' }),
-    detail: Type.String({ description: 'What to do about it, for a person.' }),
+    title: Type.String({ description: 'The name of the HTTP status.' }),
+    status: Type.Integer({ description: 'The HTTP status of the answer.' }),
+    detail: Type.String({ description: 'What is wrong and what to do about it, for people. The wording may change.' }),
     errors: Type.Optional(
-      Type.Array(Type.String(), { description: 'With 422: each misfit by the way to its member.' }),
+      Type.Array(Type.String(), { description: 'Only with 422: each fault, with the path of its member.' }),
     ),
-    code: Type.String({ description: 'Lower-case word for programs. An extension.' }),
+    code: Type.String({
+      description:
+        'Error code for programs, for instance name_taken. /docs/errors has the cause and the fix of ' +
+        'each. An extension.',
+    }),
   }),
 );

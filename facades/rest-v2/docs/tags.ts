@@ -4,12 +4,21 @@
 export const TAGS: readonly { name: string; description: string }[] = [
   { name: 'docs', description: 'This description.' },
   { name: 'serverless', description: 'Endpoints and their workers.' },
-  { name: 'pods', description: 'Long-running containers or processes, one machine each.' },
-  { name: 'templates', description: 'What workers and pods run.' },
-  { name: 'registries', description: 'Credentials for private container registries. Never shown again.' },
-  { name: 'network volumes', description: 'Directories that outlive workers and pods.' },
-  { name: 'catalog', description: 'What there is to choose from, and what of it is free.' },
+  { name: 'pods', description: 'Long-running containers or processes. Each runs on one machine.' },
+  {
+    name: 'templates',
+    description: 'A template says what workers and pods run: image, command, environment, disk and ports.',
+  },
+  {
+    name: 'registries',
+    description: 'Credentials for private container registries. The service never shows secrets again.',
+  },
+  { name: 'network volumes', description: 'Directories that stay when their workers and pods end.' },
+  {
+    name: 'catalog',
+    description: 'Machines, GPUs, processors and public templates to choose from, and what is free now.',
+  },
   { name: 'account', description: "The caller's account." },
-  { name: 'billing', description: "What was used, and what it costs by the operator's price table." },
-  { name: 'not here', description: "What one's own machines have nothing of." },
+  { name: 'billing', description: "What was used, and what that costs by the operator's price table." },
+  { name: 'not here', description: 'Parts of the public API that this service does not have.' },
 ];

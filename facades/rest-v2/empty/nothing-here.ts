@@ -4,7 +4,7 @@
  */
 
 import type { ErrorCode } from '@slipway/kit/net/error-help';
-import { helpLink } from '@slipway/kit/net/error-help';
+import { helpLink } from '@slipway/kit/net/help-link';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';

@@ -8,11 +8,16 @@ import { SOURCES, TAIL_DEFAULT, TAIL_MAX } from './log-query.ts';
 import { podReader, workerReader } from './log-readers.ts';
 
 const LogRequest = Type.Object({
-  source: Type.Optional(word(SOURCES, 'Lines of the container, of the system around it, or both. Default: both.')),
+  source: Type.Optional(word(SOURCES, 'Lines of the container, of the system around it, or of both. Default: both.')),
   tail: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: TAIL_MAX, default: TAIL_DEFAULT, description: 'Lines before those to come.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: TAIL_MAX,
+      default: TAIL_DEFAULT,
+      description: 'Number of earlier lines to send first.',
+    }),
   ),
-  since: Type.Optional(Type.String({ description: 'Only lines from this moment on; overrides tail.' })),
+  since: Type.Optional(Type.String({ description: 'Only lines from this moment on. Overrides tail.' })),
 });
 
 /** Log of a worker. */
@@ -21,7 +26,7 @@ export const workerLog: Operation = operation({
   method: 'GET',
   path: '/v2/serverless/{endpointId}/workers/{workerId}/logs',
   tag: 'serverless',
-  summary: 'Lines that a worker wrote, live',
+  summary: 'Follow the log of a worker',
   query: LogRequest,
   checksQuery: true,
   status: 200,
@@ -35,7 +40,7 @@ export const podLog: Operation = operation({
   method: 'GET',
   path: '/v2/pods/{podId}/logs',
   tag: 'pods',
-  summary: 'Lines that a pod wrote, live',
+  summary: 'Follow the log of a pod',
   query: LogRequest,
   checksQuery: true,
   status: 200,

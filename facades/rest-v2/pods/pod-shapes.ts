@@ -21,16 +21,19 @@ export const STATUSES = ['PROVISIONING', 'STARTING', 'RUNNING', 'EXITED', 'ERROR
 /** Actions on pods. */
 export const ACTIONS = ['start', 'stop', 'restart', 'terminate'] as const;
 
-const name = Type.String({ minLength: 1, maxLength: POD.name.kind.max, description: 'For people.' });
-const templateId = Type.String({ maxLength: ID_LENGTH_MAX, description: 'Gives what the body does not.' });
+const name = Type.String({ minLength: 1, maxLength: POD.name.kind.max, description: 'Name, for people.' });
+const templateId = Type.String({
+  maxLength: ID_LENGTH_MAX,
+  description: 'Id of a template, whose settings apply where the body has none.',
+});
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 const createGpu = named(
   'CreatePodGpuConfig',
   closed({
-    id: Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'One GPU type, or a pool.' }),
+    id: Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'A GPU type or a pool.' }),
     count: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: POD.gpuCount.rule.max, default: 1, description: 'GPUs that it gets.' }),
+      Type.Integer({ minimum: 1, maximum: POD.gpuCount.rule.max, default: 1, description: 'Number of GPUs.' }),
     ),
     allowedCudaVersions: Type.Optional(
       Type.Array(Type.String({ pattern: CUDA_VERSION, maxLength: 7 }), { maxItems: LIST_LENGTH_MAX }),
@@ -62,7 +65,7 @@ export const CreatePod = named(
       dataCenterIds: Type.Optional(
         Type.Array(Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX }), {
           maxItems: LIST_LENGTH_MAX,
-          description: 'Data centres, any of them. Empty: anywhere.',
+          description: 'Data centres. The machine is in one of them. Empty: anywhere.',
         }),
       ),
       startSsh: Type.Optional(Type.Boolean(alwaysIs(true, SSH))),
@@ -84,7 +87,7 @@ export const UpdatePod = named(
     ...containerBody,
     name: Type.Optional(name),
     mounts: Type.Optional(mounts),
-    locked: flag('Refuse to stop, reset or change it until it is unlocked.'),
+    locked: flag('True: the pod cannot be stopped, reset or changed until it is unlocked.'),
     globalNetworking: Type.Optional(Type.Boolean(alwaysIs(false, NETWORK))),
     templateId: Type.Optional(templateId),
   }),
@@ -103,41 +106,41 @@ export const PodShape = named(
     id: Type.String(),
     name,
     ...containerAnswer,
-    status: word(STATUSES, 'What it does, as it was seen last.'),
-    actions: Type.Array(word(ACTIONS), { description: 'What can be done to it now.' }),
+    status: word(STATUSES, 'State of the pod, as its machine last reported it.'),
+    actions: Type.Array(word(ACTIONS), { description: 'Actions that are possible now.' }),
     mounts,
     gpu: Type.Optional(
       Type.Object(
         {
           id: Type.String(),
           count: Type.Integer(),
-          vcpuCount: Type.Integer({ description: 'Of its machine. 0: not known.' }),
-          memory: Type.Integer({ description: 'GB of its machine. 0: not known.' }),
+          vcpuCount: Type.Integer({ description: 'Processors of its machine. 0: unknown.' }),
+          memory: Type.Integer({ description: 'Memory of its machine in GB. 0: unknown.' }),
         },
-        { description: 'Missing without a GPU.' },
+        { description: 'GPUs of the pod. Absent without a GPU.' },
       ),
     ),
     cpu: Type.Optional(
       Type.Object(
         { id: Type.String(), vcpuCount: Type.Integer(), memory: Type.Integer() },
-        { description: 'Its size, where it has one.' },
+        { description: 'Size of a pod without a GPU. Absent without a size.' },
       ),
     ),
     cloud: word(['SECURE', 'COMMUNITY']),
-    dataCenterId: textOrNull('Null: its machine is in none.'),
-    cudaVersion: textOrNull("Of its machine's driver."),
+    dataCenterId: textOrNull('Data centre of its machine. Null: none.'),
+    cudaVersion: textOrNull('Newest CUDA version that the driver of its machine supports.'),
     ssh: Type.Object(
       { proxy: Type.Null(), direct: Type.Null() },
-      { description: 'Ports are reached by the service: docs/reference/api.md#ports-of-pods.' },
+      { description: 'Clients reach ports through the service: docs/reference/api.md#ports-of-pods.' },
     ),
-    template: textOrNull('Template that gave what its body did not.'),
+    template: textOrNull('Id of the template that it was created from.'),
     cost: Type.Number({ description: "US dollars an hour, by the operator's price table." }),
     locked: Type.Boolean(),
     globalNetworking: Type.Object({ enabled: Type.Boolean() }),
     runtime: Type.Unsafe<object | null>({
       anyOf: [
         Type.Object({
-          uptime: Type.Integer({ description: 'Seconds.' }),
+          uptime: Type.Integer({ description: 'Seconds since it was started.' }),
           gpus: Type.Array(Type.Object({})),
           cpu: share('Not measured.'),
           memory: share('Not measured.'),
@@ -146,15 +149,15 @@ export const PodShape = named(
               private: Type.Integer(),
               public: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
               type: Type.String(),
-              ip: textOrNull('Not published.'),
+              ip: textOrNull('Always null: addresses of machines are not published.'),
             }),
           ),
         }),
         { type: 'null' },
       ],
-      description: 'Null: it does not run.',
+      description: 'Null: the pod does not run.',
     }),
-    createdAt: moment('When it was made.'),
-    startedAt: momentOrNull('When it was last told to run.'),
+    createdAt: moment('When it was created.'),
+    startedAt: momentOrNull('When it was last started.'),
   }),
 );

@@ -24,11 +24,13 @@ export const podOperations: readonly Operation[] = [
     path: '/v2/pods',
     summary: 'List pods, the newest first',
     query: Type.Object({
-      includeClusterPods: Type.Optional(Type.Boolean({ description: 'There are no clusters.' })),
+      includeClusterPods: Type.Optional(
+        Type.Boolean({ description: 'Accepted without effect: there are no clusters.' }),
+      ),
       ...PageQuery.properties,
     }),
     status: 200,
-    answer: named('ListPodsResponse', listOf('pods', PodShape, 'The newest first.')),
+    answer: named('ListPodsResponse', listOf('pods', PodShape, 'Newest first.')),
     handle: (call, { core, clock }) =>
       answerPage(call, 'ListPods', 'pods', {
         read: (page) =>
@@ -78,7 +80,7 @@ export const podOperations: readonly Operation[] = [
     id: 'UpdatePod',
     method: 'PATCH',
     path: ONE,
-    summary: 'Change a pod; anything but name and locked starts it anew',
+    summary: 'Change a pod (any change but of name and locked restarts it)',
     body: UpdatePod,
     status: 200,
     answer: PodShape,
@@ -120,7 +122,7 @@ export const podOperations: readonly Operation[] = [
       if (!allowed.includes(action)) {
         const why = before.locked ? 'locked' : statusOf(before);
         throw conflict(
-          `The pod is ${why}: ${action} is not among what can be done now (${allowed.join(', ') || 'nothing'}).`,
+          `The pod is ${why}: "${action}" is not possible now. Possible: ${allowed.join(', ') || 'nothing'}.`,
         );
       }
       return action === 'terminate' ? remove(call, parts, before) : act(call, parts, before.id, action);

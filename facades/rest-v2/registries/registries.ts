@@ -19,12 +19,16 @@ const PASSWORD_LENGTH_MAX = 16_384;
 const CreateRegistry = named(
   'CreateRegistryRequest',
   closed({
-    name: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'Unique in the account.' }),
-    username: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'Never shown again.' }),
+    name: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'Name, unique in the account.' }),
+    username: Type.String({
+      minLength: 1,
+      maxLength: TEXT_LENGTH_MAX,
+      description: 'User name. It is never shown again.',
+    }),
     password: Type.String({
       minLength: 1,
       maxLength: PASSWORD_LENGTH_MAX,
-      description: 'Password or token. Never shown again.',
+      description: 'Password or token. It is never shown again.',
     }),
   }),
 );
@@ -49,7 +53,7 @@ export const registryOperations: readonly Operation[] = [
     summary: 'List credentials for registries, the newest first',
     query: Type.Object({ ...PageQuery.properties }),
     status: 200,
-    answer: named('ListRegistriesResponse', listOf('registries', RegistryShape, 'The newest first.')),
+    answer: named('ListRegistriesResponse', listOf('registries', RegistryShape, 'Newest first.')),
     handle: (call, { core }) =>
       answerPage(call, 'ListRegistries', 'registries', {
         read: (page) => core.registryAuths.call((client) => client.listRegistryAuths, page, repeatable(call)),
@@ -78,7 +82,7 @@ export const registryOperations: readonly Operation[] = [
     id: 'ListDelegations',
     method: 'GET',
     path: DELEGATIONS,
-    summary: 'List delegations, of which there are none',
+    summary: 'List delegations (always empty)',
     status: 200,
     answer: named('ListDelegationsResponse', listOf('delegations', Delegation, 'Always empty.')),
     handle: async () => ({ delegations: [], pagination: LAST_PAGE }),
@@ -88,7 +92,7 @@ export const registryOperations: readonly Operation[] = [
     id: 'CreateDelegation',
     method: 'POST',
     path: DELEGATIONS,
-    summary: 'Refused: registries of cloud accounts are not delegated here',
+    summary: 'Not available: registries of cloud accounts cannot be delegated',
     body: CreateDelegation,
     status: 201,
     answer: Delegation,
@@ -103,7 +107,7 @@ export const registryOperations: readonly Operation[] = [
     id: 'DeleteDelegation',
     method: 'DELETE',
     path: `${DELEGATIONS}/{delegationId}`,
-    summary: 'Refused: there are no delegations',
+    summary: 'Not available: there are no delegations',
     status: 204,
     handle: async () => {
       throw new CoreError('NOT_FOUND', 'There is no such delegation.');
@@ -129,7 +133,7 @@ export const registryOperations: readonly Operation[] = [
     id: 'DeleteRegistry',
     method: 'DELETE',
     path: ONE,
-    summary: 'Delete credentials that no pod uses; templates lose them',
+    summary: 'Delete credentials that no pod uses, and remove them from templates',
     status: 204,
     errors: [400],
     handle: async (call, { core }) => {

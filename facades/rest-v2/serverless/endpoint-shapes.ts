@@ -36,7 +36,7 @@ const scalings = [
   closed(
     { type: word(['SLO']), queueDelay: Type.Integer({ minimum: 1, maximum: ENDPOINT.scalerValue.rule.max }) },
     {
-      description: 'As few workers as let 95 of 100 jobs wait no longer than so many seconds. An extension.',
+      description: 'Longest wait in seconds of 95 of 100 jobs. As few workers run as achieve that. An extension.',
     },
   ),
 ];
@@ -48,19 +48,19 @@ const scaling = named(
     oneOf: scalings,
     discriminator: { propertyName: 'type' },
     required: ['type'],
-    description: 'What the number of workers follows.',
+    description: 'How the number of workers is chosen.',
   }),
 );
 
 const workers = named(
   'EndpointWorkers',
   closed({
-    min: Type.Optional(bounded(ENDPOINT.workersMin, 'Fewest workers kept.')),
-    max: Type.Optional(bounded(ENDPOINT.workersMax, 'Most workers at any time.')),
+    min: Type.Optional(bounded(ENDPOINT.workersMin, 'Fewest workers.')),
+    max: Type.Optional(bounded(ENDPOINT.workersMax, 'Most workers.')),
     idleTimeout: Type.Optional(
       bounded(
         ENDPOINT.idleTimeoutSeconds,
-        'Seconds that a worker stays without a job. Not for QUEUE with REQUEST_COUNT.',
+        'Seconds that a worker stays without a job. Cannot be set for QUEUE with REQUEST_COUNT.',
       ),
     ),
   }),
@@ -71,22 +71,22 @@ const gpuParts = {
     Type.Array(Type.String({ pattern: '^[^-\\s].*$', maxLength: ID_LENGTH_MAX }), {
       minItems: 1,
       maxItems: LIST_LENGTH_MAX,
-      description: 'Pools in order of preference; a type that is in none stands for itself.',
+      description: 'GPU pools in order of preference. A GPU type that is in no pool can be named itself.',
     }),
   ),
   excludedTypes: Type.Optional(
     Type.Array(Type.String({ pattern: '^\\s*[^-\\s].*$', maxLength: ID_LENGTH_MAX }), {
       maxItems: LIST_LENGTH_MAX,
-      description: 'Types of these pools that are not used. Replaced together with pools.',
+      description: 'GPU types of these pools that are not used. pools alone clears this list.',
     }),
   ),
   count: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: ENDPOINT.gpuCount.rule.max, description: 'GPUs of a worker.' }),
+    Type.Integer({ minimum: 1, maximum: ENDPOINT.gpuCount.rule.max, description: 'GPUs of each worker.' }),
   ),
   allowedCudaVersions: Type.Optional(
     Type.Array(Type.String({ pattern: CUDA_VERSION, maxLength: 7 }), {
       maxItems: LIST_LENGTH_MAX,
-      description: 'CUDA versions that a machine must support, any of them.',
+      description: 'CUDA versions. The machine supports at least one of them.',
     }),
   ),
 };
@@ -118,8 +118,8 @@ export type GpuBody = Static<typeof updateGpu>;
 export const createCpu = named(
   'CreateCpuConfig',
   closed({
-    id: Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'Flavour, as cpu3c.' }),
-    vcpuCount: Type.Integer({ minimum: 2, maximum: 1_024, description: 'Processors, a power of two.' }),
+    id: Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description: 'CPU flavour, for instance cpu3c.' }),
+    vcpuCount: Type.Integer({ minimum: 2, maximum: 1_024, description: 'Number of processors, a power of two.' }),
   }),
 );
 const cpuSizes = Type.Array(createCpu, {
@@ -131,7 +131,7 @@ const cpuSizes = Type.Array(createCpu, {
 const settings = {
   scaling,
   workers,
-  dataCenterIds: ids('Data centres, any of them. Empty: anywhere.'),
+  dataCenterIds: ids('Data centres. The machine is in one of them. Empty: anywhere.'),
   networkVolumes: ids('Network volumes to mount, one for each data centre.'),
   timeout: Type.Integer({
     minimum: 0,
@@ -142,15 +142,18 @@ const settings = {
   }),
   flashboot: word(
     ['OFF', 'FLASHBOOT', 'PRIORITY_FLASHBOOT'],
-    'Keep scaled-down workers frozen for a fast start. The last two mean the same here.',
+    'Keep workers that scaling stops on standby, so that they start fast. FLASHBOOT and ' +
+      'PRIORITY_FLASHBOOT mean the same here.',
   ),
 };
 const templateId = Type.String({
   maxLength: ID_LENGTH_MAX,
-  description: 'A template that is taken apart once: it gives what the body does not, and no link to it stays.',
+  description:
+    'A template whose settings are copied once, for members that the body does not have. Later ' +
+    'changes of the template do not reach the endpoint.',
 });
 const type = word(['QUEUE', 'LOAD_BALANCER'], 'How requests reach the workers. Fixed after creation.');
-const name = Type.String({ ...NAME, description: 'For people.' });
+const name = Type.String({ ...NAME, description: 'Name, for people.' });
 
 /** Body that creates one. */
 export const CreateEndpoint = named(
@@ -210,7 +213,7 @@ export const EndpointShape = named(
         urls('run', 'runSync', 'status', 'stream', 'cancel', 'retry', 'purgeQueue', 'health'),
         urls('base', 'health'),
       ],
-      description: 'Where requests go, from the address that was asked. {job_id} stands for the id of a job.',
+      description: 'Addresses of requests, relative to this service. {job_id} stands for the id of a job.',
     }),
     gpu: Type.Optional(
       named(
@@ -221,9 +224,9 @@ export const EndpointShape = named(
             excludedTypes: Type.Array(Type.String()),
             count: Type.Integer(),
             allowedCudaVersions: Type.Array(Type.String()),
-            minCudaVersion: textOrNull('Null: any, or those of allowedCudaVersions.'),
+            minCudaVersion: textOrNull('Oldest CUDA version of machines. Null: any, or one of allowedCudaVersions.'),
           },
-          { description: 'Missing for workers without a GPU.' },
+          { description: 'GPUs of a worker. Absent for workers without a GPU.' },
         ),
       ),
     ),
@@ -234,18 +237,20 @@ export const EndpointShape = named(
           Type.Object({
             id: Type.String(),
             vcpuCount: Type.Integer(),
-            memory: Type.Integer({ description: 'GB.' }),
+            memory: Type.Integer({ description: 'Memory in GB.' }),
           }),
         ),
-        { description: 'Missing for workers with a GPU. Empty: no size.' },
+        { description: 'Sizes of workers without a GPU. Absent for workers with a GPU. Empty: no size.' },
       ),
     ),
     workers,
     scaling,
     dataCenterIds: settings.dataCenterIds,
     networkVolumes: settings.networkVolumes,
-    timeout: Type.Integer({ description: 'As it was given; 0: nobody chose it.' }),
+    timeout: Type.Integer({
+      description: 'Longest run of a job in milliseconds, as it was given. 0: the default applies.',
+    }),
     flashboot: settings.flashboot,
-    createdAt: moment('When it was made.'),
+    createdAt: moment('When it was created.'),
   }),
 );

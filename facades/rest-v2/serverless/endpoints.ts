@@ -26,7 +26,7 @@ export const endpointOperations: readonly Operation[] = [
     summary: 'List endpoints, the newest first',
     query: Type.Object({ ...PageQuery.properties }),
     status: 200,
-    answer: named('ListEndpointsResponse', listOf('endpoints', EndpointShape, 'The newest first.')),
+    answer: named('ListEndpointsResponse', listOf('endpoints', EndpointShape, 'Newest first.')),
     handle: async (call, parts) => {
       const pools = await poolsOf(call, parts);
       return answerPage(call, 'ListEndpoints', 'endpoints', {
@@ -83,7 +83,7 @@ export const endpointOperations: readonly Operation[] = [
     id: 'UpdateEndpoint',
     method: 'PATCH',
     path: ONE,
-    summary: 'Change an endpoint: what is left out stays as it is',
+    summary: 'Change an endpoint (members that are left out stay as they are)',
     body: UpdateEndpoint,
     status: 200,
     answer: EndpointShape,
@@ -108,7 +108,7 @@ export const endpointOperations: readonly Operation[] = [
     id: 'DeleteEndpoint',
     method: 'DELETE',
     path: ONE,
-    summary: 'Delete an endpoint: its workers are stopped, its jobs end',
+    summary: 'Delete an endpoint, stop its workers and end its jobs',
     status: 204,
     handle: async (call, { core }) => {
       await core.endpoints.call(

@@ -20,20 +20,20 @@ const ONE = '/v2/serverless/{endpointId}';
 const TAG = { tag: 'serverless' };
 const TEMPLATE_PREFIX = 'template.';
 
-const valueOrNull = Type.Unsafe<null>({ description: 'Always null: values may be secret, and are not kept.' });
+const valueOrNull = Type.Unsafe<null>({ description: 'Always null: values may be secret and are not stored.' });
 const ReleaseShape = named(
   'Release',
   Type.Object({
     id: Type.String(),
-    version: Type.Integer({ description: 'That the endpoint had afterwards.' }),
+    version: Type.Integer({ description: 'Version of the endpoint after the change.' }),
     source: word(['MANUAL']),
     buildId: textOrNull('Always null.'),
-    createdByUserId: textOrNull('The key that was used.'),
-    workerCount: Type.Integer({ description: 'Workers that run it now.' }),
+    createdByUserId: textOrNull('Id of the API key that was used.'),
+    workerCount: Type.Integer({ description: 'Number of workers that run it now.' }),
     createdAt: moment('When.'),
     diff: Type.Array(
       Type.Object({
-        field: Type.String({ description: 'In the words of GraphQL.' }),
+        field: Type.String({ description: 'Name of the setting in GraphQL.' }),
         old: valueOrNull,
         new: valueOrNull,
       }),
@@ -49,7 +49,7 @@ const Rollout = named(
     percentOnLatest: Type.Integer({ minimum: 0, maximum: 100 }),
   }),
 );
-const Releases = listOf('releases', ReleaseShape, 'The newest first.');
+const Releases = listOf('releases', ReleaseShape, 'Newest first.');
 const Build = named('Build', Type.Object({ id: Type.String() }));
 
 /** The operations. */
@@ -59,7 +59,7 @@ export const releaseOperations: readonly Operation[] = [
     id: 'ListEndpointReleases',
     method: 'GET',
     path: `${ONE}/releases`,
-    summary: 'List what was changed of an endpoint, the newest first',
+    summary: 'List the changes of an endpoint, the newest first',
     query: Type.Object({ ...PageQuery.properties }),
     status: 200,
     answer: named(
@@ -105,7 +105,7 @@ export const releaseOperations: readonly Operation[] = [
     id: 'ListEndpointBuilds',
     method: 'GET',
     path: `${ONE}/builds`,
-    summary: 'List builds, of which there are none: images come from registries',
+    summary: 'List builds (always empty: images come from registries)',
     query: Type.Object({ ...PageQuery.properties }),
     status: 200,
     answer: named('ListBuildsResponse', listOf('builds', Build, 'Always empty.')),
@@ -123,7 +123,7 @@ export const releaseOperations: readonly Operation[] = [
       id: of === '' ? 'GetEndpointBuild' : 'GetEndpointBuildLogs',
       method: 'GET',
       path: `${ONE}/builds/{buildId}${of}`,
-      summary: 'Refused: there are no builds',
+      summary: 'Not available: there are no builds',
       status: 200,
       answer: Build,
       handle: async () => {

@@ -19,19 +19,19 @@ const wholeOrNull = (description: string) => Type.Unsafe<number | null>({ type: 
 const WorkerShape = named(
   'Worker',
   Type.Object({
-    id: Type.String({ description: 'Of one that finds no place a name that nothing else has.' }),
+    id: Type.String({ description: 'Id of the worker. A THROTTLED worker has a temporary id.' }),
     status: word(
       STATUSES,
-      'RUNNING: it has jobs. IDLE: it has none, or is frozen. THROTTLED: there is no place for it.',
+      'RUNNING: it has jobs. IDLE: it has no job, or is on standby. THROTTLED: no machine has capacity for it.',
     ),
-    isStale: Type.Boolean({ description: 'It runs an earlier version of the endpoint and is being replaced.' }),
+    isStale: Type.Boolean({ description: 'True if it runs an earlier version of the endpoint and is being replaced.' }),
     version: wholeOrNull('Version of the endpoint that it runs.'),
     gpuCount: Type.Integer(),
     image: textOrNull('Image that it runs.'),
-    uptimeSeconds: wholeOrNull('Since it was asked for.'),
-    gpuTypeId: textOrNull('Null: it has no GPU.'),
-    dataCenterId: textOrNull('Null: its machine is in none.'),
-    startedAt: momentOrNull('When it was asked for.'),
+    uptimeSeconds: wholeOrNull('Seconds since it was requested.'),
+    gpuTypeId: textOrNull('GPU type. Null: it has no GPU.'),
+    dataCenterId: textOrNull('Data centre of its machine. Null: none.'),
+    startedAt: momentOrNull('When it was requested.'),
   }),
 );
 type WorkerAnswer = { id: string; status: WorkerStatus };
@@ -56,7 +56,7 @@ export const workersOperation: Operation = operation({
   answer: named(
     'ListEndpointWorkersResponse',
     Type.Object({
-      endpointVersion: wholeOrNull('Present version of the endpoint.'),
+      endpointVersion: wholeOrNull('Current version of the endpoint.'),
       summary: Summary,
       workers: Type.Array(WorkerShape, { description: 'Oldest first.' }),
     }),

@@ -14,7 +14,7 @@ const CATEGORIES = ['CPU', 'NVIDIA', 'AMD'] as const;
 
 const mounts = closed(
   { persistent: Type.Optional(persistentMount) },
-  { description: 'The volume of pods that are made of it.' },
+  { description: 'Volume of the pods that are created from it.' },
 );
 const cudaVersions = Type.Array(Type.String({ pattern: '^\\d+\\.\\d+$' }), {
   maxItems: 0,
@@ -23,9 +23,9 @@ const cudaVersions = Type.Array(Type.String({ pattern: '^\\d+\\.\\d+$' }), {
 
 const besides = {
   mounts,
-  public: Type.Boolean({ description: 'Visible to all accounts.' }),
-  serverless: Type.Boolean({ description: 'Made for endpoints rather than for pods. Fixed after creation.' }),
-  category: word(CATEGORIES, 'Kind of machine that it is made for. Fixed after creation.'),
+  public: Type.Boolean({ description: 'True: all accounts can see and use it.' }),
+  serverless: Type.Boolean({ description: 'True: for endpoints. False: for pods. Fixed after creation.' }),
+  category: word(CATEGORIES, 'Kind of machine that it is for. Fixed after creation.'),
   startSsh: Type.Boolean(alwaysIs(true, SSH)),
   startJupyter: Type.Boolean(alwaysIs(true, 'what is made of it says so itself: see startJupyter of pods.')),
   allowedCudaVersions: cudaVersions,
@@ -39,7 +39,7 @@ export const CreateTemplate = named(
       ...containerBody,
       ...optionals(besides),
       image: containerBody.image,
-      name: Type.String({ ...NAME, description: 'Unique in the account.' }),
+      name: Type.String({ ...NAME, description: 'Name, unique in the account.' }),
     },
     { required: ['name', 'image'] },
   ),
@@ -52,7 +52,7 @@ export const UpdateTemplate = named(
   closed({
     ...containerBody,
     ...optionals(besides),
-    name: Type.Optional(Type.String({ ...NAME, description: 'Unique in the account.' })),
+    name: Type.Optional(Type.String({ ...NAME, description: 'Name, unique in the account.' })),
   }),
 );
 export type UpdateTemplateBody = Static<typeof UpdateTemplate>;

@@ -22,7 +22,7 @@ export const templateOperations: readonly Operation[] = [
     summary: 'List the templates of the account, the newest first',
     query: Type.Object({ ...PageQuery.properties }),
     status: 200,
-    answer: named('ListTemplatesResponse', listOf('templates', TemplateShape, 'The newest first.')),
+    answer: named('ListTemplatesResponse', listOf('templates', TemplateShape, 'Newest first.')),
     handle: (call, { core }) =>
       answerPage(call, 'ListTemplates', 'templates', {
         read: (page) =>
@@ -52,7 +52,7 @@ export const templateOperations: readonly Operation[] = [
     id: 'GetTemplate',
     method: 'GET',
     path: ONE,
-    summary: 'Read a template, also a public one of another account',
+    summary: 'Read a template of the account, or a public one of another account',
     status: 200,
     answer: TemplateShape,
     handle: async (call, { core }) => {
@@ -67,7 +67,7 @@ export const templateOperations: readonly Operation[] = [
     id: 'UpdateTemplate',
     method: 'PATCH',
     path: ONE,
-    summary: 'Change a template: what is left out stays as it is',
+    summary: 'Change a template (members that are left out stay as they are)',
     body: UpdateTemplate,
     status: 200,
     answer: TemplateShape,

@@ -19,16 +19,16 @@ const TAG = { tag: 'network volumes' };
 const SIZE_GB_MIN = 10;
 const NAME = { minLength: 1, maxLength: VOLUME.name.kind.max };
 
-const name = Type.String({ ...NAME, description: 'For people.' });
+const name = Type.String({ ...NAME, description: 'Name, for people.' });
 const size = Type.Integer({
   minimum: SIZE_GB_MIN,
   maximum: VOLUME.sizeGb.rule.max,
-  description: 'GB. It only ever grows.',
+  description: 'Size in GB. It can grow, but never shrink.',
 });
 const dataCenter = Type.String({
   minLength: 1,
   maxLength: VOLUME.dataCenterId.kind.max,
-  description: 'Data centre whose machines see it. Fixed.',
+  description: 'Data centre whose machines can mount it. Fixed after creation.',
 });
 const type = Type.Unsafe<'STANDARD' | 'HIGH_PERFORMANCE'>({
   ...word(['STANDARD', 'HIGH_PERFORMANCE']),
@@ -42,7 +42,7 @@ const UpdateVolume = named(
 );
 const VolumeShape = named(
   'NetworkVolume',
-  Type.Object({ id: Type.String(), name, size: Type.Integer({ description: 'GB.' }), dataCenter, type }),
+  Type.Object({ id: Type.String(), name, size: Type.Integer({ description: 'Size in GB.' }), dataCenter, type }),
 );
 const GlobalVolume = named('GlobalVolume', Type.Object({ id: Type.String(), name: Type.String() }));
 
@@ -56,7 +56,7 @@ export const volumeOperations: readonly Operation[] = [
     summary: 'List network volumes, the newest first',
     query: Type.Object({ ...PageQuery.properties }),
     status: 200,
-    answer: named('ListNetworkVolumesResponse', listOf('networkVolumes', VolumeShape, 'The newest first.')),
+    answer: named('ListNetworkVolumesResponse', listOf('networkVolumes', VolumeShape, 'Newest first.')),
     handle: (call, { core }) =>
       answerPage(call, 'ListNetworkVolumes', 'networkVolumes', {
         read: (page) => core.volumes.call((client) => client.listNetworkVolumes, page, repeatable(call)),
@@ -140,7 +140,7 @@ export const volumeOperations: readonly Operation[] = [
     id: 'ListGlobalVolumes',
     method: 'GET',
     path: '/v2/global-volumes',
-    summary: 'List global volumes, of which there are none',
+    summary: 'List global volumes (always empty)',
     query: Type.Object({ ...PageQuery.properties }),
     status: 200,
     answer: named('ListGlobalVolumesResponse', listOf('globalVolumes', GlobalVolume, 'Empty.')),
@@ -155,7 +155,7 @@ export const volumeOperations: readonly Operation[] = [
     id: 'CreateGlobalVolume',
     method: 'POST',
     path: '/v2/global-volumes',
-    summary: 'Refused: there are no global volumes here',
+    summary: 'Not available: there are no global volumes',
     body: named('CreateGlobalVolumeRequest', closed({ name })),
     status: 201,
     answer: GlobalVolume,

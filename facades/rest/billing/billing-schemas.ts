@@ -12,9 +12,9 @@ const Time = (description: string) => Type.Optional(Type.String({ format: 'date-
 
 /** Which periods: all three queries share it. */
 const period = {
-  bucketSize: Type.Optional(oneOf(['hour', 'day', 'week', 'month', 'year'], 'Length of a period, by UTC.', 'day')),
-  startTime: Time('ISO 8601. Default: 30 days ago.'),
-  endTime: Time('ISO 8601. Default: now.'),
+  bucketSize: Type.Optional(oneOf(['hour', 'day', 'week', 'month', 'year'], 'Length of a period, in UTC.', 'day')),
+  startTime: Time('Beginning of the report, ISO 8601. Default: 30 days ago.'),
+  endTime: Time('End of the report, ISO 8601. Default: now.'),
 };
 export type BillingPeriod = {
   bucketSize?: 'hour' | 'day' | 'week' | 'month' | 'year';
@@ -25,7 +25,7 @@ export type BillingPeriod = {
 /** Query of GET /billing/pods. */
 export const PodBillingQuery = Type.Object({
   ...period,
-  grouping: Type.Optional(oneOf(['podId', 'gpuTypeId'], 'By what it is summed up within a period.', 'gpuTypeId')),
+  grouping: Type.Optional(oneOf(['podId', 'gpuTypeId'], 'What the amounts of a period are grouped by.', 'gpuTypeId')),
   podId: only('this pod'),
   gpuTypeId: only('this GPU type'),
 });
@@ -34,31 +34,35 @@ export const PodBillingQuery = Type.Object({
 export const EndpointBillingQuery = Type.Object({
   ...period,
   grouping: Type.Optional(
-    oneOf(['endpointId', 'podId', 'gpuTypeId'], 'By what it is summed up within a period.', 'endpointId'),
+    oneOf(['endpointId', 'podId', 'gpuTypeId'], 'What the amounts of a period are grouped by.', 'endpointId'),
   ),
   endpointId: only('this endpoint'),
   dataCenterId: anyOf('these data centres'),
   gpuTypeId: anyOf('these GPU types'),
-  imageName: only('what ran this image'),
-  templateId: only('what ran this template'),
+  imageName: only('pods and workers of this image'),
+  templateId: only('pods and workers of this template'),
 });
 
 /** Query of GET /billing/networkvolumes. */
 export const VolumeBillingQuery = Type.Object(period);
 
-const amount = Type.Number({ description: "US dollars, by the operator's price table." });
-const time = Type.String({ description: 'When the period begins: ISO 8601 in UTC with milliseconds.' });
+const amount = Type.Number({ description: "Cost in US dollars, by the operator's price table." });
+const time = Type.String({ description: 'Beginning of the period: ISO 8601 in UTC with milliseconds.' });
 
 /** Usage of one group in one period. */
 export const BillingRecord = Type.Object(
   {
     amount,
     time,
-    timeBilledMs: Type.Integer({ description: 'Milliseconds, each pod or worker counted for itself.' }),
-    diskSpaceBilledGb: Type.Integer({ description: 'The largest disk of the group.' }),
-    endpointId: Type.Optional(Type.String({ description: 'With grouping=endpointId.' })),
-    podId: Type.Optional(Type.String({ description: 'With grouping=podId.' })),
-    gpuTypeId: Type.Optional(Type.String({ description: 'With grouping=gpuTypeId; empty for what has no GPU.' })),
+    timeBilledMs: Type.Integer({ description: 'Run time in milliseconds, added up over all pods or workers.' }),
+    diskSpaceBilledGb: Type.Integer({ description: 'Largest disk of the group, in GB.' }),
+    endpointId: Type.Optional(Type.String({ description: 'The endpoint. Present with grouping=endpointId.' })),
+    podId: Type.Optional(Type.String({ description: 'The pod. Present with grouping=podId.' })),
+    gpuTypeId: Type.Optional(
+      Type.String({
+        description: 'The GPU type. Present with grouping=gpuTypeId; empty for pods and workers without a GPU.',
+      }),
+    ),
   },
   { $id: 'BillingRecord' },
 );
@@ -69,7 +73,7 @@ export const VolumeBillingRecord = Type.Object(
   {
     amount,
     time,
-    diskSpaceBilledGb: Type.Integer({ description: 'Of all volumes together.' }),
+    diskSpaceBilledGb: Type.Integer({ description: 'Size of all volumes together, in GB.' }),
     highPerformanceStorageAmount: Type.Number({ description: 'Always 0: there is one kind of storage.' }),
     highPerformanceStorageDiskSpaceBilledGb: Type.Integer({ description: 'Always 0.' }),
   },

@@ -11,13 +11,23 @@ const TAGS = [
   { name: 'docs', description: 'This description.' },
   {
     name: 'pods',
-    description: 'Long-running processes or containers, one machine each. Workers of endpoints can be read here too.',
+    description:
+      'Long-running processes or containers. Each runs on one machine. Workers of endpoints can be read here too.',
   },
-  { name: 'endpoints', description: 'What runs your handler: a template, a choice of GPUs and scaling settings.' },
-  { name: 'network volumes', description: 'Directories that outlive workers and pods.' },
-  { name: 'templates', description: 'What workers and pods run.' },
-  { name: 'container registry auths', description: 'Credentials for private container registries. Never shown again.' },
-  { name: 'billing', description: "What was used, and what it costs by the operator's price table." },
+  {
+    name: 'endpoints',
+    description: 'An endpoint runs your handler. It has a template, a choice of GPUs and scaling settings.',
+  },
+  { name: 'network volumes', description: 'Directories that stay when their workers and pods end.' },
+  {
+    name: 'templates',
+    description: 'A template says what workers and pods run: image, command, environment, disk and ports.',
+  },
+  {
+    name: 'container registry auths',
+    description: 'Credentials for private container registries. The service never shows secrets again.',
+  },
+  { name: 'billing', description: "What was used, and what that costs by the operator's price table." },
 ];
 
 /** The page that shows the document (plugins/docs-page.ts). */
@@ -26,7 +36,7 @@ export const DESCRIBED_PAGE = {
   tags: ['docs'],
   summary: 'This description as a page',
   security: [],
-  response: { 200: { description: 'A page.', content: { 'text/html': { schema: Type.String() } } } },
+  response: { 200: { description: 'An HTML page.', content: { 'text/html': { schema: Type.String() } } } },
 };
 
 /** Watches the routes that are added to the app from now on. */
@@ -38,7 +48,8 @@ export async function describeRoutes(app: RestApp): Promise<void> {
         title: 'Slipway API',
         version: '0.1.0',
         description:
-          'Manages serverless endpoints and what belongs to them. Jobs are submitted under /v2/{endpointId}.',
+          'Manages serverless endpoints, templates, pods, network volumes and registry credentials. ' +
+          'Jobs are not submitted here, but under /v2/{endpointId}.',
       },
       servers: [{ url: '/v1', description: 'This service' }],
       tags: TAGS,

@@ -17,7 +17,7 @@ export function deleteEndpoint(app: RestApp, { core, config, gate }: RestParts):
     tags: ['endpoints'],
     summary: 'Delete an endpoint whose worker counts are 0',
     params: EndpointPath,
-    response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
+    response: { 204: Type.Null({ description: 'It was deleted.' }), ...errors(404) },
   };
   const remove = (apiKey: string, id: string): Promise<unknown> =>
     core.endpoints.call((client) => client.deleteEndpoint, { id }, { apiKey, repeatable: false });

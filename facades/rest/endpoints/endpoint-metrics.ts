@@ -10,8 +10,8 @@ import { errors, idOf } from '../rest-parts.ts';
 import { EndpointPath } from './endpoint-query.ts';
 
 const TEXT = {
-  description: 'As they are now.',
-  content: { 'text/plain': { schema: Type.String({ description: 'The text format of Prometheus.' }) } },
+  description: 'The metrics as they are now.',
+  content: { 'text/plain': { schema: Type.String({ description: 'Metrics in the text format of Prometheus.' }) } },
 };
 
 /** Adds the route. */

@@ -9,7 +9,7 @@ export const EndpointPath = Type.Object({ endpointId: Type.String({ description:
 
 /** Query of the reads. */
 export const EndpointQuery = Type.Object({
-  includeTemplate: include('Add the template.'),
-  includeWorkers: include('Add the workers, as pods.'),
+  includeTemplate: include('Adds the template.'),
+  includeWorkers: include('Adds the workers, as pods.'),
 });
 export type EndpointQuery = Static<typeof EndpointQuery>;

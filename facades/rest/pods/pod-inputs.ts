@@ -15,7 +15,7 @@ import { bodyMembers } from '../../resources/rest-shapes.ts';
 import type { RestBody } from '../../resources/rest-values.ts';
 import { withDefaults } from '../../resources/with-defaults.ts';
 
-const WITHOUT_EFFECT = "Taken and without effect on one's own machines.";
+const WITHOUT_EFFECT = 'Accepted without effect on machines of your own.';
 const leastOf = (description: string) => optional(Type.Number({ minimum: 0, description }));
 const leastWhole = (description: string) => optional(Type.Integer({ minimum: 0, maximum: 65_536, description }));
 const priority = (whose: string) => optional(oneOf(['availability', 'custom'], `Order of ${whose}. ${WITHOUT_EFFECT}`));
@@ -25,7 +25,7 @@ const besides = {
   dockerArgs: optional(
     Type.String({
       maxLength: 131_072,
-      description: 'The command line as one text, divided as a shell divides it; in place of dockerStartCmd.',
+      description: 'Command line as one text, which is split as a shell splits it. Use it instead of dockerStartCmd.',
     }),
   ),
   globalNetworking: optional(Type.Boolean({ description: WITHOUT_EFFECT })),
@@ -37,14 +37,17 @@ const creation = {
   countryCodes: optional(
     Type.Array(Type.String({ maxLength: 191 }), {
       maxItems: 100,
-      description: 'Countries, any of them, when dataCenterIds is not given. Default: anywhere.',
+      description: 'Country codes. The machine is in one of them. Only without dataCenterIds. Default: anywhere.',
     }),
   ),
   cpuFlavorPriority: priority('CPU flavours'),
   dataCenterPriority: priority('data centres'),
   gpuTypePriority: priority('GPU types'),
   minCudaVersion: optional(
-    Type.String({ maxLength: 16, description: 'Oldest CUDA version, when allowedCudaVersions is not given.' }),
+    Type.String({
+      maxLength: 16,
+      description: 'Oldest CUDA version that a machine must support. Only without allowedCudaVersions. Default: any.',
+    }),
   ),
   minDiskBandwidthMBps: leastOf(WITHOUT_EFFECT),
   minDownloadMbps: leastOf(WITHOUT_EFFECT),

@@ -10,18 +10,18 @@ import { anyOf, include, only } from '../filter.ts';
 
 /** Query of GET /pods/{podId}. */
 export const PodQuery = Type.Object({
-  includeMachine: include('Add its machine.'),
-  includeNetworkVolume: include('Add its network volume.'),
-  includeSavingsPlans: include('Add savings plans, of which there are none.'),
-  includeTemplate: include('Add its template.'),
-  includeWorkers: include('A worker can be read whether this is set or not.'),
+  includeMachine: include('Adds its machine.'),
+  includeNetworkVolume: include('Adds its network volume.'),
+  includeSavingsPlans: include('Accepted without effect: there are no savings plans.'),
+  includeTemplate: include('Adds its template.'),
+  includeWorkers: include('Accepted without effect: workers can always be read.'),
 });
 export type PodQuery = Static<typeof PodQuery>;
 
 /** Query of GET /pods. */
 export const PodsQuery = Type.Object({
   ...PodQuery.properties,
-  includeWorkers: include('Add the workers of endpoints.'),
+  includeWorkers: include('Adds the workers of endpoints.'),
   computeType: Type.Optional(oneOf(['GPU', 'CPU'], 'Only pods with a GPU, or without.')),
   cpuFlavorId: anyOf('pods of these CPU flavours'),
   dataCenterId: anyOf('these data centres'),

@@ -94,7 +94,7 @@ export function deletePod(app: RestApp, { core, gate }: RestParts): void {
     tags: ['pods'],
     summary: 'Delete a pod with its files',
     params: PodPath,
-    response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
+    response: { 204: Type.Null({ description: 'It was deleted.' }), ...errors(404) },
   };
   app.delete('/v1/pods/:podId', { schema, onRequest: gate }, async (request, reply) => {
     const id = idOf(request.params.podId, 'pod');

@@ -78,7 +78,7 @@ export function deleteRegistryAuth(app: RestApp, { core, gate }: RestParts): voi
     tags: ['container registry auths'],
     summary: 'Delete credentials for a container registry that nothing uses',
     params: RegistryAuthPath,
-    response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
+    response: { 204: Type.Null({ description: 'It was deleted.' }), ...errors(404) },
   };
   app.delete(
     '/v1/containerregistryauth/:containerRegistryAuthId',

@@ -7,7 +7,7 @@ export const TemplatePath = Type.Object({ templateId: Type.String({ description:
 
 /** Query of the reads. */
 export const TemplateQuery = Type.Object({
-  includeEndpointBoundTemplates: include('Add the templates that one endpoint alone runs.'),
-  includePublicTemplates: include('Add the public templates of other accounts.'),
-  includeRunpodTemplates: include('Taken and without effect: there are no templates of the house.'),
+  includeEndpointBoundTemplates: include('Adds templates that belong to one endpoint.'),
+  includePublicTemplates: include('Adds the public templates of other accounts.'),
+  includeRunpodTemplates: include('Accepted without effect: the service has no templates of its own.'),
 });

@@ -81,7 +81,7 @@ export function deleteTemplate(app: RestApp, { core, gate }: RestParts): void {
     tags: ['templates'],
     summary: 'Delete a template that no endpoint uses',
     params: TemplatePath,
-    response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
+    response: { 204: Type.Null({ description: 'It was deleted.' }), ...errors(404) },
   };
   app.delete('/v1/templates/:templateId', { schema, onRequest: gate }, async (request, reply) => {
     const id = idOf(request.params.templateId, 'template');

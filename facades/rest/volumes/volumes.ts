@@ -76,7 +76,7 @@ export function deleteVolume(app: RestApp, { core, gate }: RestParts): void {
     tags: ['network volumes'],
     summary: 'Delete a network volume that nothing uses',
     params: NetworkVolumePath,
-    response: { 204: Type.Null({ description: 'Deleted.' }), ...errors(404) },
+    response: { 204: Type.Null({ description: 'It was deleted.' }), ...errors(404) },
   };
   app.delete('/v1/networkvolumes/:networkVolumeId', { schema, onRequest: gate }, async (request, reply) => {
     const id = idOf(request.params.networkVolumeId, 'network volume');

@@ -9,7 +9,8 @@ import {
   restErrorShape,
 } from '@slipway/facades/plugins/errors/error-handler';
 import { conflict } from '@slipway/facades/rest-v2/rejections';
-import { ERROR_HELP, ERRORS_PATH_OF_ANY_HOST } from '@slipway/kit/net/error-help';
+import { ERROR_HELP } from '@slipway/kit/net/error-help';
+import { ERRORS_PATH_OF_ANY_HOST } from '@slipway/kit/net/help-link';
 import { CoreError } from '@slipway/proto/wire/reason';
 import Fastify from 'fastify';
 import t from 'tap';

@@ -139,7 +139,7 @@ t.test('POST /jobs/retry?errorGroup: only jobs of that group, page after page', 
       await jobs.call('POST', `/jobs/retry?errorGroup=${bad}`),
       {
         status: 400,
-        json: { code: 'invalid_request', error: /^"errorGroup" must be one id of a group of errors/ },
+        json: { code: 'invalid_request', error: /^"errorGroup" must be the id of a group of errors/ },
       },
       bad,
     );

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { ERRORS_PATH_OF_ANY_HOST } from '@slipway/kit/net/error-help';
+import { ERRORS_PATH_OF_ANY_HOST } from '@slipway/kit/net/help-link';
 import { Endpoint, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import postgres from 'postgres';
 import t from 'tap';
@@ -307,7 +307,7 @@ t.test('errors have the bodies of the public service', async (t) => {
   t.match(
     await exchange(url, { pieces: [page] }),
     { status: 200, text: /<h3 id="processing_timeout">/ },
-    'the link leads to the list of codes by host too, where other paths are the worker\'s',
+    "the link leads to the list of codes by host too, where other paths are the worker's",
   );
 });
 
