@@ -7,10 +7,10 @@ import { join } from 'node:path';
 
 /** Headings of a release, in their order. */
 export const SECTIONS = ['Security', 'Added', 'Changed', 'Fixed', 'Migration'] as const;
-export type Section = (typeof SECTIONS)[number];
+type Section = (typeof SECTIONS)[number];
 
 /** Entries of a fragment by section; an entry is a list item with its further lines. */
-export type Fragment = Partial<Record<Section, string[]>>;
+type Fragment = Partial<Record<Section, string[]>>;
 
 const COLUMNS_MAX = 160;
 

@@ -10,7 +10,7 @@ import type { Target, TargetKey, TargetOptions } from './target.ts';
 import { chooseTarget } from './target.ts';
 
 /** Dependencies of the command line. */
-export interface CliParts {
+interface CliParts {
   config: CliConfig;
   output: Output;
   transport: Transport;

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 
 /** Declaration of a command. */
-export interface CommandSpec {
+interface CommandSpec {
   /** Name and arguments in the syntax of commander, for instance `get <endpoint>`. */
   usage: string;
   /** Purpose of the command in one sentence. */

@@ -19,7 +19,7 @@ const CALL_MS_MAX = 15_000;
  * Calls one service: `call((client) => client.getJob, request)`. Throws CoreError, RefusedError, UnreachableError or
  * InterruptedError.
  */
-export interface KeyedCalls<Service extends Client> {
+interface KeyedCalls<Service extends Client> {
   /** `waitMs`: longest wait on the server, in milliseconds; default 0. `signal` also cancels the call. */
   call<Request, Response>(
     method: (client: Service) => UnaryMethod<Request, Response>,
@@ -29,7 +29,7 @@ export interface KeyedCalls<Service extends Client> {
 }
 
 /** Dependencies of the calls. */
-export interface KeyedCoreOptions {
+interface KeyedCoreOptions {
   /** host:port or grpcs://host:port. */
   address: string;
   tls: TlsFiles;

@@ -16,7 +16,7 @@ import { buildProgram } from './program.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Dependencies of a command. */
-export interface MainDependencies {
+interface MainDependencies {
   /** Reads the configuration. Throws ConfigError. */
   config(): CliConfig;
   stdout: Sink;

@@ -18,7 +18,7 @@ import { openStorage } from './store/storage.ts';
 export type { CoreDependencies } from './core-dependencies.ts';
 
 /** A core replica that is built and not started. */
-export interface Core {
+interface Core {
   /** Resolves when it serves. Returns its address, and the address of its metrics (`metrics`; empty: none). */
   start(): Promise<{ address: string; metrics: string }>;
   /** Stops everything in order. Idempotent, and allowed at any time. */

@@ -33,7 +33,7 @@ import type { WorkerStart } from './store/machines/worker-starts.ts';
 import type { WorkerFacts } from './store/machines/worker-store.ts';
 import type { Stores } from './store/storage.ts';
 
-export interface DispatchOptions {
+interface DispatchOptions {
   machines: Stores['machines'];
   workers: Stores['workers'];
   running: Stores['running'];
@@ -61,7 +61,7 @@ export interface DispatchOptions {
 }
 
 /** Callbacks of a slot pool, which is built before its engine. */
-export interface SlotWiring {
+interface SlotWiring {
   pool: SlotPool;
   /** Set once the engine and the loop exist. */
   onCapacity(endpointId: string): void;

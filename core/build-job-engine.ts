@@ -52,7 +52,7 @@ import type { WebhookAuthorities } from './singleton-tasks/webhook-caller.ts';
 import { WebhookDeliverer } from './singleton-tasks/webhook-deliverer.ts';
 import type { Storage, Stores } from './store/storage.ts';
 
-export interface JobEngineOptions {
+interface JobEngineOptions {
   stores: Stores;
   openChannel: Storage['openChannel'];
   events: CoreEvents;

@@ -22,6 +22,7 @@ import { WhatIfAnswers } from './endpoints/what-if-answers.ts';
 import { CoreEvents } from './events/core-events.ts';
 import { SingletonTaskRegistry } from './events/singleton-task-registry.ts';
 import type { JobEngine } from './jobs/job-engine.ts';
+import type { CoreMeter } from './metrics/core-metrics.ts';
 import { coreMetrics } from './metrics/core-metrics.ts';
 import type { ScalingService } from './scaling/scaling-service.ts';
 import type { Storage, Stores } from './store/storage.ts';
@@ -47,7 +48,7 @@ export function buildParts(
   const events = new CoreEvents();
   const slots = buildSlots();
   const metrics = new Metrics();
-  const meter = coreMetrics({
+  const meter: CoreMeter = coreMetrics({
     metrics,
     store: stores.metrics,
     endpointsMax: config.metricsEndpointsMax,

@@ -13,7 +13,7 @@ import type { Storage } from './store/storage.ts';
  */
 const DATABASE_WAIT_MS = 30_000;
 /** Dependencies of a replica's start and stop. */
-export interface ReplicaDependencies {
+interface ReplicaDependencies {
   logger: Logger;
   clock: Clock;
   random: Random;

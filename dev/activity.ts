@@ -28,7 +28,7 @@ const REST_FACTOR = 20;
 const SHOWN_MAX = 500;
 const ERROR_LENGTH_MAX = 120;
 
-export interface ActivityOptions {
+interface ActivityOptions {
   core: CoreServices;
   apiKey: string;
   /** The served endpoint. */

@@ -12,7 +12,7 @@ import { by } from './call-by.ts';
 /** Most cancelled jobs of an endpoint that one poll finds: those submitted last. */
 export const CANCELLED_LISTED = 20;
 
-export interface CancelledJobsOptions {
+interface CancelledJobsOptions {
   core: CoreServices;
   apiKey: string;
   clock: Clock;

@@ -24,7 +24,7 @@ const NOTICE_MS_MAX = 2_000;
 const LEFTOVER_MS_MAX = 30_000;
 
 /** Settings of a wait for an earlier run. */
-export interface WaitOptions {
+interface WaitOptions {
   clock: Clock;
   /** Aborts the wait. */
   signal: AbortSignal;

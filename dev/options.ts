@@ -46,7 +46,7 @@ export function helpText(): string {
 }
 
 /** Folders that the defaults of the options depend on. */
-export interface OptionDefaults {
+interface OptionDefaults {
   /** The project's folder. */
   root: string;
   /** Folder in which the user typed the command. Relative paths start there. */

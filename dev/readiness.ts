@@ -13,7 +13,7 @@ const POLL_MS = 50;
 const CRASH_POLLS = 10;
 
 /** Settings of the wait. */
-export interface ReadinessOptions {
+interface ReadinessOptions {
   url: string;
   apiKey: string;
   endpointId: string;

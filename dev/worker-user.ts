@@ -8,7 +8,7 @@ import { ACCOUNT_UID_BASE, runsAsRoot, tryAs } from '@slipway/kit/host/host-user
 import type { Handler } from './handler/handler.ts';
 
 /** The value for SLIPWAY_WORKER_USER. */
-export interface WorkerUserChoice {
+interface WorkerUserChoice {
   setting: 'per-account' | 'same';
   /** Warning for the user; `undefined` if there is none. */
   problem: string | undefined;

@@ -18,12 +18,12 @@ const PAIR_FAULT = 'the certificate cannot be used; the one before stays';
 const AUTHORITY_FAULT = 'the authority of agents cannot be used; the one before stays';
 
 /** Files to watch. */
-export interface WatchedFiles {
+interface WatchedFiles {
   certificate: CertificateFiles;
   agentClients: ClientCertificates | undefined;
 }
 
-export interface WatchDeps {
+interface WatchDeps {
   clock: Clock;
   logger: Logger;
   onCertificate(pair: GoodPair): void;

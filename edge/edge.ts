@@ -31,7 +31,7 @@ import { hostPortText } from './message.ts';
 const INSTANCE_LENGTH = 22;
 
 /** Dependencies of the edge. */
-export interface EdgeDeps {
+interface EdgeDeps {
   clock: Clock;
   random: Random;
   logger: Logger;

@@ -20,7 +20,7 @@ import type { RunningEnvoy } from './edge-files.ts';
 import { REQUEST_SILENCE_MS } from './envoy-config/limits.ts';
 
 /** Dependencies of the process. */
-export interface EnvoyDeps {
+interface EnvoyDeps {
   clock: Clock;
   logger: Logger;
 }

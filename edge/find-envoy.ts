@@ -10,7 +10,7 @@ import { join } from 'node:path';
 export class NoEnvoyError extends Error {}
 
 /** An Envoy of this machine. */
-export interface FoundEnvoy {
+interface FoundEnvoy {
   file: string;
   /** Its version, for instance `1.40.0`. */
   version: string;

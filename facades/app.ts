@@ -63,7 +63,7 @@ const MIB = 1024 * 1024;
 const ACCOUNT_SHARE = 4;
 
 /** Dependencies from outside the process. */
-export interface FacadeDependencies {
+interface FacadeDependencies {
   logger: Logger;
   /** Default: the machine's own. */
   clock?: Clock;

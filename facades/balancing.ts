@@ -25,7 +25,7 @@ import { Preflights } from './plugins/cors.ts';
 import type { KeyWatch } from './plugins/limits/key-watch.ts';
 
 /** Dependencies of the parts. */
-export interface BalancingParts {
+interface BalancingParts {
   core: CoreClient;
   replicas: ReplicaParts;
   gate: GateParts;

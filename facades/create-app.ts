@@ -25,7 +25,7 @@ const ID_LENGTH_MAX = 1_024;
 const KEEP_ALIVE_SLACK_MS = 15_000;
 
 /** Dependencies of the app. */
-export interface AppParts {
+interface AppParts {
   sessions: Sessions;
   tried: TriedRequests;
   routing: LbRouting;

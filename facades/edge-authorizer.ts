@@ -34,7 +34,7 @@ const ASK_FIRST_MS = 250;
 const ASK_AGAIN_MS = 10_000;
 const ANSWER_MS = 3_000;
 
-export interface EdgeAuthorizerOptions {
+interface EdgeAuthorizerOptions {
   /** Unix socket on which Envoy asks it. */
   socketFile: string;
   /** Addresses, host:port each. */

@@ -15,7 +15,7 @@ export interface FacadeMeter {
 }
 
 /** Values that are read at each scrape. */
-export interface FacadeReadings {
+interface FacadeReadings {
   /** Requests that wait for a worker of a load-balancing endpoint. */
   queued(): number;
   /** Memory budgets of request and response bodies. */

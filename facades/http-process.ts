@@ -13,7 +13,7 @@ import type { Readiness } from './core-client/readiness.ts';
 const STOP_GRACE_MS = 5_000;
 
 /** Dependencies of the server. */
-export interface HttpProcessParts {
+interface HttpProcessParts {
   core: CoreClient;
   /** Services that run beside the server, in the order in which they start. */
   services: readonly Service[];

@@ -22,7 +22,7 @@ import { restRoutes } from './rest/routes.ts';
 import { restV2Routes } from './rest-v2/routes.ts';
 
 /** Dependencies of the surfaces. */
-export interface SurfaceParts extends Omit<JobParts, 'jobs' | 'endpoints'> {
+interface SurfaceParts extends Omit<JobParts, 'jobs' | 'endpoints'> {
   core: CoreClient;
   gate: GateParts;
   sessions: Sessions;

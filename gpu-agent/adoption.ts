@@ -14,7 +14,7 @@ import type { LastRun } from './spool/run-log.ts';
 import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 
 /** Dependencies of the adoption. */
-export interface AdoptionParts extends AdoptAttemptsParts {
+interface AdoptionParts extends AdoptAttemptsParts {
   pods: PodRegistry;
   containers: ContainerHost;
   lease: Lease;

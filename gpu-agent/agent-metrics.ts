@@ -15,7 +15,7 @@ import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { OnStart } from './workloads/workload-kind.ts';
 
 /** Values that are read at each scrape. */
-export interface AgentReadings {
+interface AgentReadings {
   /** Number of attempts that the agent holds. */
   attempts(): number;
   /** Outcomes on disk that core has not acknowledged, and their size in bytes. */

@@ -64,7 +64,7 @@ export interface AttemptParts {
 }
 
 /** Dependencies and options of the parts. */
-export interface AttemptOptions {
+interface AttemptOptions {
   config: AgentConfig;
   logger: Logger;
   clock: Clock;

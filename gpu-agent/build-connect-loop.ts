@@ -15,7 +15,7 @@ import type { Lease } from './session/lease.ts';
 import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 
 /** Parts of the agent that the session reads from and reports to. */
-export interface ConnectedParts {
+interface ConnectedParts {
   readonly config: AgentConfig;
   readonly deps: Pick<ConnectOptions, 'logger' | 'clock' | 'random' | 'transport'>;
   readonly attempts: AttemptParts;

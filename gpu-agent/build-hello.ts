@@ -9,7 +9,7 @@ import { AGENT_VERSION } from './session/agent-version.ts';
 import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 
 /** Sources of a hello. */
-export interface HelloParts {
+interface HelloParts {
   config: AgentConfig;
   machineId: string;
   gpus: MachineGpus;

@@ -23,7 +23,7 @@ import type { OnStart } from './workloads/workload-kind.ts';
 const MIB = 1024 * 1024;
 
 /** Runs images if the machine has an engine. */
-export interface ContainerSide {
+interface ContainerSide {
   /** `undefined` if no engine has been found yet. */
   readonly executor: Executor | undefined;
   /** URL at which containers reach the bridge. */
@@ -50,7 +50,7 @@ export interface WorkloadBase {
 }
 
 /** Facts that are only known once the agent has started. */
-export interface StartedFacts {
+interface StartedFacts {
   gpus(): readonly MachineGpu[];
   /** Id under which core knows this machine. */
   machineId(): string;

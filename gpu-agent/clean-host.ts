@@ -22,7 +22,7 @@ const CLEAN_MS_MAX = 30_000;
 const POLL_MS = 50;
 
 /** The agent whose host is cleaned. */
-export interface CleanTask {
+interface CleanTask {
   dataDir: string;
   volumesDir: string;
   machineId: string;

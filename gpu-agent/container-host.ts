@@ -28,7 +28,7 @@ import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { startReaper } from './start-reaper.ts';
 
 /** Dependencies of the container host. */
-export interface ContainerHostOptions {
+interface ContainerHostOptions {
   config: AgentConfig;
   clock: Clock;
   random: Random;

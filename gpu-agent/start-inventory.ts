@@ -17,7 +17,7 @@ import type { ConnectLoop } from './session/connect-loop.ts';
 import type { Inbound } from './session/inbound.ts';
 
 /** Dependencies of the start. */
-export interface StartParts {
+interface StartParts {
   dataDir: string;
   gpus: MachineGpus;
   containers: ContainerHost;

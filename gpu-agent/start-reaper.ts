@@ -19,7 +19,7 @@ exec "$@"
 `;
 
 /** The agent whose containers the reaper ends. */
-export interface ReaperTask {
+interface ReaperTask {
   dataDir: string;
   /** Folder of network volumes. */
   volumesDir: string;

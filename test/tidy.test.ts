@@ -3,15 +3,16 @@
  * The style, checked: import arrows, lengths, banned words. Each message says what to do instead. Rules and reasons:
  * ARCHITECTURE.md.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join } from 'node:path';
 import { circleOf, folderArrows } from '@slipway/tools/graph/folder-graph';
 import t from 'tap';
 import ts from 'typescript-api';
 import { BANS } from './banned-code.ts';
 import { ARROWS } from './import-arrows.ts';
 import { LINE_COLUMNS_MAX, longLine } from './long-line.ts';
+import { files, importsOf, isTest, listed, read, root, sources, targetOf, text, treeOf } from './project-files.ts';
 
 const FILE_LINES_MAX = 300;
 /** Of a test that starts a whole system: it holds what is measured on it, so that no second one starts. */
@@ -21,36 +22,6 @@ const FUNCTION_LINES_MAX = 70;
 const FOLDER_FILES_MAX = 25;
 const PROTO_COMMENT_SHARE_MIN = 0.4;
 const COMMENT_SHARE_MIN = 0.08;
-
-const root = join(import.meta.dirname, '..');
-const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-  cwd: root,
-  encoding: 'utf8',
-});
-const files = listed.split('\n').filter((file) => /\.(tsx?|mjs)$/.test(file) && !file.startsWith('proto/gen/'));
-/** Benchmarks follow the rules of tests: they use the same helpers. */
-const isTest = (file: string): boolean => /^(test|tools\/bench)\//.test(file);
-const sources = files.filter((file) => !isTest(file));
-const text = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
-const read = (file: string): string => text.get(file)!;
-
-const trees = new Map<string, ts.SourceFile>();
-/** Its syntax, parsed once. */
-function treeOf(file: string): ts.SourceFile {
-  const kind = file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
-  const tree = trees.get(file) ?? ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest, true, kind);
-  trees.set(file, tree);
-  return tree;
-}
-
-function importsOf(file: string): string[] {
-  const found = [...read(file).matchAll(/(?:from|import)\s*\(?\s*'((?:\.{1,2}|@slipway|slipway-worker)\/[^']+)'/g)];
-  return found.map(([, path]) => {
-    if (path!.startsWith('.')) return normalize(join(dirname(file), path!));
-    const inside = path!.replace(/^@slipway\//, '').replace(/^slipway-worker/, 'worker');
-    return /\.\w+$/.test(inside) ? inside : `${inside}.ts`;
-  });
-}
 
 t.test('imports run one way', async (t) => {
   for (const file of sources) {
@@ -80,6 +51,29 @@ t.test('no import leads back to its file', async (t) => {
   };
   for (const file of sources) visit(file, []);
   t.equal(done.size, sources.length, 'every file was looked at');
+});
+
+t.test('types that one file alone uses are not exported', async (t) => {
+  const imported = new Set(
+    files.flatMap((file) =>
+      [...read(file).matchAll(/^(?:import|export)(?: type)? (?:\{([^}]*)\}|\*).*? from '([^']+)';/gms)].flatMap(
+        ([, names, path]) =>
+          (names ?? '*').split(',').map((name) => {
+            const [own] = name
+              .trim()
+              .replace(/^type /, '')
+              .split(' as ');
+            return `${targetOf(file, path!)}:${own}`;
+          }),
+      ),
+    ),
+  );
+  // The worker's module is a package for others.
+  for (const file of sources.filter((name) => !name.startsWith('worker/') && !imported.has(`${name}:*`))) {
+    const names = [...read(file).matchAll(/^export (?:interface|type) (\w+)/gm)].map((match) => match[1]!);
+    const unused = names.filter((name) => !imported.has(`${file}:${name}`));
+    t.same(unused, [], `${file} exports types that nobody imports: remove the word export`);
+  }
 });
 
 t.test('no folders import each other in a circle', async (t) => {

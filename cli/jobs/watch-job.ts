@@ -12,7 +12,7 @@ export interface JobCursor {
 }
 
 /** Callbacks for the events of a job. */
-export interface JobEvents {
+interface JobEvents {
   /**
    * Called about once a second until the job is final. While it is IN_PROGRESS, `output` is the latest progress value.
    */

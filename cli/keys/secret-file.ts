@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { UsageError } from '../failures.ts';
 
 /** An open, empty file. */
-export interface SecretFile {
+interface SecretFile {
   path: string;
   /** Writes the key and closes the file. */
   write(secret: string): void;

@@ -14,7 +14,7 @@ import { InterruptedError, UsageError } from '../failures.ts';
 import { agentLogLine } from './agent-log-line.ts';
 
 /** A part to run. */
-export interface Part {
+interface Part {
   /** Entry module: `@slipway/core/main`. */
   module: string;
   /** Arguments. Default: none. */

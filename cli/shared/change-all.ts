@@ -20,7 +20,7 @@ export interface JobChange {
 export const RETRIED: JobChange = { done: 'queued again', call: (client) => client.retryJobs };
 
 /** Result of all calls. */
-export interface ChangedAll {
+interface ChangedAll {
   done: number;
   /** Number of unchanged jobs by the state that they had by then. `GONE`: they no longer exist. */
   left: ReadonlyMap<string, number>;

@@ -38,7 +38,7 @@ export interface Grant {
 /** A permitted call that names an endpoint. */
 type EndpointGrant = Grant & { endpoint: OwnedEndpoint };
 
-export interface AccessOptions extends Pick<Stores, 'keys' | 'endpoints'> {
+interface AccessOptions extends Pick<Stores, 'keys' | 'endpoints'> {
   events: CoreEvents;
   /** The operator's key. Empty: there is none. */
   rootKey: string;

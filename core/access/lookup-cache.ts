@@ -5,7 +5,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 import type { LRUCache } from 'lru-cache';
 
 /** Settings of a lookup cache. */
-export interface LookupCacheOptions<Value> {
+interface LookupCacheOptions<Value> {
   /** Reads the value from the database. `undefined` (not found) is cached as well. */
   load(key: string): Promise<Value | undefined>;
   /** Validity of a value in milliseconds, counted from before the lookup. */

@@ -6,7 +6,7 @@ import type { CpuCapacity } from './cpu-capacity.ts';
 import { cpuCapacity } from './cpu-capacity.ts';
 
 /** A location, with the GPUs of the connected machines there. */
-export interface DataCenterEntry {
+interface DataCenterEntry {
   id: string;
   /** Empty: none. */
   countryCode: string;
@@ -16,7 +16,7 @@ export interface DataCenterEntry {
 }
 
 /** All locations, and the capacity without a GPU of all machines. */
-export interface DataCenterList {
+interface DataCenterList {
   dataCenters: DataCenterEntry[];
   cpu: CpuCapacity | undefined;
 }

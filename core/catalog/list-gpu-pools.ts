@@ -3,7 +3,7 @@ import { gpuMemoryGb } from '../domain/machines/gpu-facts.ts';
 import { GPU_POOLS } from '../domain/machines/gpu-pools.ts';
 
 /** A pool, with its types in the order in which they are tried. */
-export interface GpuPoolEntry {
+interface GpuPoolEntry {
   id: string;
   gpuTypeIds: string[];
 }

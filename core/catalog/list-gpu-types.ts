@@ -9,7 +9,7 @@ import {
 import type { CatalogContext } from './catalog-context.ts';
 
 /** A GPU type. For the meaning of each field see the contract. */
-export interface GpuTypeEntry {
+interface GpuTypeEntry {
   id: string;
   displayName: string;
   manufacturer: string;

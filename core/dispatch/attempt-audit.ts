@@ -19,7 +19,7 @@ import { attemptId } from './slot-pool.ts';
 
 const PERIOD_MS = 2_000;
 
-export interface AttemptAuditOptions {
+interface AttemptAuditOptions {
   table: SessionTable;
   pool: SlotPool;
   running: Pick<Stores['running'], 'onMachines' | 'current'>;

@@ -26,7 +26,7 @@ const CLAIMS_MAX = 4;
 const STOP_MS_MAX = 2_000;
 const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
-export interface DispatchLoopOptions {
+interface DispatchLoopOptions {
   pool: SlotPool;
   attempts: Pick<AttemptCalls, 'claim' | 'claimPrefetch'>;
   times: Pick<ExecutionTimes, 'of' | 'discard'>;

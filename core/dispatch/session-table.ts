@@ -11,7 +11,7 @@ import type { LiveSession } from './live-session.ts';
 /** Period of the check for silent sessions in milliseconds. */
 const PERIOD_MS = 1_000;
 
-export interface SessionTableOptions {
+interface SessionTableOptions {
   events: CoreEvents;
   clock: Clock;
   random: Random;

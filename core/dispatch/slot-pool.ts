@@ -12,7 +12,7 @@ import { freeSlots, newWorkerSlots, prefetchedBy } from './worker-slots.ts';
 export type { AssignmentSink, HeldAttempt } from './worker-slots.ts';
 
 /** Receives events of the pool. */
-export interface SlotPoolListener {
+interface SlotPoolListener {
   /** Called when an endpoint has new capacity. */
   onCapacity(endpointId: string): void;
   /** Called with claims of an ended session, which no worker has seen. */

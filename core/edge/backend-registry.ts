@@ -11,7 +11,7 @@ const PERIOD_MS = 1_000;
 const READ_MAX = 1_000;
 
 /** Receives an endpoint's backends. `undefined` if it is no longer a load-balancing endpoint. */
-export type BackendListener = (rotation: EndpointBackends | undefined) => void;
+type BackendListener = (rotation: EndpointBackends | undefined) => void;
 
 interface Watched {
   listeners: Set<BackendListener>;

@@ -16,7 +16,7 @@ const WRITE_MAX = 1_000;
 /** Most reports that may wait; further ones are dropped, as each is repeated within seconds. */
 const WAITING_MAX = 20_000;
 
-export interface DemandWriterOptions {
+interface DemandWriterOptions {
   edge: Pick<Stores['edge'], 'saveDemands' | 'dropDemands' | 'pruneDemands'>;
   /** Called with endpoints where requests wait, after the write. */
   onWaiting(endpointIds: readonly string[]): void;

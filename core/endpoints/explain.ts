@@ -175,7 +175,7 @@ export async function listReleases(
 }
 
 /** A request for a page of the log of decisions, with its filter. */
-export interface DecisionsRequest {
+interface DecisionsRequest {
   pageSize: number;
   /** Only decisions before this id. 0: the latest. */
   beforeId: number;

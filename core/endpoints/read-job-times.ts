@@ -8,7 +8,7 @@ import { jobTimes, stepsOf } from '../domain/jobs/job-times.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** Times in all and by steps. */
-export interface JobTimesAnswer {
+interface JobTimesAnswer {
   total: JobTimes;
   steps: JobTimes[];
   rates: JobRates[];

@@ -18,7 +18,7 @@ import type { EndpointContext } from './endpoint-context.ts';
 import { machineNotFound } from './forget-machine.ts';
 
 /** An endpoint that waits for placement, and why this machine cannot take its worker. */
-export interface UnplaceableEndpoint {
+interface UnplaceableEndpoint {
   endpoint: WaitingEndpoint;
   refusal: Pick<MachineExplanation, 'refusedBy' | 'reason' | 'change'>;
 }

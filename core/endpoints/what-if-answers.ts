@@ -15,7 +15,7 @@ import type { Stores } from '../store/storage.ts';
 import { getEndpoint } from './endpoints.ts';
 
 /** Dependencies of the answers. */
-export interface WhatIfOptions {
+interface WhatIfOptions {
   stores: Pick<Stores, 'endpoints' | 'explains' | 'traffic'>;
   clock: Clock;
 }

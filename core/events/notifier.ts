@@ -17,14 +17,14 @@ import type { SingletonTaskRegistry } from './singleton-task-registry.ts';
 /**
  * Positions of queued jobs, published with their event so that other replicas scan as little of a queue as possible.
  */
-export interface QueuedPositions {
+interface QueuedPositions {
   /** Returns the lowest position queued here that was not published yet; 0 means scan from the start. */
   takeUnreported(endpointId: string): number;
   /** Records that another replica queued jobs, the first at `position`. */
   learnPosition(endpointId: string, position: number): void;
 }
 
-export interface NotifierOptions {
+interface NotifierOptions {
   openChannel: Storage['openChannel'];
   events: CoreEvents;
   cursors: QueuedPositions;

@@ -12,7 +12,7 @@ import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
 import type { ClaimPlan, QueueCursors } from './submit/queue-cursors.ts';
 import type { QueueGate } from './submit/queue-gate.ts';
 
-export interface ClaimJobsOptions {
+interface ClaimJobsOptions {
   stores: Pick<Stores, 'claims'>;
   cursors: QueueCursors;
   gate: QueueGate;

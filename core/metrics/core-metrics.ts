@@ -16,7 +16,7 @@ import { fleetMetrics } from './fleet-metrics.ts';
 import { scaleMetrics, startMetrics } from './scale-metrics.ts';
 
 /** Dependencies of the metrics. */
-export interface CoreMetricsOptions {
+interface CoreMetricsOptions {
   metrics: Metrics;
   /** Most endpoints with their own series. */
   endpointsMax: number;

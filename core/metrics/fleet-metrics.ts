@@ -10,7 +10,7 @@ import type { Stores } from '../store/storage.ts';
 const FRESH_MS = 1_000;
 
 /** Dependencies of the gauges. */
-export interface FleetMetricsOptions {
+interface FleetMetricsOptions {
   metrics: Metrics;
   store: Stores['metrics'];
   names: BoundedNames;

@@ -16,7 +16,7 @@ const JUPYTER_PASSWORD = 'JUPYTER_PASSWORD';
 const PASSWORD_LENGTH = 24;
 
 /** How a pod is created. */
-export interface PodCreation {
+interface PodCreation {
   /** Names of the fields that the caller set. */
   fields: readonly string[];
   /** The pod gets a password for Jupyter, unless its environment has one. */

@@ -10,7 +10,7 @@ import type { PodContext } from './pod-context.ts';
 const ENDPOINTS_MAX = 1_000;
 
 /** Filter of a list of pods. */
-export interface PodSelection {
+interface PodSelection {
   includeWorkers: boolean;
   /** Only workers of these endpoints. Empty: all pods. */
   endpointIds: readonly string[];

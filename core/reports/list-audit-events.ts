@@ -10,7 +10,7 @@ const PAGE_SIZE_DEFAULT = 100;
 const PAGE_SIZE_MAX = 1_000;
 
 /** Filter, order and page of a list. */
-export interface AuditRequest {
+interface AuditRequest {
   /** Most events of the page. 0: the default of 100. */
   pageSize: number;
   /** Token that the previous page returned. Empty: the first page. */
@@ -30,7 +30,7 @@ export interface AuditRequest {
 }
 
 /** A page of audit events. */
-export interface AuditPage {
+interface AuditPage {
   events: AuditEvent[];
   /** Token of the next page. Empty: there is none. */
   nextPageToken: string;

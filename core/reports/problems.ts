@@ -16,7 +16,7 @@ const FRESH_MS = 1_000;
 const FRESH_MS_MAX = 10_000;
 const ACCOUNTS_MAX = 1_000;
 
-export interface ProblemsOptions {
+interface ProblemsOptions {
   stores: Pick<Stores, 'problems'>;
   cannotRun: { of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, CannotRunReason>> };
   /** Recent rejections by rate limits. */

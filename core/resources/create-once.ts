@@ -5,7 +5,7 @@ import { DomainError } from '../domain/settings/errors.ts';
 import type { Stores } from '../store/storage.ts';
 
 /** A creation. */
-export interface CreationRequest<Made> {
+interface CreationRequest<Made> {
   accountId: string;
   /** Name of the RPC that creates. */
   action: string;

@@ -13,7 +13,7 @@ import { isStillUnplaceable, isUpToDate, knownIdleMs, placeableTogether } from '
 import type { QueuedReconcile, WorkQueue } from './work-queue.ts';
 
 /** Dependencies of the evaluator. */
-export interface EvaluatorOptions {
+interface EvaluatorOptions {
   store: Stores['scales'];
   scaler: Scaler;
   /** The singleton task of the resync. */

@@ -31,7 +31,7 @@ export interface WatchdogMeter {
 }
 
 /** Dependencies of the watchdog. */
-export interface WatchdogOptions {
+interface WatchdogOptions {
   store: Pick<Stores['scales'], 'monitor'>;
   /** Default: no metrics. */
   meter?: WatchdogMeter;

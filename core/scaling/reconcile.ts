@@ -32,7 +32,7 @@ export interface ReconcileResult extends ReconcileChanges {
 }
 
 /** An endpoint to reconcile, and workers of other endpoints that may be preempted for it. */
-export interface ReconcileRequest {
+interface ReconcileRequest {
   endpointId: string;
   preemptible: readonly string[];
 }

@@ -29,7 +29,7 @@ const LOST_AFTER_HEALTHY_MS = 3 * HEARTBEAT_PERIOD_MS;
 const NO_IDS: ReadonlySet<string> = new Set();
 
 /** Dependencies of the resync. */
-export interface ResyncOptions {
+interface ResyncOptions {
   store: Stores['scales'];
   events: CoreEvents;
   task: SingletonTask;

@@ -23,7 +23,7 @@ import { TriggerLoop } from './trigger.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** Dependencies and settings of scaling. */
-export interface ScalingOptions {
+interface ScalingOptions {
   store: Stores['scales'];
   scaler: Scaler;
   events: CoreEvents;

@@ -32,7 +32,7 @@ const CAPACITY_PAUSE_FACTOR = 4;
 const BATCH_MAX = 50;
 
 /** Dependencies of the trigger. */
-export interface TriggerOptions {
+interface TriggerOptions {
   store: Stores['scales'];
   events: CoreEvents;
   evaluator: Evaluator;

@@ -11,7 +11,7 @@ import type { Job } from '../domain/jobs/job.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Stores } from '../store/storage.ts';
 
-export interface DeadlineEnforcerOptions {
+interface DeadlineEnforcerOptions {
   stores: Pick<Stores, 'deadlines'>;
   events: CoreEvents;
   /** Receives every job that became final. */

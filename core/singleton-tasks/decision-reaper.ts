@@ -9,7 +9,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Stores } from '../store/storage.ts';
 
-export interface DecisionReaperOptions {
+interface DecisionReaperOptions {
   stores: Pick<Stores, 'scales' | 'traffic'>;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;

@@ -10,7 +10,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { DeleteJobs } from '../jobs/change/delete-jobs.ts';
 import type { Stores } from '../store/storage.ts';
 
-export interface DeletionFinisherOptions {
+interface DeletionFinisherOptions {
   stores: Pick<Stores, 'deletions'>;
   deletes: Pick<DeleteJobs, 'deleteSome'>;
   /** Default: this replica always runs the task. */

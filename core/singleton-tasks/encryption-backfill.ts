@@ -8,7 +8,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Stores } from '../store/storage.ts';
 
-export interface EncryptionBackfillOptions {
+interface EncryptionBackfillOptions {
   stores: Pick<Stores, 'encryptionBackfill'>;
   clock: Clock;
   random: Random;

@@ -8,7 +8,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import { announceDeleted } from '../jobs/change/delete-jobs.ts';
 import type { Stores } from '../store/storage.ts';
 
-export interface ExpiryReaperOptions {
+interface ExpiryReaperOptions {
   stores: Pick<Stores, 'deletions'>;
   events: CoreEvents;
   /** Default: this replica always runs the task. */

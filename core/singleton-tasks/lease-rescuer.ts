@@ -13,7 +13,7 @@ import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { ExpiredLease } from '../store/jobs/attempt-store.ts';
 import type { Stores } from '../store/storage.ts';
 
-export interface LeaseRescuerOptions {
+interface LeaseRescuerOptions {
   stores: Pick<Stores, 'attempts'>;
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   /** Default: this replica always runs the task. */

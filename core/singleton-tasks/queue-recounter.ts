@@ -9,7 +9,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Stores } from '../store/storage.ts';
 
-export interface QueueRecounterOptions {
+interface QueueRecounterOptions {
   stores: Pick<Stores, 'counts'>;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;

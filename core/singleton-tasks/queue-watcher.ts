@@ -10,7 +10,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import type { QueueCursors } from '../jobs/submit/queue-cursors.ts';
 import type { Stores } from '../store/storage.ts';
 
-export interface QueueWatcherOptions {
+interface QueueWatcherOptions {
   stores: Pick<Stores, 'claims'>;
   events: CoreEvents;
   cursors: QueueCursors;

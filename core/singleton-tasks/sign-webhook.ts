@@ -6,7 +6,7 @@ import { createHmac } from 'node:crypto';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
 
 /** A call to sign. */
-export interface SignedParts {
+interface SignedParts {
   /** Id of the call. */
   id: string;
   body: Buffer;

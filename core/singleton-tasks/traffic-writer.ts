@@ -7,7 +7,7 @@ import { TRAFFIC_SPAN_MS } from '../domain/scaling/traffic.ts';
 import type { TrafficMeter } from '../jobs/submit/traffic-meter.ts';
 import type { Stores } from '../store/storage.ts';
 
-export interface TrafficWriterOptions {
+interface TrafficWriterOptions {
   stores: Pick<Stores, 'traffic'>;
   traffic: TrafficMeter;
   clock: Clock;

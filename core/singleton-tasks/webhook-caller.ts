@@ -14,7 +14,7 @@ import { Agent, request } from 'undici';
 import { signWebhook } from './sign-webhook.ts';
 
 /** A call to make. */
-export interface WebhookCall {
+interface WebhookCall {
   url: string;
   body: Buffer;
   /** Id of the call, the same for all its tries. */

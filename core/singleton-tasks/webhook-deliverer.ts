@@ -23,7 +23,7 @@ import type { WebhookAuthorities } from './webhook-caller.ts';
 import { TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 import { WebhookCapacity } from './webhook-capacity.ts';
 
-export interface WebhookDelivererOptions {
+interface WebhookDelivererOptions {
   stores: Pick<Stores, 'webhooks'>;
   sealer: Sealer;
   /** Accounts whose calls may go to private addresses. */

@@ -26,7 +26,7 @@ const LOOK_UNWATCHED_MS = 1_000;
 const REQUIREMENTS = 'requirements.txt';
 
 /** Settings of a watch. */
-export interface HandlerWatchOptions {
+interface HandlerWatchOptions {
   handler: string;
   clock: Clock;
   signal: AbortSignal;

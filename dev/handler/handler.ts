@@ -28,7 +28,7 @@ const GENERIC_NAMES = new Set(['handler', 'rp_handler', 'main', 'app', 'index', 
 const NAME_LENGTH_MAX = 60;
 
 /** The handler to prepare. */
-export interface HandlerFile {
+interface HandlerFile {
   file: string;
   /** See `Handler.lb`. */
   lb: boolean;

@@ -28,7 +28,7 @@ const OWNER_NAME = 'postgres';
 const SYSTEM_DIR = '/var/lib/slipway';
 
 /** A user, by numeric ids. */
-export interface Owner {
+interface Owner {
   uid: number;
   gid: number;
 }

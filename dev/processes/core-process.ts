@@ -12,7 +12,7 @@ import type { ProcessPlan } from './supervised-process.ts';
 const PORT_WISHED = 50_051;
 
 /** Options of core's process, and the file that keeps the port between runs. */
-export interface CoreProcessOptions extends Omit<NodeProcessOptions, 'name' | 'file'> {
+interface CoreProcessOptions extends Omit<NodeProcessOptions, 'name' | 'file'> {
   portFile: string;
 }
 

@@ -10,7 +10,7 @@ import { nodeProcess } from './node-process.ts';
 import type { ProcessPlan } from './supervised-process.ts';
 
 /** Options of the facade's process, and the address that it listens on. */
-export interface FacadeProcessOptions extends Omit<NodeProcessOptions, 'name' | 'file'> {
+interface FacadeProcessOptions extends Omit<NodeProcessOptions, 'name' | 'file'> {
   host: string;
   port: number;
 }

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 const OUTPUT_LINES_MAX = 200;
 
 /** Settings of a run. */
-export interface RunProgramOptions {
+interface RunProgramOptions {
   /** Ends the program early. */
   signal: AbortSignal;
   /** Called with every line that the program writes. */

@@ -66,7 +66,7 @@ export interface ProcessPlan<Ready> {
 }
 
 /** Events of a supervised process. */
-export interface ProcessEvents {
+interface ProcessEvents {
   /** The process was started, for the first time or again. It may not be ready yet. */
   onSpawned?(name: string, pid: number): void;
   /**

@@ -18,7 +18,7 @@ export interface Uv {
   options: string[];
 }
 
-export interface InstallerDeps {
+interface InstallerDeps {
   /** Reports a line of progress. */
   report(line: string): void;
   /** Ends the work early. */

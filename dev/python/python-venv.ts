@@ -12,7 +12,7 @@ import type { PackagesOptions } from './python-packages.ts';
 import { installWithPip, installWithUv } from './python-packages.ts';
 
 /** Content and location of an environment. */
-export interface VenvOptions {
+interface VenvOptions {
   requirements: PackagesOptions['requirements'];
   /** Folder of the environments. Each is named by a hash of its requirements. */
   parentDir: string;

@@ -54,7 +54,7 @@ const HEALTH_ANSWER_MS = 3_000;
 const REQUESTS_MAX = 100_000;
 
 /** Settings that differ between edges. */
-export interface ClusterSettings {
+interface ClusterSettings {
   facades: HostPort[];
   cores: HostPort[];
   adminSocketFile: string;

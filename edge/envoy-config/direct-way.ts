@@ -99,7 +99,7 @@ export const ON_DIRECT_WAY: Message = {
 };
 
 /** Settings that differ between edges. */
-export interface DirectWay {
+interface DirectWay {
   edgeKey: string;
   /** Number of facades. */
   facades: number;

@@ -18,7 +18,7 @@ import {
 import { otherThan } from './regex.ts';
 
 /** Settings that differ between listeners. */
-export interface HttpOptions {
+interface HttpOptions {
   /** Name in its statistics. */
   name: string;
   /** Number of proxies in front whose information about the client's address is trusted. */

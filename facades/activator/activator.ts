@@ -20,7 +20,7 @@ import type { Tunnels } from './tunnels.ts';
 import type { SlotRequest, WorkerSlot } from './worker-slot.ts';
 
 /** Time limits of requests. */
-export interface ActivatorLimits extends ForwardLimits {
+interface ActivatorLimits extends ForwardLimits {
   /** Longest wait for a worker in milliseconds. */
   holdMs: number;
   waits: Pick<WaitBounds, 'strictMs'>;
@@ -30,9 +30,9 @@ export interface ActivatorLimits extends ForwardLimits {
  * The caller of a request. `question`: the access check that is repeated while the request waits or runs. Absent if an
  * edge has authorized it.
  */
-export type Caller = AuthorizedCaller & { question?: AccessRequest };
+type Caller = AuthorizedCaller & { question?: AccessRequest };
 
-export interface ActivatorParts {
+interface ActivatorParts {
   loadBalancer: LoadBalancer;
   tunnels: Tunnels;
   keys: KeyWatch;

@@ -48,7 +48,7 @@ const ACTIVATIONS_MAX = 5_000;
 /** A path that is valid in a header. */
 const PLAIN_PATH = /^\/[\x21-\x7e]*$/;
 
-export interface AuthorizerParts {
+interface AuthorizerParts {
   loadBalancer: LoadBalancer;
   gate: GateParts;
   keys: KeyWatch;

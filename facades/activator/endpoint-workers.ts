@@ -39,7 +39,7 @@ interface Worker {
 }
 
 /** Listeners for changes that no update brings. */
-export interface EndpointWorkersListeners {
+interface EndpointWorkersListeners {
   /** Called when a slot was released. */
   onReleased(): void;
   /** Called when a suspected worker may get requests again. */

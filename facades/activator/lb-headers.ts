@@ -31,7 +31,7 @@ const NEVER_DROPPED = new Set(['host', 'content-length']);
 const BODYLESS_METHOD = /^(GET|HEAD|DELETE|OPTIONS|TRACE|CONNECT)$/;
 
 /** How a request arrived. */
-export interface Origin {
+interface Origin {
   /** Prefix that was cut off the path. */
   prefix: string;
   remoteAddress: string;

@@ -26,7 +26,7 @@ const AUTHORIZING_MAX = 100;
 /** Longest time to open a connection to a worker, in milliseconds. */
 const CONNECT_MS = 3_000;
 
-export interface TunnelsOptions {
+interface TunnelsOptions {
   /** Returns the id of the machine whose tunnel the key may open. Throws CoreError. */
   authorize(apiKey: string): Promise<string>;
   /** Time between two authorizations, in milliseconds. Default AUTHORIZE_MS. */

@@ -6,7 +6,7 @@ import { allowAnyOrigin } from '../plugins/cors.ts';
 import { LbError, toLbError } from './lb-error.ts';
 
 /** Ids of a rejected request for the log. */
-export interface RejectedRequest {
+interface RejectedRequest {
   /** Absent if an edge asks for the request: it has no id yet. */
   requestId?: string;
   /** `undefined` if the request names no endpoint. */

@@ -43,7 +43,7 @@ export interface FeedSource {
 }
 
 /** Identity of a feed. */
-export interface FeedName {
+interface FeedName {
   accountId: string;
   /** Key of the listener. */
   apiKey: string;

@@ -34,7 +34,7 @@ export interface SessionView {
 export type Sample = readonly [atMs: number, queued: number, running: number, workers: number];
 
 /** Number of workers by state. */
-export interface WorkerNumbers {
+interface WorkerNumbers {
   idle: number;
   running: number;
   initializing: number;

@@ -22,14 +22,14 @@ const PROBE_METHOD = '/slipway.v1.Line/Sign';
 const LOCAL_FAILURES: ReadonlySet<number> = new Set([Code.DEADLINE_EXCEEDED, Code.CANCELLED, Code.UNAVAILABLE]);
 
 /** A user of the connection. */
-export interface ConnectionUser {
+interface ConnectionUser {
   /** Returns whether the user waits for an answer. */
   isWaiting(): boolean;
   /** Called when the connection is dead: calls on it get no answer. */
   onDead(): void;
 }
 
-export interface ConnectionParts<Service> {
+interface ConnectionParts<Service> {
   /** Opens a client with its own channel. */
   open(): Service;
   clock: Clock;

@@ -4,7 +4,7 @@ import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_servic
 import type { CoreClient } from './core-client.ts';
 
 /** Parts of core's client that it uses. */
-export interface CountedParts {
+interface CountedParts {
   jobs: Pick<CoreClient['pipelined'], 'health'>;
   endpoints: CoreClient['endpoints'];
 }

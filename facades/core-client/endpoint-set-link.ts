@@ -22,14 +22,14 @@ import type { ReplicaParts } from './replica-parts.ts';
 import { stayConnected } from './stay-connected.ts';
 
 /** Listener for endpoint sets. */
-export interface EndpointSetListener {
+interface EndpointSetListener {
   onEndpointSet(rotation: EndpointRotation): void;
   onRejected(refusal: DemandRefusal): void;
   /** Called when a new stream is open. All demand must be reported again. */
   onConnected(): void;
 }
 
-export interface EndpointSetLinkOptions extends ReplicaParts {
+interface EndpointSetLinkOptions extends ReplicaParts {
   /** Key of edges, with which demand needs no account key. Empty if there is none. */
   edgeKey: string;
   logger: Logger;

@@ -19,7 +19,7 @@ import { RETRY_BUDGET_MS } from './replica-parts.ts';
 import { SubmissionAffinity } from './submission-affinity.ts';
 
 /** Parts handed to the client. */
-export interface PipelineClientOptions extends ReplicaParts {
+interface PipelineClientOptions extends ReplicaParts {
   logger: Logger;
 }
 

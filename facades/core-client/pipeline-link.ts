@@ -35,7 +35,7 @@ export interface LinkOwner {
 }
 
 /** Dependencies of a link. */
-export interface LinkOptions {
+interface LinkOptions {
   address: string;
   tls: TlsSource | undefined;
   owner: LinkOwner;

@@ -9,7 +9,7 @@ export type CallMessage = NonNullable<PipelineCall['call']>;
 export type ReplyMessage = Exclude<NonNullable<PipelineReply['reply']>, { $case: 'error' }>;
 
 /** Options of a call. */
-export interface TicketOptions {
+interface TicketOptions {
   apiKey: string;
   message: CallMessage;
   /** Longest time that core may hold the call, in milliseconds. 0: core answers at once. */

@@ -20,7 +20,7 @@ const WAITING_MAX = 1_000;
 const COUNT_MAX = 1_000_000_000;
 
 /** Caller of a rejected request. */
-export interface RejectedCaller {
+interface RejectedCaller {
   accountId: string;
   endpointId: string;
   apiKey: string;

@@ -6,7 +6,7 @@ import { ERRORS_PATH, ERRORS_PATH_OF_ANY_HOST, helpLink } from '@slipway/kit/net
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { errorsList } from './errors-list.ts';
 
-export interface FrontParts {
+interface FrontParts {
   /** Returns whether core and its database respond. Must settle within a few seconds. */
   ready(): Promise<boolean>;
 }

@@ -10,7 +10,7 @@ export interface CoreLong {
 }
 
 /** A google.protobuf.Timestamp. */
-export interface CoreTime {
+interface CoreTime {
   seconds?: number | CoreLong;
   nanos?: number;
 }

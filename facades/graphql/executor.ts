@@ -31,13 +31,13 @@ export interface GraphqlRequest {
 }
 
 /** The caller. */
-export interface GraphqlCaller {
+interface GraphqlCaller {
   apiKey: string;
   accountId: string;
 }
 
 /** A valid document, ready to run. */
-export interface PreparedOperation {
+interface PreparedOperation {
   /** Whether it changes nothing. */
   reads: boolean;
   /** Whether it reads nothing of an account and needs no key. */

@@ -37,7 +37,7 @@ interface Answer {
 }
 
 /** Dependencies of the route. */
-export interface GraphqlParts {
+interface GraphqlParts {
   executor: GraphqlExecutor;
   answers: AnswerBudget;
   bodies: BodyWork;

@@ -5,7 +5,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import { scanObject } from '../plugins/bodies/json-body.ts';
 
 /** A job to submit. */
-export interface OpenaiRequest {
+interface OpenaiRequest {
   /** `{"openai_route": …, "openai_input": …}` with the body's bytes as they came. */
   input: Buffer;
   /** Whether the client wants the response as server-sent events. */

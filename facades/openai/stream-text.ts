@@ -12,7 +12,7 @@ export const DONE = 'data: [DONE]\n\n';
 const DONE_LINE = /^data: ?\[DONE\]/m;
 
 /** Result of one chunk. */
-export interface StreamPiece {
+interface StreamPiece {
   /** Text to write. May be empty. */
   text: string;
   /** Whether this is the last event. */

@@ -19,7 +19,7 @@ const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]{0,4000}$/;
 const QUEUE_PATH = /^\/+(v2\/+[^/?#]|openai\/)/;
 
 /** Origins that may use the queue API: exact origins, or `*` for all. */
-export type CorsOrigins = readonly string[];
+type CorsOrigins = readonly string[];
 
 /** Returns whether a request is a CORS preflight. */
 export function isPreflight({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
@@ -57,7 +57,7 @@ export class Preflights {
   }
 }
 
-export interface CorsParts {
+interface CorsParts {
   preflights: Preflights;
   /** Returns the client's address. */
   peers: { clientOf(request: IncomingMessage): string };

@@ -22,7 +22,7 @@ const POLICY = {
 };
 
 /** Options of the page. It shows the document that @fastify/swagger makes of the app. */
-export interface DocsPageOptions {
+interface DocsPageOptions {
   path: string;
   title: string;
   /** Describes the page itself in the document. Default: it is not described. */

@@ -4,7 +4,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Bounds of a duration. */
-export interface SpanBounds {
+interface SpanBounds {
   minMs: number;
   maxMs: number;
   /** Bounds and examples for people: `from 60s to 12h, as 90s, 30m or 12h`. */

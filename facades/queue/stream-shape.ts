@@ -9,7 +9,7 @@ import type { StreamShapeSetting } from '../config.ts';
 export type StreamShape = 'array' | 'object';
 
 /** Inputs of the choice. */
-export interface StreamShapeSigns {
+interface StreamShapeSigns {
   /** Query parameter `format`. */
   format: unknown;
   /** The operator's setting. */

@@ -16,7 +16,7 @@ import { isPlainObject, scanObject } from '../plugins/bodies/json-body.ts';
 import { readIdempotencyKey } from '../plugins/idempotency-key.ts';
 
 /** Part of a submission that comes from the body and headers. */
-export type SubmittedBody = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey'>;
+type SubmittedBody = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey'>;
 
 /** Control characters are invalid in addresses, names and keys, and PostgreSQL rejects NUL. */
 const CONTROL = /[\u0000-\u001f\u007f]/;

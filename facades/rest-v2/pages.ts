@@ -41,7 +41,7 @@ const Pagination = Type.Object(
 );
 
 /** Position at which a list continues. */
-export interface Pagination {
+interface Pagination {
   nextCursor: string | null;
   hasNextPage: boolean;
 }
@@ -55,7 +55,7 @@ export function listOf(key: string, entry: TSchema, description: string): TObjec
 }
 
 /** Page request to core. */
-export interface PageOfCore {
+interface PageOfCore {
   pageSize: number;
   pageToken: string;
   view: ListView;

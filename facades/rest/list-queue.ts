@@ -18,7 +18,7 @@ const WAIT_MS_MAX = 20_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /** Turn of one list. */
-export interface ListPermit {
+interface ListPermit {
   /** There was no wait. */
   isNow: boolean;
   /** Resolves when it begins, which lasts until the response has ended. TooManyRequests: not in time. */

@@ -53,7 +53,7 @@ import { updateVolume } from './volumes/update-volume.ts';
 import { createVolume, deleteVolume, getVolume, listVolumes } from './volumes/volumes.ts';
 
 /** Dependencies of the surface. */
-export interface RestSurface {
+interface RestSurface {
   core: CoreClient;
   answers: AnswerBudget;
   bodies: BodyWork;

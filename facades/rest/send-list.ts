@@ -27,7 +27,7 @@ export interface ListBudget {
 }
 
 /** Source of a list. */
-export interface ListSource<Response, Entry> {
+interface ListSource<Response, Entry> {
   read(page: PageRequest, options: CallOptions): Promise<Response>;
   /** Returns the public records of a page. */
   present(response: Response): Entry[] | Promise<Entry[]>;

@@ -36,7 +36,7 @@ const OBEY_MS_MAX = 2_000;
 const GOING_ON_MS = 1_000;
 
 /** Dependencies of the stopper. */
-export interface StopperParts {
+interface StopperParts {
   table: AttemptTable;
   holdings: Holdings;
   polls: WorkerPolls;

@@ -12,7 +12,7 @@ import type { OutcomeReporter } from './outcome-reporter.ts';
 import type { RunRecorder } from './run-recorder.ts';
 
 /** Details of an outcome besides its kind. */
-export interface Ending {
+interface Ending {
   output?: Buffer | undefined;
   error?: string;
   /** Only for LOST. */

@@ -14,7 +14,7 @@ import type { OpenTake, WorkerPolls } from './worker-polls.ts';
 const GATHER_MS = 50;
 
 /** Dependencies of the hand-over. */
-export interface HandOverParts {
+interface HandOverParts {
   table: AttemptTable;
   holdings: Holdings;
   polls: WorkerPolls;

@@ -25,7 +25,7 @@ import type { LargeToCore } from './to-core.ts';
 const FETCHED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Dependencies of the intake. */
-export interface IntakeParts {
+interface IntakeParts {
   table: AttemptTable;
   handOver: HandOver;
   holdings: Holdings;

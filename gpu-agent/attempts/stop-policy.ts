@@ -10,7 +10,7 @@
 export type StopPolicy = 'auto' | 'always' | 'never';
 
 /** Facts about an attempt that should end. */
-export interface StopFacts {
+interface StopFacts {
   policy: StopPolicy;
   /** Time since it was asked to end, in milliseconds. */
   askedMs: number;

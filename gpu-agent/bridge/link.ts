@@ -43,7 +43,7 @@ export function asksForLink({ headers }: IncomingMessage): boolean {
 }
 
 /** Dependencies that links share with the rest of the bridge. */
-export interface LinkDependencies {
+interface LinkDependencies {
   /** Links that are open. */
   links: Set<Duplex>;
   arriving: IncomingFrames;

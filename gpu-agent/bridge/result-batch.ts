@@ -5,7 +5,7 @@
  */
 
 /** One result of a batch. */
-export interface BatchedResult {
+interface BatchedResult {
   jobId: string;
   isStream: boolean;
   /** The body that a job-done request of its own would have. */

@@ -55,7 +55,7 @@ async function take(
 }
 
 /** Content of a take. */
-export interface TakeCall extends Demand {
+interface TakeCall extends Demand {
   /** The worker holds no job at all. */
   idle: boolean;
   /** Declared concurrency. Only this repository's SDK sends it. */

@@ -10,7 +10,7 @@ import { digestOf } from './image-store.ts';
 import { LayerSizes } from './layer-sizes.ts';
 
 /** An image under one of its names. */
-export interface PresentImage {
+interface PresentImage {
   /** Name as owners write it: without the prefix that every engine adds by itself. */
   name: string;
   /** Digest at its registry; empty if it came from none. */

@@ -33,7 +33,7 @@ export interface WantedImage {
 }
 
 /** Dependencies and settings of a puller. */
-export interface PullerOptions {
+interface PullerOptions {
   store: ImageStore;
   guard: RegistryGuard;
   /** Processor architecture of the engine, for instance `amd64`. */

@@ -118,7 +118,7 @@ const MEANINGS: Meaning[] = [
 ];
 
 /** A failed pull and the engine's message. */
-export interface FailedPull {
+interface FailedPull {
   name: string;
   registry: string;
   words: string;

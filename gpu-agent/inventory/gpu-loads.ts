@@ -20,7 +20,7 @@ const PERIOD_MS = 5_000;
 const SHARE_MAX = 1 / 20;
 
 /** Dependencies of the reader. */
-export interface GpuLoadsOptions {
+interface GpuLoadsOptions {
   /** GPUs as they were at the start. */
   gpus(): readonly MachineGpu[];
   /** Called when the load of some GPUs has changed. */

@@ -13,7 +13,7 @@ import { HEALTH_FIELDS, parseFaults } from './nvidia-smi-output.ts';
 const PERIOD_MS = 60_000;
 
 /** Dependencies of the watch. */
-export interface GpuWatchOptions {
+interface GpuWatchOptions {
   /** GPUs as they were at the start. */
   gpus(): readonly MachineGpu[];
   /** Called when the health of a GPU has changed. */

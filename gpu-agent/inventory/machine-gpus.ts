@@ -14,7 +14,7 @@ import { readGpus } from './read-gpus.ts';
 import { makeVirtualGpus } from './virtual-gpus.ts';
 
 /** Dependencies of the GPUs. */
-export interface MachineGpusOptions {
+interface MachineGpusOptions {
   /** Virtual GPUs of the configuration. */
   virtual: Parameters<typeof makeVirtualGpus>[0];
   /** Called when the health of a GPU has changed. */

@@ -23,7 +23,7 @@ const PROBE_KIB = 1_024;
 const PROJECT_BASE = 2 ** 30;
 
 /** Programs with their arguments. */
-export interface QuotaCommands {
+interface QuotaCommands {
   /** Puts an empty folder into a project. */
   join: [program: string, ...args: string[]];
   /** Limits the size of the project. */

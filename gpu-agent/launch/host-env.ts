@@ -22,7 +22,7 @@ export interface HostFacts {
 }
 
 /** One GPU of a process. */
-export interface GivenGpu {
+interface GivenGpu {
   uuid: string;
   name: string;
   /** Declared by configuration, not reported by a driver. */

@@ -27,7 +27,7 @@ import { buildWorkerEnv } from './worker-env.ts';
 const INIT_TIMEOUT_SECONDS = 420;
 
 /** Dependencies that all workloads of a machine share. */
-export interface LauncherParts {
+interface LauncherParts {
   executors: MachineExecutors;
   users: WorkerUsers;
   /** Parent of the workers' scratch folders. */
@@ -50,7 +50,7 @@ export interface Ready {
 }
 
 /** A worker to launch. */
-export interface WorkerLaunch {
+interface WorkerLaunch {
   workerId: string;
   endpointId: string;
   /** Token that authenticates the worker to the bridge. */
@@ -62,7 +62,7 @@ export interface WorkerLaunch {
 }
 
 /** A pod to launch. */
-export interface PodLaunch {
+interface PodLaunch {
   podId: string;
   run: number;
   spec: WorkerSpec;

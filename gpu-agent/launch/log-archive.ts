@@ -38,7 +38,7 @@ export interface ArchivedLog extends BufferedLog {
 }
 
 /** Options of LogArchive. */
-export interface LogArchiveOptions {
+interface LogArchiveOptions {
   folder: string;
   /** Most bytes of all logs and their indexes. */
   bytesMax: number;

@@ -23,7 +23,7 @@ export interface TimeStamp {
 const SYSTEM_LINES_MAX = 4_096;
 
 /** A line of the system, in bytes since the workload's start. */
-export interface SystemLine {
+interface SystemLine {
   /** First byte that was written for it: a line feed that ends the workload's own line, or its text. */
   from: number;
   /** First byte of its text. */

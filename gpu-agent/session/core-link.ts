@@ -11,7 +11,7 @@ import type { SessionRequest, SessionResponse } from '@slipway/proto/gen/slipway
 import { AgentServiceClient } from '@slipway/proto/gen/slipway/v1/agent_service';
 
 /** Address of core and credentials of the agent. */
-export interface CoreLinkOptions {
+interface CoreLinkOptions {
   /** host:port or grpcs://host:port. */
   address: string;
   key: string;

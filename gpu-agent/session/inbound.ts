@@ -17,7 +17,7 @@ import type { LargePayloads } from './large-payloads.ts';
 import type { Outbox } from './outbox.ts';
 
 /** Parts that handle the messages. */
-export interface InboundParts {
+interface InboundParts {
   pool: WorkerPool;
   pods: PodRegistry;
   /** Cache of the machine's images. */

@@ -13,7 +13,7 @@ import { jobLines } from '../workloads/workers/job-lines.ts';
 import type { WorkerPool } from '../workloads/workers/worker-pool.ts';
 
 /** Sources of the lines. */
-export interface JobLogParts {
+interface JobLogParts {
   pool: WorkerPool;
   pods: PodRegistry;
   archive: LogArchive;

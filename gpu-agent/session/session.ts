@@ -21,7 +21,7 @@ const WELCOME_MS_MAX = 5_000;
 const PERIODS_SILENT_MAX = 4;
 
 /** Dependencies of a session. */
-export interface SessionOptions {
+interface SessionOptions {
   stream: ClientDuplexStream<SessionRequest, SessionResponse>;
   outbox: Outbox;
   reports: Reports;

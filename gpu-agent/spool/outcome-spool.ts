@@ -17,7 +17,7 @@ import type { SpoolEntry } from './spool-entry.ts';
 import { entryPieces } from './spool-entry.ts';
 
 /** Dependencies and settings of a spool. */
-export interface OutcomeSpoolOptions {
+interface OutcomeSpoolOptions {
   folder: string;
   logger: Logger;
   clock: Clock;

@@ -12,7 +12,7 @@ import { attemptKey } from './attempt-key.ts';
 import { KeyedLog, readKeyedLog } from './keyed-log.ts';
 
 /** State of the run as a whole. Times are `Clock.machineMs`. */
-export interface RunRecord {
+interface RunRecord {
   /** URL at which containers reach the bridge. */
   bridge: string;
   /** Data that a worker sends while no agent listens waits for the next agent. Otherwise it is lost. */
@@ -43,7 +43,7 @@ export interface WorkerRecord {
 }
 
 /** A pod whose container runs. */
-export interface PodRecord {
+interface PodRecord {
   run: number;
   disk: number;
   image: string;

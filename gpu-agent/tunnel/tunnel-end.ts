@@ -14,7 +14,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 const END_MS = 5_000;
 
 /** Address of a listener, as seen from this host. */
-export interface TunnelTarget {
+interface TunnelTarget {
   host: string;
   port: number;
 }

@@ -29,7 +29,7 @@ const WARN_PERIOD_MS = 60_000;
 const SAID_MAX = 300;
 
 /** Dependencies and settings of the pool. */
-export interface TunnelPoolOptions extends TunnelEndOptions {
+interface TunnelPoolOptions extends TunnelEndOptions {
   /** Facades, or edges in front of them: `http://host:port` or `https://host:port`. */
   addresses: readonly string[];
   key: string;

@@ -10,7 +10,7 @@ import type { Desired } from './step.ts';
 import type { WorkloadKind, WorkloadParts } from './workload-kind.ts';
 
 /** Options of a preparation. */
-export interface PrepareOptions {
+interface PrepareOptions {
   kind: WorkloadKind;
   desired: Desired;
   gpus: GpuUse;

@@ -22,7 +22,7 @@ export interface BatchMeter {
 }
 
 /** Options of a batcher. */
-export interface BatcherOptions<Item, Result> {
+interface BatcherOptions<Item, Result> {
   /** Name in errors. */
   name: string;
   /**

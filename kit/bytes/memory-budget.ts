@@ -14,7 +14,7 @@ export interface MemoryPermit {
 }
 
 /** Limits of a budget. */
-export interface MemoryBudgetOptions {
+interface MemoryBudgetOptions {
   bytesMax: number;
   /** Returns the most bytes of one owner. A larger request would wait forever. */
   ownerBytesMax: number;

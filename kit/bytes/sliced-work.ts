@@ -12,7 +12,7 @@ import { OverloadError } from './batcher.ts';
 export type Work<Result> = Generator<undefined, Result, undefined>;
 
 /** Limits of the work. */
-export interface SlicedWorkOptions {
+interface SlicedWorkOptions {
   /** Name in errors. */
   name: string;
   /** Most bytes of waiting work, in total and per owner. A single item may be larger. */

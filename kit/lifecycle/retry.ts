@@ -6,7 +6,7 @@ import type { Clock, Random } from '../time/clock.ts';
 import { delay } from '../time/clock.ts';
 
 /** How to retry. */
-export interface RetryPlan {
+interface RetryPlan {
   clock: Clock;
   random: Random;
   /** Pauses between tries. */
@@ -25,7 +25,7 @@ interface Bounds {
 }
 
 /** How to retry, with at least one bound. */
-export type RetryOptions = RetryPlan &
+type RetryOptions = RetryPlan &
   Partial<Bounds> &
   (Pick<Bounds, 'triesMax'> | Pick<Bounds, 'forMs'> | Pick<Bounds, 'signal'>) & {
     /** Returns whether to retry after this failure; `failures` counts from 1. Default: always, within the bounds. */

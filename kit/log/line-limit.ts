@@ -22,7 +22,7 @@ const OWNERS = ['endpointId', 'podId', 'accountId', 'workerId', 'workloadId', 'm
 const NAME_LENGTH_MAX = 200;
 
 /** Omitted lines of one cause in a window. */
-export interface OmittedLines {
+interface OmittedLines {
   sentence: string;
   /** Field name and value of the thing the lines are about; `undefined` if they name none, or several. */
   owner: [name: string, value: string] | undefined;

@@ -1,7 +1,7 @@
 /** Addresses of core as people write them: host:port, or grpcs://host:port where TLS is spoken. */
 
 /** Address of a server. */
-export interface ServerAddress {
+interface ServerAddress {
   /** host:port. */
   target: string;
   /** Uses TLS. */

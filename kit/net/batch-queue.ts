@@ -26,7 +26,7 @@ export class MessageBudget {
 }
 
 /** Bound of a queue. Default: none. */
-export interface QueueBound {
+interface QueueBound {
   items?: number;
   bytes?: number;
 }

@@ -14,7 +14,7 @@ export interface MessageSink<Message> {
 }
 
 /** Options of the stream. */
-export interface BatchingOptions<Message> {
+interface BatchingOptions<Message> {
   sink: MessageSink<Message>;
   /** `soon` calls `fn` after the other events of this tick. */
   clock: { soon(fn: () => void): void };

@@ -36,7 +36,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
 };
 
 /** Settings of a channel. */
-export interface ChannelSettings {
+interface ChannelSettings {
   /**
    * The library retries a call that broke before the peer started it. Default true; set false if a second call would
    * do harm.

@@ -18,7 +18,7 @@ export function metricsListenFault(address: string): string | undefined {
 }
 
 /** Options of the server. */
-export interface MetricsServerOptions {
+interface MetricsServerOptions {
   /** host:port; port 0: any free one. Empty: do not listen. */
   listen: string;
   metrics: Metrics;

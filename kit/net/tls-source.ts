@@ -9,7 +9,7 @@ import type { TlsFiles } from './tls.ts';
 import { trustedHere } from './tls.ts';
 
 /** Options of Node's TLS. */
-export interface TlsMaterial {
+interface TlsMaterial {
   ca: Buffer;
   cert?: Buffer;
   key?: Buffer;

@@ -26,7 +26,7 @@ const NO_LINKS: string[] = [];
 const TO_SPAN_ID = 36;
 
 /** How to trace. */
-export interface TracingOptions {
+interface TracingOptions {
   /** Name of the process: core, facade or agent. */
   service: string;
   /** Base URL of a collector, for instance http://127.0.0.1:4318. */

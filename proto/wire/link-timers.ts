@@ -54,7 +54,7 @@ export const LINK_TIMERS = {
 export const LOAD_REOPEN_MS = 5_000;
 
 /** A sender that repeats a fact and a receiver that forgets it. All in milliseconds. */
-export interface Pair {
+interface Pair {
   /** Name of the pair. */
   name: string;
   repeatMs: number;

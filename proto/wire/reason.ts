@@ -10,7 +10,7 @@ import type { ErrorReason } from '../gen/slipway/v1/error.ts';
 export type Reason = Exclude<keyof typeof ErrorReason, 'UNSPECIFIED'>;
 
 /** Status of a reason over gRPC and HTTP. */
-export interface ReasonMapping {
+interface ReasonMapping {
   /** gRPC status code. */
   grpc: Code;
   /** HTTP status. */

@@ -190,8 +190,8 @@ t.test(
 );
 
 t.test(
-  'drains while all are busy: of machines, to fewer workers and to new ones; each job is finished by the ' +
-    'worker that has it',
+  'drains while all are busy: of machines, to fewer workers and to new ones; ' +
+    'each job is finished by the worker that has it',
   async (t) => {
     await waitForZero();
     const {

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../..');
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'((?:\.{1,2}|@slipway|slipway-worker)\/[^']+)'/g;
 
 /** Imports between two nodes of the graph. */
-export interface Arrow {
+interface Arrow {
   from: string;
   to: string;
   /** Number of import statements. */

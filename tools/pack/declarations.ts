@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** A declaration file. Its path is relative to the package, and its imports end with `.ts`. */
-export interface DeclarationFile {
+interface DeclarationFile {
   file: string;
   text: string;
 }

@@ -33,13 +33,13 @@ const READS_ITS_FOLDER = [
 const LICENCE_FILES = '{LICENSE,LICENCE,License,license,COPYING}*';
 
 /** A file of an artifact, below its node_modules. */
-export interface InlinedFile {
+interface InlinedFile {
   file: string;
   text: string;
 }
 
 /** Result of inlining. */
-export interface InlinedPackages {
+interface InlinedPackages {
   files: readonly InlinedFile[];
   /** Packages to bundle: those of the specifiers, and the one that holds the code. */
   bundled: readonly string[];

@@ -34,7 +34,7 @@ export interface ShippedModule {
 }
 
 /** Content of a package. */
-export interface PackageGraph {
+interface PackageGraph {
   modules: readonly ShippedModule[];
   /** Specifiers of npm packages in the modules, for instance `fastify` and `@bufbuild/protobuf/wire`. */
   external: ReadonlySet<string>;

@@ -37,7 +37,7 @@ const INSTALLED = ['grpc-health-check', '@fastify/swagger-ui'];
 const FOLDERS_WITHOUT_MODULES = ['examples/ocr'];
 
 /** Result of a staging. */
-export interface StagedPackage {
+interface StagedPackage {
   manifest: Manifest & { bundleDependencies: string[] };
   /** Number of modules that were written. */
   modules: number;

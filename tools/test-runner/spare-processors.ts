@@ -7,7 +7,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 
 /** Total of all processors since the machine started, in milliseconds. */
-export interface ProcessorTimes {
+interface ProcessorTimes {
   idleMs: number;
   allMs: number;
 }

@@ -10,7 +10,7 @@ export const TEST_NEEDS = ['postgres', 'python', 'envoy', 'grpcurl', 'schemathes
 export type TestNeed = (typeof TEST_NEEDS)[number];
 
 /** Declaration of one test file. A file without the line shares its process, needs nothing and is short. */
-export interface TestDeclaration {
+interface TestDeclaration {
   /** The file changes or measures its own process, so it must not share it with other files. */
   alone: boolean;
   needs: ReadonlySet<TestNeed>;

@@ -23,7 +23,7 @@ const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'([^'\n]+)'/g;
 const PROGRAM = /'([\w-]+(?:\/[\w.-]+)+\.(?:tsx?|mjs))'/g;
 
 /** A test file and the number of imports between it and the source file: 1 if it imports it directly. */
-export interface FoundTest {
+interface FoundTest {
   file: string;
   distance: number;
 }

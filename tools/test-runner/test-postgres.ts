@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /** A running PostgreSQL. */
-export interface TestPostgres {
+interface TestPostgres {
   /** Value of SLIPWAY_TEST_POSTGRES, which test/helpers/db/database.ts reads. */
   setting: string;
   /** Stops it and removes its files. */

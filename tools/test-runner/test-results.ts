@@ -7,7 +7,7 @@ import type { Result } from 'tap-parser';
 import { Parser } from 'tap-parser';
 
 /** A test that was not run. */
-export interface SkippedTest {
+interface SkippedTest {
   name: string;
   reason: string;
 }
@@ -27,7 +27,7 @@ export interface FailedFile {
 }
 
 /** Events for an observer of the run. */
-export interface TestEvents {
+interface TestEvents {
   /** A test file ended. */
   onFile?(name: string, ok: boolean, timeMs: number): void;
   /** An assertion failed. */

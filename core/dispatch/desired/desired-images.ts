@@ -22,7 +22,7 @@ const BYTES_MAX = 262_144;
 const ENTRY_BYTES = 100;
 const NAME_LENGTH_MAX = 512;
 
-export interface DesiredImagesOptions {
+interface DesiredImagesOptions {
   images: Pick<Stores['images'], 'named' | 'ofPods'>;
   machines: Pick<Stores['machines'], 'view'>;
   openCredentials: OpenCredentials;

@@ -29,7 +29,7 @@ const PERIOD_MS = 2_000;
  */
 const ALL_PERIOD_MS = 1_600;
 
-export interface DesiredLoopOptions {
+interface DesiredLoopOptions {
   table: SessionTable;
   workers: Stores['workers'];
   podReports: Stores['podReports'];

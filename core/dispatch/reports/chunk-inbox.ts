@@ -9,7 +9,7 @@ import type { AttemptChunk } from '../../jobs/record/attempt-report.ts';
 import { keyFromRef } from '../agent-messages.ts';
 import type { SessionOutbox } from '../session-outbox.ts';
 
-export interface ChunkInboxOptions {
+interface ChunkInboxOptions {
   attempts: Pick<AttemptCalls, 'appendChunks'>;
   outbox: Pick<SessionOutbox, 'ackChunk' | 'stop'>;
   /** Writes until it succeeds or the session is over; false: it is over. Never rejects. */

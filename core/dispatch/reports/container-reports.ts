@@ -14,7 +14,7 @@ import { containersFromMessage } from '../container-messages.ts';
 
 const PERIOD_MS = 1_000;
 
-export interface ContainerReportsOptions {
+interface ContainerReportsOptions {
   images: Stores['images'];
   clock: Clock;
   random: Random;

@@ -24,7 +24,7 @@ interface Waiting {
   facts: Map<string, PodFacts>;
 }
 
-export interface PodReportsOptions {
+interface PodReportsOptions {
   podReports: Stores['podReports'];
   clock: Clock;
   random: Random;

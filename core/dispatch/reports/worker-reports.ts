@@ -21,7 +21,7 @@ const PERIOD_MS = 1_000;
 const WRITERS_MAX = 4;
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
-export interface WorkerReportsOptions {
+interface WorkerReportsOptions {
   workers: Stores['workers'];
   /** Workers of these endpoints came, changed or went. */
   onChanged(endpointIds: readonly string[]): void;

@@ -14,7 +14,7 @@ import type { SessionTable } from '../session-table.ts';
 
 const INSTANCE = /^[\w-]{0,64}$/;
 
-export interface EnterOptions {
+interface EnterOptions {
   table: SessionTable;
   machines: Pick<Stores['machines'], 'join'>;
   /** Returns the address at which other replicas reach this one. */

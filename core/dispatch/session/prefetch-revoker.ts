@@ -18,7 +18,7 @@ import type { SlotPool } from '../slot-pool.ts';
 /** A worker without reports of waiting jobs for this many milliseconds has begun them. */
 const SILENCE_MS_MAX = 3_000;
 
-export interface PrefetchRevokerOptions {
+interface PrefetchRevokerOptions {
   pool: SlotPool;
   attempts: Pick<AttemptCalls, 'replaceable'>;
   outbox: Pick<SessionOutbox, 'revoke'>;

@@ -6,7 +6,7 @@ import type { MachineSession } from '../../store/machines/machine-store.ts';
 import type { SessionKey } from '../live-session.ts';
 import type { SessionContext } from './session-context.ts';
 
-export interface SessionHeartbeatOptions extends Pick<SessionContext, 'leases' | 'table' | 'logger'> {
+interface SessionHeartbeatOptions extends Pick<SessionContext, 'leases' | 'table' | 'logger'> {
   /** Checked with every heartbeat. */
   key: SessionKey;
   session(): MachineSession;

@@ -28,7 +28,7 @@ const IN_FLIGHT_MAX = 10_000;
 const BYTES_IN_FLIGHT_MAX = 64 * 1024 * 1024;
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
-export interface SessionInboxOptions {
+interface SessionInboxOptions {
   /** The machine whose agent reports. */
   machineId(): string;
   attempts: AttemptCalls;

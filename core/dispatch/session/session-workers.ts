@@ -24,7 +24,7 @@ const WORKERS_MAX = 10_000;
 /** Above this many entries, endpoints of workers that ended long ago are dropped. */
 const ENDPOINTS_MAX = 2 * WORKERS_MAX;
 
-export interface SessionWorkersOptions {
+interface SessionWorkersOptions {
   machineId: string;
   sessionId: string;
   pool: SlotPool;

@@ -5,7 +5,7 @@ import { DomainError } from '../settings/errors.ts';
 export type Scope = 'ALL' | 'READ_ONLY' | 'RESTRICTED' | 'AGENT' | 'ROOT';
 
 /** A part of the API that a key can be restricted to. */
-export type Api = 'MANAGEMENT' | 'JOBS';
+type Api = 'MANAGEMENT' | 'JOBS';
 
 /** Permission of a RESTRICTED key for one part of the API. */
 export type Permission = 'NONE' | 'READ' | 'READ_WRITE';

@@ -12,7 +12,7 @@ export interface Quota {
 }
 
 /** Workers and GPUs that an account uses. */
-export interface QuotaUse {
+interface QuotaUse {
   workers: number;
   gpus: number;
 }

@@ -25,7 +25,7 @@ export type Trigger =
   | 'expire';
 
 /** An allowed transition. `null`: a job that does not exist yet, or no longer. */
-export interface Transition {
+interface Transition {
   from: JobState | null;
   trigger: Trigger;
   to: JobState | null;

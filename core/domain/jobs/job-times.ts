@@ -12,7 +12,7 @@ export interface JobTimes {
 }
 
 /** Percentiles in milliseconds; 0 if nothing was counted. */
-export interface Percentiles {
+interface Percentiles {
   count: number;
   p50Ms: number;
   p95Ms: number;

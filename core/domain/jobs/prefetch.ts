@@ -36,7 +36,7 @@ export const WAITING_MS = 2_000;
 export const REVOKE_AFTER_MS = 3_000;
 
 /** Facts about a worker that asks for work. */
-export interface PrefetchFacts {
+interface PrefetchFacts {
   /** The endpoint's latest execution times in milliseconds. */
   timesMs: readonly number[];
   /** Jobs that the worker requested and receives. */

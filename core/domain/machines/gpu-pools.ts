@@ -61,7 +61,7 @@ const TYPES_WITHOUT_POOL: readonly string[] = [
 export const GPU_TYPES: ReadonlySet<string> = new Set([...Object.values(GPU_POOLS).flat(), ...TYPES_WITHOUT_POOL]);
 
 /** GPU types that a list of GPU ids accepts. */
-export interface GpuPreference {
+interface GpuPreference {
   /** Type names in order of preference. Empty: any type. */
   order: readonly string[];
   /** Types that are never used. */

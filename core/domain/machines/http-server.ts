@@ -5,7 +5,7 @@
 import { invalid } from '../settings/fields.ts';
 
 /** Settings of a worker's HTTP server. */
-export interface HttpServerSettings {
+interface HttpServerSettings {
   port: number;
   healthPort: number;
   healthPath: string;

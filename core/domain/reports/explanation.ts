@@ -28,7 +28,7 @@ export interface LoggedDecision {
 }
 
 /** A limit with its remedy. */
-export interface LimitExplanation extends ScaleLimit {
+interface LimitExplanation extends ScaleLimit {
   change: string;
 }
 

@@ -81,7 +81,7 @@ export interface MachineState {
 }
 
 /** All signs of problems that were found. */
-export interface Signs {
+interface Signs {
   endpoints: readonly NamedEndpoint[];
   cannotRun: ReadonlyMap<string, CannotRunReason>;
   throttled: readonly (PlacementRefusal & { id: string })[];

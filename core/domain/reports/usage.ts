@@ -4,7 +4,7 @@ import { sameCard } from '../machines/gpu-pools.ts';
 import { checkName, invalid } from '../settings/fields.ts';
 
 /** Kind of the metered resource, as stored. */
-export type UsageKind = 'WORKER' | 'POD' | 'VOLUME';
+type UsageKind = 'WORKER' | 'POD' | 'VOLUME';
 /** Length of a period, as PostgreSQL names it. */
 export type UsageBucket = 'hour' | 'day' | 'week' | 'month' | 'year';
 /** Key by which usage is grouped within a period. */

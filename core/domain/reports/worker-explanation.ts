@@ -17,7 +17,7 @@ export interface WorkerExplanation {
 
 export const AWAY_TEXT = 'its machine is not connected';
 /** Further facts about a worker. */
-export interface UnusedWorker {
+interface UnusedWorker {
   /** Report of its machine. Empty for keys that may not read workers. */
   report: string;
   /** Why it was preempted. Empty if it was not. */

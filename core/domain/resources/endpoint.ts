@@ -21,11 +21,11 @@ import {
 import { checkModelAliases } from './model-name.ts';
 
 /** How requests reach workers: by a queue (QB) or directly (LB). */
-export type EndpointType = 'QB' | 'LB';
+type EndpointType = 'QB' | 'LB';
 /** Input of the scaler. */
-export type ScalerType = 'QUEUE_DELAY' | 'REQUEST_COUNT' | 'SLO';
+type ScalerType = 'QUEUE_DELAY' | 'REQUEST_COUNT' | 'SLO';
 /** FLASHBOOT: scaled-down workers are kept on standby. */
-export type FlashBootType = 'OFF' | 'FLASHBOOT';
+type FlashBootType = 'OFF' | 'FLASHBOOT';
 
 /** Settings that the owner chooses. For the meaning of each field see the contract. */
 export interface EndpointSettings {

@@ -39,7 +39,7 @@ export interface GpuContention {
 const RESERVED_MAX = 50;
 
 /** Machines after the reservation, and the number of slots that this endpoint lost to it. */
-export interface FairShareReservation {
+interface FairShareReservation {
   machines: PlacementMachine[];
   slots: number;
 }

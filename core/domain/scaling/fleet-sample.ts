@@ -19,7 +19,7 @@ import type { Scaler } from './scaler.ts';
 /** Share used if nobody else waits for GPUs. */
 const NOBODY: GpuShare = { accountId: '', gpus: 0, weight: 1 };
 /** Endpoints that compete for GPUs, and workers that may be preempted. */
-export interface Competitors {
+interface Competitors {
   contention?: GpuContention | undefined;
   candidates?: PreemptionCandidates | undefined;
   /** The endpoint of the sample. Empty if no worker is preempted for it. */

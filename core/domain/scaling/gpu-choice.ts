@@ -49,7 +49,7 @@ export const freeCapacityOf = ({
 ];
 
 /** GPUs of one type on a machine, for a worker. */
-export interface GpuChoice {
+interface GpuChoice {
   /** Index of the type in the list of preferences. */
   rank: number;
   gpuUuids: string[];

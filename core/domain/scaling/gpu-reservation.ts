@@ -41,18 +41,18 @@ export interface LargeWaiter {
 }
 
 /** Free GPUs of one machine that are reserved for one worker; fewer than it needs until the last one is free. */
-export interface ReservedGpus {
+interface ReservedGpus {
   machineId: string;
   gpuUuids: readonly string[];
 }
 
 /** The account that asks for fewer GPUs, with its share. */
-export interface SmallerRequester extends GpuShare {
+interface SmallerRequester extends GpuShare {
   sinceMs: number;
 }
 
 /** Machines after the reservation. */
-export interface LargeReservation {
+interface LargeReservation {
   machines: PlacementMachine[];
   /** GPUs that are hidden from the smaller request. */
   gpuUuids: string[];

@@ -62,7 +62,7 @@ export const NO_WORKERS_REFUSAL: PlacementRefusal = {
 };
 
 /** The request, as far as the texts describe it. */
-export interface RefusedRequest {
+interface RefusedRequest {
   gpuIds: readonly string[];
   gpuCount: number;
   instanceIds: readonly string[];

@@ -21,7 +21,7 @@ export interface PlacementSlot {
 }
 
 /** An assignment, or why there is none. */
-export type Placement = PlacementSlot | PlacementRefusal;
+type Placement = PlacementSlot | PlacementRefusal;
 
 /** Minutes without its agent after which a machine counts as removed. */
 export const GONE_AFTER_MINUTES = 10;

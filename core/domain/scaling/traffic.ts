@@ -63,7 +63,7 @@ export interface GpuStarts {
 }
 
 /** Assumed times before any measurement, in milliseconds. */
-export interface AssumedTimes {
+interface AssumedTimes {
   executionMs: number;
   /** Start times with equal probability, sorted ascending. */
   startsMs: readonly number[];

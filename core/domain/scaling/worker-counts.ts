@@ -1,7 +1,7 @@
 /** Counts workers by state, for decisions and for /health alike. Pure. */
 
 /** The part of a worker that is counted. */
-export interface CountedWorker {
+interface CountedWorker {
   desired: string;
   state: string;
   /** Number of attempts or requests it holds. */

@@ -19,7 +19,7 @@ import type { QueueCursors } from '../submit/queue-cursors.ts';
 import type { QueueGate } from '../submit/queue-gate.ts';
 import { chooseEnded } from './choose-ended.ts';
 
-export interface ChangeJobsOptions {
+interface ChangeJobsOptions {
   stores: Pick<Stores, 'jobs'>;
   events: CoreEvents;
   cursors: QueueCursors;

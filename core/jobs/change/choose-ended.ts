@@ -6,13 +6,13 @@ import { isOfGroup } from '../../domain/jobs/error-groups.ts';
 import type { JobWalk, ScannedJob } from '../../store/jobs/job-walk.ts';
 import type { Stores } from '../../store/storage.ts';
 
-export interface ChooseEndedOptions {
+interface ChooseEndedOptions {
   stores: Pick<Stores, 'jobs'>;
   clock: Clock;
 }
 
 /** Result of a selection. */
-export interface ChosenJobs {
+interface ChosenJobs {
   /**
    * The scanned prefix of `found`, at least one job. It is shorter than `found` where the errors of all would not fit
    * into one read.

@@ -10,7 +10,7 @@ import { checkWord, unknownFilter } from '../../store/sql/list-filter.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { ReadJob } from '../read/read-job.ts';
 
-export interface RedriveWebhookOptions {
+interface RedriveWebhookOptions {
   stores: Pick<Stores, 'webhookResults'>;
   reads: ReadJob;
   /** Called when a webhook call may be due. */

@@ -11,7 +11,7 @@ import type { ReadJob } from '../read/read-job.ts';
 import type { QueueCursors } from '../submit/queue-cursors.ts';
 import type { QueueGate } from '../submit/queue-gate.ts';
 
-export interface RetryJobOptions {
+interface RetryJobOptions {
   stores: Pick<Stores, 'jobs'>;
   events: CoreEvents;
   reads: ReadJob;

@@ -3,7 +3,7 @@
 import type { JobState } from '../../domain/jobs/job-state.ts';
 
 /** A stored chunk. */
-export interface Chunk {
+interface Chunk {
   attempt: number;
   number: number;
   output: Buffer;

@@ -30,7 +30,7 @@ const JOBS_MAX = 10_000;
 /** Bytes of errors that one call reads. */
 export const ERROR_BYTES_MAX = 64 * 1024 * 1024;
 
-export interface JobErrorsOptions {
+interface JobErrorsOptions {
   stores: Pick<Stores, 'jobs'>;
   clock: Clock;
 }

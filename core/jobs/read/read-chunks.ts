@@ -18,7 +18,7 @@ import type { ChunkCursor, ChunkPage } from './chunk-page.ts';
 import { JobSubscriptions } from './job-subscriptions.ts';
 import type { AcquireMemory } from './read-job.ts';
 
-export interface ReadChunksOptions {
+interface ReadChunksOptions {
   stores: Pick<Stores, 'chunks'>;
   events: CoreEvents;
   /** Default: no metrics. */
@@ -27,7 +27,7 @@ export interface ReadChunksOptions {
 }
 
 /** A read request. */
-export interface ReadChunksRequest {
+interface ReadChunksRequest {
   /** `undefined` reads from the shared cursor and advances it. */
   cursor: ChunkCursor | undefined;
   /** How long to wait for the first chunk, in milliseconds. */

@@ -17,7 +17,7 @@ import type { CoreEvents } from '../../events/core-events.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { AcquireMemory, ReadJob } from './read-job.ts';
 
-export interface WaitJobOptions {
+interface WaitJobOptions {
   stores: Pick<Stores, 'jobs'>;
   events: CoreEvents;
   reads: ReadJob;
@@ -30,7 +30,7 @@ export interface WaitJobOptions {
 type WaitEnd = Job | Error | undefined;
 
 /** One waiting caller. */
-export interface Waiter {
+interface Waiter {
   readonly key: JobKey;
   /** Key of the job in the map of waiters. */
   readonly name: string;

@@ -14,7 +14,7 @@ import type { EngineMeter } from '../engine-meter.ts';
 import type { AttemptChunk } from './attempt-report.ts';
 import { faultOfChunk } from './check-json.ts';
 
-export interface RecordChunksOptions {
+interface RecordChunksOptions {
   stores: Pick<Stores, 'chunks'>;
   events: CoreEvents;
   /** Validates user data in slices, fair by account. */

@@ -29,7 +29,7 @@ import type { TrafficMeter } from '../submit/traffic-meter.ts';
 import type { AttemptOutcome } from './attempt-report.ts';
 import { soundOutcome } from './check-json.ts';
 
-export interface RecordOutcomesOptions {
+interface RecordOutcomesOptions {
   stores: Pick<Stores, 'outcomes'>;
   facts: EndpointFactsCache;
   cursors: QueueCursors;

@@ -10,7 +10,7 @@ import type { ProgressEntry } from '../../store/jobs/chunk-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import { isShowable } from './check-json.ts';
 
-export interface RecordProgressOptions {
+interface RecordProgressOptions {
   stores: Pick<Stores, 'chunks'>;
   /** Validates user data in slices, fair by account. */
   checks: SlicedWork;

@@ -15,7 +15,7 @@ export interface ClaimPlan {
 }
 
 /** The result of a claim. */
-export interface ClaimResult {
+interface ClaimResult {
   /** Number of jobs that the claim asked for. */
   asked: number;
   claims: readonly { position: number; lowPriority: boolean }[];

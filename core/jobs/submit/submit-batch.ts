@@ -18,7 +18,7 @@ import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { TrafficMeter } from './traffic-meter.ts';
 
-export interface SubmitBatchOptions {
+interface SubmitBatchOptions {
   stores: Pick<Stores, 'submissions'>;
   events: CoreEvents;
   slots: SlotSource;

@@ -20,7 +20,7 @@ import type { Submission } from './submission.ts';
 import type { SubmitBatch } from './submit-batch.ts';
 import { PERSIST_MS_MAX } from './submit-batch.ts';
 
-export interface SubmitJobOptions extends PrepareOptions {
+interface SubmitJobOptions extends PrepareOptions {
   stores: Pick<Stores, 'submissions'>;
   facts: EndpointFactsCache;
   gate: QueueGate;

@@ -6,7 +6,7 @@ import type { Job } from '../../domain/jobs/job.ts';
 import { binOf } from '../../domain/scaling/traffic.ts';
 
 /** Traffic of one endpoint since the last `take`. */
-export interface MeteredTraffic {
+interface MeteredTraffic {
   endpointId: string;
   arrived: number;
   executed: number;

@@ -11,7 +11,7 @@ import type { Access } from '../../access/access.ts';
 import type { StartedWorkers } from '../../access/started-workers.ts';
 import { endpointTypeToMessage } from '../resources/endpoint-messages.ts';
 
-export interface AccessChecksOptions {
+interface AccessChecksOptions {
   access: Access;
   startedWorkers: StartedWorkers;
   clock: Clock;

@@ -17,7 +17,7 @@ import { pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import type { AccessChecks } from './access-checks.ts';
 
-export interface AccessHandlersOptions {
+interface AccessHandlersOptions {
   access: Access;
   accounts: Stores['accounts'];
   checks: AccessChecks;

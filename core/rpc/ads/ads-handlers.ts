@@ -14,7 +14,7 @@ import { hasEdgeKey } from '../machines/edge-key.ts';
 import { AdsStream } from './ads-stream.ts';
 import { LoadStream } from './load-stream.ts';
 
-export interface ControlPlaneParts {
+interface ControlPlaneParts {
   directory: BackendDirectory;
   demands: DemandWriter;
   /** Empty: no edge is served. */
@@ -26,7 +26,7 @@ export interface ControlPlaneParts {
 /**
  * The handlers, and a service whose stop ends all streams. Stop it before the server, which otherwise waits for them.
  */
-export interface ControlPlane {
+interface ControlPlane {
   discovery: AggregatedDiscoveryServiceServer;
   loadReports: LoadReportingServiceServer;
   service: Service;

@@ -17,7 +17,7 @@ import { ASSIGNMENT_TYPE, CLUSTER_TYPE, changesOf, snapshotOf } from './snapshot
 /** A stream of the service. */
 type AdsCall = ServerDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>;
 
-export interface AdsParts {
+interface AdsParts {
   directory: BackendDirectory;
   edgeKey: string;
   logger: Logger;

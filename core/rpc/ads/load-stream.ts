@@ -14,7 +14,7 @@ import type { Demand } from '../../store/machines/edge-store.ts';
 /** A stream of the service. */
 type LoadCall = ServerDuplexStream<LoadStatsRequest, LoadStatsResponse>;
 
-export interface LoadParts {
+interface LoadParts {
   directory: BackendDirectory;
   demands: DemandWriter;
   /** Identifies this stream if the Envoy does not identify itself. */

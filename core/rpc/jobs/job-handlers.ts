@@ -26,7 +26,7 @@ import { Pipeline } from './pipeline.ts';
 import { readJobLog } from './read-job-log.ts';
 import type { LogParts } from './read-log.ts';
 
-export interface JobHandlersOptions {
+interface JobHandlersOptions {
   calls: JobCalls;
   explains: ExplainContext & { rate: CallRate };
   logs: LogParts;
@@ -43,7 +43,7 @@ export interface JobHandlersOptions {
  * The handlers, and a service whose stop ends all waits and pipelines. Stop it before the server, which otherwise waits
  * for them.
  */
-export interface JobHandlers {
+interface JobHandlers {
   handlers: JobServiceServer;
   service: Service;
 }

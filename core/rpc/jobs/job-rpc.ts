@@ -27,7 +27,7 @@ import type { Submission } from '../../jobs/submit/submission.ts';
 import type { AccessChecks } from '../accounts/access-checks.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
 
-export interface JobRpcOptions {
+interface JobRpcOptions {
   calls: JobCalls;
   access: Access;
   checks: AccessChecks;

@@ -16,7 +16,7 @@ import { STATE_TO_WIRE } from './job-messages.ts';
 import type { LogParts } from './read-log.ts';
 import { linesOf, readLog } from './read-log.ts';
 
-export interface JobLogParts extends LogParts {
+interface JobLogParts extends LogParts {
   access: Access;
   explains: Pick<Stores['explains'], 'attempts'>;
 }

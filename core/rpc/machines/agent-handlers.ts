@@ -26,7 +26,7 @@ import { OutcomeBudget } from '../server/outcome-budget.ts';
 import { keyOf, statusOf, unary } from '../server/unary.ts';
 import { receiveOutcome } from './receive-outcome.ts';
 
-export interface AgentHandlersOptions {
+interface AgentHandlersOptions {
   access: Access;
   keys: Stores['keys'];
   images: Stores['images'];

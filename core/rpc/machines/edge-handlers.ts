@@ -17,7 +17,7 @@ import { WatchRotation } from './watch-rotation.ts';
 /**
  * The handlers, and a service whose stop ends all streams. Stop it before the server, which otherwise waits for them.
  */
-export interface EdgeHandlers {
+interface EdgeHandlers {
   handlers: EdgeServiceServer;
   service: Service;
 }

@@ -21,7 +21,7 @@ import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { endedToMessage, machinePageToMessage, machineToMessage, workerToMessage } from './machine-messages.ts';
 
-export interface MachineHandlersOptions {
+interface MachineHandlersOptions {
   access: Access;
   context: EndpointContext;
   logs: LogParts;

@@ -24,7 +24,7 @@ const IDLE_MS_MAX = 60_000;
 type IncomingStream = ServerReadableStream<ReportOutcomeRequest, ReportOutcomeResponse>;
 
 /** Dependencies of an upload. */
-export interface ReceiveContext extends Pick<SessionContext, 'attempts' | 'pool' | 'arriving' | 'clock'> {
+interface ReceiveContext extends Pick<SessionContext, 'attempts' | 'pool' | 'arriving' | 'clock'> {
   table: Pick<SessionContext['table'], 'get'>;
   budget: OutcomeBudget;
 }

@@ -10,7 +10,7 @@ import { CALLS_WINDOW_MS } from '../../domain/accounts/call-limits.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { keyOf, statusOf } from './unary.ts';
 
-export interface CallRateOptions {
+interface CallRateOptions {
   /** Most calls in a window. */
   callsMax: number;
   access: Access;

@@ -12,7 +12,7 @@ const ANSWER_MS_MAX = 2_000;
 /** Time in milliseconds for which an answer of the database, also one to another part of the replica, is valid. */
 const ANSWER_VALID_MS = 3_000;
 
-export interface HealthOptions {
+interface HealthOptions {
   /** Runs any statement. Resolves when the database answers. */
   ping(): Promise<unknown>;
   clock: Clock;

@@ -9,7 +9,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 export const REQUEST_ID_KEY = 'x-request-id';
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-export interface InterceptorOptions {
+interface InterceptorOptions {
   clock: Clock;
   random: Random;
   logger: Logger;

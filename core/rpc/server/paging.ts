@@ -16,7 +16,7 @@ export interface ListParts {
 }
 
 /** Page fields of a request. */
-export interface PagedMessage {
+interface PagedMessage {
   pageSize?: number | undefined;
   pageToken?: string | undefined;
   view?: ListView | undefined;

@@ -12,7 +12,7 @@ import { readable, refuseUnreadable } from './unreadable.ts';
 const DRAIN_MS_MAX = 3_000;
 
 /** Services and settings of the server. */
-export interface RpcServerOptions {
+interface RpcServerOptions {
   /** Address to listen on, host:port. Port 0: any free one. */
   listen: string;
   services: readonly ServedService[];

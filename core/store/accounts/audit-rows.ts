@@ -4,7 +4,7 @@ import type { Actor } from '../../domain/accounts/permission.ts';
 import type { Transaction } from '../sql/database.ts';
 
 /** A change and its author. Empty account: it concerns the installation. */
-export interface Change extends Actor {
+interface Change extends Actor {
   /** Name of the RPC. */
   action: string;
   subjectId: string;

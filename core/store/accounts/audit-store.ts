@@ -7,7 +7,7 @@ import type { Database } from '../sql/database.ts';
 export type AuditEvent = typeof auditEvent.$inferSelect;
 
 /** Filter and order of changes. */
-export interface AuditSelection {
+interface AuditSelection {
   limit: number;
   /** Only changes after this one, in the requested order. */
   beyondId?: number;

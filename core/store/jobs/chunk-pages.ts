@@ -6,7 +6,7 @@ import { numberArray, textArray } from '../sql/pack.ts';
 import { isLive } from './rows.ts';
 
 /** A cursor in a job's chunks. */
-export interface ChunkPosition {
+interface ChunkPosition {
   attempt: number;
   number: number;
 }

@@ -11,7 +11,7 @@ import { readChunkPages } from './chunk-pages.ts';
 import { isLive, isRunning } from './rows.ts';
 
 /** A chunk to store. */
-export interface ChunkEntry {
+interface ChunkEntry {
   endpointId: string;
   jobId: string;
   attempt: number;

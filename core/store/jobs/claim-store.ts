@@ -30,7 +30,7 @@ export interface Claim {
 }
 
 /** A claim request. */
-export interface ClaimRequest {
+interface ClaimRequest {
   endpointId: string;
   /** At most one job is claimed for each. */
   slots: readonly { workerId: string; machineId: string }[];

@@ -8,7 +8,7 @@ import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import { ScanStart } from './scan-start.ts';
 
 /** A job that a singleton task ended, and the machine that held its attempt. */
-export interface EndedJob {
+interface EndedJob {
   job: Job;
   machineId: string;
 }

@@ -15,7 +15,7 @@ import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import { cancelled, requeued } from './user-transitions.ts';
 
 /** A job from a batch read. */
-export interface FoundJob {
+interface FoundJob {
   /** Index of the key. */
   index: number;
   job: Job;
@@ -24,13 +24,13 @@ export interface FoundJob {
 }
 
 /** A cancelled job, and the machine that must stop it. */
-export interface CancelledJob {
+interface CancelledJob {
   job: Job;
   machineId: string | undefined;
 }
 
 /** A requeued job, and its queue position. */
-export interface RequeuedJob {
+interface RequeuedJob {
   job: Job;
   position: number;
 }

@@ -27,7 +27,7 @@ export interface WalkedJobs {
 }
 
 /** Filter of jobs by how they ended. */
-export interface EndedJobs {
+interface EndedJobs {
   /** Only jobs that ended at this time or later, `undefined` for no limit. */
   fromMs: number | undefined;
   /** Only jobs of this error group, `undefined` for all. */

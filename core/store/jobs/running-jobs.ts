@@ -12,7 +12,7 @@ import { isLive, isRunning } from './rows.ts';
 import { ScanStart } from './scan-start.ts';
 
 /** Attempts that a worker holds, and those of them of normal priority. */
-export interface HeldCount {
+interface HeldCount {
   workerId: string;
   held: number;
   normal: number;

@@ -16,7 +16,7 @@ interface Known {
 }
 
 /** Result of a scan. Times as in `Known`. */
-export interface Scan {
+interface Scan {
   nowMs: number;
   /** Duration in milliseconds. */
   tookMs: number;

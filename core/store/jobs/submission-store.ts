@@ -47,7 +47,7 @@ export interface StoredJob {
 }
 
 /** A submission with an Idempotency-Key. */
-export interface KeyedJob {
+interface KeyedJob {
   job: NewJob;
   /** SHA-256 of the caller's key. */
   keyHash: Buffer;

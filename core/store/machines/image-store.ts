@@ -27,7 +27,7 @@ export interface ContainerFacts {
 }
 
 /** Digest of an image name, as a machine reported it. */
-export interface ImageClaim {
+interface ImageClaim {
   machineId: string;
   imageName: string;
   digest: string;

@@ -4,6 +4,7 @@ import { sql as part } from '@slipway/drizzle/orm';
 import { apiKey } from '@slipway/drizzle/schema/api-key';
 import { machine as machineTable } from '@slipway/drizzle/schema/machine';
 import { whereWord } from '../sql/list-filter.ts';
+import type { PageRows } from '../sql/page.ts';
 import { byNumber, byText, byTime } from '../sql/page.ts';
 
 const IS_HERE = part`(${machineTable.sessionId} IS NOT NULL AND ${machineTable.leaseExpiresAt} > now())`;
@@ -11,7 +12,7 @@ const IS_HERE = part`(${machineTable.sessionId} IS NOT NULL AND ${machineTable.l
 const KEYS = part`SELECT FROM ${apiKey} WHERE ${apiKey.machineId} = ${machineTable.id}`;
 
 /** Columns of the list, with its searched fields, orders and filters. */
-export const MACHINE_LIST = {
+export const MACHINE_LIST: PageRows = {
   from: machineTable,
   id: machineTable.id,
   createdAt: machineTable.seenAt,

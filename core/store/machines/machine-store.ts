@@ -23,7 +23,7 @@ const MACHINES_MAX = 100_000;
 /** Most machines of one name that `find` returns. */
 const NAMESAKES_TOLD = 10;
 /** A session that requests to own its machine. */
-export interface NewSession {
+interface NewSession {
   sessionId: string;
   replicaAddress: string;
   /** Id of the agent's run. Empty: the agent does not report it. */
@@ -54,7 +54,7 @@ export interface MachineHeartbeat extends MachineSession {
 }
 
 /** Results of the deletion of a machine. */
-export interface ForgottenMachine {
+interface ForgottenMachine {
   lostWorkers: number;
   deletedPods: number;
   /** Endpoints whose workers were lost. */

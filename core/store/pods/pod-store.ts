@@ -39,7 +39,7 @@ export interface PodChange {
 }
 
 /** Fields of a new pod besides its settings. */
-export interface NewPod {
+interface NewPod {
   id: string;
   /** Variables that its own environment overrides. Never shown. */
   templateEnv: Readonly<Record<string, string>>;

@@ -47,7 +47,7 @@ const AWAY_TEXT = 'Its machine is not connected at the moment.';
 const connected = sql<boolean>`(${machine.sessionId} IS NOT NULL AND ${machine.leaseExpiresAt} > now())`;
 
 /** Kinds of entries of a list of pods. */
-export interface PodListSelection {
+interface PodListSelection {
   pods: boolean;
   workers: boolean;
   /** Only workers of these endpoints. Empty: all. */

@@ -16,7 +16,7 @@ import type { Database } from '../sql/database.ts';
 import { starvedEndpoints } from '../sql/demand-rows.ts';
 
 /** Filter of an endpoint's decisions. Few are kept, so no index is needed. */
-export interface DecisionFilter {
+interface DecisionFilter {
   /** Text in the reason or in a limit. Default: all. */
   search?: string;
   /** A limit. Default: all. */
@@ -26,7 +26,7 @@ export interface DecisionFilter {
 }
 
 /** How a worker ended, or its current state. */
-export interface WorkerEnd {
+interface WorkerEnd {
   id: string;
   alive: boolean;
   exitCode: number | null;

@@ -31,7 +31,7 @@ export interface EndpointLoad {
 }
 
 /** Machines that were seen in the last day, and the GPUs of connected ones. */
-export interface MachineCounts {
+interface MachineCounts {
   connected: number;
   away: number;
   cordoned: number;

@@ -6,12 +6,13 @@ import type { Sealer } from '@slipway/kit/host/seal';
 import type { Endpoint } from '../../domain/resources/endpoint.ts';
 import { endpointEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import { openEnv } from '../sql/env-seals.ts';
+import type { Filters } from '../sql/list-filter.ts';
 import { whereValue, whereWord, whereYes } from '../sql/list-filter.ts';
 
 /**
  * Filters of the list of endpoints. `trouble` has the problems of problem-store.ts that one statement finds by indexes.
  */
-export const ENDPOINT_FILTERS = {
+export const ENDPOINT_FILTERS: Filters = {
   type: whereValue(endpoint.type, ['QB', 'LB']),
   compute: whereValue(endpoint.computeType, ['GPU', 'CPU']),
   paused: whereYes(sql`${endpoint.workersMax} = 0`),

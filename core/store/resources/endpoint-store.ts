@@ -33,7 +33,7 @@ import { holdTemplate, TEMPLATE_BYTES } from './template-rows.ts';
 import { holdVolumes } from './volume-rows.ts';
 
 /** Fields of a new endpoint besides its settings. */
-export interface NewEndpoint {
+interface NewEndpoint {
   id: string;
   /** `undefined` if the creation is not repeatable. */
   key?: CreationKey | undefined;
@@ -44,7 +44,7 @@ export interface NewEndpoint {
 }
 
 /** Result of a change. */
-export interface EndpointUpdate {
+interface EndpointUpdate {
   settings: EndpointSettings;
   replacesWorkers: boolean;
   /** `undefined` if it does not change. */

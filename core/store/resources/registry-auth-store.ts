@@ -25,7 +25,7 @@ export interface RegistryAuthUsers {
 type RegistryAuthRemoval = { removed: true; endpointIds: string[] } | { removed: false; usedBy: RegistryAuthUsers };
 
 /** Result of replaced secrets, with the workloads that had failed with the previous ones. */
-export interface RegistryAuthUpdate {
+interface RegistryAuthUpdate {
   auth: RegistryAuth;
   /** Endpoints whose crashed workers may be replaced at once. */
   endpointIds: string[];

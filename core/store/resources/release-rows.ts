@@ -7,7 +7,7 @@ import { numberArray, textArray } from '../sql/pack.ts';
 const KEPT_MAX = 1_000;
 
 /** A change of one or more endpoints. */
-export interface NewRelease {
+interface NewRelease {
   keyId: string;
   /** Name of the RPC. */
   action: string;

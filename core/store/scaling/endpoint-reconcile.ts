@@ -59,7 +59,7 @@ export interface ReconcileChanges {
 }
 
 /** State shared by the reconciles of one transaction. */
-export interface ReconcileContext {
+interface ReconcileContext {
   sql: Sql;
   fleet: ReconcileFleet;
   written: ReconcileWrites;

@@ -24,7 +24,7 @@ interface ShareRow extends GpuShare {
 }
 
 /** An endpoint whose workers are to be placed. */
-export interface GpuRequester {
+interface GpuRequester {
   id: string;
   accountId: string;
   gpuCount: number;

@@ -55,7 +55,7 @@ type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, n
 const NOTHING: HeldDemand = { queued: 0, oldestWaitMs: 0, running: 0, heldBy: new Map() };
 
 /** Sources of samples. */
-export interface SampleSources extends Pick<Database, 'hot'> {
+interface SampleSources extends Pick<Database, 'hot'> {
   /** The general pool, or a transaction. */
   sql: Sql;
   running: RunningJobs;

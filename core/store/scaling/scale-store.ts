@@ -29,7 +29,7 @@ import { TransactionMonitor } from './transaction-monitor.ts';
 const UNPLACED_MAX = 1_000;
 
 /** Requirements of an endpoint's workers. */
-export interface EndpointDemand extends PlacementRequest {
+interface EndpointDemand extends PlacementRequest {
   id: string;
   version: number;
 }

@@ -9,7 +9,7 @@ import type { Statement } from '../sql/database.ts';
 export const PLACEMENT_LOCK = 5_947_213_006;
 
 /** A worker whose desired state changed. */
-export interface MovedWorker {
+interface MovedWorker {
   id: string;
   machineId: string;
 }

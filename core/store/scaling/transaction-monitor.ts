@@ -9,7 +9,7 @@ import type { Database } from '../sql/database.ts';
 export type TransactionWait = 'connection' | 'lock' | 'work' | 'response' | 'unknown';
 
 /** A holder of the lock. */
-export interface LockHolder {
+interface LockHolder {
   pid: number;
   /** Name of the program, and its address. */
   name: string;

@@ -9,7 +9,7 @@ import type { Fragment, Sql } from './database.ts';
 export const DEMAND_VALID_MS = LINK_TIMERS.demandValidMs;
 
 /** Total demand of one endpoint. */
-export interface DemandTotal {
+interface DemandTotal {
   waiting: number;
   /** Requests by worker; workers without requests are left out. */
   inFlight: Map<string, number>;

@@ -2,7 +2,7 @@
 import type { Sql } from './database.ts';
 
 /** The image of one version of an endpoint. */
-export interface VersionImage {
+interface VersionImage {
   endpointId: string;
   version: number;
   imageName: string;

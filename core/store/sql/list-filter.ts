@@ -6,7 +6,7 @@ import type { DomainError } from '../../domain/settings/errors.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 
 /** A field. */
-export interface Filter {
+interface Filter {
   /** Returns the condition for entries with this value. */
   keeps: (value: string) => SQL;
   /** All valid values, `undefined` for any text. */

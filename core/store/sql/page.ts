@@ -35,7 +35,7 @@ export interface ListView {
 }
 
 /** A sort key: text or an integer, never null. */
-export interface Sort {
+interface Sort {
   of: SQL;
   as: 'text' | 'bigint';
 }
@@ -57,7 +57,7 @@ export interface Page<Entry> {
 }
 
 /** A candidate for a page. */
-export interface Candidate extends PageKey {
+interface Candidate extends PageKey {
   bytes: number;
 }
 

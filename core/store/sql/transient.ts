@@ -138,7 +138,7 @@ function isDeadlock(error: unknown): boolean {
 const PAUSE = { firstMs: 10, maxMs: 500 };
 
 /** Options of `persist`. */
-export interface PersistOptions {
+interface PersistOptions {
   clock: Clock;
   random: Random;
   /**

@@ -41,7 +41,7 @@ export interface ForwardLimits {
  * Outcome of forwarding. `FULL`: the worker has no capacity. `AGAIN`: the worker rejects `Expect: 100-continue`. In
  * both cases no byte of the body was sent, and any worker may get the request.
  */
-export type Outcome = 'SERVED' | 'FULL' | 'AGAIN';
+type Outcome = 'SERVED' | 'FULL' | 'AGAIN';
 
 /** Target of a forwarded request: a worker, or a pod if `workerId` is empty. */
 export type ForwardTarget = Pick<WorkerSlot, 'workerId' | 'expectsContinue' | 'disableContinue'>;

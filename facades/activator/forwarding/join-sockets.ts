@@ -13,7 +13,7 @@ const END_MS = 5_000;
  */
 const FRAME_MS = 1_000;
 
-export interface JoinedSockets {
+interface JoinedSockets {
   client: Socket;
   worker: Duplex;
   /** Longest time without bytes in either direction, in milliseconds. */

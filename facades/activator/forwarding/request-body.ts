@@ -12,7 +12,7 @@ const CONTINUE_TIMEOUT_MS = 1_000;
 const EXPECTATION_FAILED = 417;
 const EMPTY = Buffer.alloc(0);
 
-export interface BodyParts {
+interface BodyParts {
   request: IncomingMessage;
   reply: ServerResponse;
   upstream: ClientRequest;
@@ -26,7 +26,7 @@ export interface BodyParts {
  * the worker rejects `Expect` (417). `NO_CONTINUE`: the worker took the body without sending 100. `UNREAD`: the worker
  * rejects the request, and the client itself waits for 100.
  */
-export type BodyOutcome = 'SENT' | 'EXPECT_REJECTED' | 'NO_CONTINUE' | 'UNREAD';
+type BodyOutcome = 'SENT' | 'EXPECT_REJECTED' | 'NO_CONTINUE' | 'UNREAD';
 
 /** Returns whether a request has a body. */
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {

@@ -17,10 +17,10 @@ import type { UnpackedBody } from './unpack.ts';
 import { isPacked, unpack } from './unpack.ts';
 
 /** A body, or the error from reading it. */
-export type RawBody = Buffer | CoreError;
+type RawBody = Buffer | CoreError;
 
 /** Time limits of reading a body. */
-export interface BodyTimeouts {
+interface BodyTimeouts {
   /** Longest pause between two pieces, in milliseconds. */
   idleMs: number;
   /** Longest time for the whole, in milliseconds. */
@@ -36,7 +36,7 @@ const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 const EMPTY = Buffer.alloc(0);
 
-export interface BodyParts {
+interface BodyParts {
   timeouts: BodyTimeouts;
   budget: MemoryBudget;
   clock: Clock;

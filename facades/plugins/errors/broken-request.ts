@@ -21,7 +21,7 @@ const PHRASES: Record<number, string> = {
 const LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /** Error of Node for a broken request. */
-export interface BrokenRequest extends Error {
+interface BrokenRequest extends Error {
   code?: string;
   /** Bytes that could not be parsed, as a Buffer. */
   rawPacket?: unknown;

@@ -3,7 +3,7 @@ import type { ErrorCode } from '@slipway/kit/net/error-help';
 import { CoreError } from '@slipway/proto/wire/reason';
 
 /** Options of an HTTP error. */
-export interface HttpRejectionOptions {
+interface HttpRejectionOptions {
   /** HTTP status, 4xx. */
   status: number;
   /** Lower-case word for programs. */

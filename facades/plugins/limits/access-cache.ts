@@ -12,7 +12,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 export type AccessRequest = CheckAccessRequest & { apiKey: string };
 
 /** Calls core. Throws CoreError. */
-export type CheckAccess = (question: AccessRequest) => Promise<CheckAccessResponse>;
+type CheckAccess = (question: AccessRequest) => Promise<CheckAccessResponse>;
 
 type Decision = CheckAccessResponse | CoreError;
 

@@ -11,7 +11,7 @@ import { TooManyRequests } from '../errors/public-error.ts';
 import type { Caller } from '../request-state.ts';
 
 /** Parts handed to the budget. */
-export interface AnswerBudgetOptions {
+interface AnswerBudgetOptions {
   budget: MemoryBudget;
   /** Longest time in which a client reads nothing of its response, in milliseconds. */
   idleMs: number;

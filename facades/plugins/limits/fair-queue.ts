@@ -22,7 +22,7 @@ const PERMIT_MS = 2_000;
 const WAITER_PERMIT_MS = 250;
 
 /** A request to schedule. */
-export interface FairRequest {
+interface FairRequest {
   accountId: string;
   /** 1: as cheap as a status. At most REQUEST_WEIGHT_MAX. */
   weight: number;

@@ -24,7 +24,7 @@ export type LimitedOperation =
   | 'live';
 
 /** Base limits of one operation: per account and endpoint, or per account for management and live. */
-export interface RateRule {
+interface RateRule {
   /** Requests in a window of REQUEST_WINDOW_SECONDS. */
   rate: number;
   /** Concurrent requests. `undefined` if unlimited. */
@@ -65,7 +65,7 @@ export interface PerWorker {
 }
 
 /** Counts at the time of the decision, including this request. */
-export interface RateSample {
+interface RateSample {
   /** Requests in the current window. */
   inWindow: number;
   /** Requests in flight. */

@@ -44,7 +44,7 @@ export interface RateBudget {
 }
 
 /** A rejected request to an endpoint. */
-export type RejectedRequest = Pick<LimitedRequest, 'accountId' | 'endpointId'> & { apiKey: string };
+type RejectedRequest = Pick<LimitedRequest, 'accountId' | 'endpointId'> & { apiKey: string };
 
 /** Listeners for rejections. */
 export interface RejectionListeners {

@@ -57,7 +57,7 @@ export const containerBody = optionals(ANSWERED);
 type ContainerBody = Static<TObject<typeof containerBody>>;
 
 /** Contract fields that the part consists of. */
-export type Container = Pick<
+type Container = Pick<
   Template,
   'imageName' | 'startCommand' | 'entrypoint' | 'containerDiskGb' | 'env' | 'ports' | 'registryAuthId'
 >;

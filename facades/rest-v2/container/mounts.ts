@@ -47,7 +47,7 @@ export const mounts = named(
     { description: 'All volumes; a change replaces all of them. Empty: none.' },
   ),
 );
-export type Mounts = Static<typeof mounts>;
+type Mounts = Static<typeof mounts>;
 
 /** Returns the fields that mounts set. Throws 400 if both kinds are given. */
 export function mountFields({ persistent, network = [] }: Mounts): {

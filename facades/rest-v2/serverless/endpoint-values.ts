@@ -15,7 +15,7 @@ import { WORKER_DEFAULTS } from './endpoint-shapes.ts';
 import { gpuFields } from './gpu-pools.ts';
 
 /** Parts of a request to core. */
-export interface EndpointChanges extends FieldChanges<Endpoint> {
+interface EndpointChanges extends FieldChanges<Endpoint> {
   /** `undefined` if the body does not name a container. */
   ownTemplate: OwnTemplate | undefined;
 }

@@ -8,7 +8,7 @@ import { against, misfit } from '../rejections.ts';
 import type { GpuBody } from './endpoint-shapes.ts';
 
 /** GPU settings by the names of the contract. `undefined` if the body does not set them. */
-export interface GpuFields {
+interface GpuFields {
   gpuIds: string[] | undefined;
   gpuCount: number | undefined;
   allowedCudaVersions: string[] | undefined;

@@ -16,7 +16,7 @@ import { OutputFrames } from './output-frames.ts';
 import { ReplaySize } from './replay-size.ts';
 
 /** Options of ContainerWorkload. */
-export interface ContainerWorkloadOptions {
+interface ContainerWorkloadOptions {
   /** For log lines. */
   workloadId: string;
   onOutput(bytes: Buffer): void;

@@ -8,7 +8,7 @@ import type Docker from 'dockerode';
 export type LimitName = 'memory' | 'cpus' | 'pids' | 'shm' | 'disk';
 
 /** Properties of an engine. */
-export interface EngineFacts {
+interface EngineFacts {
   kind: 'docker' | 'podman';
   version: string;
   /** Path of its socket. */

@@ -7,7 +7,7 @@ import { access, readFile } from 'node:fs/promises';
 import type { HostPrograms } from './host-programs.ts';
 
 /** Address at which workers reach the agent. */
-export interface BridgeAddress {
+interface BridgeAddress {
   address: string;
   port: number;
 }

@@ -13,7 +13,7 @@ import { LOG_BYTES_MAX } from './container-plan.ts';
 const CHECK_PERIOD_MS = 10_000;
 
 /** Dependencies of `boundLog`. */
-export interface LogBoundDependencies {
+interface LogBoundDependencies {
   clock: Clock;
   logger: Logger;
   /** Aborts when the agent stops. */

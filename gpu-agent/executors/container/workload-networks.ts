@@ -13,7 +13,7 @@ import type { HostFirewall } from './host-firewall.ts';
 import type { HostPrograms } from './host-programs.ts';
 
 /** Options of WorkloadNetworks. */
-export interface WorkloadNetworksOptions {
+interface WorkloadNetworksOptions {
   machineId: string;
   firewall: HostFirewall;
   programs: HostPrograms;

@@ -33,7 +33,7 @@ export function findSetpriv(): string {
 }
 
 /** A program with its arguments and environment. */
-export interface Call {
+interface Call {
   program: string;
   args: string[];
   env: Record<string, string>;

@@ -27,7 +27,7 @@ const DEPTH_MAX = 8;
 const PREFIX = 'slipway-';
 
 /** A mounted hierarchy, and the agent's own group in it. */
-export interface Hierarchy {
+interface Hierarchy {
   mount: string;
   own: string;
   isV2: boolean;

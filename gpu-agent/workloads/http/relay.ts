@@ -12,7 +12,7 @@ const CONNECTIONS_MAX = 10_000;
 const TRIES_MAX = 5;
 
 /** Address that a relay forwards to. */
-export interface RelayTarget {
+interface RelayTarget {
   host: string;
   port: number;
 }

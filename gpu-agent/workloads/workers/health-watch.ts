@@ -33,7 +33,7 @@ const MISSES_MAX = 3;
 const INITIALIZING_MS_MAX = 3_600_000;
 
 /** Options of HealthWatch. */
-export interface HealthWatchOptions {
+interface HealthWatchOptions {
   pool: WorkerPool;
   /**
    * Host by which other machines reach this machine's workers; containers are reached through a port of the host.

@@ -14,7 +14,7 @@ const FREE_SHARE_MIN = 0.1;
 const PAUSE_MS = 1_000;
 
 /** Dependencies of StandbyCapacity. */
-export interface StandbyCapacityOptions {
+interface StandbyCapacityOptions {
   pool: Pick<WorkerPool, 'endOldestFrozen'>;
   /** Returns the share of the machine's memory that is available to programs, 0 to 1. */
   freeShare(): number;

@@ -20,7 +20,7 @@ const ENDED_MAX = 200;
 const TOKEN_BYTES = 18;
 
 /** Events of workers for the layers above. */
-export interface PoolListener extends WorkerListener<Worker> {
+interface PoolListener extends WorkerListener<Worker> {
   /** The agent stops and the worker continues: it gets no more work from this agent. */
   leftRunning(worker: Worker): void;
   /** The worker's record is dropped; nothing will ask for it again. */
@@ -28,7 +28,7 @@ export interface PoolListener extends WorkerListener<Worker> {
 }
 
 /** Questions of the pool to the layers above. */
-export interface PoolPort extends SpanReader {
+interface PoolPort extends SpanReader {
   /** Returns whether the worker holds attempts that have not ended. */
   isBusy(workerId: string): boolean;
   /** Returns whether the report of its end was made for core. */

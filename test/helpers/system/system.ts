@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { buildCore } from '@slipway/core/app';
 import { readCoreConfig } from '@slipway/core/config';
 import type { WaitBounds } from '@slipway/facades/activator/load-balancer';
+import type { Facade } from '@slipway/facades/app';
 import { buildFacade } from '@slipway/facades/app';
 import { readFacadeConfig } from '@slipway/facades/config';
+import type { Agent } from '@slipway/gpu-agent/app';
 import { buildAgent } from '@slipway/gpu-agent/app';
 import { readAgentConfig } from '@slipway/gpu-agent/config';
 import type { Service } from '@slipway/kit/lifecycle/service';
@@ -129,7 +131,7 @@ async function startOwn(t: Test, options: SystemOptions) {
   /** A key that no machine uses until the test gives it to one. */
   const agentKey = await newKey(KeyScope.AGENT);
 
-  const facade = buildFacade(
+  const facade: Facade = buildFacade(
     readFacadeConfig({
       SLIPWAY_CORE_ADDRESS: cores.map((core) => core.address).join(','),
       SLIPWAY_HTTP_HOST: '127.0.0.1',
@@ -150,7 +152,7 @@ async function startOwn(t: Test, options: SystemOptions) {
   const agentMetrics: string[] = [];
   const startAgent = async (coreAddress = cores[0]!.address, env: Record<string, string> = {}) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'slipway-agent-'));
-    const agent = buildAgent(
+    const agent: Agent = buildAgent(
       readAgentConfig({
         SLIPWAY_CORE_ADDRESS: coreAddress,
         SLIPWAY_AGENT_KEY: await newKey(KeyScope.AGENT),

@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** Called for every answer with its status, the milliseconds since the request was sent, and the body. */
-export type OnAnswer = (status: number, ms: number, body: Buffer) => void;
+type OnAnswer = (status: number, ms: number, body: Buffer) => void;
 
 export class HttpConnection {
   readonly #socket: Socket;

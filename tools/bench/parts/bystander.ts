@@ -10,7 +10,7 @@ const PERIOD_MS = 20;
 export const TOO_SHORT = 'a drain was over before it could be measured: it needs more jobs (--drain-jobs)';
 
 /** An open transaction. */
-export interface Snapshot {
+interface Snapshot {
   /** Resolves when the transaction has been open for this many seconds. */
   reach(seconds: number): Promise<void>;
   openSeconds(): number;

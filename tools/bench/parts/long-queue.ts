@@ -27,7 +27,7 @@ const RATE_LEAST_PERCENT = 95;
 const BYSTANDER_MOST = 1.1;
 
 /** Result of a drain, and its effect on another client. */
-export interface Drained {
+interface Drained {
   rate: number;
   cpu: Record<string, number>;
   /** Median time of another client's update of a row in the same database, in milliseconds. */

@@ -4,7 +4,7 @@ import { OUTPUTS } from '../stack/machine.ts';
 import type { Stack } from '../stack/stack.ts';
 
 /** Jobs to check, and their expected outcomes. */
-export interface Expected {
+interface Expected {
   /** Number of stored jobs. */
   jobs: number;
   /** Least number of completed jobs. Default: all. */

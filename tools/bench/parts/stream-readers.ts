@@ -3,7 +3,7 @@ import { Agent, request } from 'undici';
 import { serveParent } from '../child.ts';
 
 /** Streams to read. Each must return this many values, numbered from 1. */
-export interface StreamsToRead {
+interface StreamsToRead {
   urls: string[];
   key: string;
   values: number;

@@ -10,7 +10,7 @@ const CHANNEL = 'bench_done';
 const PAYLOAD_BYTES_MAX = 7_900;
 
 /** Waits for finished jobs. */
-export interface Notices {
+interface Notices {
   /** Resolves once the job is finished, with its output if there is one. */
   finished(id: string): Promise<unknown>;
 }

@@ -8,7 +8,7 @@ import { PEERS } from './peers.ts';
 import { RunningPeer } from './running-peer.ts';
 
 /** Settings of a peer. */
-export interface PeerOptions {
+interface PeerOptions {
   /** Name in the report. */
   name: string;
   /** Its name in peers.ts. */

@@ -9,7 +9,7 @@ import { startRedis } from './redis.ts';
 import { startRestate } from './restate-server.ts';
 
 /** A database, a Redis or a Restate. */
-export interface PeerStore {
+interface PeerStore {
   /**
    * Address of the store: the URL of a database, the socket of a Redis, or the folder with the sockets of a Restate.
    */

@@ -33,7 +33,7 @@ export interface RaceFacts extends RunFacts {
 }
 
 /** Slipway's median relative to that of another contestant, and its target. */
-export interface Verdict {
+interface Verdict {
   scenario: string;
   contestant: string;
   field: keyof Round;

@@ -24,7 +24,7 @@ const COMPILE = { seconds: 10, connections: 64 };
 const WARM_UP_SECONDS = 2;
 
 /** Results of the race. */
-export interface Raced extends Field {
+interface Raced extends Field {
   results: Result[];
 }
 

@@ -10,7 +10,7 @@ const WORKERS = 2;
 const SETTLED_MS_MAX = 10_000;
 
 /** The peer to start. */
-export interface PeerStart {
+interface PeerStart {
   /** Its name in peers.ts. */
   peer: string;
   makeStore: MakeStore;

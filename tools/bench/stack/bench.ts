@@ -28,7 +28,7 @@ export interface Bench {
 }
 
 /** Values that are measured in each round of a load. */
-export type LoadField = 'rate' | 'p50Ms' | 'p95Ms' | 'p99Ms';
+type LoadField = 'rate' | 'p50Ms' | 'p95Ms' | 'p99Ms';
 
 /** Result of several rounds: medians, their spread, and the processor time of an answer in microseconds by process. */
 export interface Loaded extends LoadResult {

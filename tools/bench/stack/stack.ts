@@ -18,7 +18,7 @@ import type { Bench } from './bench.ts';
 const WORKERS_MAX = 10_000;
 
 /** A program of a stack: a process, or a part of a process. */
-export type Program = Pick<Child, 'pid' | 'ready' | 'ask' | 'stop'>;
+type Program = Pick<Child, 'pid' | 'ready' | 'ask' | 'stop'>;
 /** Starts a program. */
 export type StartProgram = (program: 'core' | 'facade', env: Record<string, string>) => Promise<Program>;
 

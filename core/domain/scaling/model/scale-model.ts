@@ -22,7 +22,7 @@ export interface ModelJob {
 }
 
 /** Input of the model. */
-export interface ModelOptions {
+interface ModelOptions {
   /** In order of arrival. */
   jobs: readonly ModelJob[];
   settingsAt(ms: number): ScaleSettings;

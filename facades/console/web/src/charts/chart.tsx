@@ -9,7 +9,7 @@ import type { Stretch } from './chart-zoom.tsx';
 import { highest, useZoom, Zoom, zooming } from './chart-zoom.tsx';
 
 /** One line of the chart. */
-export interface Series {
+interface Series {
   label: string;
   /** A colour of styles/base.css, for instance `--queue`. */
   colour: string;

@@ -2,7 +2,7 @@
 import type { JobTimesView } from '../../../views-of-times.ts';
 
 /** Series for a chart. Each value holds until the next time. */
-export interface Rates {
+interface Rates {
   times: readonly number[];
   arrived: readonly number[];
   completed: readonly number[];

@@ -8,7 +8,7 @@ import { useChangeAll } from './jobs/change-all.ts';
 const WORD = 'queued again';
 
 /** Runs a group again. `jobs` is its size as text. */
-export interface RunGroup {
+interface RunGroup {
   id: string;
   jobs: string;
 }

@@ -8,7 +8,7 @@ export interface Lane {
 }
 
 /** The lanes of a machine. */
-export interface MachineLanes {
+interface MachineLanes {
   machineId: string;
   lanes: readonly Lane[];
 }

@@ -14,7 +14,7 @@ const AGAIN_MS = 3_000;
 const CONNECTING_TEXT = 'Reconnecting …';
 
 /** Callbacks of a feed. */
-export interface FeedListener {
+interface FeedListener {
   /** Called with the current view. The service is available. */
   onView(view: unknown): void;
   /** Called with the history, once per connection, before its first view. */

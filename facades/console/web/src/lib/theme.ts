@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 const NAME = 'slipway-theme';
 
 /** Chosen theme. Empty: that of the system. */
-export type Theme = '' | 'dark' | 'light';
+type Theme = '' | 'dark' | 'light';
 
 /** Returns the chosen theme and a function that changes it. The choice is stored in the browser. */
 export function useTheme(): [Theme, (theme: Theme) => void] {

@@ -53,7 +53,7 @@ export function choiceOf(address: URLSearchParams, isOperator: boolean): UsageCh
 }
 
 /** A complete choice. */
-export interface UsageChoice {
+interface UsageChoice {
   kind: string;
   /** How far back, in hours. */
   hours: string;

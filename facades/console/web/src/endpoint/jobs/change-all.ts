@@ -6,20 +6,20 @@ import { ApiError, ask } from '../../lib/api.ts';
 import { count, stateText } from '../../lib/format.ts';
 
 /** Progress of the calls so far. */
-export interface Progress {
+interface Progress {
   done: number;
   /** Jobs that were not changed, by the state they had by then. */
   left: Readonly<Record<string, number>>;
 }
 
 /** The jobs to change, as /jobs/cancel and /jobs/retry take them. */
-export interface JobChange {
+interface JobChange {
   path: 'cancel' | 'retry';
   query: Readonly<Record<string, string>>;
 }
 
 /** The change and its progress. */
-export interface ChangeAll {
+interface ChangeAll {
   /** Runs the change. Resolves with a summary, also if it fails; never rejects. */
   run: (wanted: JobChange) => Promise<string>;
   /** Stops before the next call. The remaining jobs stay unchanged. */
