@@ -9,6 +9,7 @@ import t from 'tap';
 
 const root = join(import.meta.dirname, '..');
 const EXPORTED = /^export (?:abstract )?(?:class|interface|type) (\w+)/gm;
+const ANY = /^(?:export )?(?:abstract )?(?:class|interface|type) (\w+)/gm;
 /** Words that end in s and are no plurals. */
 const SINGULAR = /(ss|us|is|status|access|progress|address|process|always)$/;
 
@@ -28,8 +29,8 @@ function nounOf(name: string): string {
   );
 }
 
-/** Names of exported types by their noun. */
-function exportedNouns(): Map<string, string[]> {
+/** Returns the names of types by their noun. `types`: EXPORTED or ANY. */
+function nounsOf(types: RegExp): Map<string, string[]> {
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts'], {
     cwd: root,
     encoding: 'utf8',
@@ -37,7 +38,7 @@ function exportedNouns(): Map<string, string[]> {
   const nouns = new Map<string, string[]>();
   for (const file of listed.split('\n')) {
     if (!/^(kit|core|facades|cli|gpu-agent|worker|edge|dev|proto\/wire)\//.test(file)) continue;
-    for (const [, name] of readFileSync(join(root, file), 'utf8').matchAll(EXPORTED))
+    for (const [, name] of readFileSync(join(root, file), 'utf8').matchAll(types))
       nouns.set(nounOf(name!), [...(nouns.get(nounOf(name!)) ?? []), `${name} of ${file}`]);
   }
   return nouns;
@@ -53,12 +54,12 @@ function knownWords(): Set<string> {
 
 t.test('every noun of an exported type is a word of ARCHITECTURE.md', async (t) => {
   const known = knownWords();
-  for (const [noun, names] of exportedNouns())
+  for (const [noun, names] of nounsOf(EXPORTED))
     t.ok(known.has(noun), `${names.join(', ')}: "${noun}" is no word of ARCHITECTURE.md: use one that is, or add it`);
 });
 
 t.test('every listed noun is used', async (t) => {
-  const used = exportedNouns();
+  const used = nounsOf(ANY);
   const section = /\n## Words\n([^]*?)\n## /.exec(readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8'))![1]!;
   for (const [, list] of section.matchAll(/^- [^:\n]*: ([a-z, \n]+)\.$/gm))
     for (const word of list!.split(/,\s*/)) t.ok(used.has(singular(word.trim())), `${word} is no noun of any type now`);

@@ -44,7 +44,7 @@ const ENVIRONMENTS_AT_ONCE = 50;
 const NAMES_SHOWN_MAX = 20;
 
 /** An endpoint of a listed model. */
-export interface ListedEndpoint {
+interface ListedEndpoint {
   candidate: ModelCandidate;
   state: ModelState;
   waiting: number;

@@ -35,14 +35,14 @@ export interface SecretContext extends Pick<Stores, 'secrets'> {
 }
 
 /** Fields of a new secret. */
-export interface SecretFields {
+interface SecretFields {
   name: string;
   value: string;
   description: string;
 }
 
 /** A change. `undefined`: the field stays. */
-export interface SecretChanges {
+interface SecretChanges {
   value: string | undefined;
   description: string | undefined;
 }

@@ -26,7 +26,7 @@ import type { WorkerRelay } from './worker-relay.ts';
 import { sendFailure, withBody } from './worker-relay.ts';
 
 /** Parts of the surface besides those of jobs. */
-export interface AccountParts {
+interface AccountParts {
   models: ServiceCalls<ModelServiceClient>;
   gate: GateParts;
   forward: WorkerRelay;

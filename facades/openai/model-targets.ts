@@ -8,7 +8,7 @@ import type { ModelTarget, ResolveModelResponse } from '@slipway/proto/gen/slipw
 import { CoreError } from '@slipway/proto/wire/reason';
 
 /** Calls core. Throws CoreError. */
-export type ModelResolver = (apiKey: string, model: string) => Promise<ResolveModelResponse>;
+type ModelResolver = (apiKey: string, model: string) => Promise<ResolveModelResponse>;
 
 /** Most cached decisions. The least recently used one is dropped. */
 const ENTRIES_MAX = 10_000;

@@ -40,7 +40,7 @@ function openai(parts: JobParts): JobHandler {
 }
 
 /** A job that is about to be submitted, and whether the client wants its output as a stream. */
-export interface RequestedJob {
+interface RequestedJob {
   job: OpenaiJob;
   streaming: boolean;
 }
@@ -71,7 +71,7 @@ async function prepare(
 }
 
 /** A request and the job that it becomes. */
-export interface JobRequest {
+interface JobRequest {
   request: FastifyRequest;
   reply: FastifyReply;
   live: LiveResponse;

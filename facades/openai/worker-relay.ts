@@ -8,7 +8,7 @@ import { openaiErrorType } from '../plugins/errors/error-handler.ts';
 import type { AccessRequest } from '../plugins/limits/access-cache.ts';
 
 /** An authorized request for a worker. */
-export interface ForwardRequest {
+interface ForwardRequest {
   request: Message;
   reply: ServerResponse;
   endpointId: string;
@@ -20,7 +20,7 @@ export interface ForwardRequest {
 }
 
 /** The reason why no worker answered. */
-export interface ForwardFailure {
+interface ForwardFailure {
   status: number;
   code: ErrorCode;
   message: string;

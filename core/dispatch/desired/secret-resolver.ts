@@ -17,7 +17,7 @@ import type { SealedSecret } from '../../store/resources/secret-store.ts';
 import type { Stores } from '../../store/storage.ts';
 
 /** A specification with its unresolved environment. */
-export interface StartSpec {
+interface StartSpec {
   accountId: string;
   start: StartVariables;
 }
@@ -25,7 +25,7 @@ export interface StartSpec {
 /** Returns the environment of one of the specifications, or why it must not start. */
 export type ResolveVariables = (spec: StartSpec) => { env: Record<string, string>; refusal?: SecretRefusal };
 
-export interface SecretResolverOptions {
+interface SecretResolverOptions {
   secrets: Pick<Stores['secrets'], 'valuesOf'>;
   sealer: Sealer;
   logger: Logger;

@@ -17,7 +17,7 @@ import type { DueStarts } from './secret-users.ts';
 import { endPauses, readSecretUsers } from './secret-users.ts';
 
 /** A new secret. */
-export interface NewSecret {
+interface NewSecret {
   id: string;
   name: string;
   description: string;
@@ -25,18 +25,18 @@ export interface NewSecret {
 }
 
 /** A change. Absent fields stay. */
-export interface SecretChange {
+interface SecretChange {
   description?: string;
   valueSealed?: Buffer;
 }
 
 /** A stored secret after a change, with the workloads that had failed before. */
-export interface SecretWrite extends DueStarts {
+interface SecretWrite extends DueStarts {
   secret: Secret;
 }
 
 /** The name of a secret in an account. */
-export interface SecretName {
+interface SecretName {
   accountId: string;
   name: string;
 }

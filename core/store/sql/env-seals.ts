@@ -19,7 +19,7 @@ export interface EnvColumns {
 }
 
 /** Columns to write for an environment. */
-export interface WrittenEnvColumns extends EnvColumns {
+interface WrittenEnvColumns extends EnvColumns {
   /** Names of the secrets that it mentions. */
   secretNames: string[];
 }

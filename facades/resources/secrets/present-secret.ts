@@ -3,7 +3,7 @@ import type { Secret } from '@slipway/proto/gen/slipway/v1/secret_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 
 /** A secret as it is answered: without its value. */
-export interface SecretRecord {
+interface SecretRecord {
   id: string;
   name: string;
   /** Null: none. */
