@@ -30,13 +30,13 @@ export const REASONS = [
   'MODEL_NOT_FOUND',
 ] as const;
 
-export type Reason = (typeof REASONS)[number];
+export type DomainReason = (typeof REASONS)[number];
 
 /** An error of a use case. The message tells the caller what is wrong and what to do. */
 export class DomainError extends Error {
-  readonly reason: Reason;
+  readonly reason: DomainReason;
 
-  constructor(reason: Reason, message: string) {
+  constructor(reason: DomainReason, message: string) {
     super(message);
     this.name = 'DomainError';
     this.reason = reason;

@@ -17,7 +17,7 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { Access } from '../../access/access.ts';
-import type { Reason } from '../../domain/settings/errors.ts';
+import type { DomainReason } from '../../domain/settings/errors.ts';
 import type { BackendRegistry } from '../../edge/backend-registry.ts';
 import type { DemandWriter } from '../../edge/demand-writer.ts';
 import { refusalOf } from '../server/unary.ts';
@@ -189,7 +189,7 @@ export class WatchRotation {
     this.#sending.wake();
   }
 
-  #refuse(endpointId: string, reason: Reason): void {
+  #refuse(endpointId: string, reason: DomainReason): void {
     this.#forget(endpointId);
     // A facade that does not read rejections gets them again with its next demand.
     if (this.#refusals.size >= ENDPOINTS_MAX && !this.#refusals.has(endpointId)) return;

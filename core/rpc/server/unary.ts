@@ -6,7 +6,7 @@ import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
 import { OverloadError } from '@slipway/kit/bytes/batcher';
 import type { Logger } from '@slipway/kit/log/logger';
 import { toGrpcStatus } from '@slipway/proto/wire/reason';
-import type { Reason } from '../../domain/settings/errors.ts';
+import type { DomainReason } from '../../domain/settings/errors.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { isTransient, isUnstorable } from '../../store/sql/transient.ts';
 import { REQUEST_ID_KEY } from './interceptors.ts';
@@ -27,7 +27,7 @@ export function keyOf(metadata: Metadata): string {
 }
 
 /** Returns the reason and text of a failure, as a caller may see them. */
-export function refusalOf(error: unknown): { reason: Reason; message: string } {
+export function refusalOf(error: unknown): { reason: DomainReason; message: string } {
   if (error instanceof DomainError) return { reason: error.reason, message: error.message };
   if (error instanceof OverloadError) return { reason: 'RATE_LIMITED', message: OVERLOAD_TEXT };
   if (isTransient(error)) return { reason: 'UNAVAILABLE', message: UNAVAILABLE_TEXT };
