@@ -224,7 +224,7 @@ function given(variables: Readonly<Record<string, string | undefined>>): Record<
 }
 
 /** Options of `slipway agent`. An absent option leaves its variable unchanged. */
-interface AgentOptions {
+export interface AgentOptions {
   join: string;
   /** Either the key or its file is set. */
   key: string | undefined;

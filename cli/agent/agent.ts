@@ -3,29 +3,14 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import type { CliConfig } from '../config.ts';
+import type { AgentOptions, CliConfig } from '../config.ts';
 import { agentEnv } from '../config.ts';
 import { RefusedError, UsageError } from '../failures.ts';
 import { collect, listenAddress, wholeNumber } from '../option-values.ts';
 import { runPart } from '../parts/run-part.ts';
 
-interface AgentCommandOptions {
-  join?: string;
-  keyFile?: string;
-  certFile?: string;
-  certKeyFile?: string;
-  name?: string;
-  location?: string[];
-  virtualGpus?: string[];
-  cpuSlots?: number;
-  standbyMax?: number;
-  containers?: string;
-  prefetch?: boolean;
-  imageDisk?: number;
-  workerUser?: string;
-  allowCommands?: boolean;
-  metrics?: string;
-  dataDir?: string;
+/** Options of the command: none needs to be given. */
+interface AgentCommandOptions extends Partial<Omit<AgentOptions, 'key'>> {
   clean?: boolean;
 }
 
