@@ -1,0 +1,103 @@
+// test: postgres, 60 s
+/**
+ * kill -9 of each process in turn, and of all at once, while jobs are in flight and clients go on submitting: no
+ * acknowledged job is lost. One system serves all of it.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import t from 'tap';
+import type { Child } from '../helpers/child.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
+import { checkOutcomes, startJobs, tellRecovery } from './jobs-in-flight.ts';
+
+t.setTimeout(300_000);
+
+/** Jobs that are submitted while a process is away. */
+const MORE = 20;
+
+const slipway = await startProcesses(t, { cores: 2 });
+const { agents, cores, database, facade } = slipway;
+const agent = agents[0]!;
+
+/** Kills processes while jobs are in flight, starts them again and checks that none of the jobs is lost. */
+async function killAndCheck(t: Test, children: readonly Child<unknown>[]): Promise<void> {
+  const inFlight = await startJobs(t, slipway);
+  const more = inFlight.submit(MORE);
+  await Promise.all(children.map((child) => child.kill()));
+  await Promise.all(children.map((child) => child.start()));
+  await more;
+  await checkOutcomes(t, inFlight);
+  await tellRecovery(t, slipway, 'the restart', Math.min(...children.map(({ startedAtMs }) => startedAtMs)));
+}
+
+t.test('a killed worker loses no acknowledged job', async (t) => {
+  const inFlight = await startJobs(t, slipway);
+  const killedAtMs = Date.now();
+  const [note] = await inFlight.readNotes();
+  process.kill(note!.pid, 'SIGKILL');
+  await inFlight.submit(MORE);
+  await checkOutcomes(t, inFlight);
+  await tellRecovery(t, slipway, 'the kill', killedAtMs);
+});
+
+t.test('a killed agent loses no acknowledged job', (t) => killAndCheck(t, [agent]));
+
+t.test('a killed PostgreSQL loses no acknowledged job', (t) => killAndCheck(t, [database]));
+
+t.test('a killed facade loses no acknowledged job', async (t) => {
+  const inFlight = await startJobs(t, slipway);
+  const more = inFlight.submit(MORE);
+  await facade.kill();
+  await t.rejects(inFlight.jobs.health(), 'nobody listens');
+  await facade.start();
+  const input = { number: -1, ms: 0, gate: inFlight.folder, notes: join(inFlight.folder, 'other-notes') };
+  t.match(await inFlight.jobs.runSync(input), { status: 'COMPLETED' });
+  await more;
+  await checkOutcomes(t, inFlight, 1);
+  await tellRecovery(t, slipway, 'the restart', facade.startedAtMs);
+});
+
+t.test('one killed core of two, which has the machine, loses no acknowledged job', async (t) => {
+  const inFlight = await startJobs(t, slipway);
+  const more = inFlight.submit(MORE);
+  const [row] = await slipway.sql<{ address: string }[]>`SELECT replica_address AS address FROM machine`;
+  const core = cores[slipway.coreAddresses.indexOf(row!.address)]!;
+  const killedAtMs = Date.now();
+  await core.kill();
+  await more;
+  await checkOutcomes(t, inFlight);
+  await tellRecovery(t, slipway, 'the kill', killedAtMs);
+  await core.start();
+});
+
+t.test('when no core is left, no acknowledged job is lost', (t) => killAndCheck(t, cores));
+
+t.test("results on the agent's disk survive a kill of agent and cores", async (t) => {
+  const inFlight = await startJobs(t, slipway);
+  await Promise.all(cores.map((core) => core.kill()));
+  // The worker goes on with what it holds. Its results reach the agent's disk and nothing else.
+  const done = await waitFor('results on the disk that core has not seen', async () => {
+    const spool = join(slipway.folder, 'agent-1', 'spool');
+    const files = await Promise.all((await readdir(spool)).map((name) => readFile(join(spool, name), 'latin1')));
+    const stored = await inFlight.storedMarks();
+    const kept = (await inFlight.readNotes()).filter(
+      (note) => !stored.has(note.mark) && files.some((text) => text.includes(note.mark)),
+    );
+    return kept.length > 0 && kept;
+  });
+  await agent.kill();
+  await Promise.all([...cores, agent].map((child) => child.start()));
+  await checkOutcomes(t, inFlight);
+  const stored = await inFlight.storedMarks();
+  t.same(
+    done.filter((note) => !stored.has(note.mark)),
+    [],
+    `${done.length} results from the disk became the jobs' outcomes`,
+  );
+});
+
+t.test('a kill of all processes at once loses no acknowledged job', (t) =>
+  killAndCheck(t, [agent, facade, ...cores, database]),
+);
