@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
-import type { Test } from 'tap';
 import t from 'tap';
 import { isAlive } from '../helpers/scratch.ts';
 import { podCalls } from '../helpers/system/pods.ts';
@@ -15,10 +14,11 @@ t.setTimeout(600_000);
 /** Notes its number and the files it finds, leaves a file and goes on. */
 const PROGRAM = 'echo "$$ $(ls)" >> "$NOTES"; touch kept; exec sleep 1000';
 
-async function startPod(t: Test) {
-  const slipway = await startProcesses(t);
-  const pods = podCalls(slipway.clients, slipway.key);
-  const notes = join(slipway.folder, 'pod-notes');
+const slipway = await startProcesses(t);
+const pods = podCalls(slipway.clients, slipway.key);
+
+async function startPod(name: string) {
+  const notes = join(slipway.folder, name);
   const fields = { computeType: 'CPU', startCommand: ['sh', '-c', PROGRAM], env: { NOTES: notes } };
   const { id } = await waitFor('a place for the pod', () => pods.create(fields));
   const starts = (): { pid: number; files: string }[] =>
@@ -31,11 +31,11 @@ async function startPod(t: Test) {
       });
   await pods.reach(id, 'RUNNING');
   await waitFor('its note', () => starts().length === 1);
-  return { slipway, pods, id, starts };
+  return { id, starts };
 }
 
 t.test('a killed agent ends the pod, and the next one starts it with its files', async (t) => {
-  const { slipway, pods, id, starts } = await startPod(t);
+  const { id, starts } = await startPod('first');
   const [agent] = slipway.agents;
   await agent!.kill();
   await waitFor('its process to end', () => !isAlive(starts()[0]!.pid));
@@ -45,10 +45,11 @@ t.test('a killed agent ends the pod, and the next one starts it with its files',
   t.equal(second!.files, 'kept');
   await pods.reach(id, 'RUNNING');
   t.ok(isAlive(second!.pid));
+  await pods.remove(id);
 });
 
 t.test('a killed core leaves the pod running, and the next one controls it', async (t) => {
-  const { slipway, pods, id, starts } = await startPod(t);
+  const { id, starts } = await startPod('second');
   const [core] = slipway.cores;
   await core!.kill();
   await core!.start();

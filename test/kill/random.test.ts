@@ -9,9 +9,9 @@ import { startProcesses } from '../helpers/system/processes.ts';
 import { seededRandom } from '../helpers/time/seeded-random.ts';
 import { checkOutcomes, startJobs } from './jobs-in-flight.ts';
 
-const KILLS = 10;
+const KILLS = Number(process.env.SLIPWAY_TEST_KILLS ?? 6);
 /** Jobs submitted during each kill. */
-const BETWEEN = 20;
+const BETWEEN = 10;
 
 t.setTimeout(600_000);
 
