@@ -1,4 +1,4 @@
-// test: postgres, 100 s
+// test: postgres, 60 s
 /**
  * A change of what workers run replaces them gently, on real parts: the idle worker goes first, the busy one finishes
  * its job before it goes, and new workers run the new version. One row for each kind of change, and one for a restart,
@@ -51,14 +51,13 @@ const updateTemplate = async (endpointId: string, fields: Partial<Template>, upd
   );
 };
 
-/** A change, and what a worker of the new version sees of it. */
+/** Changes in their order, each with what a worker of the new version sees of it and of those before. */
 const CHANGES: [what: string, change: (endpointId: string) => Promise<unknown>, seen: Partial<Seen>][] = [
-  ["the endpoint's env", (id) => updateEndpoint(id, { env: { GREETING: 'new' } }, ['env']), { GREETING: 'new' }],
   ["the template's env", (id) => updateTemplate(id, { env: { GREETING: 'new' } }, ['env']), { GREETING: 'new' }],
   [
     "the template's directory",
     (id) => updateTemplate(id, { workingDirectory: '/' }, ['working_directory']),
-    { GREETING: 'old' },
+    { GREETING: 'new' },
   ],
   [
     'the template',
@@ -72,32 +71,39 @@ const CHANGES: [what: string, change: (endpointId: string) => Promise<unknown>, 
       const { template: made } = await call(clients.templates, 'createTemplate', { template }, key);
       return updateEndpoint(id, { templateId: made!.id }, ['template_id']);
     },
-    { GREETING: 'another' },
+    { GREETING: 'another', RUNPOD_GPU_TYPE_ID: 'NVIDIA L4' },
   ],
   [
     'the GPU choice',
     (id) => updateEndpoint(id, { gpuIds: ['NVIDIA A40'] }, ['gpu_ids']),
-    { GREETING: 'old', RUNPOD_GPU_TYPE_ID: 'NVIDIA A40' },
+    { GREETING: 'another', RUNPOD_GPU_TYPE_ID: 'NVIDIA A40' },
   ],
-  ['nothing but a restart', (id) => call(clients.endpoints, 'restartEndpoint', { id }, key), { GREETING: 'old' }],
+  ['nothing but a restart', (id) => call(clients.endpoints, 'restartEndpoint', { id }, key), { GREETING: 'another' }],
+  [
+    "the endpoint's env",
+    (id) => updateEndpoint(id, { env: { GREETING: 'its own' } }, ['env']),
+    { GREETING: 'its own' },
+  ],
   [
     'the volumes',
     async (id) => updateEndpoint(id, { networkVolumeIds: [await createVolume()] }, ['network_volume_ids']),
-    {},
+    { GREETING: 'its own' },
   ],
 ];
+
+// One endpoint for all: the new workers of a change are the former ones of the next.
+const endpointId = await system.createEndpoint({
+  command,
+  fields: { workersMin: 2, gpuIds: ['NVIDIA L4'] },
+  env: { GREETING: 'old' },
+});
+const jobs = endpointJobs(system, endpointId);
+const workers = async (): Promise<Worker[]> =>
+  (await call(clients.machines, 'listWorkers', { endpointId }, key)).workers;
 
 for (const [what, change, seen] of CHANGES) {
   t.test(what, async (t) => {
     const gate = join(t.testdir({}), 'open');
-    const endpointId = await system.createEndpoint({
-      command,
-      fields: { workersMin: 2, gpuIds: ['NVIDIA L4'] },
-      env: { GREETING: 'old' },
-    });
-    const jobs = endpointJobs(system, endpointId);
-    const workers = async (): Promise<Worker[]> =>
-      (await call(clients.machines, 'listWorkers', { endpointId }, key)).workers;
     const jobId = await jobs.run({ mode: 'until', file: gate });
     await jobs.reached(jobId, 'IN_PROGRESS');
     const before = await waitFor('one busy worker and one idle', async () => {
@@ -142,11 +148,11 @@ for (const [what, change, seen] of CHANGES) {
     );
     await waitFor('it to go', async () => !(await workers()).some(({ id }) => id === busy.id));
     t.equal((await workers()).length, 2);
-    await updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 }, ['workers_min', 'workers_max']);
   });
 }
 
 t.test('a volume outlives workers, and all workers with it see the same files', async (t) => {
+  await updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 }, ['workers_min', 'workers_max']);
   const networkVolumeIds = [await createVolume()];
   const first = endpointJobs(system, await system.createEndpoint({ command, fields: { networkVolumeIds } }));
   t.same((await first.reached(await first.run({ mode: 'files', write: { note: 'kept' } }), 'COMPLETED')).output, {

@@ -17,6 +17,8 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const run = promisify(execFile);
 const CLI = join(import.meta.dirname, '../../../cli/slipway.mjs');
+/** Pause between two looks at the host, each of which starts four programs. */
+const LOOK_MS = 3_000;
 t.setTimeout(600_000);
 
 t.test('an agent that does not come back', { skip: podmanSkip }, async (t) => {
@@ -51,7 +53,7 @@ t.test('an agent that does not come back', { skip: podmanSkip }, async (t) => {
 
   await t.test('none is left: networks, rules and its address go by themselves', async (t) => {
     await agent!.kill();
-    await waitFor('them to go', async () => (await left()).length === 0, 90_000);
+    await waitFor('them to go', async () => (await left()).length === 0, 120_000, LOOK_MS);
     await agent!.start();
     t.ok((await left()).length > 5, 'the next start makes them anew');
   });
