@@ -12,7 +12,7 @@ import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import { checkOutcomes, startJobs, tellRecovery } from './jobs-in-flight.ts';
 
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 
 /** Jobs that are submitted while a process is away. */
 const MORE = 20;

@@ -17,11 +17,10 @@ import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { podCalls } from '../../helpers/system/pods.ts';
 import { startProcesses } from '../../helpers/system/processes.ts';
 import { LONG_LEASE } from '../../helpers/time/long-lease.ts';
-import { waitFor } from '../../helpers/time/wait-for.ts';
+import { PATIENCE_MS, waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(800_000);
 
-const PATIENCE_MS = 60_000;
 /** Pause between two looks at the engine, each of which starts a program, or at core. */
 const PAUSE_MS = 200;
 
