@@ -3,15 +3,15 @@
  * Containers and their attempts outlive their agent, on a real Podman: killed, stopped for a restart, away for too
  * long, gone for good.
  */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
-import { connect, createServer } from 'node:net';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Test } from 'tap';
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
 import { BASE_IMAGE, makeWorkerImage } from '../../helpers/engines/podman-images.ts';
+import { slowInventory } from '../../helpers/engines/slow-inventory.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { podCalls } from '../../helpers/system/pods.ts';
@@ -23,45 +23,6 @@ t.setTimeout(800_000);
 
 /** Pause between two looks at the engine, each of which starts a program, or at core. */
 const PAUSE_MS = 200;
-
-/** Returns a driver, by the PATH to it, and an engine, by its socket, that answer nothing while they are stalled. */
-async function slowInventory(t: Test, engine: string) {
-  const folder = t.testdir({});
-  const stalled = join(folder, 'stalled');
-  writeFileSync(join(folder, 'nvidia-smi'), `#!/bin/sh\nwhile [ -e ${stalled} ]; do sleep 0.1; done\nexit 9\n`, {
-    mode: 0o755,
-  });
-  let gate = Promise.withResolvers<void>();
-  gate.resolve();
-  const sockets = new Set<Socket>();
-  const proxy = createServer({ allowHalfOpen: true }, (socket) => {
-    const upstream = connect({ path: engine, allowHalfOpen: true });
-    for (const end of [socket, upstream])
-      sockets.add(end.on('close', () => sockets.delete(end)).on('error', () => end.destroy()));
-    upstream.pipe(socket);
-    void gate.promise.then(() => socket.pipe(upstream));
-  });
-  const socket = join(folder, 'engine.sock');
-  await new Promise<void>((resolve, reject) => {
-    proxy.once('error', reject).listen(socket, resolve);
-  });
-  t.teardown(() => {
-    for (const end of sockets) end.destroy();
-    proxy.close();
-  });
-  return {
-    socket,
-    path: `${folder}:${process.env['PATH']}`,
-    stall: () => {
-      gate = Promise.withResolvers();
-      writeFileSync(stalled, '');
-    },
-    answer: () => {
-      rmSync(stalled);
-      gate.resolve();
-    },
-  };
-}
 
 t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('new') }, async (t) => {
   const podman = await startPodman();
