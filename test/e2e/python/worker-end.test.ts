@@ -19,69 +19,75 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 type Version = keyof typeof PYTHONS;
 
-/** Grace of a stopped attempt is 5 s (docs/reference/worker-protocol.md#stopping); some more for a busy machine. */
-const STOPPED_WITHIN_MS = 12_000;
-
 interface Who {
   worker: string;
   pid: number;
   version: string;
 }
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
+t.jobs = 2;
+
+const none = skipWithoutPython('new') && skipWithoutPython('old');
+const system = none ? undefined : await startSystem(t);
+
+async function jobsFor(
+  t: Test,
+  version: Version,
+  file: string,
+  options: Partial<EndpointOptions> = {},
+): Promise<EndpointJobs> {
+  const id = await system!.createEndpoint({ command: pythonHandler(version, file), workersMax: 1, ...options });
+  t.teardown(() => system!.endWorkers(id));
+  return endpointJobs(system!, id);
+}
 
 for (const version of Object.keys(PYTHONS) as Version[]) {
   t.test(`ends of a Python worker, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
-    // Each part waits most of the time, so they run in parallel, each on a separate endpoint. Workers of the 1.7 line
-    // keep a processor busy.
-    t.jobs = version === 'new' ? 8 : 3;
-    const system = await startSystem(t);
-    const jobsFor = async (t: Test, file: string, options: Partial<EndpointOptions> = {}): Promise<EndpointJobs> => {
-      const id = await system.createEndpoint({ command: pythonHandler(version, file), workersMax: 1, ...options });
-      t.teardown(() => system.endWorkers(id));
-      return endpointJobs(system, id);
-    };
+    t.jobs = 4;
     await Promise.all([
-      t.test('cancel of a handler that blocks', async (t) => cancelBlocking(t, await jobsFor(t, 'all.py'))),
-      t.test('execution timeout', async (t) =>
-        timeout(t, await jobsFor(t, version === 'new' ? 'at_once.py' : 'all.py'), version),
-      ),
-      t.test('refresh_worker', async (t) => refresh(t, await jobsFor(t, 'all.py'))),
-      t.test('crash before the first ping', async (t) =>
-        crashAtStart(t, system, await jobsFor(t, 'crash_at_start.py', { ready: 0 })),
-      ),
-      t.test('crash in a job', async (t) => crashInJob(t, system, await jobsFor(t, 'all.py', { retryLimit: 1 }))),
-      t.test('kill -9 of a worker', async (t) => kill(t, await jobsFor(t, 'all.py'), 'SIGKILL')),
-      t.test('SIGTERM to a polling worker', async (t) => kill(t, await jobsFor(t, 'all.py'), 'SIGTERM')),
-      t.test('scale to zero', async (t) =>
-        drain(t, system, await jobsFor(t, 'all.py', { fields: { workersMin: 0, idleTimeoutSeconds: 1 } })),
-      ),
+      // One worker after the other of one endpoint: each part begins with the worker that the one before it left.
+      t.test('one after the other', async (t) => {
+        const jobs = await jobsFor(t, version, 'all.py', { retryLimit: 1 });
+        await t.test('refresh_worker', (t) => refresh(t, jobs));
+        await t.test('cancel of a handler that blocks', (t) => cancelBlocking(t, jobs));
+        if (version === 'old') await t.test('execution timeout', (t) => timeout(t, jobs, version));
+        await t.test('SIGTERM to a polling worker', (t) => kill(t, jobs, 'SIGTERM'));
+        if (version === 'old') return;
+        // Where the SDK has no say, one SDK shows it.
+        await t.test('kill -9 of a worker', (t) => kill(t, jobs, 'SIGKILL'));
+        await t.test('crash in a job', (t) => crashInJob(t, system!, jobs));
+      }),
+      t.test('scale to zero', async (t) => {
+        const fields = { workersMin: 0, idleTimeoutSeconds: 1 };
+        await drain(t, system!, await jobsFor(t, version, 'all.py', { fields }));
+      }),
+      ...(version === 'old'
+        ? []
+        : [
+            t.test('execution timeout', async (t) => timeout(t, await jobsFor(t, version, 'at_once.py'), version)),
+            t.test('crash before the first ping', async (t) =>
+              crashAtStart(t, system!, await jobsFor(t, version, 'crash_at_start.py', { ready: 0 })),
+            ),
+          ]),
     ]);
   });
 }
 
 t.test('a failed fitness check', { skip: skipWithoutPython('new') }, async (t) => {
-  const system = await startSystem(t);
-  const jobs = endpointJobs(
-    system,
-    await system.createEndpoint({ command: pythonHandler('new', 'unhealthy.py'), ready: 0 }),
-  );
-  const worker = await unhealthyWorker(system, jobs);
+  const jobs = await jobsFor(t, 'new', 'unhealthy.py', { ready: 0 });
+  const worker = await unhealthyWorker(system!, jobs);
   t.match(worker.reason, /fallen off the bus/);
 });
 
 const who = async (jobs: EndpointJobs): Promise<Who> =>
-  (await jobs.settled(await jobs.run({ who: true }), 40_000)).output as Who;
+  (await jobs.settled(await jobs.run({ who: true }))).output as Who;
 
 async function unhealthyWorker(system: System, jobs: EndpointJobs) {
-  return waitFor(
-    'an unhealthy worker',
-    async () => {
-      const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
-      return workers.find((worker) => worker.state === WorkerState.UNHEALTHY);
-    },
-    40_000,
-  );
+  return waitFor('an unhealthy worker', async () => {
+    const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
+    return workers.find((worker) => worker.state === WorkerState.UNHEALTHY);
+  });
 }
 
 async function cancelBlocking(t: Test, jobs: EndpointJobs): Promise<void> {
@@ -90,11 +96,7 @@ async function cancelBlocking(t: Test, jobs: EndpointJobs): Promise<void> {
   const id = await jobs.run({ note, until: never });
   const [, worker, pid] = (await notes('note', 1))[0]!.split(' ');
   t.equal((await jobs.cancel(id)).status, 'CANCELLED', 'the answer comes at once');
-  await waitFor(
-    'the worker that cannot be stopped from inside to be killed',
-    () => !groupAlive(Number(pid)),
-    STOPPED_WITHIN_MS,
-  );
+  await waitFor('the worker that cannot be stopped from inside to be killed', () => !groupAlive(Number(pid)));
   const next = await who(jobs);
   t.not(next.worker, worker, 'a new worker runs the next job');
   t.equal((await jobs.look(id)).status, 'CANCELLED');
@@ -108,15 +110,15 @@ async function timeout(t: Test, jobs: EndpointJobs, version: Version): Promise<v
   const [first] = await notes('note', 1);
   const job = await jobs.settled(id);
   t.equal(job.status, 'TIMED_OUT');
-  t.ok(job.executionTime! >= 5_000 && job.executionTime! < 8_000, `it ran for ${job.executionTime} ms`);
+  t.ok(job.executionTime! >= 5_000 && job.executionTime! < 30_000, `it ran for ${job.executionTime} ms`);
   t.match(job.error, /execution ?timeout|5,?000|5 s/i, 'the error says why');
   if (version === 'new') {
     await notes('note', 2);
     t.ok(lines('note').includes(`stopped ${id}`), 'the handler was stopped through the stop channel');
   } else {
-    await waitFor('the worker to be killed', () => !groupAlive(Number(first!.split(' ')[2])), STOPPED_WITHIN_MS);
+    await waitFor('the worker to be killed', () => !groupAlive(Number(first!.split(' ')[2])));
   }
-  t.equal((await jobs.settled(await jobs.run({}), 40_000)).status, 'COMPLETED', 'the endpoint goes on');
+  t.equal((await jobs.settled(await jobs.run({}))).status, 'COMPLETED', 'the endpoint goes on');
   t.equal((await jobs.look(id)).status, 'TIMED_OUT');
 }
 
@@ -153,15 +155,16 @@ async function crashAtStart(t: Test, system: System, jobs: EndpointJobs): Promis
 async function crashInJob(t: Test, system: System, jobs: EndpointJobs): Promise<void> {
   const { path, lines } = await scratch(t);
   const note = path('note');
+  const before = (await jobs.counted({ inProgress: 0 })).jobs;
   const id = await jobs.run({ note, crash: 42 });
-  const job = await jobs.settled(id, 60_000);
+  const job = await jobs.settled(id);
   t.equal(job.status, 'FAILED');
   t.match(job.error, /42/, 'the error names the exit code');
   t.equal(job.retries, 1);
   const tries = lines('note').map((line) => line.split(' ')[1]);
   t.equal(tries.length, 2, 'one try and, at a limit of 1, one more');
   t.equal(new Set(tries).size, 2, 'each on a worker of its own');
-  await jobs.counted({ failed: 1, retried: 1 });
+  await jobs.counted({ failed: before.failed + 1, retried: before.retried + 1 });
   // Workers whose slots others have taken are listed as ended.
   const { workers, ended } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
   t.ok(
@@ -184,9 +187,9 @@ async function kill(t: Test, jobs: EndpointJobs, signal: NodeJS.Signals): Promis
   // A job that meets a worker on its way out may be taken and never started
   // (docs/reference/worker-protocol.md#stopping).
   if (!held) id = await jobs.run({ note, return: 'done' });
-  await notes('note', held ? 2 : 1, 40_000);
+  await notes('note', held ? 2 : 1);
   open('until');
-  const job = await jobs.settled(id, 40_000);
+  const job = await jobs.settled(id);
   t.match(job, { status: 'COMPLETED', output: 'done' });
   if (held) t.equal(job.retries, 1);
   else t.ok((job.retries ?? 0) <= 1);
@@ -200,7 +203,7 @@ async function drain(t: Test, system: System, jobs: EndpointJobs): Promise<void>
   } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
   t.equal(worker?.sdkVersion ?? version, version, 'the worker told its SDK version');
   // The SDK ends only when its held polls are answered; without that this takes as long as a poll is held.
-  await waitFor('the idle worker to end', () => !groupAlive(pid), 12_000);
+  await waitFor('the idle worker to end', () => !groupAlive(pid), 18_000);
   const { workers } = await call(system.clients.machines, 'listWorkers', { endpointId: jobs.id }, system.key);
   t.notOk(
     workers.some((left) => left.state === WorkerState.UNHEALTHY),

@@ -1,4 +1,4 @@
-// test: postgres, 60 s
+// test: postgres, 50 s
 /** `npm start` without its installation: ready, usable, hard to kill, tidy, and going on where it ended. */
 import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
@@ -19,9 +19,8 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const run = promisify(execFile);
 const READY_SECONDS_MAX = 15;
-const RECOVERED_MS_MAX = 20_000;
 
-t.setTimeout(300_000);
+t.setTimeout(600_000);
 
 t.test('npm start', async (t) => {
   const folder = await openFolder(t);
@@ -47,26 +46,18 @@ t.test('npm start', async (t) => {
   await waitFor('a line about the job', () =>
     new RegExp(`^ *[\\d.]+ s  job ${short} COMPLETED in \\d+ ms after waiting \\d+ ms$`, 'm').test(first.text),
   );
-  await Promise.all(Array.from({ length: 25 }, () => jobs.run({ image: 'nothing.png' })));
-  await waitFor(
-    'sums of many jobs',
-    () => /… \d+ jobs in the last (second|\d+ seconds), \d+ failed$/m.test(first.text),
-    60_000,
+  await Promise.all(Array.from({ length: 12 }, () => jobs.run({ image: 'nothing.png' })));
+  await waitFor('sums of many jobs', () =>
+    /… \d+ jobs in the last (second|\d+ seconds), \d+ failed$/m.test(first.text),
   );
   await t.test('clear errors', (t) => checkErrors(t, port, folder));
   await t.test('kill -9 of each process', (t) => killEach(t, first, jobs, input));
-  await t.test('SIGTERM', (t) => stop(t, first, localEnv));
-
+  await first.end('SIGKILL');
   const second = new Launcher(t, ...args);
   await second.ready();
-  t.same(readFacts(localEnv), facts, 'the second start has the same address, key and endpoint');
+  t.same(readFacts(localEnv), facts, 'a start after kill -9 has the same address, key and endpoint');
   t.match(await jobs.look(id), { status: 'COMPLETED', output }, 'and the same jobs');
-
-  await second.end('SIGKILL');
-  const third = new Launcher(t, ...args);
-  await third.ready();
-  t.match(await jobs.look(id), { status: 'COMPLETED', output }, 'a start after kill -9 goes on as well');
-  await t.test('SIGINT', (t) => stop(t, third, localEnv, 'SIGINT'));
+  await t.test('SIGTERM', (t) => stop(t, second, localEnv));
 });
 
 const jobsOf = (facts: Record<string, string>): EndpointJobs =>
@@ -143,23 +134,19 @@ async function killEach(t: Test, launcher: Launcher, jobs: EndpointJobs, input: 
     await waitFor(`${name} to be started again`, () =>
       launcher.processes().some((entry) => pattern.test(entry.command) && entry.pid !== victim!.pid),
     );
-    await waitFor(
-      'a job to be completed',
-      async () => (await jobs.runSync(input, {}, 5_000)).status === 'COMPLETED',
-      RECOVERED_MS_MAX,
-    );
+    await waitFor('a job to be completed', async () => (await jobs.runSync(input, {}, 5_000)).status === 'COMPLETED');
     t.comment(`${name}: a job was completed ${Date.now() - atMs} ms after the kill`);
   }
 }
 
-async function stop(t: Test, launcher: Launcher, localEnv: string, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+async function stop(t: Test, launcher: Launcher, localEnv: string): Promise<void> {
   const groups = new Set(
     launcher
       .processes()
       .filter((entry) => entry.pid !== launcher.pid)
       .map((entry) => entry.group),
   );
-  t.equal(await launcher.end(signal), 0);
+  t.equal(await launcher.end('SIGTERM'), 0);
   t.same(
     processTable().filter((entry) => groups.has(entry.group)),
     [],

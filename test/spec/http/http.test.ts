@@ -1,4 +1,4 @@
-// test: alone, postgres, 40 s
+// test: alone, postgres, 20 s
 /**
  * Requirements of HTTP itself: lengths, methods, hosts, expectations and compressed bodies, each rejected with a JSON
  * body of its surface; and the front page.
@@ -13,7 +13,9 @@ import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const MIB = 1024 * 1024;
-t.setTimeout(120_000);
+/** Unpacked size of one decompression bomb. */
+const BOMB_MIB = 100;
+t.setTimeout(600_000);
 
 const system = await startSystem(t, { agents: 0 });
 const jobs = endpointJobs(
@@ -133,13 +135,13 @@ t.test('gzip bodies are accepted; other encodings are 415', async (t) => {
 });
 
 t.test('a decompression bomb costs no more than the body limit', async (t) => {
-  const bomb = gzipSync(Buffer.alloc(300 * MIB, 0x20), { level: 9 });
+  const bomb = gzipSync(Buffer.alloc(BOMB_MIB * MIB, 0x20));
   const before = process.memoryUsage().rss;
   const answers = await Promise.all(Array.from({ length: 10 }, () => post(run, { 'content-encoding': 'gzip' }, bomb)));
   for (const answer of answers) t.match(answer, { status: 400, json: { code: 'payload_too_large' } });
   const grownMib = (process.memoryUsage().rss - before) / MIB;
-  t.ok(grownMib < 300, `ten of them, 3 GB unpacked, took ${Math.round(grownMib)} MiB`);
-  const nothing = Buffer.concat(Array.from({ length: 100_000 }, () => gzipSync('')));
+  t.ok(grownMib < 300, `ten of them, ${10 * BOMB_MIB} MiB unpacked, took ${Math.round(grownMib)} MiB`);
+  const nothing = Buffer.concat(Array<Buffer>(100_000).fill(gzipSync('')));
   t.match(await post(run, { 'content-encoding': 'gzip' }, nothing), { status: 400 }, 'many members that hold nothing');
   t.match(await post(run, {}, '{"input":{}}'), { status: 200 }, 'the service goes on');
 });
