@@ -1,11 +1,13 @@
 /** Passes a request whose body was read on to a worker of a load-balancing endpoint. */
 import type { IncomingMessage as Message, ServerResponse } from 'node:http';
 import type { ErrorCode } from '@slipway/kit/net/error-help';
+import { helpLink } from '@slipway/kit/net/help-link';
 import { IncomingMessage } from '@slipway/kit/net/node-http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendJson } from '../jobs/job-parts.ts';
 import { openaiErrorType } from '../plugins/errors/error-handler.ts';
 import type { AccessRequest } from '../plugins/limits/access-cache.ts';
+import { REQUEST_ID_HEADER } from '../plugins/request-id.ts';
 
 /** An authorized request for a worker. */
 interface ForwardRequest {
@@ -68,6 +70,7 @@ export function sendFailure(
   { status, code, message, retryAfterSeconds }: ForwardFailure,
 ): FastifyReply {
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
+  reply.header(REQUEST_ID_HEADER, reply.request.id).header('link', helpLink(code));
   return sendJson(
     reply.code(status),
     JSON.stringify({ error: { message, type: openaiErrorType(status), param: null, code } }),
