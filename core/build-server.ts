@@ -144,6 +144,7 @@ function resourceServices(
   const { onChanged, onDesired } = context;
   const secrets = {
     secrets: stores.secrets,
+    creations: stores.creations,
     onChanged,
     onDesired,
     random,

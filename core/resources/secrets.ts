@@ -2,15 +2,14 @@
 
 import type { Random } from '@slipway/kit/time/clock';
 import type { Actor } from '../domain/accounts/permission.ts';
+import type { CreationKey } from '../domain/resources/creation-key.ts';
 import type { Secret, SecretUse } from '../domain/resources/secret.ts';
 import {
   checkSecretDescription,
   checkSecretName,
   checkSecretValue,
-  SECRETS_MAX,
   secretNotFound,
 } from '../domain/resources/secret.ts';
-import { DomainError } from '../domain/settings/errors.ts';
 import { invalid } from '../domain/settings/fields.ts';
 import type { DueStarts } from '../store/resources/secret-users.ts';
 import type { Page, PageRequest } from '../store/sql/page.ts';
@@ -24,7 +23,7 @@ export interface SecretView extends Secret {
 }
 
 /** Dependencies of the use cases of secrets. */
-export interface SecretContext extends Pick<Stores, 'secrets'> {
+export interface SecretContext extends Pick<Stores, 'secrets' | 'creations'> {
   random: Random;
   /** Returns the encrypted value of the secret with this id. */
   seal(accountId: string, id: string, value: string): Buffer;
@@ -50,26 +49,20 @@ interface SecretChanges {
 /**
  * Stores a secret. Workloads that could not start without it are tried again at once. Throws NAME_TAKEN if the account
  * has a secret of this name, INVALID_REQUEST if a field is out of range or the account has as many as it may.
+ * RepeatedCreation: `key` was used before.
  */
 export async function createSecret(
-  context: SecretContext,
+  context: Omit<SecretContext, 'creations'>,
   actor: Actor,
   { name, value, description }: SecretFields,
+  key?: CreationKey,
 ): Promise<SecretView> {
   checkSecretName(name);
   checkSecretValue(value);
   checkSecretDescription(description);
   const id = context.random.id(ID_LENGTH);
   const valueSealed = context.seal(actor.accountId, id, value);
-  const made = await context.secrets.create(actor, { id, name, description, valueSealed });
-  if (made === 'TAKEN') {
-    throw new DomainError(
-      'NAME_TAKEN',
-      `The account already has a secret called ${JSON.stringify(name)}; change that one, or choose another name.`,
-    );
-  }
-  if (made === 'TOO_MANY')
-    throw invalid(`the account has ${SECRETS_MAX} secrets, which is the most; delete one that nothing mentions`);
+  const made = await context.secrets.create(actor, { id, name, description, valueSealed }, key);
   announce(context, made);
   return withUse(context, made.secret);
 }
@@ -105,7 +98,7 @@ export async function listSecrets(
  * of range or none is set.
  */
 export async function updateSecret(
-  context: Omit<SecretContext, 'random'>,
+  context: Omit<SecretContext, 'random' | 'creations'>,
   actor: Actor,
   id: string,
   { value, description }: SecretChanges,

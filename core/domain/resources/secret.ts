@@ -68,6 +68,19 @@ export function checkSecretDescription(description: string): void {
   checkText('description', description);
 }
 
+/** Returns the error for a name that another secret of the account has. */
+export function secretNameTaken(name: string): DomainError {
+  return new DomainError(
+    'NAME_TAKEN',
+    `The account already has a secret called ${JSON.stringify(name)}; change that one, or choose another name.`,
+  );
+}
+
+/** Returns the error for an account that has as many secrets as it may. */
+export function tooManySecrets(): DomainError {
+  return invalid(`the account has ${SECRETS_MAX} secrets, which is the most; delete one that nothing mentions`);
+}
+
 /**
  * Returns the error for a secret that is not in the caller's account. The same whether or not it exists in another
  * account.

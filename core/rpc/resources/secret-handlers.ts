@@ -1,9 +1,12 @@
 /** SecretService: decode, call a use case, encode. Values are never encoded. */
 import type { Secret as SecretMessage, SecretServiceServer } from '@slipway/proto/gen/slipway/v1/secret_service';
+import { CreateSecretRequest } from '@slipway/proto/gen/slipway/v1/secret_service';
 import type { Access } from '../../access/access.ts';
 import { secretNotFound } from '../../domain/resources/secret.ts';
+import { createOnce } from '../../resources/create-once.ts';
 import type { SecretContext, SecretView } from '../../resources/secrets.ts';
 import { createSecret, deleteSecret, getSecret, listSecrets, updateSecret } from '../../resources/secrets.ts';
+import { creationOf } from '../server/creation.ts';
 import { ownAccount } from '../server/own-account.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing, pageRequestOf, tokenOf } from '../server/paging.ts';
@@ -13,9 +16,16 @@ import { unary } from '../server/unary.ts';
 export function secretHandlers(access: Access, context: SecretContext, lists: ListParts): SecretServiceServer {
   const { logger } = lists;
   return {
-    createSecret: unary(logger, async (fields, apiKey) => {
+    createSecret: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
-      return { secret: toMessage(await createSecret(context, actor, fields)) };
+      const { accountId } = actor;
+      const made = await createOnce(context, {
+        ...creationOf('CreateSecret', CreateSecretRequest, request),
+        accountId,
+        create: (key) => createSecret(context, actor, request, key),
+        read: (id) => getSecret(context, accountId, id),
+      });
+      return { secret: toMessage(made) };
     }),
     getSecret: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);

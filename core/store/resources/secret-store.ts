@@ -4,14 +4,16 @@ import { account } from '@slipway/drizzle/schema/account';
 import { secret } from '@slipway/drizzle/schema/secret';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Actor } from '../../domain/accounts/permission.ts';
+import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import type { Secret, SecretUse } from '../../domain/resources/secret.ts';
-import { SECRETS_MAX } from '../../domain/resources/secret.ts';
+import { SECRETS_MAX, secretNameTaken, tooManySecrets } from '../../domain/resources/secret.ts';
 import type { SecretRefusal } from '../../domain/resources/secret-reference.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database, Transaction } from '../sql/database.ts';
 import { whereValue } from '../sql/list-filter.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { byText, byTime, readPage } from '../sql/page.ts';
+import { claimCreation } from './creation-rows.ts';
 import { endpointsWithoutSecrets } from './endpoint-secrets.ts';
 import type { DueStarts } from './secret-users.ts';
 import { endPauses, readSecretUsers } from './secret-users.ts';
@@ -77,12 +79,14 @@ export class SecretStore {
   }
 
   /**
-   * Stores a secret, and ends the back-off of workloads that could not start without it. Returns why it could not:
-   * the name is taken in this account, or the account has as many as it may.
+   * Stores a secret, and ends the back-off of workloads that could not start without it. Throws NAME_TAKEN if the
+   * account has a secret of this name, INVALID_REQUEST if it has as many as it may. RepeatedCreation: it was stored
+   * before.
    */
-  async create(actor: Actor, { id, ...fields }: NewSecret): Promise<SecretWrite | 'TAKEN' | 'TOO_MANY'> {
+  async create(actor: Actor, { id, ...fields }: NewSecret, key: CreationKey | undefined): Promise<SecretWrite> {
     return this.#database.db.transaction(async (tx) => {
       const { accountId } = actor;
+      await claimCreation(tx, key, id);
       // Two creations at once must not both be the last one.
       await tx.select({ id: account.id }).from(account).where(eq(account.id, accountId)).for('no key update');
       const [made] = await tx
@@ -90,15 +94,12 @@ export class SecretStore {
         .values({ id, accountId, ...fields })
         .onConflictDoNothing({ target: [secret.accountId, secret.name] })
         .returning(SHOWN);
-      if (!made) return 'TAKEN';
+      if (!made) throw secretNameTaken(fields.name);
       const [{ count } = { count: 0 }] = await tx
         .select({ count: sql<number>`count(*)::int` })
         .from(secret)
         .where(eq(secret.accountId, accountId));
-      if (count > SECRETS_MAX) {
-        await tx.delete(secret).where(eq(secret.id, id));
-        return 'TOO_MANY';
-      }
+      if (count > SECRETS_MAX) throw tooManySecrets();
       await recordChange(tx, { ...actor, action: 'CreateSecret', subjectId: id, fields: fieldsOf(fields) });
       return { secret: made, ...(await endPauses(tx, made, true)) };
     });

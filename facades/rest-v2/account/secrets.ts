@@ -3,7 +3,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
 import { presentSecret } from '../../resources/secrets/present-secret.ts';
 import type { Operation } from '../operation.ts';
-import { once, operation, repeatable } from '../operation.ts';
+import { creation, once, operation, repeatable } from '../operation.ts';
 import { answerPage, listOf, PageQuery } from '../pages.ts';
 import { conflict } from '../rejections.ts';
 import { closed, moment, momentOrNull, named, textOrNull } from '../schema-parts.ts';
@@ -98,11 +98,12 @@ export const secretOperations: readonly Operation[] = [
     status: 201,
     answer: SecretShape,
     errors: [409],
+    creates: true,
     handle: async (call, { core }) => {
-      const request = { description: '', ...call.body };
-      return presentSecret(
-        (await core.secrets.call((client) => client.createSecret, request, once(call)).catch(asConflict)).secret,
-      );
+      const { requestId, options } = creation(call);
+      const request = { description: '', ...call.body, requestId };
+      const made = await core.secrets.call((client) => client.createSecret, request, options).catch(asConflict);
+      return presentSecret(made.secret);
     },
   }),
   operation({

@@ -41,6 +41,13 @@ const KINDS = {
     },
     remove: (id: string) => call(core.clients.registryAuths, 'deleteRegistryAuth', { id }, core.key),
   },
+  CreateSecret: {
+    create: async (replica: number, name: string, requestId: string, key = core.key) => {
+      const request = { name, value: 'a secret', description: '', requestId };
+      return (await call(all[replica]!.secrets, 'createSecret', request, key)).secret!.id;
+    },
+    remove: (id: string) => call(core.clients.secrets, 'deleteSecret', { id }, core.key),
+  },
   CreateEndpoint: {
     create: async (replica: number, name: string, requestId: string, key = core.key) => {
       const owned = key === core.key ? templateId : await core.createTemplate({}, key);
@@ -92,6 +99,7 @@ t.test('a creation that failed leaves its key free', async (t) => {
 
 t.test('what a creation sent cannot be guessed from what is stored', async (t) => {
   await KINDS.CreateRegistryAuth.create(0, 'private', 'key 4');
+  await KINDS.CreateSecret.create(0, 'private', 'key 4');
   const rows = await core.sql<{ row: string }[]>`SELECT k::text AS row FROM creation_key k`;
   t.notMatch(rows.map(({ row }) => row).join(' '), /key 4|a secret/);
 });

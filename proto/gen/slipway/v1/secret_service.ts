@@ -64,6 +64,12 @@ export interface CreateSecretRequest {
   value: string;
   /** See Secret. */
   description: string;
+  /**
+   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
+   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
+   * Absent or empty: not repeatable.
+   */
+  requestId?: string | undefined;
 }
 
 /** Response of CreateSecret. */
@@ -341,7 +347,7 @@ export const SecretUser: MessageFns<SecretUser> = {
 };
 
 function createBaseCreateSecretRequest(): CreateSecretRequest {
-  return { name: "", value: "", description: "" };
+  return { name: "", value: "", description: "", requestId: undefined };
 }
 
 export const CreateSecretRequest: MessageFns<CreateSecretRequest> = {
@@ -354,6 +360,9 @@ export const CreateSecretRequest: MessageFns<CreateSecretRequest> = {
     }
     if (message.description !== "") {
       writer.uint32(26).string(message.description);
+    }
+    if (message.requestId !== undefined) {
+      writer.uint32(34).string(message.requestId);
     }
     return writer;
   },
@@ -395,6 +404,14 @@ export const CreateSecretRequest: MessageFns<CreateSecretRequest> = {
             message.description = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -415,6 +432,7 @@ export const CreateSecretRequest: MessageFns<CreateSecretRequest> = {
     message.name = object.name ?? "";
     message.value = object.value ?? "";
     message.description = object.description ?? "";
+    message.requestId = object.requestId ?? undefined;
     return message;
   },
 };
