@@ -19,7 +19,7 @@ export const EXIT = {
 export class UsageError extends Error {}
 
 /** The service rejected the request, or its response does not allow the command to go on. */
-export class RefusedError extends Error {}
+export class RejectedError extends Error {}
 
 /** Core did not answer. The text says what to do. */
 export class UnreachableError extends Error {}

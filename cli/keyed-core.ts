@@ -10,7 +10,7 @@ import { explainConnection } from '@slipway/kit/net/tls';
 import { TlsSource } from '@slipway/kit/net/tls-source';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { CoreError } from '@slipway/proto/wire/reason';
-import { interruptionOf, RefusedError, UnreachableError } from './failures.ts';
+import { interruptionOf, RejectedError, UnreachableError } from './failures.ts';
 
 /** Timeout of a call that does not wait, in milliseconds. */
 const CALL_MS_MAX = 15_000;
@@ -95,7 +95,7 @@ export class KeyedCore {
     const { address, keySource } = this.#options;
     const { code, details } = failed.cause as ServiceError;
     if (code === Code.UNIMPLEMENTED)
-      return new RefusedError(`The core at ${address} is of another version and does not serve this.`);
+      return new RejectedError(`The core at ${address} is of another version and does not serve this.`);
     if (failed.reason === 'UNAUTHORIZED') {
       return new CoreError('UNAUTHORIZED', `${failed.message} The key that was used is the one ${keySource}.`, {
         cause: failed.cause,

@@ -8,7 +8,7 @@ import { CommanderError } from 'commander';
 import { Cli } from './cli.ts';
 import type { CliConfig } from './config.ts';
 import { readCliConfig } from './config.ts';
-import { EXIT, InterruptedError, RefusedError, UnreachableError, UsageError } from './failures.ts';
+import { EXIT, InterruptedError, RejectedError, UnreachableError, UsageError } from './failures.ts';
 import type { Sink } from './output/output.ts';
 import { Output } from './output/output.ts';
 import { buildProgram } from './program.ts';
@@ -91,7 +91,7 @@ function report(error: unknown, output: Output): number {
   if (error instanceof CommanderError) return reportUsage(error, output);
   if (error instanceof InterruptedError) return error.exitCode;
   if (error instanceof CoreError) output.error(`${error.reason}: ${error.message}`);
-  else if (error instanceof UsageError || error instanceof RefusedError || error instanceof UnreachableError)
+  else if (error instanceof UsageError || error instanceof RejectedError || error instanceof UnreachableError)
     output.error(error.message);
   else output.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
   if (error instanceof UsageError) return EXIT.usage;

@@ -67,7 +67,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     edge: stores.edge,
     ...parts.edge,
     edgeKey: config.edgeKey,
-    onResent: parts.meter.onRotationResent,
+    onResent: parts.meter.onBackendsResent,
     ...dependencies,
   });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });

@@ -66,7 +66,7 @@ export async function claimDataDir(
   waitOptions?: WaitOptions,
 ): Promise<FolderClaim> {
   const startedMs = waitOptions?.clock.monotonicMs() ?? 0;
-  for (let said = false; ; ) {
+  for (let reported = false; ; ) {
     const unlock = await lock(data, launcherFile);
     if (unlock) return claim(data, unlock);
     const { launcher, stopping } = readRun(data.pidFile) ?? {};
@@ -74,8 +74,8 @@ export async function claimDataDir(
     const waitedMs = waitOptions.clock.monotonicMs() - startedMs;
     if (waitOptions.signal.aborted || waitedMs > (stopping ? LEFTOVER_MS_MAX : NOTICE_MS_MAX))
       throw alreadyRuns(data, launcher);
-    if (stopping && !said) waitOptions.report(`waiting for the run before this one (process ${launcher}) to end`);
-    said ||= stopping === true;
+    if (stopping && !reported) waitOptions.report(`waiting for the run before this one (process ${launcher}) to end`);
+    reported ||= stopping === true;
     await delay(waitOptions.clock, POLL_MS, waitOptions.signal);
   }
 }
@@ -131,7 +131,7 @@ async function leftoversEnded({ processes }: Run, { clock, signal, report }: Wai
   const untilMs = clock.monotonicMs() + LEFTOVER_MS_MAX;
   const left = (): [string, number][] =>
     Object.entries(processes).filter(([name, pid]) => commandOf(pid)?.includes(name));
-  for (let said = ''; !signal.aborted; await delay(clock, POLL_MS, signal)) {
+  for (let reported = ''; !signal.aborted; await delay(clock, POLL_MS, signal)) {
     const names = left()
       .map(([name, pid]) => `${name} (process ${pid})`)
       .join(', ');
@@ -144,8 +144,8 @@ async function leftoversEnded({ processes }: Run, { clock, signal, report }: Wai
         `Of an earlier run that was killed there still run ${names}. End them by hand: kill -9 ${ids}`,
       );
     }
-    if (names !== said) report(`an earlier run was killed; waiting for what it left to end: ${names}`);
-    said = names;
+    if (names !== reported) report(`an earlier run was killed; waiting for what it left to end: ${names}`);
+    reported = names;
   }
 }
 

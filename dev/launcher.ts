@@ -176,14 +176,14 @@ export class Launcher {
 
   async #startPostgres(data: DataDir, secrets: Secrets): Promise<string> {
     const { progress } = this.#given;
-    const place = await findPostgres(data.postgresDir);
-    if (place.note) progress.step(place.note);
+    const location = await findPostgres(data.postgresDir);
+    if (location.note) progress.step(location.note);
     const log = new ProcessLog(join(data.logDir, 'postgres.log'));
-    const leftover = await stopLeftover(place.dataDir, systemClock);
+    const leftover = await stopLeftover(location.dataDir, systemClock);
     if (leftover !== undefined) progress.step(`stopped PostgreSQL of an earlier run (process ${leftover})`);
-    const isNew = !existsSync(join(place.dataDir, 'PG_VERSION'));
-    await createCluster(place, secrets.databasePassword, log);
-    const [port] = await this.#run([postgresProcess(place, log, systemClock)]);
+    const isNew = !existsSync(join(location.dataDir, 'PG_VERSION'));
+    await createCluster(location, secrets.databasePassword, log);
+    const [port] = await this.#run([postgresProcess(location, log, systemClock)]);
     progress.step(`PostgreSQL is up on port ${port}${isNew ? ', with a new database' : ''}`);
     return ensureCoreRole(postgresUrl(port!, secrets.databasePassword));
   }

@@ -43,9 +43,9 @@ export function freePort(): Promise<number> {
  * Returns the port to try first, so that it stays the same from run to run: the port in the file, else the preferred
  * one. Returns 0 (any port) if both are taken. Like `freePort`, it guarantees nothing.
  */
-export async function keptPort(file: string, preferred: number): Promise<number> {
-  const kept = existsSync(file) ? Number(readFileSync(file, 'utf8')) : preferred;
-  for (const port of [kept, preferred]) {
+export async function previousPort(file: string, preferred: number): Promise<number> {
+  const previous = existsSync(file) ? Number(readFileSync(file, 'utf8')) : preferred;
+  for (const port of [previous, preferred]) {
     if (Number.isInteger(port) && port > 0 && port <= 65_535 && (await portProblem(port)) === undefined) return port;
   }
   return 0;

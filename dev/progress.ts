@@ -25,7 +25,7 @@ export class Progress {
   }
 
   /** Prints a text unchanged. */
-  say(text: string): void {
+  print(text: string): void {
     process.stdout.write(`${text}\n`);
   }
 

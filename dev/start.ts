@@ -52,7 +52,7 @@ ${system.agent ? 'Try it' : handler.lb ? 'A request' : 'A job'}:
 
   ${exampleCurl(system)}
 
-Ctrl-C stops everything; the next npm start goes on where this one ended.
+Ctrl-C stops everything; the next npm start continues where this one ended.
 `;
 }
 
@@ -60,14 +60,14 @@ async function main(): Promise<number> {
   const progress = new Progress(systemClock);
   const options = readOptions(process.argv.slice(2), { root, callerDir });
   if (options === 'help') {
-    progress.say(helpText());
+    progress.print(helpText());
     return 0;
   }
   const launcher = new Launcher({ options, root, env: process.env, progress });
   let stopping = false;
   const stopRequested = new Promise<void>((resolve) => {
     const request = (): void => {
-      if (!stopping) progress.say('\nStopping …');
+      if (!stopping) progress.print('\nStopping …');
       stopping = true;
       resolve();
     };
@@ -78,7 +78,7 @@ async function main(): Promise<number> {
   try {
     await Promise.race([
       stopRequested,
-      launcher.start().then((system) => progress.say(summary(system, progress.elapsedSeconds()))),
+      launcher.start().then((system) => progress.print(summary(system, progress.elapsedSeconds()))),
     ]);
     await stopRequested;
     return 0;

@@ -67,13 +67,13 @@ export class CertificateWatch extends BaseService {
 
   #again(): void {
     this.#timer = this.#deps.clock.after(PERIOD_MS, () => {
-      this.#guarded(PAIR_FAULT, () => this.#lookAtPair());
-      this.#guarded(AUTHORITY_FAULT, () => this.#lookAtAuthority());
+      this.#guarded(PAIR_FAULT, () => this.#checkPair());
+      this.#guarded(AUTHORITY_FAULT, () => this.#checkAuthority());
       this.#again();
     });
   }
 
-  #lookAtPair(): void {
+  #checkPair(): void {
     const pair = readPair(this.#files.certificate);
     this.#logValidity(pair);
     if (pair.fingerprint === this.#known.pair) return;
@@ -81,7 +81,7 @@ export class CertificateWatch extends BaseService {
     this.#deps.onCertificate(pair);
   }
 
-  #lookAtAuthority(): void {
+  #checkAuthority(): void {
     const { agentClients } = this.#files;
     if (!agentClients) return;
     const fingerprint = readAuthority(agentClients);

@@ -28,20 +28,20 @@ const RUNNING_FILE = 'running.json';
  * Throws EdgeFault.
  */
 export function checkFiles({ certificate, agentClients, dataDir }: EdgeConfig): GoodPair | undefined {
-  const looked = <Found>(what: string, look: () => Found): Found => {
+  const checked = <Found>(what: string, check: () => Found): Found => {
     try {
-      return look();
+      return check();
     } catch (error) {
       throw new EdgeFault(`${what}: ${(error as Error).message}`);
     }
   };
-  looked('The folder of the edge cannot be used (--data-dir)', () =>
+  checked('The folder of the edge cannot be used (--data-dir)', () =>
     mkdirSync(dataDir, { recursive: true, mode: 0o700 }),
   );
   if (agentClients)
-    looked('The authority of agents cannot be used (--agent-ca-file)', () => readAuthority(agentClients));
+    checked('The authority of agents cannot be used (--agent-ca-file)', () => readAuthority(agentClients));
   return (
-    certificate && looked('The certificate cannot be used (--cert-file, --cert-key-file)', () => readPair(certificate))
+    certificate && checked('The certificate cannot be used (--cert-file, --cert-key-file)', () => readPair(certificate))
   );
 }
 
@@ -59,14 +59,14 @@ export function writeEdgeFiles(config: EdgeConfig, epoch: number, instance = '')
 }
 
 /** Writes the file that points to the certificate again, so that Envoy reads the certificate. */
-export function writeCertificate(config: EdgeConfig, turn: number): void {
+export function writeCertificate(config: EdgeConfig, revision: number): void {
   if (config.certificate)
-    replace(join(config.dataDir, SDS_FILES.certificate), certificateSecret(config.certificate, turn));
+    replace(join(config.dataDir, SDS_FILES.certificate), certificateSecret(config.certificate, revision));
 }
 
 /** Does the same for the authority of the agents' certificates. */
-export function writeAuthority({ dataDir, agentClients }: EdgeConfig, turn: number): void {
-  if (agentClients) replace(join(dataDir, SDS_FILES.authority), authoritySecret(agentClients, turn));
+export function writeAuthority({ dataDir, agentClients }: EdgeConfig, revision: number): void {
+  if (agentClients) replace(join(dataDir, SDS_FILES.authority), authoritySecret(agentClients, revision));
 }
 
 /** Returns the Envoy that serves with this folder; `undefined` if none does. */

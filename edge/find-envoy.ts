@@ -31,10 +31,10 @@ export async function findEnvoy(named: string, folders: readonly string[]): Prom
   const file =
     named === '' ? (folders.map((folder) => join(folder, 'envoy')).find(isProgram) ?? (await fromPython())) : named;
   if (file === undefined) throw new NoEnvoyError(`There is no Envoy on this machine. ${HINT}`);
-  const said = await output(file, ['--version']);
-  const [, version, minor] = /version: [0-9a-f]+\/(\d+\.(\d+)\.\d+)/.exec(said.text) ?? [];
+  const result = await output(file, ['--version']);
+  const [, version, minor] = /version: [0-9a-f]+\/(\d+\.(\d+)\.\d+)/.exec(result.text) ?? [];
   if (version === undefined)
-    throw new NoEnvoyError(`${file} is no Envoy that runs here: ${said.text.trim() || said.error}. ${HINT}`);
+    throw new NoEnvoyError(`${file} is no Envoy that runs here: ${result.text.trim() || result.error}. ${HINT}`);
   if (version.startsWith('1.') && Number(minor) < MINOR_MIN)
     throw new NoEnvoyError(`${file} is Envoy ${version}; 1.${MINOR_MIN} or newer is needed. ${HINT}`);
   return { file, version };

@@ -61,7 +61,7 @@ async function run(config: EdgeConfig): Promise<void> {
   } catch (error) {
     // The edge was told to stop while it started. The stop ends the process.
     if (stopping) await new Promise(() => undefined);
-    if (isOperators(error)) refuse(error);
+    if (isOperators(error)) fail(error);
     logger.fatal({ err: error }, 'edge did not start');
     process.exit(1);
   }
@@ -74,7 +74,7 @@ async function validated(config: EdgeConfig): Promise<string> {
     return `Envoy ${version} takes the configuration.`;
   } catch (error) {
     if (!isOperators(error)) throw error;
-    return refuse(error);
+    return fail(error);
   }
 }
 
@@ -91,7 +91,7 @@ function writeFolder(config: EdgeConfig): string {
     );
   } catch (error) {
     if (!isOperators(error)) throw error;
-    return refuse(error);
+    return fail(error);
   }
 }
 
@@ -105,7 +105,7 @@ function isOperators(error: unknown): error is Error {
   return error instanceof EdgeFault || error instanceof NoEnvoyError || error instanceof ConfigError;
 }
 
-function refuse({ message }: Error): never {
+function fail({ message }: Error): never {
   process.stderr.write(`${message}\n`);
   process.exit(2);
 }
@@ -115,6 +115,6 @@ function readConfig(): EdgeConfig {
     return readEdgeConfig();
   } catch (error) {
     if (!isOperators(error)) throw error;
-    return refuse(error);
+    return fail(error);
   }
 }

@@ -16,7 +16,7 @@ function stop(): void {
   void facade.stop().then(
     () => process.exit(0),
     (error: Error) => {
-      logger.error(`the facade did not stop in order: ${error.message}`);
+      logger.error(`the facade did not stop cleanly: ${error.message}`);
       process.exit(1);
     },
   );

@@ -90,7 +90,7 @@ export class Adoption {
     const { executor } = containers;
     const rejection = workers.size === 0 ? undefined : this.#obstacle();
     if (rejection !== undefined) {
-      logger.warn({ ...someWorkers(workers.keys()), reason: rejection }, 'workers of the run before are ended');
+      logger.warn({ ...someWorkers(workers.keys()), reason: rejection }, 'workers of the previous run are ended');
       await executor?.sweep(new Set(previousPods.keys()));
     }
     this.#begun = true;
@@ -103,7 +103,8 @@ export class Adoption {
     containers.keepNothing();
     const taken = pool.all().filter((worker) => worker.isRunning).length;
     const attempts = someAttempts(this.#parts.table.all().map(({ ref }) => ref));
-    if (taken + running.size > 0) logger.info({ workers: taken, ...attempts }, 'took up what the run before left');
+    if (taken + running.size > 0)
+      logger.info({ workers: taken, ...attempts }, 'adopted workers and pods of the previous run');
   }
 
   /**
@@ -160,7 +161,7 @@ export class Adoption {
     if (!containers.executor || containers.bridgeUrl === '')
       return `Its agent came back and found no container engine: ${containers.has.noEngineReason}`;
     if (containers.bridgeUrl !== this.#last!.run!.bridge)
-      return 'Its agent came back, and another program had taken the address where workers look for it.';
+      return 'Its agent came back, and another program had taken the address where workers expect it.';
     return undefined;
   }
 }

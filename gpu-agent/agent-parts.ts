@@ -199,7 +199,7 @@ export class AgentParts {
     return new MachineGpus({
       ...this.deps,
       virtual: this.config.virtualGpus,
-      onHealth: () => connect.renew('a GPU came or went'),
+      onHealth: () => connect.renew('the GPUs changed'),
       onLoads: () => this.attempts.outbox.addGpuLoads(),
     });
   }

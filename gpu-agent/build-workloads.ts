@@ -100,7 +100,7 @@ export function buildWorkloadBase(options: {
   });
   const sweepProcesses = async (): Promise<void> => {
     const strays = await executors.process?.sweep(new Set());
-    if (strays) logger.warn({ strays }, 'ended what an earlier run of the agent had started and its guards had not');
+    if (strays) logger.warn({ strays }, 'ended processes that a previous run of the agent had left');
   };
   return {
     executors,

@@ -54,7 +54,7 @@ export async function untilCleaned(dataDir: string, clock: Clock): Promise<void>
   const untilMs = clock.monotonicMs() + CLEAN_MS_MAX;
   while (await isFolderLocked(dataDir, CLEAN_LOCK)) {
     if (clock.monotonicMs() > untilMs)
-      throw new Error(`what an agent in ${dataDir} left on this host is being taken away, and that does not end`);
+      throw new Error(`what an agent in ${dataDir} left on this host is being removed, and that does not finish`);
     await delay(clock, POLL_MS);
   }
 }

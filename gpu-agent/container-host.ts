@@ -82,7 +82,7 @@ export class ContainerHost extends BaseService {
   #bridgeUrl = '';
   /** `undefined` if core has not sent the list yet; no image may be removed until then. */
   #wanted: readonly DesiredImage[] | undefined;
-  #has: MachineContainers = { engine: undefined, noEngineReason: 'nobody has looked yet', images: [] };
+  #has: MachineContainers = { engine: undefined, noEngineReason: 'not checked yet', images: [] };
 
   constructor(options: ContainerHostOptions) {
     super();
@@ -123,7 +123,7 @@ export class ContainerHost extends BaseService {
   /** Keeps workers from connecting to this agent, which stops while they go on. Never rejects. */
   async pause(): Promise<void> {
     await this.#firewall?.pause().catch((error: unknown) => {
-      this.#options.logger.warn({ err: error }, 'workers may lose what they send now');
+      this.#options.logger.warn({ err: error }, 'workers may lose data that they send now');
       this.mayLose();
     });
   }
@@ -182,7 +182,7 @@ export class ContainerHost extends BaseService {
       await this.#use(engine);
       const store = new ImageStore(engine.docker);
       const removed = this.#wanted ? await this.#imageCache.shrink(store, this.#wanted) : 0;
-      if (removed > 0) this.#options.logger.info({ removed }, 'images made way for others');
+      if (removed > 0) this.#options.logger.info({ removed }, 'images were removed to stay within the disk budget');
       this.#has = {
         engine: await describe(engine, this.#machine.gpus, await this.#options.holdsSizes()),
         noEngineReason: '',
@@ -255,7 +255,7 @@ export class ContainerHost extends BaseService {
     const { docker, facts } = await this.#engines.find();
     const hasSpace = async (): Promise<boolean> => ((await imageSpace(facts))?.freeBytes ?? Infinity) >= bytes;
     const removed = await this.#imageCache.freeSpace(new ImageStore(docker), this.#wanted, hasSpace);
-    if (removed > 0) this.#options.logger.info({ removed }, 'the disk was full: images that nobody needs made way');
+    if (removed > 0) this.#options.logger.info({ removed }, 'the disk was full: unused images were removed');
     return removed;
   }
 

@@ -35,10 +35,10 @@ export async function takeDataFolder(folder: string, passable = false): Promise<
 
 /** Advice by the system's error code for a file of the folder. Other errors are not about the data folder. */
 const ADVICE: Readonly<Record<string, string>> = {
-  ENOSPC: 'its disk is full: free some room',
-  EDQUOT: 'its user has no room left on the disk: free some',
+  ENOSPC: 'its disk is full: free some space',
+  EDQUOT: 'its user has no space left on the disk: free some',
   EROFS: 'its disk is mounted for reading only',
-  EIO: 'its disk cannot be read: look into the log of the kernel',
+  EIO: 'its disk cannot be read: check the kernel log',
   EACCES:
     'it belongs to somebody else, perhaps because an agent of another user ran here: start this one as that ' +
     'user, or give it the folder (chown -R)',

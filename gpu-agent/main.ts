@@ -27,7 +27,7 @@ async function stop(keepContainers: boolean): Promise<void> {
     await agent.stop({ keepContainers });
   } catch (error) {
     // For instance, the disk is full. Outcomes that are not on it are lost, and their jobs run again.
-    logger.error(`the agent did not stop in order: ${(error as Error).message}`);
+    logger.error(`the agent did not stop cleanly: ${(error as Error).message}`);
     process.exit(1);
   }
   process.exit(0);

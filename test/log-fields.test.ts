@@ -128,7 +128,7 @@ const ABOUT_NONE = new Set<string>([
   'workers changed',
   'jobs of a deleted endpoint removed',
   // A machine as a whole.
-  'workers may lose what they send now',
+  'workers may lose data that they send now',
   'the agent is not root: workers in containers can reach programs of this host',
   'no tunnel, will try again: facades cannot reach the workers of this machine by it',
   'workers run as users of their own',

@@ -66,7 +66,7 @@ export class BridgeClient {
 
   /** Posts a result. Resolves when it is safe. Results of the same moment are sent together. */
   async done(jobId: string, body: string, isStream: boolean): Promise<void> {
-    if (await this.#tell(FrameKind.RESULT, jobId, body, isStream)) return;
+    if (await this.#sendFrame(FrameKind.RESULT, jobId, body, isStream)) return;
     await this.#results.send(jobId, body, isStream);
   }
 
@@ -78,12 +78,12 @@ export class BridgeClient {
 
   /** Posts a progress value. */
   async progress(jobId: string, body: string): Promise<void> {
-    if (!(await this.#tell(FrameKind.PROGRESS, jobId, body))) await this.#single(jobId, body, false);
+    if (!(await this.#sendFrame(FrameKind.PROGRESS, jobId, body))) await this.#single(jobId, body, false);
   }
 
   /** Posts a yielded value. */
   async chunk(jobId: string, body: string): Promise<void> {
-    if (await this.#tell(FrameKind.VALUE, jobId, body)) return;
+    if (await this.#sendFrame(FrameKind.VALUE, jobId, body)) return;
     await this.#post(`${this.#config.streamUrl.replaceAll('$ID', jobId)}&isStream=false`, body);
   }
 
@@ -105,7 +105,7 @@ export class BridgeClient {
    * Sends a message over the link. Returns false if it must be posted instead, for the first time or again; posting is
    * idempotent.
    */
-  async #tell(kind: number, jobId: string, body: string, isStream = false): Promise<boolean> {
+  async #sendFrame(kind: number, jobId: string, body: string, isStream = false): Promise<boolean> {
     if (!this.goesByLink(body)) return false;
     return await this.#link!.ask(kind, jobId, isStream ? 1 : 0, body).then(
       () => true,

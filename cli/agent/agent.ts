@@ -5,7 +5,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import type { AgentOptions, CliConfig } from '../config.ts';
 import { agentEnv } from '../config.ts';
-import { RefusedError, UsageError } from '../failures.ts';
+import { RejectedError, UsageError } from '../failures.ts';
 import { collect, listenAddress, wholeNumber } from '../option-values.ts';
 import { runPart } from '../parts/run-part.ts';
 
@@ -134,7 +134,7 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   };
   await runPart(cli, { module: '@slipway/gpu-agent/main', env, onLine });
   if (refused !== undefined)
-    throw new RefusedError(
+    throw new RejectedError(
       `Core at ${address} refuses the key. It must be a key of scope agent that is not revoked.\n${refused}`,
     );
 }

@@ -80,7 +80,7 @@ export function addEndpoints(program: Command, cli: Cli): void {
   ).action((named: string, options: EndpointOptions) => updateEndpoint(cli, named, options));
   addCommand(endpoints, {
     usage: 'restart [endpoint]',
-    description: 'Replace all workers. Each finishes its jobs and goes once a new one is available.',
+    description: 'Replace all workers. Each finishes its jobs and stops once a new one is available.',
     examples: ['endpoints restart', 'endpoints restart ocr --wait', 'endpoints restart ocr --now'],
   })
     .option('--now', 'do not wait for new workers: old ones go after their jobs in any case')

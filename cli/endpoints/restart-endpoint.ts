@@ -7,7 +7,7 @@ import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Cli } from '../cli.ts';
-import { RefusedError } from '../failures.ts';
+import { RejectedError } from '../failures.ts';
 import { count } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
@@ -41,7 +41,7 @@ async function allNew(cli: Cli, { id: endpointId, version, workersMin, workersMa
     await notHeld(cli, endpointId);
     const crashed = fresh.find(({ state }) => state === WorkerState.UNHEALTHY);
     if (crashed)
-      throw new RefusedError(
+      throw new RejectedError(
         `The new worker ${crashed.id} does not come up; the last line of its log says: ${lastLine(crashed)}`,
       );
     const ready = fresh.filter(({ state }) => state === WorkerState.READY).length;
@@ -59,7 +59,7 @@ async function allNew(cli: Cli, { id: endpointId, version, workersMin, workersMa
 /** Throws RefusedError: the new version is held, and nothing more will come. */
 async function notHeld(cli: Cli, id: string): Promise<void> {
   const { endpoint } = await retryWhileAway(cli, () => cli.core.endpoints.call((client) => client.getEndpoint, { id }));
-  if (endpoint?.rolloutState === 'HELD') throw new RefusedError(`The release is held: ${endpoint.rolloutReason}`);
+  if (endpoint?.rolloutState === 'HELD') throw new RejectedError(`The release is held: ${endpoint.rolloutReason}`);
 }
 
 function lastLine({ reason }: Worker): string {

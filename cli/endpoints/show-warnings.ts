@@ -9,8 +9,8 @@ export function showWarnings(
   { name, throttledReason, cannotRunReason, rolloutState, rolloutReason }: Endpoint,
 ): void {
   if (rolloutState === 'HELD')
-    output.line(`\n${output.look('yellow', `The release of ${name} is held`)}: ${printable(rolloutReason)}`);
-  if (cannotRunReason !== '') output.line(`\n${output.look('yellow', `${name} can run nowhere`)}: ${cannotRunReason}`);
+    output.line(`\n${output.style('yellow', `The release of ${name} is held`)}: ${printable(rolloutReason)}`);
+  if (cannotRunReason !== '') output.line(`\n${output.style('yellow', `${name} can run nowhere`)}: ${cannotRunReason}`);
   if (throttledReason !== '')
-    output.line(`\n${output.look('yellow', `${name} needs more workers`)}: ${throttledReason}`);
+    output.line(`\n${output.style('yellow', `${name} needs more workers`)}: ${throttledReason}`);
 }

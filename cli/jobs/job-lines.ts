@@ -5,22 +5,22 @@ import type { JobCursor } from './watch-job.ts';
 
 export class JobLogReader {
   readonly #cli: Cli;
-  readonly #place: JobCursor;
+  readonly #jobRef: JobCursor;
   #attempt = 0;
   #offset = 0;
   /** Reason why the lines of an attempt cannot be read. Reported once. */
   #missing = '';
 
-  constructor(cli: Cli, place: JobCursor) {
+  constructor(cli: Cli, jobRef: JobCursor) {
     this.#cli = cli;
-    this.#place = place;
+    this.#jobRef = jobRef;
   }
 
   /** Returns the lines since the last read. `over`: the job is final and no more lines will come. */
   async next(): Promise<{ lines: JobLogLine[]; over: boolean }> {
     const lines: JobLogLine[] = [];
     for (;;) {
-      const request = { ...this.#place, attempt: this.#attempt, offset: this.#offset, limit: 0 };
+      const request = { ...this.#jobRef, attempt: this.#attempt, offset: this.#offset, limit: 0 };
       const page = await this.#cli.core.jobs.call((client) => client.getJobLog, request);
       for (const line of page.lines) lines.push(line);
       this.#attempt = page.attempt;

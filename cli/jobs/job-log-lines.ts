@@ -29,7 +29,7 @@ export function writeChunk(cli: Cli, chunk: Chunk): void {
 /** Writes a text, one line of output for each of its lines. */
 export function write({ output }: Cli, source: Source, text: string): void {
   if (output.json) return output.line(JSON.stringify({ source, text }));
-  const label = output.look(source === 'worker' ? 'dim' : 'bold', source.padEnd(SOURCE_WIDTH));
+  const label = output.style(source === 'worker' ? 'dim' : 'bold', source.padEnd(SOURCE_WIDTH));
   for (const line of printableLog(text).split('\n')) output.line(`${label} ${line}`);
 }
 
@@ -58,16 +58,16 @@ export class JobLines {
 /** Reads the lines that workers wrote while they ran the job. A lost job continues on another worker. */
 export class WorkerLines {
   readonly #cli: Cli;
-  readonly #place: JobCursor;
+  readonly #jobRef: JobCursor;
   readonly #tail: number;
   #from: { attempt: number; offset: number } | undefined;
-  #told = '';
+  #lastNote = '';
   #over = false;
 
   /** `tail`: number of lines to begin with. */
-  constructor(cli: Cli, place: JobCursor, tail: number) {
+  constructor(cli: Cli, jobRef: JobCursor, tail: number) {
     this.#cli = cli;
-    this.#place = place;
+    this.#jobRef = jobRef;
     this.#tail = tail;
   }
 
@@ -82,21 +82,21 @@ export class WorkerLines {
       while (!this.#over) {
         const { attempt, offset } = this.#from ?? { attempt: 0, offset: 0 };
         const page = await this.#cli.core.jobs.call((client) => client.getJobLog, {
-          ...this.#place,
+          ...this.#jobRef,
           attempt,
           offset,
           limit: PAGE_LINES,
         });
         this.#from = { attempt: page.attempt, offset: page.offset };
         this.#over = page.over;
-        this.#tell(page.missing);
+        this.#note(page.missing);
         lines.push(...page.lines.map(({ text }) => text));
         if (isFirst) lines.splice(0, lines.length - this.#tail);
         if (!page.more) break;
       }
     } catch (error) {
       // Core is away for a moment, or the command ends. The caller that waits for the job reports it.
-      if (error instanceof CoreError) this.#tell(`The lines of its worker cannot be read: ${error.message}`);
+      if (error instanceof CoreError) this.#note(`The lines of its worker cannot be read: ${error.message}`);
     }
     return lines;
   }
@@ -111,8 +111,8 @@ export class WorkerLines {
     return lines;
   }
 
-  #tell(text: string): void {
-    if (text !== '' && text !== this.#told) this.#cli.output.note(text);
-    this.#told = text;
+  #note(text: string): void {
+    if (text !== '' && text !== this.#lastNote) this.#cli.output.note(text);
+    this.#lastNote = text;
   }
 }

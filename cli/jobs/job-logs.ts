@@ -31,11 +31,11 @@ const FINAL: ReadonlySet<JobState> = new Set([
 
 /** Shows the log of a job. With --follow it continues until the job ends. */
 export async function followLogs(cli: Cli, jobId: string, options: LogOptions): Promise<void> {
-  const place = { endpointId: await endpointIdOf(cli, options.endpoint), jobId };
-  if (options.follow) return follow(cli, place, options.tail);
-  const { job } = await cli.core.jobs.call((client) => client.getJob, { ...place, omitOutput: true, ttlMs: 0 });
-  const chunks = await readAll(cli, place);
-  const log = new WorkerLines(cli, place, options.tail);
+  const jobRef = { endpointId: await endpointIdOf(cli, options.endpoint), jobId };
+  if (options.follow) return follow(cli, jobRef, options.tail);
+  const { job } = await cli.core.jobs.call((client) => client.getJob, { ...jobRef, omitOutput: true, ttlMs: 0 });
+  const chunks = await readAll(cli, jobRef);
+  const log = new WorkerLines(cli, jobRef, options.tail);
   const lines = FINAL.has(job!.state) ? await log.last() : await log.next();
   const { output } = cli;
   if (output.json) {
@@ -50,11 +50,11 @@ export async function followLogs(cli: Cli, jobId: string, options: LogOptions): 
   write(cli, 'status', nameOf(JobState, job!.state));
 }
 
-async function readAll(cli: Cli, place: JobCursor): Promise<Chunk[]> {
+async function readAll(cli: Cli, jobRef: JobCursor): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   let cursor: ChunkCursor = { attempt: 0, number: 0 };
   for (;;) {
-    const request = { ...place, cursor, waitMs: 0, limit: CHUNKS_MAX };
+    const request = { ...jobRef, cursor, waitMs: 0, limit: CHUNKS_MAX };
     const page = await cli.core.jobs.call((client) => client.readChunks, request);
     chunks.push(...page.chunks);
     cursor = page.cursor ?? cursor;
@@ -62,8 +62,8 @@ async function readAll(cli: Cli, place: JobCursor): Promise<Chunk[]> {
   }
 }
 
-async function follow(cli: Cli, place: JobCursor, tail: number): Promise<void> {
-  const log = new WorkerLines(cli, place, tail);
+async function follow(cli: Cli, jobRef: JobCursor, tail: number): Promise<void> {
+  const log = new WorkerLines(cli, jobRef, tail);
   const done = new AbortController();
   const writeLog = async (): Promise<void> => {
     for (const line of await log.next()) write(cli, 'worker', line);
@@ -77,14 +77,14 @@ async function follow(cli: Cli, place: JobCursor, tail: number): Promise<void> {
   logging.catch(() => undefined);
   try {
     const onJob = (seen: Job): void => job.write(seen);
-    const last = await watchJob(cli, place, { onJob, onChunk: (chunk) => writeChunk(cli, chunk) });
+    const last = await watchJob(cli, jobRef, { onJob, onChunk: (chunk) => writeChunk(cli, chunk) });
     done.abort();
     await logging;
     for (const line of await log.last()) write(cli, 'worker', line);
     job.write(last);
   } catch (error) {
-    const again = `slipway jobs logs -f ${jobArguments(cli, place)}`;
-    if (error instanceof InterruptedError) cli.output.note(`The job goes on. Follow it again: ${again}`);
+    const again = `slipway jobs logs -f ${jobArguments(cli, jobRef)}`;
+    if (error instanceof InterruptedError) cli.output.note(`The job continues. Follow it again: ${again}`);
     throw error;
   } finally {
     done.abort();

@@ -22,8 +22,8 @@ export function addWebhooks(jobs: Command, cli: Cli, option: readonly [string, s
   })
     .option(...option)
     .action(async (jobId: string, { endpoint }: EndpointOption) => {
-      const place = { endpointId: await endpointIdOf(cli, endpoint), jobId };
-      const { deliveries } = await cli.core.jobs.call((client) => client.listWebhookDeliveries, place);
+      const jobRef = { endpointId: await endpointIdOf(cli, endpoint), jobId };
+      const { deliveries } = await cli.core.jobs.call((client) => client.listWebhookDeliveries, jobRef);
       show(cli, deliveries);
     });
   addCommand(jobs, {
@@ -33,8 +33,8 @@ export function addWebhooks(jobs: Command, cli: Cli, option: readonly [string, s
   })
     .option(...option)
     .action(async (jobId: string, { endpoint }: EndpointOption) => {
-      const place = { endpointId: await endpointIdOf(cli, endpoint), jobId };
-      const { delivery } = await cli.core.jobs.call((client) => client.redriveWebhook, place);
+      const jobRef = { endpointId: await endpointIdOf(cli, endpoint), jobId };
+      const { delivery } = await cli.core.jobs.call((client) => client.redriveWebhook, jobRef);
       show(cli, [delivery!]);
     });
 }

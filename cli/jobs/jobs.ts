@@ -127,8 +127,8 @@ function addChanges(jobs: Command, cli: Cli): void {
   })
     .option(...ENDPOINT)
     .action(async (jobId: string, { endpoint }: EndpointOption) => {
-      const place = { endpointId: await endpointIdOf(cli, endpoint), jobId };
-      show(cli, (await cli.core.jobs.call((client) => client.cancelJob, place)).job!);
+      const jobRef = { endpointId: await endpointIdOf(cli, endpoint), jobId };
+      show(cli, (await cli.core.jobs.call((client) => client.cancelJob, jobRef)).job!);
     });
   addCommand(jobs, {
     usage: 'retry <job>',
@@ -189,9 +189,9 @@ async function retryJob(
   jobId: string,
   { endpoint, wait }: EndpointOption & { wait?: boolean },
 ): Promise<void> {
-  const place = { endpointId: await endpointIdOf(cli, endpoint), jobId };
-  const { job } = await cli.core.jobs.call((client) => client.retryJob, place);
-  if (wait) return waitForJob(cli, place);
+  const jobRef = { endpointId: await endpointIdOf(cli, endpoint), jobId };
+  const { job } = await cli.core.jobs.call((client) => client.retryJob, jobRef);
+  if (wait) return waitForJob(cli, jobRef);
   show(cli, job!);
 }
 

@@ -44,18 +44,18 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   // Safe to repeat: the same request id is the same job.
   const submit = () => cli.core.jobs.call((client) => client.submitJob, request);
   const { job } = await (options.wait ? retryWhileAway(cli, submit) : submit());
-  const place = { endpointId, jobId: job!.id };
-  if (options.wait) return waitForJob(cli, place);
+  const jobRef = { endpointId, jobId: job!.id };
+  if (options.wait) return waitForJob(cli, jobRef);
   cli.output.result({ id: job!.id, status: nameOf(JobState, job!.state) }, () => {
     cli.output.line(job!.id);
-    cli.output.note(`Follow it: slipway jobs logs -f ${jobArguments(cli, place)}`);
+    cli.output.note(`Follow it: slipway jobs logs -f ${jobArguments(cli, jobRef)}`);
   });
 }
 
 /** Follows a job to its end and shows it. The exit code is that of a failed job unless it is COMPLETED. */
-export async function waitForJob(cli: Cli, place: JobCursor): Promise<void> {
+export async function waitForJob(cli: Cli, jobRef: JobCursor): Promise<void> {
   const { output } = cli;
-  const progress = new JobProgress(cli, place.endpointId);
+  const progress = new JobProgress(cli, jobRef.endpointId);
   const chunks: Chunk[] = [];
   let attempt = 0;
   const onChunk = (chunk: Chunk): void => {
@@ -68,13 +68,13 @@ export async function waitForJob(cli: Cli, place: JobCursor): Promise<void> {
     else output.line(printable(chunk.output.toString('utf8')));
   };
   try {
-    const job = await watchJob(cli, place, { onJob: (seen) => progress.show(seen), onChunk });
+    const job = await watchJob(cli, jobRef, { onJob: (seen) => progress.show(seen), onChunk });
     if (output.json) output.line(jobDocument(job, chunks));
     else showEnd(cli, job, attempt > 0);
     cli.exitCode = job.state === JobState.COMPLETED ? EXIT.ok : EXIT.jobFailed;
   } catch (error) {
     if (error instanceof InterruptedError)
-      output.note(`The job goes on. See it again: slipway jobs status ${jobArguments(cli, place)}`);
+      output.note(`The job continues. See it again: slipway jobs status ${jobArguments(cli, jobRef)}`);
     throw error;
   }
 }
@@ -85,7 +85,7 @@ function showEnd({ output }: Cli, job: Job, streamed: boolean): void {
   // The aggregate of streamed output contains nothing new.
   if (job.output !== undefined && !streamed) output.line(printable(readable(job.output), '\n'));
   const times = `waited ${measured(job.delayMs)}, ran ${measured(job.executionMs)} on worker ${job.workerId}`;
-  output.note(`${output.look('dim', `${job.id} is COMPLETED: ${times}`)}`);
+  output.note(`${output.style('dim', `${job.id} is COMPLETED: ${times}`)}`);
 }
 
 /** How to name a job on another command line: its endpoint is left out where it is the usual one. */

@@ -22,12 +22,12 @@ interface JobEvents {
 }
 
 /** Interval between two reads of the job, in milliseconds. Its end is returned at once. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const CHUNKS_WAIT_MS = 30_000;
 const CHUNKS_MAX = 1_000;
 
 /** Resolves with the final record, after the last chunk. */
-export async function watchJob(cli: Cli, place: JobCursor, events: JobEvents): Promise<Job> {
+export async function watchJob(cli: Cli, jobRef: JobCursor, events: JobEvents): Promise<Job> {
   const failed = new AbortController();
   const end = <Answer>(part: Promise<Answer>): Promise<Answer> =>
     part.catch((error: unknown) => {
@@ -36,17 +36,17 @@ export async function watchJob(cli: Cli, place: JobCursor, events: JobEvents): P
     });
   const { signal } = failed;
   const [job] = await Promise.all([
-    end(watchState(cli, place, events, signal)),
-    end(watchChunks(cli, place, events, signal)),
+    end(watchState(cli, jobRef, events, signal)),
+    end(watchChunks(cli, jobRef, events, signal)),
   ]);
   return job;
 }
 
-async function watchState(cli: Cli, place: JobCursor, events: JobEvents, signal: AbortSignal): Promise<Job> {
-  const request = { ...place, waitMs: LOOK_MS };
+async function watchState(cli: Cli, jobRef: JobCursor, events: JobEvents, signal: AbortSignal): Promise<Job> {
+  const request = { ...jobRef, waitMs: POLL_MS };
   for (;;) {
     const { job } = await retryWhileAway(cli, () =>
-      cli.core.jobs.call((client) => client.waitJob, request, { waitMs: LOOK_MS, signal }),
+      cli.core.jobs.call((client) => client.waitJob, request, { waitMs: POLL_MS, signal }),
     );
     if (isFinal(job!.state)) return job!;
     await events.onJob(job!);
@@ -54,10 +54,10 @@ async function watchState(cli: Cli, place: JobCursor, events: JobEvents, signal:
   }
 }
 
-async function watchChunks(cli: Cli, place: JobCursor, events: JobEvents, signal: AbortSignal): Promise<JobState> {
+async function watchChunks(cli: Cli, jobRef: JobCursor, events: JobEvents, signal: AbortSignal): Promise<JobState> {
   let cursor: ChunkCursor = { attempt: 0, number: 0 };
   for (;;) {
-    const request = { ...place, cursor, waitMs: CHUNKS_WAIT_MS, limit: CHUNKS_MAX };
+    const request = { ...jobRef, cursor, waitMs: CHUNKS_WAIT_MS, limit: CHUNKS_MAX };
     const page = await retryWhileAway(cli, () =>
       cli.core.jobs.call((client) => client.readChunks, request, { waitMs: CHUNKS_WAIT_MS, signal }),
     );

@@ -4,7 +4,7 @@ import type { Account } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { RefusedError, UsageError } from '../failures.ts';
+import { RejectedError, UsageError } from '../failures.ts';
 import { wholeNumber } from '../option-values.ts';
 import { ago, moment } from '../output/words.ts';
 
@@ -87,7 +87,7 @@ async function accountOf(cli: Cli, named: string): Promise<Account> {
   const { accounts } = await cli.operator.access.call((client) => client.listAccounts, {});
   const found = accounts.find(({ id, name }) => id === named || name === named);
   if (!found)
-    throw new RefusedError(`There is no account ${JSON.stringify(named)}; "slipway accounts list" shows all.`);
+    throw new RejectedError(`There is no account ${JSON.stringify(named)}; "slipway accounts list" shows all.`);
   return found;
 }
 

@@ -212,7 +212,7 @@ function showRest(output: Output, { pods, images, imageCount, refusals, addresse
   for (const { endpointName, accountId, reason, change } of refusals) {
     output.line(
       '\n' +
-        `${output.look('yellow', printable(`Takes no worker of ${endpointName} (account ${accountId})`))}: ` +
+        `${output.style('yellow', printable(`Takes no worker of ${endpointName} (account ${accountId})`))}: ` +
         `${printable(reason)}`,
     );
     output.line(`  ${printable(change)}`);

@@ -39,7 +39,7 @@ export function addMachines(program: Command, cli: Cli): void {
 
 async function cordonMachine(cli: Cli, id: string, cordoned: boolean): Promise<void> {
   await cli.operator.machines.call((client) => client.cordonMachine, { id, cordoned });
-  const now = cordoned ? 'takes nothing new; what runs there keeps running' : 'takes new work again';
+  const now = cordoned ? 'accepts no new work; what runs there keeps running' : 'accepts new work again';
   cli.output.result({ id, cordoned }, () => cli.output.line(`Machine ${id} ${now}.`));
 }
 
@@ -83,13 +83,13 @@ async function listMachines(cli: Cli): Promise<void> {
       for (const { uuid, unhealthy } of machine!.gpus.filter((gpu) => gpu.unhealthy !== '')) {
         output.line(
           '\n' +
-            `${output.look('yellow', `${machine!.name} does not use its GPU ${printable(uuid)}`)}: ` +
+            `${output.style('yellow', `${machine!.name} does not use its GPU ${printable(uuid)}`)}: ` +
             `${printable(unhealthy)}`,
         );
       }
       const { name, noEngineReason } = machine!;
       if (noEngineReason !== '')
-        output.line(`\n${output.look('yellow', `${name} runs no images`)}: ${printable(noEngineReason)}`);
+        output.line(`\n${output.style('yellow', `${name} runs no images`)}: ${printable(noEngineReason)}`);
     }
   });
 }

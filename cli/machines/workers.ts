@@ -191,7 +191,7 @@ function recentText({ id, state, endTime, version }: Worker, nowMs: number): str
 function showReason({ output }: Cli, { id, state, reason, exitCode }: Worker): void {
   if (reason === '') return;
   const ended = exitCode === undefined ? '' : ` (exit code ${exitCode})`;
-  output.line(`\n${output.look('yellow', `${id} is ${nameOf(WorkerState, state)}${ended}`)}`);
+  output.line(`\n${output.style('yellow', `${id} is ${nameOf(WorkerState, state)}${ended}`)}`);
   for (const line of printableLog(reason).trimEnd().split('\n')) output.line(`  ${line}`);
 }
 

@@ -9,7 +9,7 @@ import { renderFields, renderTable } from './table.ts';
 export type Sink = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
 /** Style of text. Ignored on terminals with NO_COLOR, and if the destination is no terminal. */
-export type Look = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
+export type TextStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
 export class Output {
   readonly #stdout: Sink;
@@ -48,13 +48,13 @@ export class Output {
   table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], empty: string): void {
     if (rows.length === 0) return this.note(empty);
     const [head, ...lines] = renderTable(columns, rows);
-    this.line(this.look('bold', head!));
+    this.line(this.style('bold', head!));
     for (const line of lines) this.line(line);
   }
 
   /** Writes one record, a field per line. */
   fields(fields: readonly Field[]): void {
-    for (const { name, value } of renderFields(fields)) this.line(`${this.look('dim', name)}  ${value}`);
+    for (const { name, value } of renderFields(fields)) this.line(`${this.style('dim', name)}  ${value}`);
   }
 
   /** Writes a note for people. It is not part of the result. */
@@ -65,7 +65,7 @@ export class Output {
 
   /** Writes the reason why the command failed. */
   error(text: string): void {
-    this.note(`${this.look('red', 'error:', this.#stderr)} ${printable(text, '\n')}`);
+    this.note(`${this.style('red', 'error:', this.#stderr)} ${printable(text, '\n')}`);
   }
 
   /**
@@ -79,7 +79,7 @@ export class Output {
       return;
     }
     const text = printable(detail === '' ? what : `${what}  ${detail}`).slice(0, (this.#stderr.columns ?? 80) - 1);
-    this.#stderr.write(`\r\u001b[K${this.look('dim', text, this.#stderr)}`);
+    this.#stderr.write(`\r\u001b[K${this.style('dim', text, this.#stderr)}`);
     this.#progress = text;
   }
 
@@ -90,7 +90,7 @@ export class Output {
   }
 
   /** Returns text in a style, if the sink supports it. */
-  look(look: Look, text: string, sink: Sink = this.#stdout): string {
-    return styleText(look, text, { stream: sink });
+  style(style: TextStyle, text: string, sink: Sink = this.#stdout): string {
+    return styleText(style, text, { stream: sink });
   }
 }

@@ -3,10 +3,10 @@ import { stripVTControlCharacters } from 'node:util';
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** Replaces control characters with visible escapes, except those in `kept`. */
-export function printable(text: string, kept = ''): string {
+/** Replaces control characters with visible escapes, except those in `allowed`. */
+export function printable(text: string, allowed = ''): string {
   return text.replace(CONTROL, (character) =>
-    kept.includes(character) ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    allowed.includes(character) ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 

@@ -1,5 +1,5 @@
 /** Lines of the agent's log for people. */
-import type { Look, Output } from '../output/output.ts';
+import type { Output, TextStyle } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 
 /** Fields that every line has and nobody at a terminal needs. */
@@ -18,8 +18,8 @@ export function agentLogLine(line: string, output: Output): string {
   const fault = typeof err === 'object' && err !== null && 'message' in err ? [`error=${valueText(err.message)}`] : [];
   const clock = typeof time === 'number' || typeof time === 'string' ? new Date(time).toTimeString().slice(0, 8) : '';
   const text = printable([msg, ...shown, ...fault].join('  '));
-  const look: Look | undefined = Number(level) >= ERROR ? 'red' : Number(level) >= WARN ? 'yellow' : undefined;
-  return `${output.look('dim', clock)} ${look ? output.look(look, text) : text}`;
+  const style: TextStyle | undefined = Number(level) >= ERROR ? 'red' : Number(level) >= WARN ? 'yellow' : undefined;
+  return `${output.style('dim', clock)} ${style ? output.style(style, text) : text}`;
 }
 
 function parse(line: string): Record<string, unknown> | undefined {

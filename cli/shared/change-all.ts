@@ -57,7 +57,7 @@ export async function changeAll(
       output.progress(`${found}: ${word}`, String(done));
     } while (cursor !== '');
   } catch (error) {
-    output.note(`${count(done, 'job')} ${word} before this ended; the same command goes on with the others.`);
+    output.note(`${count(done, 'job')} ${word} before this ended; the same command continues with the others.`);
     throw error;
   }
   output.clearProgress();

@@ -2,7 +2,7 @@
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { allPages } from '@slipway/proto/wire/pages';
 import type { Cli } from '../cli.ts';
-import { RefusedError, UsageError } from '../failures.ts';
+import { RejectedError, UsageError } from '../failures.ts';
 
 const ENDPOINT_ID = /^[a-z0-9]{14}$/;
 
@@ -34,9 +34,9 @@ export function onlyOne<Thing extends Pick<Endpoint, 'id'>>(
 ): Thing {
   const [first] = found;
   if (first === undefined)
-    throw new RefusedError(`There is no ${what} named ${JSON.stringify(name)}; "slipway ${what}s list" shows all.`);
+    throw new RejectedError(`There is no ${what} named ${JSON.stringify(name)}; "slipway ${what}s list" shows all.`);
   if (found.length === 1) return first;
-  throw new RefusedError(
+  throw new RejectedError(
     `${found.length} ${what}s are named ${JSON.stringify(name)}; use an id: ${found.map(({ id }) => id).join(', ')}.`,
   );
 }

@@ -39,7 +39,7 @@ export async function listDataCenters(
   const view = await machines.view();
   for (const machine of view) {
     const countryCode = machine.locations.find(isCountryCode) ?? '';
-    for (const id of machine.locations.filter((place) => !isCountryCode(place) && place !== ANY_HOSTED)) {
+    for (const id of machine.locations.filter((location) => !isCountryCode(location) && location !== ANY_HOSTED)) {
       const entry = entryOf(id);
       entry.countryCode ||= countryCode;
       for (const gpu of machine.connected ? machine.gpus : []) count(entry, gpuTypeOf(gpu), gpu.used);

@@ -22,5 +22,8 @@ export async function returnOrphans(
   const failed = results.filter((result) => result.status === 'rejected');
   const left = jobs.filter((_, index) => results[index]!.status === 'rejected');
   if (failed.length > 0)
-    logger.warn({ err: failed[0]!.reason, ...someAttempts(left) }, 'claims of an ended session were not put back');
+    logger.warn(
+      { err: failed[0]!.reason, ...someAttempts(left) },
+      'claims of an ended session were not returned to the queue',
+    );
 }

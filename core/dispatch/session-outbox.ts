@@ -123,7 +123,7 @@ export class SessionOutbox {
 
   #take(): SessionResponse | undefined {
     if (this.#isEmpty()) return undefined;
-    const room = new MessageBudget();
+    const budget = new MessageBudget();
     const message: SessionResponse = {
       welcome: undefined,
       heartbeat: undefined,
@@ -131,13 +131,13 @@ export class SessionOutbox {
       end: undefined,
       ...this.#first,
       chunkAcks: [...this.#chunkAcks.values()],
-      outcomeAcks: this.#outcomeAcks.take(room),
-      logRequests: this.#logRequests.take(room),
-      assignments: this.#assignments.take(room),
+      outcomeAcks: this.#outcomeAcks.take(budget),
+      logRequests: this.#logRequests.take(budget),
+      assignments: this.#assignments.take(budget),
       stops: [],
       recalls: [...this.#revocations.values()],
     };
-    if (this.#assignments.length === 0) message.stops = this.#stops.take(room);
+    if (this.#assignments.length === 0) message.stops = this.#stops.take(budget);
     this.#first = {};
     this.#chunkAcks.clear();
     this.#revocations.clear();

@@ -84,7 +84,7 @@ export class SessionTable extends LoopService {
   protected override async pass(): Promise<void> {
     const silentSince = this.#options.clock.monotonicMs() - SILENCE_MS_MAX;
     for (const session of this.#sessions.values()) {
-      if (session.lastSeenAtMs < silentSince) session.close('the agent has fallen silent', SessionEndReason.LEASE_OVER);
+      if (session.lastSeenAtMs < silentSince) session.close('the agent stopped answering', SessionEndReason.LEASE_OVER);
     }
   }
 }

@@ -142,10 +142,10 @@ export class SlotPool implements SlotSource {
   }
 
   /**
-   * Reserves prefetch slots, round-robin, on the workers of `taken` and on those that need a refill. `ahead` returns
+   * Reserves prefetch slots, round-robin, on the workers of `taken` and on those that need a refill. `limitOf` returns
    * how many for a worker that asked for so many; a worker whose agent prefetches asks for its full capacity.
    */
-  reservePrefetch(endpointId: string, taken: readonly Slot[], ahead: (slots: number) => number): Slot[] {
+  reservePrefetch(endpointId: string, taken: readonly Slot[], limitOf: (slots: number) => number): Slot[] {
     const asked = Map.groupBy(taken, ({ workerId }) => workerId);
     const workers = new Set([...asked.keys()].flatMap((workerId) => this.#workers.get(workerId) ?? []));
     for (const worker of this.#low.get(endpointId) ?? []) workers.add(worker);
@@ -154,10 +154,10 @@ export class SlotPool implements SlotSource {
       .flatMap((worker) => {
         if (!worker.open || !(worker.acceptsPrefetch || worker.agentPrefetches)) return [];
         // The agent may have stopped prefetching since: it gets more only with what it asks for.
-        if (!worker.agentPrefetches) return [{ worker, left: ahead(asked.get(worker.slot.workerId)?.length ?? 0) }];
-        const stock = Math.max(prefetchedBy(worker), 0);
-        worker.prefetchedAtRefill = stock;
-        return [{ worker, left: ahead(worker.capacity) - stock }];
+        if (!worker.agentPrefetches) return [{ worker, left: limitOf(asked.get(worker.slot.workerId)?.length ?? 0) }];
+        const prefetched = Math.max(prefetchedBy(worker), 0);
+        worker.prefetchedAtRefill = prefetched;
+        return [{ worker, left: limitOf(worker.capacity) - prefetched }];
       })
       .filter(({ left }) => left > 0);
     const slots: Slot[] = [];

@@ -56,8 +56,8 @@ export function newWorkerSlots(slot: Slot, sink: AssignmentSink, rank: number): 
 }
 
 /** Returns how many attempts it can take. */
-export function freeSlots(place: WorkerSlots): number {
-  return place.open ? -prefetchedBy(place) : 0;
+export function freeSlots(worker: WorkerSlots): number {
+  return worker.open ? -prefetchedBy(worker) : 0;
 }
 
 /** Returns how many jobs it holds beyond its capacity. */

@@ -11,13 +11,13 @@ const PERIOD_MS = 1_000;
 const READ_MAX = 1_000;
 
 /** Receives an endpoint's backends. `undefined` if it is no longer a load-balancing endpoint. */
-type BackendListener = (rotation: EndpointBackends | undefined) => void;
+type BackendListener = (backends: EndpointBackends | undefined) => void;
 
 interface Watched {
   listeners: Set<BackendListener>;
   /** JSON of the last published set; `undefined` if it was not read yet. */
   text: string | undefined;
-  rotation: EndpointBackends | undefined;
+  backends: EndpointBackends | undefined;
 }
 
 export class BackendRegistry extends BackendWatch {
@@ -34,11 +34,11 @@ export class BackendRegistry extends BackendWatch {
    * must not throw.
    */
   watch(endpointId: string, listener: BackendListener): () => void {
-    const watched = this.#watched.get(endpointId) ?? { listeners: new Set(), text: undefined, rotation: undefined };
+    const watched = this.#watched.get(endpointId) ?? { listeners: new Set(), text: undefined, backends: undefined };
     this.#watched.set(endpointId, watched);
     watched.listeners.add(listener);
     if (watched.text === undefined) this.hint([endpointId]);
-    else listener(watched.rotation);
+    else listener(watched.backends);
     return () => {
       watched.listeners.delete(listener);
       if (watched.listeners.size === 0 && this.#watched.get(endpointId) === watched) this.#watched.delete(endpointId);
@@ -61,15 +61,15 @@ export class BackendRegistry extends BackendWatch {
   }
 
   async #read(ids: readonly string[]): Promise<void> {
-    const found = new Map((await this.options.edge.backends(ids)).map((rotation) => [rotation.endpointId, rotation]));
+    const found = new Map((await this.options.edge.backends(ids)).map((backends) => [backends.endpointId, backends]));
     for (const id of ids) {
       const watched = this.#watched.get(id);
-      const rotation = found.get(id);
-      const text = rotation ? JSON.stringify(rotation) : '';
+      const backends = found.get(id);
+      const text = backends ? JSON.stringify(backends) : '';
       if (!watched || watched.text === text) continue;
       watched.text = text;
-      watched.rotation = rotation;
-      for (const listener of watched.listeners) listener(rotation);
+      watched.backends = backends;
+      for (const listener of watched.listeners) listener(backends);
     }
   }
 }

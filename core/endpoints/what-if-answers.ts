@@ -51,7 +51,7 @@ export class WhatIfAnswers {
     const other = Object.keys(change).find((field) => !WHAT_IF_FIELDS.some((known) => known === field));
     if (other !== undefined) {
       throw invalid(
-        `update_mask: ${snake(other)} is no setting that scaling looks at; there are ` +
+        `update_mask: ${snake(other)} is not a setting that scaling uses; there are ` +
           `${WHAT_IF_FIELDS.map(snake).join(', ')}`,
       );
     }

@@ -110,7 +110,7 @@ export class ClaimJobs {
       const earlier = unknown ? await stores.claims.find(endpointId, claimId, INLINE_INPUT_BYTES_MAX) : [];
       if (earlier.length > 0) return earlier;
       const request = { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax: INLINE_INPUT_BYTES_MAX };
-      return behind ? await stores.claims.claimAhead(request, behind) : await stores.claims.claim(request);
+      return behind ? await stores.claims.claimPrefetched(request, behind) : await stores.claims.claim(request);
     };
     return await persist(attempt, {
       clock,

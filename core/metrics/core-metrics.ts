@@ -32,7 +32,7 @@ export interface CoreMeter {
   scales: ScaleMeter;
   onStarts(starts: readonly WorkerStart[]): void;
   onCall(path: string, code: Code, tookMs: number): void;
-  onRotationResent(): void;
+  onBackendsResent(): void;
 }
 
 /** Registers all metrics of a replica. */
@@ -57,16 +57,16 @@ export function coreMetrics(options: CoreMetricsOptions): CoreMeter {
     onStarts: starts.onStarts,
     scales: scaleMetrics(metrics),
     ...callMetrics(metrics),
-    ...rotationMetrics(metrics),
+    ...backendMetrics(metrics),
   };
 }
 
-function rotationMetrics(metrics: Metrics): Pick<CoreMeter, 'onRotationResent'> {
+function backendMetrics(metrics: Metrics): Pick<CoreMeter, 'onBackendsResent'> {
   const resent = metrics.counter({
     name: 'slipway_core_backends_resent_total',
     help: 'Backend lists sent again to a facade or edge that had not applied them.',
   });
-  return { onRotationResent: () => resent.inc() };
+  return { onBackendsResent: () => resent.inc() };
 }
 
 function callMetrics(metrics: Metrics): Pick<CoreMeter, 'onCall'> {

@@ -178,7 +178,7 @@ export class WebhookDeliverer extends LoopService {
     const startedAtMs = clock.monotonicMs();
     try {
       const url = this.#urlOf(delivery);
-      const failure = url === undefined ? 'its sealed address does not open' : await this.#try(delivery, url);
+      const failure = url === undefined ? 'its encrypted address cannot be decrypted' : await this.#try(delivery, url);
       // The reason comes from the receiver and may name it: it is only in the record of the call.
       trace?.end(failure === undefined ? undefined : 'not taken');
       if (!signal.aborted) meter?.webhookTried(failure === undefined, clock.monotonicMs() - startedAtMs);
@@ -210,7 +210,7 @@ export class WebhookDeliverer extends LoopService {
       const secret =
         secretSealed === null ? undefined : sealer.open(secretSealed, webhookSecretIdentity(endpointId)).toString();
       const stored = delivery.body ?? (await this.#options.stores.webhooks.readBody(delivery));
-      if (stored === undefined) return 'the call is no more';
+      if (stored === undefined) return 'the call no longer exists';
       const body = urlSealed === null ? stored : withWebhook(stored, url);
       const call = {
         url,

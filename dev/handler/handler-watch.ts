@@ -20,8 +20,8 @@ const SETTLE_MS = 150;
  * Longest time between two reads without a notification, in milliseconds. Some network folders send none. The second
  * value applies where no folder can be watched.
  */
-const LOOK_MS = 5_000;
-const LOOK_UNWATCHED_MS = 1_000;
+const POLL_MS = 5_000;
+const POLL_UNWATCHED_MS = 1_000;
 
 const REQUIREMENTS = 'requirements.txt';
 
@@ -35,22 +35,22 @@ interface HandlerWatchOptions {
 }
 
 /** Content of each file, by path. */
-type Look = ReadonlyMap<string, string>;
+type Snapshot = ReadonlyMap<string, string>;
 
 /** Watches until the signal aborts. Rejects if `onChanged` rejects. */
 export async function watchHandler({ handler, clock, signal, onChanged }: HandlerWatchOptions): Promise<void> {
   const folders = new FolderWatches();
   try {
-    let known = look(handler);
+    let known = takeSnapshot(handler);
     while (!signal.aborted) {
       folders.follow([...known.keys()]);
       await folders.changed(clock, signal);
-      const seen = look(handler);
+      const seen = takeSnapshot(handler);
       if (signal.aborted || differences(known, seen).length === 0) continue;
-      const settled = await settle(handler, seen, clock, signal);
-      const changed = settled ? differences(known, settled) : [];
-      if (!settled || changed.length === 0) continue;
-      known = settled;
+      const stable = await untilStable(handler, seen, clock, signal);
+      const changed = stable ? differences(known, stable) : [];
+      if (!stable || changed.length === 0) continue;
+      known = stable;
       await onChanged(changed);
     }
   } finally {
@@ -61,10 +61,15 @@ export async function watchHandler({ handler, clock, signal, onChanged }: Handle
 /**
  * Returns the first of two reads in a row that are the same and contain the handler itself; `undefined` after a stop.
  */
-async function settle(handler: string, first: Look, clock: Clock, signal: AbortSignal): Promise<Look | undefined> {
+async function untilStable(
+  handler: string,
+  first: Snapshot,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Snapshot | undefined> {
   for (let before = first; !signal.aborted; ) {
     await delay(clock, SETTLE_MS, signal);
-    const now = look(handler);
+    const now = takeSnapshot(handler);
     if (now.has(handler) && differences(before, now).length === 0) return now;
     before = now;
   }
@@ -72,7 +77,7 @@ async function settle(handler: string, first: Look, clock: Clock, signal: AbortS
 }
 
 /** Reads the files as they are now. The requirements.txt beside a Python handler is one of them. */
-function look(handler: string): Look {
+function takeSnapshot(handler: string): Snapshot {
   const files = handlerFiles(handler);
   if (handler.endsWith('.py')) files.push(join(dirname(handler), REQUIREMENTS));
   return new Map(
@@ -86,7 +91,7 @@ function look(handler: string): Look {
   );
 }
 
-function differences(before: Look, after: Look): string[] {
+function differences(before: Snapshot, after: Snapshot): string[] {
   return [...new Set([...before.keys(), ...after.keys()])].filter((file) => before.get(file) !== after.get(file));
 }
 
@@ -96,7 +101,7 @@ class FolderWatches {
   #names = new Set<string>();
   #complete = true;
   #hinted = false;
-  #wakeUp: () => void = () => undefined;
+  #interrupt: () => void = () => undefined;
 
   /** Watches the folders of these files and stops all other watches. */
   follow(files: readonly string[]): void {
@@ -110,10 +115,10 @@ class FolderWatches {
 
   /** Resolves when something may have changed, and at intervals without a notification. */
   async changed(clock: Clock, signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    this.#wakeUp = () => woken.abort();
+    const interrupted = new AbortController();
+    this.#interrupt = () => interrupted.abort();
     if (!this.#hinted)
-      await delay(clock, this.#complete ? LOOK_MS : LOOK_UNWATCHED_MS, AbortSignal.any([signal, woken.signal]));
+      await delay(clock, this.#complete ? POLL_MS : POLL_UNWATCHED_MS, AbortSignal.any([signal, interrupted.signal]));
     this.#hinted = false;
   }
 
@@ -127,7 +132,7 @@ class FolderWatches {
       const watcher = watch(folder, { persistent: false }, (_event, name) => {
         if (name !== null && !this.#names.has(name)) return;
         this.#hinted = true;
-        this.#wakeUp();
+        this.#interrupt();
       });
       watcher.on('error', () => this.#drop(folder, watcher));
       this.#watchers.set(folder, watcher);

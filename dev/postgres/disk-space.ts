@@ -14,13 +14,13 @@ export function diskWarnings(folders: readonly string[], freeBytesMin = FREE_BYT
   return folders
     .filter((folder) => existsSync(folder))
     .flatMap((folder) => {
-      const place = realpathSync(folder);
-      const { dev } = statSync(place);
-      const { bavail, bsize } = statfsSync(place);
+      const path = realpathSync(folder);
+      const { dev } = statSync(path);
+      const { bavail, bsize } = statfsSync(path);
       if (seen.has(dev) || bavail * bsize >= freeBytesMin) return [];
       seen.add(dev);
       return [
-        `The disk of ${place} is nearly full: ${Math.floor((bavail * bsize) / MIB)} MiB are free. Free some ` +
+        `The disk of ${path} is nearly full: ${Math.floor((bavail * bsize) / MIB)} MiB are free. Free some ` +
           'space: on a full disk jobs are rejected, and results wait on the agent until there is space again.',
       ];
     });

@@ -50,20 +50,20 @@ export function postgresUrl(port: number, password: string): string {
  * could be taken for a cluster.
  */
 export async function createCluster(
-  place: PostgresLocation,
+  location: PostgresLocation,
   password: string,
   log: ProcessLog,
   more: readonly string[] = [],
 ): Promise<void> {
-  if (existsSync(join(place.dataDir, 'PG_VERSION'))) return;
-  const part = `${place.dataDir}.part`;
+  if (existsSync(join(location.dataDir, 'PG_VERSION'))) return;
+  const part = `${location.dataDir}.part`;
   rmSync(part, { recursive: true, force: true });
   mkdirSync(part, { mode: 0o700 });
   const secretDir = mkdtempSync(join(tmpdir(), 'slipway-'));
   const passwordFile = join(secretDir, 'password');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
-  if (place.owner)
-    for (const path of [part, secretDir, passwordFile]) chownSync(path, place.owner.uid, place.owner.gid);
+  if (location.owner)
+    for (const path of [part, secretDir, passwordFile]) chownSync(path, location.owner.uid, location.owner.gid);
   const args = [
     '--pgdata',
     part,
@@ -81,7 +81,7 @@ export async function createCluster(
   ];
   try {
     const output = log.open();
-    const child = spawn(place.initdb, args, { ...place.owner, cwd: '/', stdio: ['ignore', output, output] });
+    const child = spawn(location.initdb, args, { ...location.owner, cwd: '/', stdio: ['ignore', output, output] });
     const how = await new Promise<string>((resolve) => {
       child.once('error', (error) => resolve(error.message));
       child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
@@ -92,8 +92,8 @@ export async function createCluster(
     rmSync(secretDir, { recursive: true, force: true });
   }
   // Without PG_VERSION there is at most an empty folder here.
-  rmSync(place.dataDir, { recursive: true, force: true });
-  renameSync(part, place.dataDir);
+  rmSync(location.dataDir, { recursive: true, force: true });
+  renameSync(part, location.dataDir);
 }
 
 /**
@@ -102,13 +102,13 @@ export async function createCluster(
  * that core finds it again after a restart. `more` are settings of postgresql.conf that override ours.
  */
 export function postgresProcess(
-  place: PostgresLocation,
+  location: PostgresLocation,
   log: ProcessLog,
   clock: Clock,
   choosePort = freePort,
   more: Record<string, string> = {},
 ): ProcessPlan<number> {
-  let kept: number | undefined;
+  let previous: number | undefined;
   let tried = 0;
   return {
     name: 'PostgreSQL',
@@ -120,14 +120,14 @@ export function postgresProcess(
     stopSignal: 'SIGINT',
     killSignal: 'SIGQUIT',
     spawn: async (output) => {
-      tried = kept ?? (await choosePort());
-      const options = { ...place.owner, cwd: '/', detached: true, stdio: ['ignore' as const, output, output] };
-      return spawn(place.postgres, serverArgs(place.dataDir, tried, more), options);
+      tried = previous ?? (await choosePort());
+      const options = { ...location.owner, cwd: '/', detached: true, stdio: ['ignore' as const, output, output] };
+      return spawn(location.postgres, serverArgs(location.dataDir, tried, more), options);
     },
     whenReady: async (child, signal) => {
-      await waitUntilReady(place.dataDir, child, clock, signal);
+      await waitUntilReady(location.dataDir, child, clock, signal);
       // The wait also returns if the server has ended instead.
-      if (!signal.aborted) kept = tried;
+      if (!signal.aborted) previous = tried;
       return tried;
     },
   };

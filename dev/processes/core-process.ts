@@ -4,7 +4,7 @@
  * same.
  */
 import { CORE_ENVIRONMENT } from '@slipway/kit/host/node-settings';
-import { keepPort, keptPort } from '../ports.ts';
+import { keepPort, previousPort } from '../ports.ts';
 import type { NodeProcessOptions } from './node-process.ts';
 import { nodeProcess } from './node-process.ts';
 import type { ProcessPlan } from './supervised-process.ts';
@@ -18,7 +18,7 @@ interface CoreProcessOptions extends Omit<NodeProcessOptions, 'name' | 'file'> {
 
 /** Makes the plan. Core is ready when its gRPC address (host:port) is known. */
 export async function coreProcess({ portFile, ...options }: CoreProcessOptions): Promise<ProcessPlan<string>> {
-  let port = await keptPort(portFile, PORT_WISHED);
+  let port = await previousPort(portFile, PORT_WISHED);
   const plan = nodeProcess({
     ...options,
     name: 'core',

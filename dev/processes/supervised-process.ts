@@ -85,7 +85,7 @@ export class SupervisedProcess<Ready> {
   #child: ChildProcess | undefined;
   #ended: Promise<string> = Promise.resolve('not started');
   #failures = 0;
-  #keeper: Promise<unknown> = Promise.resolve();
+  #loops: Promise<unknown> = Promise.resolve();
 
   constructor(plan: ProcessPlan<Ready>, deps: { clock: Clock; random: Random } & ProcessEvents) {
     this.#plan = plan;
@@ -102,7 +102,7 @@ export class SupervisedProcess<Ready> {
       signal: this.#stopping.signal,
       mayHelp: (_, failures) => this.#plan.triesAgain?.(failures) ?? false,
     });
-    this.#keeper = Promise.all([this.#keep(), this.#keepLogShort()]);
+    this.#loops = Promise.all([this.#keep(), this.#keepLogShort()]);
     return ready;
   }
 
@@ -110,7 +110,7 @@ export class SupervisedProcess<Ready> {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#end();
-    await this.#keeper;
+    await this.#loops;
     // A launch that was in progress when the stop came has a child of its own by now.
     await this.#end();
   }

@@ -9,12 +9,12 @@ const SEEN_MAX = 1_000;
 export class WorkerCrashes {
   readonly #seen = boundedCache<string, true>(SEEN_MAX);
   readonly #repeats = new Repeats();
-  readonly #tell: { problem(text: string): void; step(text: string): void };
+  readonly #output: { problem(text: string): void; step(text: string): void };
   readonly #sinceMs: number;
 
   /** Workers that ended before `sinceMs` are not reported. */
-  constructor(tell: { problem(text: string): void; step(text: string): void }, sinceMs = 0) {
-    this.#tell = tell;
+  constructor(output: { problem(text: string): void; step(text: string): void }, sinceMs = 0) {
+    this.#output = output;
     this.#sinceMs = sinceMs;
   }
 
@@ -27,7 +27,7 @@ export class WorkerCrashes {
       if ((lastEndTime?.getTime() ?? 0) < this.#sinceMs || !this.#isNew(lastWorkerId)) continue;
       // The worker is lost, or a signal ended it and it had written nothing. Such a reason takes one line.
       if (exitCode === undefined && !reason.includes('\n'))
-        this.#tell.step(`worker ${lastWorkerId} of ${endpoint} has ended: ${plain(reason)}`);
+        this.#output.step(`worker ${lastWorkerId} of ${endpoint} has ended: ${plain(reason)}`);
       else this.#crash(endpoint, lastWorkerId, reason);
     }
     for (const { id, state, reason } of workers)
@@ -44,9 +44,9 @@ export class WorkerCrashes {
     const text = plain(reason).trimEnd();
     const times = this.#repeats.count(`${endpoint} ${text.replaceAll(id, '')}`);
     if (times === 1)
-      this.#tell.problem(`Worker ${id} of ${endpoint} crashed; another one will be started in its place:\n${text}`);
+      this.#output.problem(`Worker ${id} of ${endpoint} crashed; another one will be started in its place:\n${text}`);
     else if (times !== undefined)
-      this.#tell.step(
+      this.#output.step(
         `worker ${id} of ${endpoint} crashed again (${times} times), same error: ${text.split('\n').at(-1)}`,
       );
   }

@@ -44,9 +44,9 @@ export async function makeVenv(options: VenvOptions, deps: VenvDeps): Promise<st
   const python = join(dir, 'bin', 'python');
   const stamp = join(dir, STAMP);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash && existsSync(python)) return python;
-  makeRoom(options.parentDir, dir);
+  prepareFolder(options.parentDir, dir);
   deps.report(`making a Python environment (Python ${found.version}) in ${dir}`);
-  const ticking = sayThatItGoesOn(deps);
+  const ticking = reportStillRunning(deps);
   try {
     await fill({ found, dir, python }, options, deps);
   } finally {
@@ -73,7 +73,7 @@ async function fill(
   await installWithPip(packages);
 }
 
-function sayThatItGoesOn({ clock, report }: VenvDeps): Timer {
+function reportStillRunning({ clock, report }: VenvDeps): Timer {
   const startedMs = clock.monotonicMs();
   const say = (): void => {
     report(`  still at it after ${Math.round((clock.monotonicMs() - startedMs) / 1000)} s`);
@@ -83,12 +83,12 @@ function sayThatItGoesOn({ clock, report }: VenvDeps): Timer {
   return { cancel: () => timer.cancel() };
 }
 
-function makeRoom(parentDir: string, dir: string): void {
+function prepareFolder(parentDir: string, dir: string): void {
   try {
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(parentDir, { recursive: true });
   } catch (error) {
-    throw new UsageError(`There is no place for a Python environment in ${parentDir}: ${(error as Error).message}`);
+    throw new UsageError(`No Python environment can be created in ${parentDir}: ${(error as Error).message}`);
   }
 }
 

@@ -71,10 +71,10 @@ export function clusters({
   edgeKey,
 }: ClusterSettings): Message[] {
   // Proves to facades that what the edge says of a client is true.
-  const said =
+  const upstream =
     edgeKey === '' ? {} : { metadata: { filter_metadata: { 'envoy.lb': { [EDGE_METADATA]: edgeText(edgeKey) } } } };
   return [
-    { ...replicas(CLUSTERS.facades, facades, said), ...http1(), health_checks: [ready()] },
+    { ...replicas(CLUSTERS.facades, facades, upstream), ...http1(), health_checks: [ready()] },
     // Facades again, for endpoints whose clusters core has not sent yet. What a facade has said of the request stays
     // with it.
     ...(edgeKey === ''

@@ -18,16 +18,16 @@ import type { Message } from '../message.ts';
 import { duration, typed } from '../message.ts';
 import { CLUSTERS, UPSTREAM_CODEC } from './clusters.ts';
 import {
+  ANNOUNCED_PAUSE_MS,
+  ANNOUNCED_TRIES,
   AUTHORIZE_GRPC_MS,
   AUTHORIZE_MS,
   DIRECT_ANSWER_MS,
   REQUEST_SILENCE_MS,
-  TOLD_PAUSE_MS,
-  TOLD_TRIES,
 } from './limits.ts';
 import { above } from './regex.ts';
-import { asking, beforeFacades, untilTold } from './retries.ts';
-import { mendsAnswers, workerAnswersFilter } from './worker-answers.ts';
+import { asking, beforeFacades, untilAnnounced } from './retries.ts';
+import { patchesAnswers, workerAnswersFilter } from './worker-answers.ts';
 
 const FILTERS = 'envoy.extensions.filters.http';
 const AUTHORIZER = 'authorizer';
@@ -84,7 +84,7 @@ const FULL: Message = {
  * at the same time, so a call that waited at the authorizer may get here first. Until then its cluster holds only an
  * address at which nobody listens (core/rpc/ads/snapshot.ts), and nothing of the call has been sent.
  */
-const UNTIL_TOLD = untilTold(TOLD_TRIES, TOLD_PAUSE_MS);
+const UNTIL_ANNOUNCED = untilAnnounced(ANNOUNCED_TRIES, ANNOUNCED_PAUSE_MS);
 /** Matches gRPC calls, which wait at the authorizer for a worker. */
 const GRPC: Message = { name: 'content-type', string_match: { prefix: 'application/grpc' } };
 /** Default times. The authorizer says how long the answer may take. */
@@ -195,7 +195,7 @@ export function directRoutes(rest: readonly Message[], way: DirectWay): Message[
   return [
     ...rest.map((route) => unasked(withHeader(route, TOO_LARGE), { [REQUEST_SIZE]: OFF })),
     directRoute(WITHOUT_BODY, beforeFacades(way.facades, FULL)),
-    directRoute([GRPC], UNTIL_TOLD),
+    directRoute([GRPC], UNTIL_ANNOUNCED),
     directRoute([], beforeFacades(way.facades)),
     ...rest.map((route) => askedForLong(withHeader(withHeader(route, host), GRPC), way)),
     ...rest.map((route) => withHeader(route, host)),
@@ -232,7 +232,7 @@ function directRoute(headers: readonly Message[], retries: Message): Message {
         append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
       },
     ],
-    typed_per_filter_config: { [ANSWER_SIZE]: tooLargeAnswers(), ...mendsAnswers() },
+    typed_per_filter_config: { [ANSWER_SIZE]: tooLargeAnswers(), ...patchesAnswers() },
   };
 }
 
@@ -245,7 +245,7 @@ function tooLargeAnswers(): Message {
     name: 'length',
     typed_config: typed('envoy.type.matcher.v3.HttpResponseHeaderMatchInput', { header_name: 'content-length' }),
   };
-  const refuse = typed('envoy.extensions.http.custom_response.local_response_policy.v3.LocalResponsePolicy', {
+  const reject = typed('envoy.extensions.http.custom_response.local_response_policy.v3.LocalResponsePolicy', {
     status_code: 413,
   });
   return typed(`${FILTERS}.custom_response.v3.CustomResponse`, {
@@ -259,7 +259,7 @@ function tooLargeAnswers(): Message {
                 value_match: { safe_regex: { google_re2: {}, regex: above(LB_BODY_BYTES_MAX) } },
               },
             },
-            on_match: { action: { name: 'refuse', typed_config: refuse } },
+            on_match: { action: { name: 'refuse', typed_config: reject } },
           },
         ],
       },

@@ -96,5 +96,5 @@ export const TOLD_FIRST_MS = 3_000;
  * Retries of a gRPC call to a worker that core is about to send to the edge, and pauses between them in milliseconds.
  * Together about two seconds.
  */
-export const TOLD_TRIES = 20;
-export const TOLD_PAUSE_MS = { first: 25, max: 250 } as const;
+export const ANNOUNCED_TRIES = 20;
+export const ANNOUNCED_PAUSE_MS = { first: 25, max: 250 } as const;

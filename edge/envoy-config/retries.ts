@@ -64,7 +64,7 @@ function triesBefore(facades: number): number {
 }
 
 /** Returns a policy that retries the same path until core has sent another one. */
-export function untilTold(retries: number, pause: { first: number; max: number }): Message {
+export function untilAnnounced(retries: number, pause: { first: number; max: number }): Message {
   return {
     retry_on: 'connect-failure,refused-stream',
     num_retries: retries,

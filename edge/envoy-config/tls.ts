@@ -18,17 +18,17 @@ export const SDS_FILES = { certificate: 'sds-certificate.json', authority: 'sds-
 
 /**
  * Returns the SDS file of the server's certificate. Envoy checks the files again when something is renamed into the
- * certificate's folder, as certbot and Kubernetes do. `turn` changes how the path is spelled, which makes Envoy read
- * files that were written in place.
+ * certificate's folder, as certbot and Kubernetes do. `revision` changes how the path is spelled, which makes Envoy
+ * read files that were written in place.
  */
-export function certificateSecret({ certFile, keyFile }: CertificateFiles, turn: number): Message {
+export function certificateSecret({ certFile, keyFile }: CertificateFiles, revision: number): Message {
   return {
     resources: [
       typed(SECRET, {
         name: SERVER_CERTIFICATE,
         tls_certificate: {
-          certificate_chain: { filename: spelled(certFile, turn) },
-          private_key: { filename: spelled(keyFile, turn) },
+          certificate_chain: { filename: spelled(certFile, revision) },
+          private_key: { filename: spelled(keyFile, revision) },
           watched_directory: { path: dirname(certFile) },
         },
       }),
@@ -36,14 +36,14 @@ export function certificateSecret({ certFile, keyFile }: CertificateFiles, turn:
   };
 }
 
-/** Returns the SDS file of the authority of client certificates. `turn`: see `certificateSecret`. */
-export function authoritySecret({ caFile, uriPrefix }: ClientCertificates, turn: number): Message {
+/** Returns the SDS file of the authority of client certificates. `revision`: see `certificateSecret`. */
+export function authoritySecret({ caFile, uriPrefix }: ClientCertificates, revision: number): Message {
   return {
     resources: [
       typed(SECRET, {
         name: AGENT_AUTHORITY,
         validation_context: {
-          trusted_ca: { filename: spelled(caFile, turn) },
+          trusted_ca: { filename: spelled(caFile, revision) },
           watched_directory: { path: dirname(caFile) },
           ...(uriPrefix === ''
             ? {}
@@ -54,8 +54,8 @@ export function authoritySecret({ caFile, uriPrefix }: ClientCertificates, turn:
   };
 }
 
-function spelled(file: string, turn: number): string {
-  return turn % 2 === 0 ? file : join(dirname(file), '.').concat('/./', file.slice(dirname(file).length + 1));
+function spelled(file: string, revision: number): string {
+  return revision % 2 === 0 ? file : join(dirname(file), '.').concat('/./', file.slice(dirname(file).length + 1));
 }
 
 /** Returns the TLS settings of a listener. `clients`: clients need a certificate. */

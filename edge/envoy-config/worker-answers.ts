@@ -114,6 +114,6 @@ export function workerAnswersFilter(): Message {
 }
 
 /** Returns the setting that enables the filter on a route. */
-export function mendsAnswers(): Message {
+export function patchesAnswers(): Message {
   return { [FILTER]: typed(`${LUA}.LuaPerRoute`, { name: FILTER }) };
 }

@@ -107,11 +107,11 @@ export class EndpointQueue {
   }
 
   /** Replaces the endpoint set with the one that core sent. */
-  update(rotation: EndpointRotation): void {
+  update(endpointSet: EndpointRotation): void {
     this.#markSynced();
-    this.version = rotation.version;
-    this.#workers.update(rotation);
-    const listed = new Set(rotation.workers.map(({ workerId }) => workerId));
+    this.version = endpointSet.version;
+    this.#workers.update(endpointSet);
+    const listed = new Set(endpointSet.workers.map(({ workerId }) => workerId));
     for (const { request, fail } of this.#waiters)
       if (request.strict && !listed.has(request.workerId ?? '')) fail(workerGone());
     this.#dispatch();

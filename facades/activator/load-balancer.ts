@@ -79,7 +79,7 @@ export class LoadBalancer extends BaseService {
     this.#clock = clock;
     this.#logger = logger;
     link.listen({
-      onEndpointSet: (rotation) => this.#update(rotation),
+      onEndpointSet: (endpointSet) => this.#update(endpointSet),
       onRejected: (rejection) => this.#onRejected(rejection),
       onConnected: () => {
         for (const id of this.#endpoints.keys()) this.#report(id);
@@ -273,8 +273,8 @@ export class LoadBalancer extends BaseService {
     });
   }
 
-  #update(rotation: EndpointRotation): void {
-    this.#endpoints.get(rotation.endpointId)?.queue.update(rotation);
+  #update(endpointSet: EndpointRotation): void {
+    this.#endpoints.get(endpointSet.endpointId)?.queue.update(endpointSet);
   }
 
   #onRejected({ endpointId, reason }: DemandRefusal): void {

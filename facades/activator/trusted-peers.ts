@@ -41,8 +41,8 @@ export class TrustedPeers {
   }
 
   #trusts({ headers, socket }: IncomingMessage): boolean {
-    const { [EDGE_HEADER]: said, [ACTIVATION_HEADER]: activation } = headers;
-    if (typeof said === 'string' && isEdgeText(this.#edgeKey, said)) return true;
+    const { [EDGE_HEADER]: edgeText, [ACTIVATION_HEADER]: activation } = headers;
+    if (typeof edgeText === 'string' && isEdgeText(this.#edgeKey, edgeText)) return true;
     if (typeof activation === 'string' && readActivation(this.#edgeKey, activation)) return true;
     return this.#isProxy(socket.remoteAddress ?? '');
   }

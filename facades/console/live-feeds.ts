@@ -134,13 +134,13 @@ class Feed {
     this.#listeners += 1;
     const takeBack = live.whenGone(() => this.#wake());
     live.start('text/event-stream; charset=utf-8');
-    let told = 0;
+    let sent = 0;
     let beats = this.#beats;
     while (!live.closed) {
-      if (this.#event && told !== this.#version) {
-        if (told === 0 && this.#source.past)
+      if (this.#event && sent !== this.#version) {
+        if (sent === 0 && this.#source.past)
           await live.write(frameEvent({ event: 'past', data: JSON.stringify(this.#source.past()) }));
-        told = this.#version;
+        sent = this.#version;
         await live.write(frameEvent(this.#event));
       } else if (this.#over.signal.aborted) break;
       else if (beats !== this.#beats) {
@@ -165,7 +165,7 @@ class Feed {
     const { signal } = this.#over;
     while (!signal.aborted) {
       const startedMs = this.#clock.monotonicMs();
-      const late = this.#clock.after(LATE_MS, () => this.#tellLate());
+      const late = this.#clock.after(LATE_MS, () => this.#sendLate());
       const event = await this.#next();
       late.cancel();
       if (event) this.#publish(event);
@@ -192,7 +192,7 @@ class Feed {
   }
 
   /** Reports that a read is late: it may fail much later, or never. An earlier reason is not replaced. */
-  #tellLate(): void {
+  #sendLate(): void {
     if (this.#event?.event !== 'away') this.#publish({ event: 'away', data: JSON.stringify({ error: LATE_TEXT }) });
   }
 

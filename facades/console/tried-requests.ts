@@ -92,7 +92,7 @@ export class TriedRequests {
   /** Adds the hook that wraps responses. It must come before all hooks that respond. */
   addTo(app: FastifyInstance): void {
     app.addHook('onRequest', ({ raw }, reply, done) => {
-      if (this.#tried.has(raw)) tellInBody(reply.raw);
+      if (this.#tried.has(raw)) sendStatusInBody(reply.raw);
       done();
     });
   }
@@ -133,11 +133,11 @@ function joined(pairs: readonly (readonly [string, string])[]): IncomingMessage[
 }
 
 /** Writes the reply's status and headers as the first line of its body. */
-function tellInBody(reply: ServerResponse): void {
+function sendStatusInBody(reply: ServerResponse): void {
   const writeHead = reply.writeHead.bind(reply) as (status: number, headers: OutgoingHttpHeaders) => ServerResponse;
   // Browsers would read informational responses directly.
   reply.writeInformation = () => undefined;
-  const told = (status: number, ...rest: unknown[]): ServerResponse => {
+  const statusOnly = (status: number, ...rest: unknown[]): ServerResponse => {
     const [reason, given] = rest.length > 1 || typeof rest[0] === 'string' ? rest : [undefined, rest[0]];
     const headers = [
       ...pairsOf(reply.getHeaders()),
@@ -158,7 +158,7 @@ function tellInBody(reply: ServerResponse): void {
     reply.statusCode = status;
     return reply;
   };
-  reply.writeHead = told as ServerResponse['writeHead'];
+  reply.writeHead = statusOnly as ServerResponse['writeHead'];
 }
 
 /** Returns pairs of headers as `writeHead` takes them: an object, or a flat list of names and values. */

@@ -6,7 +6,7 @@ import type { GpuLoadView, GpuView } from './views-of-gpus.ts';
 /** Time without a response after which the page reports that the service does not answer, in milliseconds. */
 export const LATE_MS = 4_000;
 /** Text that the page then shows. */
-export const LATE_TEXT = 'The service does not answer. This page goes on asking.';
+export const LATE_TEXT = 'The service does not answer. This page keeps trying.';
 /** Pause between two heartbeats of a feed, in milliseconds. */
 export const BEAT_MS = 5_000;
 /**

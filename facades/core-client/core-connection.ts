@@ -40,7 +40,7 @@ export class CoreConnection<Service extends Client> {
   readonly #users = new Set<ConnectionUser>();
   readonly #closed = new AbortController();
   #client: Service | undefined;
-  #heardAtMs = 0;
+  #lastSeenMs = 0;
   #timer: Timer | undefined;
   #isAsking = false;
 
@@ -67,13 +67,13 @@ export class CoreConnection<Service extends Client> {
   /** Starts watching for silence. */
   expectAnswer(): void {
     if (this.#timer || this.#isAsking || this.#closed.signal.aborted) return;
-    this.#heardAtMs = Math.max(this.#heardAtMs, this.#parts.clock.monotonicMs());
+    this.#lastSeenMs = Math.max(this.#lastSeenMs, this.#parts.clock.monotonicMs());
     this.#later(SILENCE_MS);
   }
 
   /** Records that the peer sent something. */
   markSeen(): void {
-    this.#heardAtMs = this.#parts.clock.monotonicMs();
+    this.#lastSeenMs = this.#parts.clock.monotonicMs();
   }
 
   /** Closes the client. Callers end their own calls. */
@@ -87,7 +87,7 @@ export class CoreConnection<Service extends Client> {
   #later(ms: number): void {
     this.#timer = this.#parts.clock.after(ms, () => {
       this.#timer = undefined;
-      this.#look();
+      this.#checkSilence();
     });
   }
 
@@ -96,17 +96,17 @@ export class CoreConnection<Service extends Client> {
     this.#timer = undefined;
   }
 
-  #look(): void {
+  #checkSilence(): void {
     if (![...this.#users].some((user) => user.isWaiting())) return;
-    const silentMs = this.#parts.clock.monotonicMs() - this.#heardAtMs;
+    const silentMs = this.#parts.clock.monotonicMs() - this.#lastSeenMs;
     if (silentMs < SILENCE_MS) this.#later(SILENCE_MS - silentMs);
     else void this.#ask(this.client);
   }
 
   async #ask(client: Service): Promise<void> {
     this.#isAsking = true;
-    const heardAtMs = this.#heardAtMs;
-    const isSilent = (): boolean => this.#heardAtMs === heardAtMs && !this.#closed.signal.aborted;
+    const lastSeenMs = this.#lastSeenMs;
+    const isSilent = (): boolean => this.#lastSeenMs === lastSeenMs && !this.#closed.signal.aborted;
     const forget = probe(client, () => this.markSeen());
     await delay(this.#parts.clock, PROBE_MS, this.#closed.signal);
     const other = isSilent() ? this.#parts.open() : undefined;

@@ -23,7 +23,7 @@ import { stayConnected } from './stay-connected.ts';
 
 /** Listener for endpoint sets. */
 interface EndpointSetListener {
-  onEndpointSet(rotation: EndpointRotation): void;
+  onEndpointSet(endpointSet: EndpointRotation): void;
   onRejected(refusal: DemandRefusal): void;
   /** Called when a new stream is open. All demand must be reported again. */
   onConnected(): void;
@@ -53,7 +53,7 @@ export class EndpointSetLink extends BaseService {
   #listener: EndpointSetListener | undefined;
   #lines: CoreConnection<EdgeServiceClient>[] = [];
   #line: CoreConnection<EdgeServiceClient> | undefined;
-  #toldAtMs = -Infinity;
+  #sentAtMs = -Infinity;
   #stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> | undefined;
   #sending: BatchingStream<WatchRotationRequest> | undefined;
   #running: Promise<void> = Promise.resolve();
@@ -88,7 +88,7 @@ export class EndpointSetLink extends BaseService {
     this.#demands.set(demand.endpointId, demand);
     this.#sending.wake();
     // Core may have nothing to answer, so the connection is probed.
-    this.#toldAtMs = this.#options.clock.monotonicMs();
+    this.#sentAtMs = this.#options.clock.monotonicMs();
     this.#line?.expectAnswer();
   }
 
@@ -135,7 +135,7 @@ export class EndpointSetLink extends BaseService {
         this.#demands.clear();
       };
       const leave = line.use({
-        isWaiting: () => clock.monotonicMs() - this.#toldAtMs < EXPECT_ANSWER_MS,
+        isWaiting: () => clock.monotonicMs() - this.#sentAtMs < EXPECT_ANSWER_MS,
         onDead: () => {
           end('its connection is dead');
           stream.cancel();
@@ -143,7 +143,7 @@ export class EndpointSetLink extends BaseService {
       });
       stream.on('data', ({ rotations, refusals }: WatchRotationResponse) => {
         line.markSeen();
-        for (const rotation of rotations) this.#listener?.onEndpointSet(rotation);
+        for (const endpointSet of rotations) this.#listener?.onEndpointSet(endpointSet);
         for (const refusal of refusals) this.#listener?.onRejected(refusal);
       });
       stream.on('error', (error) => end(error.message));

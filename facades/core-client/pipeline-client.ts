@@ -44,7 +44,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
   readonly #sweep: Loop;
   #unsent: PipelineTicket[] = [];
   #unsentBytes = 0;
-  #turn = 0;
+  #nextIndex = 0;
   #closing = false;
 
   constructor(options: PipelineClientOptions) {
@@ -150,8 +150,8 @@ export class PipelineClient extends BaseService implements LinkOwner {
   /** Returns the next link that can take calls, round robin. */
   #pick(): PipelineLink | undefined {
     for (let i = 0; i < this.#links.length; i += 1) {
-      this.#turn = (this.#turn + 1) % this.#links.length;
-      const link = this.#links[this.#turn];
+      this.#nextIndex = (this.#nextIndex + 1) % this.#links.length;
+      const link = this.#links[this.#nextIndex];
       if (link?.isReady) return link;
     }
     return undefined;

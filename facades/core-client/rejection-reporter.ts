@@ -8,7 +8,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import { callMetadata } from '@slipway/kit/net/channel';
 import type { EndpointRefusals, RefusedRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { EdgeServiceClient } from '@slipway/proto/gen/slipway/v1/edge_service';
-import { REFUSALS_TOLD_MAX } from '@slipway/proto/wire/limits';
+import { REJECTIONS_PER_CALL_MAX } from '@slipway/proto/wire/limits';
 import type { ReplicaParts } from './replica-parts.ts';
 
 const PERIOD_MS = 1_000;
@@ -64,19 +64,19 @@ export class RejectionReporter extends LoopService {
   }
 
   protected override async pass(): Promise<void> {
-    const told = [...this.#waiting].slice(0, REFUSALS_TOLD_MAX);
-    if (told.length === 0) return;
-    for (const [name] of told) this.#waiting.delete(name);
-    const endpoints = told.map(([, { endpointId, apiKey, refused }]) => ({
+    const reported = [...this.#waiting].slice(0, REJECTIONS_PER_CALL_MAX);
+    if (reported.length === 0) return;
+    for (const [name] of reported) this.#waiting.delete(name);
+    const endpoints = reported.map(([, { endpointId, apiKey, refused }]) => ({
       endpointId,
       apiKey,
       refused: [...refused.values()],
     }));
-    await Promise.all(this.#clients.map((client) => this.#tellOne(client, endpoints)));
+    await Promise.all(this.#clients.map((client) => this.#reportTo(client, endpoints)));
   }
 
   /** Never rejects. */
-  #tellOne(client: EdgeServiceClient, endpoints: EndpointRefusals[]): Promise<void> {
+  #reportTo(client: EdgeServiceClient, endpoints: EndpointRefusals[]): Promise<void> {
     const deadline = this.#parts.clock.nowMs() + ANSWER_MS;
     return new Promise((resolve) => {
       // Each entry carries its own key.

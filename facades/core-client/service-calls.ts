@@ -43,7 +43,7 @@ export class ServiceCalls<Service extends Client> {
   readonly #clientOf: ClientConstructor<Service>;
   readonly #parts: ReplicaParts;
   #lines: readonly CoreConnection<Service>[] = [];
-  #turn = 0;
+  #nextIndex = 0;
 
   constructor(clientOf: ClientConstructor<Service>, parts: ReplicaParts) {
     this.#clientOf = clientOf;
@@ -105,7 +105,7 @@ export class ServiceCalls<Service extends Client> {
         (address) => new CoreConnection({ open: () => transport.openClient(this.#clientOf, address, { tls }), clock }),
       );
     }
-    this.#turn = (this.#turn + 1) % this.#lines.length;
-    return this.#lines[this.#turn]!;
+    this.#nextIndex = (this.#nextIndex + 1) % this.#lines.length;
+    return this.#lines[this.#nextIndex]!;
   }
 }

@@ -36,8 +36,8 @@ export async function stayConnected<One extends Client>(
 ): Promise<void> {
   let failures = 0;
   let missed = 0;
-  for (let turn = 0; !signal.aborted; turn += 1) {
-    const line = lines[turn % lines.length]!;
+  for (let attempt = 0; !signal.aborted; attempt += 1) {
+    const line = lines[attempt % lines.length]!;
     const startedMs = clock.monotonicMs();
     // Between the two a stop may have come, which found no stream to end.
     const isThere = await isReady(line.client, clock, signal);

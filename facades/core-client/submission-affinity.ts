@@ -30,7 +30,7 @@ export class SubmissionAffinity {
   readonly #links: readonly PipelineLink[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #homes = boundedCache<string, Affinity>(ENDPOINTS_MAX);
-  #turn = 0;
+  #nextIndex = 0;
 
   constructor(links: readonly PipelineLink[], clock: Pick<Clock, 'monotonicMs'>) {
     this.#links = links;
@@ -58,11 +58,11 @@ export class SubmissionAffinity {
   /** Moves to the next replica where no job waited lately, or to the next one. */
   #move(endpointId: string, home: Affinity | undefined): PipelineLink | undefined {
     const nowMs = this.#clock.monotonicMs();
-    const after = home ? this.#links.indexOf(home.link) : this.#turn++;
-    const inTurn = this.#links
+    const after = home ? this.#links.indexOf(home.link) : this.#nextIndex++;
+    const candidates = this.#links
       .map((_, step) => this.#links[(after + 1 + step) % this.#links.length]!)
       .filter((link) => link.isReady);
-    const link = inTurn.find((one) => nowMs - (home?.waitedMs.get(one) ?? -Infinity) > AVOID_MS) ?? inTurn[0];
+    const link = candidates.find((one) => nowMs - (home?.waitedMs.get(one) ?? -Infinity) > AVOID_MS) ?? candidates[0];
     if (link) this.#homes.set(endpointId, { link, sinceMs: nowMs, waitedMs: home?.waitedMs ?? new Map() });
     return link;
   }

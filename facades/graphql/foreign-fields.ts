@@ -41,7 +41,7 @@ const FOREIGN_OF_ACCOUNT: Readonly<Record<string, string>> = {
 };
 
 /** Rejects a whole document that asks for such fields, before validation. Returns `undefined` if it asks for none. */
-export function refuseForeignFields(
+export function rejectForeignFields(
   document: DocumentNode,
   operationName: string | undefined,
 ): ExecutionResult | undefined {

@@ -20,24 +20,24 @@ export function largeReads(): MemoryBudget {
 
 /** Turn of one operation, however many long lists it reads. */
 export class LargeRead {
-  readonly #turns: MemoryBudget;
+  readonly #permits: MemoryBudget;
   readonly #accountId: string;
-  #place: MemoryPermit | undefined;
-  #turn: Promise<void> | undefined;
+  #held: MemoryPermit | undefined;
+  #permit: Promise<void> | undefined;
   #isOn = false;
   readonly #clock: Clock;
 
-  constructor(turns: MemoryBudget, accountId: string, clock: Clock) {
-    this.#turns = turns;
+  constructor(permits: MemoryBudget, accountId: string, clock: Clock) {
+    this.#permits = permits;
     this.#accountId = accountId;
     this.#clock = clock;
   }
 
   /** Resolves when it is this operation's turn, with whether it had to wait. RATE_LIMITED: not in time. */
   async enter(): Promise<boolean> {
-    this.#turn ??= new Promise((resolve, reject) => {
+    this.#permit ??= new Promise((resolve, reject) => {
       const timer = this.#clock.after(WAIT_MS_MAX, () => {
-        this.#place?.release();
+        this.#held?.release();
         reject(
           new CoreError(
             'RATE_LIMITED',
@@ -45,18 +45,18 @@ export class LargeRead {
           ),
         );
       });
-      this.#place = this.#turns.acquire(this.#accountId, 1, () => {
+      this.#held = this.#permits.acquire(this.#accountId, 1, () => {
         timer.cancel();
         this.#isOn = true;
         resolve();
       });
     });
     if (this.#isOn) return false;
-    await this.#turn;
+    await this.#permit;
     return true;
   }
 
   leave(): void {
-    this.#place?.release();
+    this.#held?.release();
   }
 }

@@ -10,7 +10,7 @@ import { VOLUME } from '../resources/volumes/volume-table.ts';
 
 const TABLES: Readonly<Record<string, Table>> = { ENDPOINT, POD, TEMPLATE, VOLUME };
 /** Matches a mark. An input for both creating and changing has neither suffix. */
-const PLACE = /^ *# settings of (\w+)(?: to (create|change))?$/;
+const LOCATION = /^ *# settings of (\w+)(?: to (create|change))?$/;
 
 /**
  * Returns the text of a schema file with the fields inserted: those of an input inside an input, else those of a type.
@@ -19,7 +19,7 @@ export function withSettings(schema: string): string {
   let isInput = false;
   const lines = schema.split('\n').map((line) => {
     if (/^(input|type) /.test(line)) isInput = line.startsWith('input');
-    const [, name, purpose] = PLACE.exec(line) ?? [];
+    const [, name, purpose] = LOCATION.exec(line) ?? [];
     if (name === undefined) return line;
     const table = TABLES[name];
     if (!table) throw new Error(`there is no description of ${name}`);

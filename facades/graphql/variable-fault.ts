@@ -5,7 +5,7 @@
 
 const HEAD = /^Variable "\$\w+" got invalid value/;
 /** Matches the last location in the text. Text before it may be part of the value. */
-const PLACE = /^[^]*( at "[\w.[\]]+"); /;
+const LOCATION = /^[^]*( at "[\w.[\]]+"); /;
 /** Texts of graphql-js that describe the fault, each without the value that may follow. */
 const FAULTS = [
   /^[^]*; (Field "\w+" (?:is not defined by type|of required type) [^;]*)$/,
@@ -18,7 +18,7 @@ const FAULTS = [
 export function withoutValue(message: string): string {
   const head = HEAD.exec(message)?.[0];
   if (head === undefined) return message;
-  const place = PLACE.exec(message)?.[1] ?? '';
+  const location = LOCATION.exec(message)?.[1] ?? '';
   const fault = FAULTS.map((known) => known.exec(message)?.[1]).find((text) => text !== undefined);
-  return `${head}${place}; ${fault ?? 'it does not fit its type'}`;
+  return `${head}${location}; ${fault ?? 'it does not fit its type'}`;
 }

@@ -131,7 +131,7 @@ export class OpenaiJob {
     const { apiKey, endpointId, requestId } = this.#options;
     if (!config.openaiCancelOnDisconnect || this.#id === '') return;
     await jobs.cancel(apiKey, endpointId, this.#id);
-    logger.debug({ requestId, endpointId, jobId: this.#id }, 'nobody reads on, job cancelled');
+    logger.debug({ requestId, endpointId, jobId: this.#id }, 'the client stopped reading, job cancelled');
   }
 
   #read(cursor: ChunkCursor, waitMs: number): OpenCall<ReadChunksResponse> {

@@ -23,7 +23,7 @@ export function isForm(contentType: string | undefined): boolean {
 }
 
 /** Rejects forms: the input of a job is JSON. Throws CoreError. */
-export function refuseForm(contentType: string | undefined): void {
+export function rejectForm(contentType: string | undefined): void {
   if (!isForm(contentType)) return;
   throw new CoreError(
     'INVALID_REQUEST',

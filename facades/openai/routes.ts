@@ -16,7 +16,7 @@ import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import type { OpenaiJobOptions } from './openai-job.ts';
 import { OpenaiJob } from './openai-job.ts';
-import { readOpenaiRequest, refuseForm } from './openai-request.ts';
+import { readOpenaiRequest, rejectForm } from './openai-request.ts';
 
 /** Bytes reserved for the wrapper around the body, so that the job's input stays within core's limit. */
 const WRAPPER_BYTES = 1_024;
@@ -63,7 +63,7 @@ async function prepare(
   live: LiveResponse,
 ): Promise<RequestedJob> {
   const path = (request.params as { '*': string })['*'];
-  if (request.method !== 'GET') refuseForm(request.sentContentType);
+  if (request.method !== 'GET') rejectForm(request.sentContentType);
   const body = request.method === 'GET' ? undefined : bodyBytes(request.body);
   const { accountId } = request.caller;
   const { input, streaming } = await parts.bodies.run(accountId, body?.length ?? 0, readOpenaiRequest(path, body));

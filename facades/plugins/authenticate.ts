@@ -222,8 +222,8 @@ async function admit(
 async function resolveCaller(access: AccessCache, request: FastifyRequest, question: Question): Promise<void> {
   const { apiKey } = question;
   if (apiKey === undefined) throw keyMissing();
-  const looked = access.check({ ...question, apiKey });
-  const decision = looked instanceof Promise ? await looked : looked;
+  const checked = access.check({ ...question, apiKey });
+  const decision = checked instanceof Promise ? await checked : checked;
   if (decision instanceof CoreError) throw decision.reason === 'ENDPOINT_NOT_FOUND' ? endpointNotFound() : decision;
   // The operator's own key belongs to no account; it manages accounts and is no API key.
   if (decision.accountId === '') throw new CoreError('UNAUTHORIZED', 'This key is not an API key of an account.');

@@ -26,12 +26,12 @@ const LINES_MAX = 1_000;
 /** About the bytes of a line's record without its text. */
 const RECORD_BYTES = 160;
 
-interface Place {
+interface LogCursor {
   attempt: number;
   offset: number;
 }
 
-type Read = (place: Place) => Promise<HeldAnswer<GetJobLogResponse>>;
+type Read = (position: LogCursor) => Promise<HeldAnswer<GetJobLogResponse>>;
 
 /** Returns the handler of the route. Query of a page: `cursor` (from the previous page), `limit` (1 to 1,000). */
 export function logs(parts: JobParts): JobHandler {
@@ -39,16 +39,16 @@ export function logs(parts: JobParts): JobHandler {
     const isLive = wantsEvents(request.headers.accept);
     const limit = isLive ? LINES_MAX : boundedNumber(request.query, 'limit', LINES_MAX, { min: 1, max: LINES_MAX });
     const asked = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), limit };
-    const read: Read = (place) =>
+    const read: Read = (position) =>
       parts.answers.hold(request, reply, {
-        read: () => parts.jobs.log(request.caller.apiKey, { ...asked, ...place }),
+        read: () => parts.jobs.log(request.caller.apiKey, { ...asked, ...position }),
         bytesOf: ({ lines }) => lines.reduce((bytes, { text }) => bytes + text.length + RECORD_BYTES, 0),
       });
-    const place = placeOf(
+    const position = placeOf(
       isLive ? request.headers['last-event-id'] : (request.query as Record<string, unknown>)['cursor'],
     );
-    if (isLive) return follow(parts, request, reply, place, read);
-    const { answer: page } = await read(place);
+    if (isLive) return follow(parts, request, reply, position, read);
+    const { answer: page } = await read(position);
     return sendJson(
       reply,
       JSON.stringify({
@@ -64,7 +64,7 @@ export function logs(parts: JobParts): JobHandler {
   };
 }
 
-function placeOf(text: unknown): Place {
+function placeOf(text: unknown): LogCursor {
   if (text === undefined || text === '') return { attempt: 0, offset: 0 };
   const [, attempt, offset] = /^(\d{1,9})-(\d{1,15})$/.exec(typeof text === 'string' ? text.trim() : '') ?? [];
   if (attempt === undefined)
@@ -83,7 +83,7 @@ async function follow(
   { clock }: JobParts,
   request: FastifyRequest,
   reply: FastifyReply,
-  start: Place,
+  start: LogCursor,
   read: Read,
 ): Promise<FastifyReply> {
   const live = new LiveResponse(reply);
@@ -92,22 +92,22 @@ async function follow(
   // Before the headers, so that an unknown job is a plain 404.
   let held: HeldAnswer<GetJobLogResponse> | undefined = await read(start);
   live.start('text/event-stream; charset=utf-8');
-  let place = start;
+  let position = start;
   let missing = '';
-  let toldAtMs = clock.monotonicMs();
+  let sentAtMs = clock.monotonicMs();
   try {
     while (!live.closed) {
       const page: GetJobLogResponse | undefined = held?.answer;
       for (const line of page?.lines ?? []) {
         await live.write(frameEvent({ id: `${line.attempt}-${line.offset}`, data: JSON.stringify(lineRecord(line)) }));
-        toldAtMs = clock.monotonicMs();
+        sentAtMs = clock.monotonicMs();
       }
       if (page && page.missing !== missing) {
         missing = page.missing;
         if (missing !== '') await live.write(frameEvent({ event: 'missing', data: JSON.stringify({ missing }) }));
       }
       held?.release();
-      if (page) place = { attempt: page.attempt, offset: page.offset };
+      if (page) position = { attempt: page.attempt, offset: page.offset };
       if (page?.over) {
         await live.write(
           frameEvent({
@@ -117,12 +117,12 @@ async function follow(
         );
         break;
       }
-      if (clock.monotonicMs() - toldAtMs >= HEARTBEAT_MS) {
+      if (clock.monotonicMs() - sentAtMs >= HEARTBEAT_MS) {
         await live.write(HEARTBEAT);
-        toldAtMs = clock.monotonicMs();
+        sentAtMs = clock.monotonicMs();
       }
       if (!page?.more) await delay(clock, LOOK_MS, gone.signal);
-      held = live.closed ? undefined : await readAgain(read, place);
+      held = live.closed ? undefined : await readAgain(read, position);
     }
   } catch (error) {
     const { text, code } = publicError(toCoreError(error));
@@ -133,9 +133,9 @@ async function follow(
 }
 
 /** Returns `undefined` if core or the machine is overloaded. */
-async function readAgain(read: Read, place: Place): Promise<HeldAnswer<GetJobLogResponse> | undefined> {
+async function readAgain(read: Read, position: LogCursor): Promise<HeldAnswer<GetJobLogResponse> | undefined> {
   try {
-    return await read(place);
+    return await read(position);
   } catch (error) {
     const { reason } = toCoreError(error);
     if (reason === 'RATE_LIMITED' || reason === 'UNAVAILABLE') return undefined;

@@ -64,7 +64,7 @@ function many({ call, endedOf }: Change): (parts: JobParts) => JobHandler {
 /** Cancels them. */
 export const cancelJobs = many({
   call: (jobs, apiKey, request) => jobs.cancelMany(apiKey, request),
-  endedOf: refuseEnded,
+  endedOf: rejectEnded,
 });
 
 /**
@@ -85,7 +85,7 @@ function endedOf(query: unknown, nowMs: number): Ended {
 }
 
 /** Passed over it would have more jobs cancelled than were meant. */
-function refuseEnded(query: unknown): Ended {
+function rejectEnded(query: unknown): Ended {
   for (const name of ['errorGroup', 'endedFrom']) {
     if (name in (query as object))
       throw new CoreError('INVALID_REQUEST', `"${name}" is of jobs that have ended, of which none can be cancelled.`);

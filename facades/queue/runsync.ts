@@ -30,7 +30,7 @@ async function submitAndWait(parts: JobParts, request: FastifyRequest, reply: Fa
   const job = await whileConnected(parts, request, reply, await submit(parts, request));
   request.jobId = job.id;
   // The line about the request was written when its client left.
-  if (reply.raw.closed) parts.logger.debug({ ...idsOf(request) }, 'the client of a job has left, the job goes on');
+  if (reply.raw.closed) parts.logger.debug({ ...idsOf(request) }, 'the client of a job has left, the job continues');
   return job;
 }
 

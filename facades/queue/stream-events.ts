@@ -30,14 +30,14 @@ const CHUNKS_PER_READ = 100;
 export function streamEvents(parts: JobParts): JobHandler {
   const { jobs, answers } = parts;
   return async (request, reply) => {
-    const place = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), limit: CHUNKS_PER_READ };
+    const target = { endpointId: endpointIdOf(request), jobId: jobIdOf(request), limit: CHUNKS_PER_READ };
     const { apiKey } = request.caller;
     const live = new LiveResponse(reply);
     const watchKey = readingKey(parts, request);
     const read = (cursor: ChunkCursor, waitMs: number): Promise<HeldPage> =>
       answers.hold(request, reply, {
         read: async () => {
-          const call = jobs.chunks(apiKey, { ...place, cursor, waitMs });
+          const call = jobs.chunks(apiKey, { ...target, cursor, waitMs });
           const takeBack = live.whenGone(call.abandon);
           return whileAllowed(watchKey, call).finally(takeBack);
         },
@@ -46,7 +46,7 @@ export function streamEvents(parts: JobParts): JobHandler {
     // Before the headers, so that an unknown job is a plain 404.
     const first = await read(startOf(request), 0);
     live.start('text/event-stream; charset=utf-8');
-    await follow(live, first, place.jobId, (cursor) => read(cursor, HEARTBEAT_MS));
+    await follow(live, first, target.jobId, (cursor) => read(cursor, HEARTBEAT_MS));
     live.end();
     return reply;
   };

@@ -4,12 +4,12 @@ import { HttpRejection } from '../plugins/errors/http-rejection.ts';
 /** Most faults in one response. */
 const FAULTS_MAX = 50;
 /** Faults in the detail text. The list of errors has all. */
-const TOLD = 3;
+const REPORTED_MAX = 3;
 
 /** Returns the rejection of a request that does not match its schema (422). */
 export function misfit(faults: readonly string[]): HttpRejection {
-  const told = faults.slice(0, TOLD).join('; ');
-  const text = faults.length > TOLD ? `${told}; and ${faults.length - TOLD} more` : told;
+  const reported = faults.slice(0, REPORTED_MAX).join('; ');
+  const text = faults.length > REPORTED_MAX ? `${reported}; and ${faults.length - REPORTED_MAX} more` : reported;
   return new HttpRejection(text, { status: 422, code: 'invalid_request', faults: faults.slice(0, FAULTS_MAX) });
 }
 

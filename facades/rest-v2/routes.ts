@@ -22,12 +22,12 @@ const ALL: readonly Operation[] = [...operations, ...docsOperations(() => ALL)];
 /** Methods that are handled under a word, whatever its operations accept. */
 const CAUGHT: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Adds the routes. `refuse`: responds to requests that match no operation. */
+/** Adds the routes. `reject`: responds to requests that match no operation. */
 export async function restV2Routes(
   app: FastifyInstance,
   parts: RestV2Parts,
   gate: GateParts,
-  refuse: UnroutedHandler,
+  reject: UnroutedHandler,
 ): Promise<void> {
   handleErrors(app, problemShape, parts.logger, lackingRight);
   parts.answers.rejectOverBudget(app);
@@ -37,7 +37,7 @@ export async function restV2Routes(
   const onRequest = restV2Gate(gate, 0);
   await addDocsPage(app, ALL);
   for (const word of REST_V2_WORDS) {
-    for (const url of [`/v2/${word}`, `/v2/${word}/*`]) catchAll(app, url, onRequest, refuse);
+    for (const url of [`/v2/${word}`, `/v2/${word}/*`]) catchAll(app, url, onRequest, reject);
   }
 }
 
@@ -80,9 +80,9 @@ function catchAll(
   app: FastifyInstance,
   url: string,
   onRequest: ReturnType<typeof restV2Gate>,
-  refuse: UnroutedHandler,
+  reject: UnroutedHandler,
 ): void {
-  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => refuse(request, reply);
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => reject(request, reply);
   const free = CAUGHT.filter((method) => !app.hasRoute({ method, url }));
   app.route({ method: free, url, config: { catchesAll: true }, onRequest, handler });
 }

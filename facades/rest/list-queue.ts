@@ -26,7 +26,7 @@ interface ListPermit {
 }
 
 export class ListQueue {
-  readonly #turns = new MemoryBudget({ bytesMax: AT_ONCE_MAX, ownerBytesMax: OF_ACCOUNT_MAX });
+  readonly #permits = new MemoryBudget({ bytesMax: AT_ONCE_MAX, ownerBytesMax: OF_ACCOUNT_MAX });
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -37,7 +37,7 @@ export class ListQueue {
   enter(accountId: string, { raw }: Pick<FastifyReply, 'raw'>): ListPermit {
     const begun = Promise.withResolvers<void>();
     let isNow = false;
-    const place = this.#turns.acquire(accountId, 1, () => {
+    const permit = this.#permits.acquire(accountId, 1, () => {
       isNow = true;
       begun.resolve();
     });
@@ -54,7 +54,7 @@ export class ListQueue {
     // The permit is released with the response, even if the wait was in vain.
     const end = (): void => {
       timer?.cancel();
-      place.release();
+      permit.release();
       begun.reject(new CoreError('UNAVAILABLE', 'The client has gone.'));
     };
     if (raw.closed) end();

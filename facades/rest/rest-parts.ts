@@ -36,7 +36,7 @@ export interface RestParts {
     'endpoints' | 'templates' | 'volumes' | 'registryAuths' | 'pods' | 'usage' | 'catalog' | 'pipelined'
   >;
   /** Budget of responses in several pages. */
-  room: ListBudget;
+  budget: ListBudget;
   config: FacadeConfig;
   logger: Logger;
   /** 401 before the body is read. */

@@ -126,7 +126,7 @@ export async function restRoutes(plain: FastifyInstance, surface: RestSurface): 
   await docsPage(plain, { path: '/v1/docs', title: 'Slipway API', schema: DESCRIBED_PAGE });
   const parts: RestParts = {
     core,
-    room: { answers, turns: new ListQueue(clock) },
+    budget: { answers, queue: new ListQueue(clock) },
     config,
     logger,
     gate: restGate(gate, REST_BODY_BYTES_MAX),

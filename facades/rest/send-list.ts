@@ -23,7 +23,7 @@ const NEXT_PAGE_MS = 60_000;
 /** Dependencies of sending lists. */
 export interface ListBudget {
   answers: AnswerBudget;
-  turns: ListQueue;
+  queue: ListQueue;
 }
 
 /** Source of a list. */
@@ -38,14 +38,14 @@ interface ListSource<Response, Entry> {
  * lists in progress.
  */
 export async function sendList<Response extends { nextPageToken: string }, Entry>(
-  room: ListBudget,
+  budget: ListBudget,
   request: FastifyRequest,
   reply: FastifyReply,
   source: ListSource<Response, Entry>,
 ): Promise<Entry[]> {
   const { present } = source;
   const options = { apiKey: request.caller.apiKey, repeatable: true };
-  const begun = await begin(room, request, reply, { ...source, options });
+  const begun = await begin(budget, request, reply, { ...source, options });
   const { answer: first, pause, prolong } = 'answer' in begun ? begun : await (await begun.again)();
   const records = await present(first);
   if (first.nextPageToken === '') return records;
@@ -85,7 +85,7 @@ function inner(reply: FastifyReply, records: unknown[]): string {
  * function that reads the page again, so that nothing keeps the page in memory meanwhile.
  */
 async function begin<Response extends { nextPageToken: string }>(
-  { answers, turns }: ListBudget,
+  { answers, queue }: ListBudget,
   request: FastifyRequest,
   reply: FastifyReply,
   { read, options }: BegunSource<Response>,
@@ -95,10 +95,10 @@ async function begin<Response extends { nextPageToken: string }>(
     answers.hold(request, reply, { read: () => read({ pageToken: '' }, options), bytesOf });
   const held = await hold();
   if (held.answer.nextPageToken === '') return held;
-  const turn = turns.enter(request.caller.accountId, reply);
-  if (turn.isNow) return held;
+  const entry = queue.enter(request.caller.accountId, reply);
+  if (entry.isNow) return held;
   held.release();
-  return { again: turn.begun.then(() => hold) };
+  return { again: entry.begun.then(() => hold) };
 }
 
 interface BegunSource<Response> extends Pick<ListSource<Response, unknown>, 'read'> {

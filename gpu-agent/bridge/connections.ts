@@ -165,7 +165,7 @@ export class Connections {
     const workerId = owner === NOBODY ? undefined : owner;
     this.#logger.warn(
       { endpointId: this.#endpointOf(owner), workerId },
-      `a client of the bridge ${what}: its connections are cut`,
+      `a client of the bridge ${what}: its connections are closed`,
     );
   }
 }

@@ -146,7 +146,7 @@ class WorkerLink {
     broke.add(this.#worker);
     this.#parts.logger.warn(
       { err: error, workerId: this.#worker.id, endpointId: this.#worker.endpointId },
-      'a worker broke its link',
+      'a worker violated the protocol of its link',
     );
     this.#socket.destroy();
   }

@@ -268,8 +268,8 @@ export class ImagePuller {
         if (shared.abort.signal.aborted || failure !== 'NO_SPACE' || !freeSpace) throw error;
         const removed = await freeSpace(progress.totalBytes * UNPACKED_FACTOR);
         if (removed === 0) throw error;
-        const what = removed === 1 ? 'an image that nobody needs has' : `${removed} images that nobody needs have`;
-        reportProgress(shared, `pulling ${wanted.name}: the disk was full, ${what} made way`);
+        const what = removed === 1 ? 'an unused image was' : `${removed} unused images were`;
+        reportProgress(shared, `pulling ${wanted.name}: the disk was full, ${what} removed`);
       }
     }
   }

@@ -27,7 +27,7 @@ const MEANINGS: Meaning[] = [
     failure: 'NO_SPACE',
     mayPass: false,
     sentence: (name) =>
-      `the machine's disk has no room for ${name}, and no image there is unneeded: free some, or use a smaller image`,
+      `the machine's disk has no space for ${name}, and no image there is unused: free some, or use a smaller image`,
   },
   {
     pattern:

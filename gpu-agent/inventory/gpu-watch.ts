@@ -60,7 +60,7 @@ export class GpuWatch extends Loop {
     for (const { uuid, name } of changed) {
       logger.warn(
         { uuid, name, fault: faults.get(uuid) ?? '' },
-        faults.has(uuid) ? 'a GPU is not well' : 'a GPU is well again',
+        faults.has(uuid) ? 'a GPU is unhealthy' : 'a GPU is healthy again',
       );
     }
     if (changed.length > 0) onChange();

@@ -24,7 +24,7 @@ export async function machineId(folder: string, random: Random): Promise<string>
     throw new MachineIdError(
       `${path} does not hold the id of a machine, which has 12 lowercase letters and digits. Put the id back that ` +
         '`slipway machines` shows for this machine. Or remove its containers and this file: then it joins as ' +
-        'another machine, without the pods of the former one.',
+        'another machine, without the pods of the previous one.',
     );
   }
   return known.trim();

@@ -168,7 +168,7 @@ export class ConnectLoop extends BaseService {
     this.#lastWarning = { code, atMs };
     logger.warn(
       { address, reason, failures: this.#failures },
-      REJECTIONS.has(code) ? 'core refuses this agent, will try again' : 'no session, will try again',
+      REJECTIONS.has(code) ? 'core rejects this agent, will try again' : 'no session, will try again',
     );
   }
 }

@@ -49,7 +49,7 @@ export class KeyedLog<Value> {
     const left = await readKeyedLog<Value>(this.#path, this.#disk).catch((error: unknown) => {
       this.#logger.error(
         { err: error, path: this.#path },
-        'what the run before held cannot be read: nothing of it goes on',
+        'the state of the previous run cannot be read: nothing of it is adopted',
       );
       return new Map<string, Value>();
     });
@@ -128,7 +128,7 @@ export class KeyedLog<Value> {
     if (!this.#failed)
       this.#logger.warn(
         { err: error, path: this.#path },
-        'what this agent holds was not written down: a restart would lose it',
+        'the state of this agent was not written: a restart would lose it',
       );
     this.#failed = true;
   }

@@ -191,7 +191,7 @@ export class OutcomeSpool {
         await this.#dropEmpty();
         await this.#compact();
       })
-      .catch((error: unknown) => this.#logger.warn({ err: error }, 'spool was not tidied'));
+      .catch((error: unknown) => this.#logger.warn({ err: error }, 'spool was not compacted'));
   }
 
   /**

@@ -118,7 +118,7 @@ export class Workload {
       }
       this.#parts.logger.error(
         { ...this.#kind.ids, phase: this.#is.phase, want: this.#desired.want },
-        'a workload runs in a circle',
+        'the actions of a workload do not end',
       );
     } finally {
       this.#evaluating = false;
@@ -154,7 +154,7 @@ export class Workload {
       .executor()
       ?.adopt(this.id, (bytes) => this.#kind.output(bytes))
       .catch((error: unknown) => {
-        this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not look whether it runs from before');
+        this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not check whether it still runs');
         return undefined;
       });
     if (running) this.#runs(running);
@@ -240,7 +240,7 @@ export class Workload {
       await this.#running?.freeze();
       if (this.#is.phase === 'freezing') this.#enter('frozen');
     } catch (error) {
-      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'it could not be frozen');
+      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not be frozen, will try again');
       this.#is.retryLater();
       if (this.#is.phase === 'freezing') this.#enter('running');
     }
@@ -250,7 +250,7 @@ export class Workload {
   async #thaw(): Promise<void> {
     this.#enter('running');
     await this.#running?.thaw().catch((error: unknown) => {
-      this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'it could not be thawed and is ended');
+      this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'could not be thawed and is ended');
       this.requestEnd('kill');
     });
   }
@@ -271,7 +271,7 @@ export class Workload {
       const { want } = this.#desired;
       this.#enter(this.#kind.policy.restarts && (want === 'running' || want === 'stopped') ? 'absent' : 'removed');
     } catch (error) {
-      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'what is its own was not removed, will try again');
+      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'its files were not removed, will try again');
       this.#is.retryLater();
       this.#enter(this.#kind.policy.restarts ? 'absent' : 'exited');
     }
@@ -283,7 +283,7 @@ export class Workload {
     try {
       this.#is.enter(phase);
     } catch (error) {
-      return this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'a step back was refused');
+      return this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'invalid change of phase rejected');
     }
     if (phase !== 'preparing') this.#progress.clear();
     this.log.note(phaseLine(from, phase), { hidden: true });

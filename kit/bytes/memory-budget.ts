@@ -29,7 +29,7 @@ interface Waiting {
 /** Waiting requests of one owner. */
 interface Queue {
   /** Requests of work that has already started; served first. */
-  ahead: Set<Waiting>;
+  first: Set<Waiting>;
   others: Set<Waiting>;
 }
 
@@ -55,20 +55,20 @@ export class MemoryBudget {
   get fill(): BudgetFill {
     const { bytesMax, ownerBytesMax } = this.#options;
     let waiting = 0;
-    for (const { ahead, others } of this.#waiting.values()) waiting += ahead.size + others.size;
+    for (const { first, others } of this.#waiting.values()) waiting += first.size + others.size;
     if (bytesMax !== Infinity) return { bytes: this.#used, bytesMax, waiting };
     return { bytes: Math.max(0, ...this.#ofOwner.values()), bytesMax: ownerBytesMax, waiting };
   }
 
   /**
-   * Calls `grant` as soon as the budget has `bytes` left, usually before it returns. `ahead`: before other requests
+   * Calls `grant` as soon as the budget has `bytes` left, usually before it returns. `first`: before other requests
    * of the owner, because it ends started work; default false.
    */
-  acquire(owner: string, bytes: number, grant: () => void, ahead = false): MemoryPermit {
+  acquire(owner: string, bytes: number, grant: () => void, first = false): MemoryPermit {
     const request: Waiting = { owner, bytes, grant };
-    const queue = this.#waiting.get(owner) ?? { ahead: new Set(), others: new Set() };
+    const queue = this.#waiting.get(owner) ?? { first: new Set(), others: new Set() };
     this.#waiting.set(owner, queue);
-    (ahead ? queue.ahead : queue.others).add(request);
+    (first ? queue.first : queue.others).add(request);
     this.#pump();
     return {
       shrink: (left) => {
@@ -94,7 +94,7 @@ export class MemoryBudget {
     // An owner that is served goes to the end, where this loop meets it again.
     for (const [owner, queue] of this.#waiting) {
       const left = this.#options.ownerBytesMax - (this.#ofOwner.get(owner) ?? 0);
-      const request = firstWithin(queue.ahead, left) ?? firstWithin(queue.others, left);
+      const request = firstWithin(queue.first, left) ?? firstWithin(queue.others, left);
       if (!request) continue;
       if (this.#used + request.bytes > this.#options.bytesMax) return;
       this.#leave(request);
@@ -106,14 +106,14 @@ export class MemoryBudget {
 
   #waits(request: Waiting): boolean {
     const queue = this.#waiting.get(request.owner);
-    return queue !== undefined && (queue.ahead.has(request) || queue.others.has(request));
+    return queue !== undefined && (queue.first.has(request) || queue.others.has(request));
   }
 
   #leave(request: Waiting): void {
     const queue = this.#waiting.get(request.owner)!;
-    queue.ahead.delete(request);
+    queue.first.delete(request);
     queue.others.delete(request);
-    if (queue.ahead.size + queue.others.size === 0) this.#waiting.delete(request.owner);
+    if (queue.first.size + queue.others.size === 0) this.#waiting.delete(request.owner);
   }
 
   #count({ owner }: Waiting, change: number): void {

@@ -33,7 +33,7 @@ interface Run {
   /** `onStart` was called, and `onStop` was not. */
   began: boolean;
   /** `up` has settled. */
-  settled: boolean;
+  isDone: boolean;
 }
 
 /**
@@ -49,10 +49,10 @@ export abstract class BaseService implements Service {
 
   start(): Promise<void> {
     if (!this.#run) {
-      const run: Run = { ending: new AbortController(), up: Promise.resolve(), began: false, settled: false };
+      const run: Run = { ending: new AbortController(), up: Promise.resolve(), began: false, isDone: false };
       this.#run = run;
       run.up = this.#begin(run).finally(() => {
-        run.settled = true;
+        run.isDone = true;
       });
       // The caller gets the rejection. Without a handler it must not end the process.
       run.up.catch(() => {});
@@ -125,7 +125,7 @@ export abstract class BaseService implements Service {
   }
 
   async #end(run: Run): Promise<void> {
-    if (!run.settled) await run.up.catch(() => {});
+    if (!run.isDone) await run.up.catch(() => {});
     if (run.began) await this.onStop();
   }
 }

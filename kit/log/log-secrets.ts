@@ -116,13 +116,13 @@ class Copy {
       typeof message === 'string' && Array.isArray(readMember(error, 'params'))
         ? STATEMENT_VALUES.exec(message)?.[0]
         : undefined;
-    const told = ['name', 'message', 'stack', 'cause', 'errors'].flatMap((name) => {
+    const kept = ['name', 'message', 'stack', 'cause', 'errors'].flatMap((name) => {
       const value = readMember(error, name);
       if (value === undefined) return [];
       const shown = values !== undefined && typeof value === 'string' ? value.replace(values, '') : value;
       return [[name === 'name' ? 'type' : name, this.#value(name, shown, depth)]];
     });
-    return { ...this.members(error, depth), ...(Object.fromEntries(told) as object) };
+    return { ...this.members(error, depth), ...(Object.fromEntries(kept) as object) };
   }
 
   #map(map: Map<unknown, unknown>, depth: number): object {
@@ -135,13 +135,13 @@ class Copy {
 
   /** Headers also come as a list of names and values in turn, or of pairs. */
   #list(list: readonly unknown[], depth: number): unknown[] {
-    const told: unknown[] = [];
-    for (let place = 0; place < Math.min(list.length, MEMBERS_MAX) && this.#left > 0; place += 1) {
-      const before = place > 0 ? readMember(list, place - 1) : '';
-      told.push(this.#value(typeof before === 'string' ? before : '', readMember(list, place), depth));
+    const kept: unknown[] = [];
+    for (let index = 0; index < Math.min(list.length, MEMBERS_MAX) && this.#left > 0; index += 1) {
+      const before = index > 0 ? readMember(list, index - 1) : '';
+      kept.push(this.#value(typeof before === 'string' ? before : '', readMember(list, index), depth));
     }
-    if (list.length > told.length) told.push(`… (${list.length})`);
-    return told;
+    if (list.length > kept.length) kept.push(`… (${list.length})`);
+    return kept;
   }
 }
 

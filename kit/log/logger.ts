@@ -62,20 +62,20 @@ function plain(arg: unknown): unknown {
 export function someAttempts(
   attempts: readonly { endpointId: string; jobId: string; attempt?: number; workerId?: string; machineId?: string }[],
 ): object {
-  const told = attempts.slice(0, ATTEMPTS_TOLD_MAX).map(({ endpointId, jobId, attempt, workerId, machineId }) => ({
+  const logged = attempts.slice(0, ATTEMPTS_LOGGED_MAX).map(({ endpointId, jobId, attempt, workerId, machineId }) => ({
     endpointId,
     jobId,
     attempt,
     workerId,
     machineId,
   }));
-  return { count: attempts.length, attempts: told };
+  return { count: attempts.length, attempts: logged };
 }
 
 /** Returns fields for a log line about many workers: their number, and the first 20. */
 export function someWorkers(ids: Iterable<string>): object {
   const workerIds = [...ids];
-  return { count: workerIds.length, workerIds: workerIds.slice(0, ATTEMPTS_TOLD_MAX) };
+  return { count: workerIds.length, workerIds: workerIds.slice(0, ATTEMPTS_LOGGED_MAX) };
 }
 
-const ATTEMPTS_TOLD_MAX = 20;
+const ATTEMPTS_LOGGED_MAX = 20;

@@ -8,7 +8,7 @@ export class Stability {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   /** `undefined` if the database does not answer, or was not asked yet. */
   #sinceMs: number | undefined;
-  #toldAtMs = -Infinity;
+  #changedAtMs = -Infinity;
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock;
@@ -17,14 +17,14 @@ export class Stability {
   /** Returns milliseconds since the last break. 0 during a break. */
   get forMs(): number {
     const now = this.#clock.monotonicMs();
-    return this.#sinceMs === undefined || now - this.#toldAtMs > GAP_MS ? 0 : now - this.#sinceMs;
+    return this.#sinceMs === undefined || now - this.#changedAtMs > GAP_MS ? 0 : now - this.#sinceMs;
   }
 
   /** Records whether the database answered just now. */
   record(answers: boolean): void {
     const now = this.#clock.monotonicMs();
     if (!answers) this.#sinceMs = undefined;
-    else if (this.#sinceMs === undefined || now - this.#toldAtMs > GAP_MS) this.#sinceMs = now;
-    this.#toldAtMs = now;
+    else if (this.#sinceMs === undefined || now - this.#changedAtMs > GAP_MS) this.#sinceMs = now;
+    this.#changedAtMs = now;
   }
 }

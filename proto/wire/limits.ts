@@ -46,7 +46,7 @@ export const WAIT_GRACE_MS = 15_000;
 /** Span in which requests count for a rate limit or an account's quota of them, in seconds. */
 export const REQUEST_WINDOW_SECONDS = 10;
 /** Endpoints in one EdgeService.TellRefusals. */
-export const REFUSALS_TOLD_MAX = 50;
+export const REJECTIONS_PER_CALL_MAX = 50;
 
 /** Longest headers and URI of an HTTP request together, in bytes; beyond it 431, from the edge as from the facade. */
 export const HTTP_HEADER_BYTES_MAX = 16 * KIB;

@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError } from '@slipway/dev/options';
-import { keepPort, keptPort, portProblem } from '@slipway/dev/ports';
+import { keepPort, portProblem, previousPort } from '@slipway/dev/ports';
 import { coreProcess } from '@slipway/dev/processes/core-process';
 import { facadeProcess } from '@slipway/dev/processes/facade-process';
 import type { ProcessPlan } from '@slipway/dev/processes/supervised-process';
@@ -52,17 +52,17 @@ t.test('the port that is tried first', async (t) => {
   const { path } = await scratch(t);
   const file = path('core.port');
   const [preferred, other] = [await quietPort(), await quietPort()];
-  t.equal(await keptPort(file, preferred), preferred);
+  t.equal(await previousPort(file, preferred), preferred);
   keepPort(file, other);
-  t.equal(await keptPort(file, preferred), other, 'the same from run to run');
+  t.equal(await previousPort(file, preferred), other, 'the same from run to run');
   await occupy(t, other);
   t.match(await portProblem(other), /taken by another program.*--port/);
-  t.equal(await keptPort(file, preferred), preferred, 'unless somebody else has it');
+  t.equal(await previousPort(file, preferred), preferred, 'unless somebody else has it');
   await occupy(t, preferred);
-  t.equal(await keptPort(file, preferred), 0, 'and any when both are taken');
+  t.equal(await previousPort(file, preferred), 0, 'and any when both are taken');
   for (const nonsense of ['', 'x', '-1', '70000']) {
     writeFileSync(file, nonsense);
-    t.equal(await keptPort(file, preferred), 0, `as with ${JSON.stringify(nonsense)} in the file`);
+    t.equal(await previousPort(file, preferred), 0, `as with ${JSON.stringify(nonsense)} in the file`);
   }
 });
 

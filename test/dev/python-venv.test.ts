@@ -175,7 +175,7 @@ t.test('no place for it', async (t) => {
   writeFileSync(path('venvs'), 'a file stands where the folder should be');
   await t.rejects(make(['x']), {
     constructor: UsageError,
-    message: /There is no place for a Python environment in .*venvs/,
+    message: /No Python environment can be created in .*venvs/,
   });
 });
 

@@ -41,8 +41,8 @@ t.test('jobs complete beside a worker that breaks its links', async (t) => {
   const others = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js') }));
   await system.createEndpoint({ command: [process.execPath, '-e', BREAKS], fields: { workersMin: 1 }, ready: 0 });
   const told = (msg: string): number => lines.filter((line) => line.msg === msg).length;
-  await waitFor('a broken link', () => told('a worker broke its link') > 0);
+  await waitFor('a broken link', () => told('a worker violated the protocol of its link') > 0);
   for (let i = 0; i < 20; i += 1) t.match(await others.runSync({ mode: 'value', value: i }), { status: 'COMPLETED' });
-  t.ok(told('a worker broke its link') <= 40, 'those that were open at once, and no more');
+  t.ok(told('a worker violated the protocol of its link') <= 40, 'those that were open at once, and no more');
   t.equal(told('a call of a worker failed'), 0);
 });

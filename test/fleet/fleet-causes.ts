@@ -37,7 +37,7 @@ const CAUSES: Cause[] = [
   },
   {
     what: 'the one GPU of its kind is taken',
-    named: /find no place: .*free/,
+    named: /cannot be placed: .*free/,
     fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA A30'], workersMax: 2 },
     jobs: 2,
   },
@@ -65,7 +65,7 @@ export async function checkCauses(
   await call(core.clients.access, 'setQuota', { accountId: short.accountId, quota: { workers: 1 } }, core.rootKey);
   const quota: Cause = {
     what: 'a quota',
-    named: /find no place: .*quota/i,
+    named: /cannot be placed: .*quota/i,
     fields: { ...ONE_BY_ONE, gpuIds: ['NVIDIA L4'], workersMax: 3 },
     jobs: 2,
   };

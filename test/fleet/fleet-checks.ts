@@ -97,12 +97,12 @@ export function checkExplanation({ summary, queued, workers, limits }: EndpointE
   // The reason of a machine is also shown after its workers were replaced.
   if (/crashed(?! there)/.test(summary) && count('CRASHED') === 0 && !/starts? /.test(summary))
     return wrong('speaks of crashed workers where none is');
-  if (/are busy or going|is busy or going/.test(summary) && workers.some(({ state }) => state === 'IDLE'))
+  if (/are busy or stopping|is busy or stopping/.test(summary) && workers.some(({ state }) => state === 'IDLE'))
     return wrong('forgets an idle worker');
   if (/workersMax is/.test(summary) && limits.every(({ limit }) => limit !== 'WORKERS_MAX'))
     return wrong('names a limit that does not bind');
   const named =
-    /No worker can ever start|find no place|start|crash|busy|not connected|the scaler says|workersMax|workers_max/.test(
+    /No worker can ever start|cannot be placed|start|crash|busy|not connected|the scaler says|workersMax|workers_max/.test(
       summary,
     );
   return named ? [] : wrong('names no cause');

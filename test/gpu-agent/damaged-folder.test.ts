@@ -88,6 +88,6 @@ t.test('a full disk', { skip: asRoot ? false : 'needs root to mount a disk' }, a
   fillDisk(disk);
   const { code, said } = await start(t, disk);
   t.equal(code, 1);
-  t.match(said, /cannot be used: .*its disk is full: free some room/);
+  t.match(said, /cannot be used: .*its disk is full: free some space/);
   t.notOk(readdirSync(disk).includes('machine-id'), 'half an id is none');
 });

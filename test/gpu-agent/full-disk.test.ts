@@ -44,5 +44,5 @@ t.test('told to stop', { skip: asRoot ? false : 'needs root to mount a disk' }, 
   const lines = output.split('\n').filter((line) => line !== '');
   t.equal(code, 1);
   t.equal(lines.length, 1, output);
-  t.match(lines[0], /did not stop in order: ENOSPC/);
+  t.match(lines[0], /did not stop cleanly: ENOSPC/);
 });

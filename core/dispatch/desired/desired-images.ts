@@ -35,7 +35,7 @@ type Session = Pick<LiveSession, 'machineId' | 'prefetches'>;
 
 export class DesiredImages {
   readonly #options: DesiredImagesOptions;
-  #lookedAtMs = -Infinity;
+  #readAtMs = -Infinity;
   #known = new Map<string, DesiredImage[]>();
 
   constructor(options: DesiredImagesOptions) {
@@ -45,10 +45,10 @@ export class DesiredImages {
   /** Returns images by machine. A new machine gets its images with the next read. */
   async current(): Promise<ReadonlyMap<string, DesiredImage[]>> {
     const sessions = this.#options.sessions();
-    const ageMs = this.#options.clock.monotonicMs() - this.#lookedAtMs;
+    const ageMs = this.#options.clock.monotonicMs() - this.#readAtMs;
     const joined = sessions.some(({ machineId }) => !this.#known.has(machineId));
     if (ageMs < (joined ? JOINED_PERIOD_MS : PERIOD_MS)) return this.#known;
-    this.#lookedAtMs = this.#options.clock.monotonicMs();
+    this.#readAtMs = this.#options.clock.monotonicMs();
     this.#known = await this.#read(sessions);
     return this.#known;
   }
@@ -74,7 +74,7 @@ export class DesiredImages {
       for (const { imageName, digest } of ofPods.get(machine.id) ?? [])
         list.add({ name: imageName, digest, registryCredentials: undefined });
       for (const endpoint of named) {
-        if (list.hasRoom && !list.has(endpoint.imageName, endpoint.digest) && runsOn(machine, endpoint))
+        if (list.hasSpace && !list.has(endpoint.imageName, endpoint.digest) && runsOn(machine, endpoint))
           this.#add(list, endpoint, session);
       }
       found.set(machine.id, list.images);
@@ -99,7 +99,7 @@ class ImageList {
   readonly #names = new Set<string>();
   #bytes = 0;
 
-  get hasRoom(): boolean {
+  get hasSpace(): boolean {
     return this.images.length < IMAGES_MAX && this.#bytes < BYTES_MAX;
   }
 
@@ -109,7 +109,7 @@ class ImageList {
 
   add(image: DesiredImage): void {
     const { name, digest, registryCredentials: login } = image;
-    if (!this.hasRoom || name.length > NAME_LENGTH_MAX || this.has(name, digest)) return;
+    if (!this.hasSpace || name.length > NAME_LENGTH_MAX || this.has(name, digest)) return;
     this.#names.add(`${name} ${digest}`);
     this.#bytes +=
       ENTRY_BYTES + name.length + digest.length + (login ? login.username.length + login.password.length : 0);

@@ -32,7 +32,7 @@ export function openRegistryCredentials(
   try {
     return RegistryCredentials.decode(sealer.open(sealed, registryCredentialsIdentity(registryAuthId)));
   } catch (error) {
-    logger.error({ err: error, registryAuthId }, 'registry credentials do not open');
+    logger.error({ err: error, registryAuthId }, 'registry credentials cannot be decrypted');
     return undefined;
   }
 }

@@ -28,10 +28,10 @@ interface Lane {
   waiting: Given[];
   isWriting: boolean;
   /** Chunks that came and that were written, ever. */
-  came: number;
+  received: number;
   written: number;
   /** Waiters for all chunks that had arrived when they began to wait. */
-  followers: { came: number; go(): void }[];
+  followers: { received: number; go(): void }[];
 }
 
 /** Most chunks of one write; the engine stores them by one statement. */
@@ -54,10 +54,10 @@ export class ChunkInbox {
       const { endpointId, jobId, attempt } = key;
       let lane = this.#lanes.get(endpointId);
       if (!lane)
-        this.#lanes.set(endpointId, (lane = { waiting: [], isWriting: false, came: 0, written: 0, followers: [] }));
+        this.#lanes.set(endpointId, (lane = { waiting: [], isWriting: false, received: 0, written: 0, followers: [] }));
       const chunk = { endpointId, jobId, attempt, machineId, number, output, metrics };
       lane.waiting.push({ ref: ref!, chunk });
-      lane.came += 1;
+      lane.received += 1;
       this.#options.count(1, bytesOf(chunk));
       touched.add(endpointId);
     }
@@ -75,7 +75,7 @@ export class ChunkInbox {
     const lane = this.#lanes.get(endpointId);
     if (!lane) return undefined;
     return new Promise((go) => {
-      lane.followers.push({ came: lane.came, go });
+      lane.followers.push({ received: lane.received, go });
     });
   }
 
@@ -86,7 +86,7 @@ export class ChunkInbox {
       const given = lane.waiting.splice(0, WRITE_CHUNKS_MAX);
       await this.#write(endpointId, given);
       lane.written += given.length;
-      while (lane.followers.length > 0 && lane.followers[0]!.came <= lane.written) lane.followers.shift()!.go();
+      while (lane.followers.length > 0 && lane.followers[0]!.received <= lane.written) lane.followers.shift()!.go();
     }
     this.#lanes.delete(endpointId);
   }
@@ -94,13 +94,13 @@ export class ChunkInbox {
   async #write(endpointId: string, given: readonly Given[]): Promise<void> {
     const { attempts, outbox, write, count } = this.#options;
     const chunks = given.map(({ chunk }) => chunk);
-    let refused: readonly AttemptChunk[] = [];
+    let rejected: readonly AttemptChunk[] = [];
     const isWritten = await write({ endpointId, machineId: chunks[0]!.machineId, chunks: chunks.length }, async () => {
-      refused = await attempts.appendChunks(chunks);
+      rejected = await attempts.appendChunks(chunks);
     });
     count(-chunks.length, -chunks.reduce((bytes, chunk) => bytes + bytesOf(chunk), 0));
     if (!isWritten) return;
-    for (const chunk of refused)
+    for (const chunk of rejected)
       outbox.stop(given[chunks.indexOf(chunk)]!.ref, 'it streamed a value that is too large or not JSON');
     for (const { ref, chunk } of given) outbox.ackChunk(chunk, ref, chunk.number);
   }

@@ -19,12 +19,12 @@ export async function resolveImageDigest(
   if ((endpointId === '') === (podId === '')) throw invalid('either endpoint_id or pod_id must be set');
   if (endpointId.includes('\0') || podId.includes('\0')) throw notFound();
   const claim = { machineId, imageName, digest };
-  const settled =
+  const resolved =
     endpointId === ''
-      ? await images.settleRun(claim, podId, run)
-      : await images.settleVersion(claim, endpointId, version);
-  if (settled === undefined) throw notFound();
-  return settled;
+      ? await images.resolveRun(claim, podId, run)
+      : await images.resolveVersion(claim, endpointId, version);
+  if (resolved === undefined) throw notFound();
+  return resolved;
 }
 
 function notFound(): DomainError {

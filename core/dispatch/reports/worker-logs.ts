@@ -14,7 +14,7 @@ const REQUESTS_PER_MACHINE_MAX = 16;
 const REQUESTS_PER_ACCOUNT_MAX = 8;
 const NO_LOG =
   'The machine has no log of it any more: of workers that ended it keeps those of a day, and of these the ' +
-  'latest that its disk has room for. An agent that is killed takes the logs of commands that ran along.';
+  'latest that its disk has space for. An agent that is killed loses the logs of the commands that ran.';
 
 /** An agent of an earlier release finds no pod when lines are requested. Any other may not know the pod yet. */
 const NO_POD_LINES =

@@ -66,7 +66,7 @@ export class Session implements AssignmentSink, LiveSession {
       isOpen: () => this.#state === 'open',
       onExtended: (sequence) => this.#outbox.heartbeat(sequence),
       onSuperseded: () => this.close(OTHER_SESSION, SessionEndReason.SUPERSEDED),
-      onUnauthorized: (error) => this.#refuse(error),
+      onUnauthorized: (error) => this.#reject(error),
     });
     const revoker = new PrefetchRevoker({ ...context, outbox: this.#outbox });
     this.#inbox = new SessionInbox({
@@ -117,7 +117,7 @@ export class Session implements AssignmentSink, LiveSession {
         if (this.#state === 'open') this.#handle({ ...message, hello: undefined });
         this.#stream.resume();
       })
-      .catch((error: unknown) => this.#refuse(error));
+      .catch((error: unknown) => this.#reject(error));
     this.#context.table.own(this.#joined);
   }
 
@@ -137,7 +137,7 @@ export class Session implements AssignmentSink, LiveSession {
   /** Ends the session after its stream broke. */
   gone(): void {
     if (this.#state === 'closed') return;
-    this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id }, 'session broke');
+    this.#context.logger.info({ machineId: this.#machineId, sessionId: this.id }, 'session failed');
     this.#end();
   }
 
@@ -261,7 +261,7 @@ export class Session implements AssignmentSink, LiveSession {
     try {
       if (message.containers) this.#context.containers.changed(session, message.containers);
     } catch (error) {
-      this.#refuse(error);
+      this.#reject(error);
     }
   }
 
@@ -269,9 +269,9 @@ export class Session implements AssignmentSink, LiveSession {
     return this.#state === 'closed';
   }
 
-  #refuse(error: unknown): void {
+  #reject(error: unknown): void {
     if (this.#state === 'closed') return;
-    this.#context.logger.warn({ err: error, machineId: this.#machineId }, 'session refused');
+    this.#context.logger.warn({ err: error, machineId: this.#machineId }, 'session rejected');
     this.#end();
     this.#stream.end(error);
   }

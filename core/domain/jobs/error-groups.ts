@@ -174,8 +174,8 @@ function ofObject(head: string, tail: string): { message: string; whole: string 
       ? membersOf(head)
       : { type: member(head, 'error_type'), message: member(head, 'error_message'), trace: '' };
   if (typeof message !== 'string') return undefined;
-  const told = typeof type === 'string' && type !== '' ? `${type}: ${message}` : message;
-  return { message: told, whole: typeof trace === 'string' && trace !== '' ? trace : told };
+  const summary = typeof type === 'string' && type !== '' ? `${type}: ${message}` : message;
+  return { message: summary, whole: typeof trace === 'string' && trace !== '' ? trace : summary };
 }
 
 function membersOf(text: string): { type?: unknown; message?: unknown; trace?: unknown } {

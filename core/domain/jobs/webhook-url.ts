@@ -18,12 +18,12 @@ export function mayCallPrivate(rule: PrivateWebhooks, account: { id: string; nam
  * it is not http(s), too long, or private where that is not allowed.
  */
 export function checkWebhookUrl(text: string, allowPrivate: boolean, isPrivate: (host: string) => boolean): string {
-  if (text.length > WEBHOOK_URL_LENGTH_MAX) throw refusal(`is longer than ${WEBHOOK_URL_LENGTH_MAX} characters`);
-  if (!URL.canParse(text)) throw refusal('is not a URL');
+  if (text.length > WEBHOOK_URL_LENGTH_MAX) throw invalid(`is longer than ${WEBHOOK_URL_LENGTH_MAX} characters`);
+  if (!URL.canParse(text)) throw invalid('is not a URL');
   const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refusal('must start with http:// or https://');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalid('must start with http:// or https://');
   if (!allowPrivate && isPrivate(url.hostname)) {
-    throw refusal(
+    throw invalid(
       `points to a private address (${url.hostname}); the operator can allow this account to with ` +
         'SLIPWAY_WEBHOOK_ALLOW_PRIVATE',
     );
@@ -31,6 +31,6 @@ export function checkWebhookUrl(text: string, allowPrivate: boolean, isPrivate: 
   return url.href;
 }
 
-function refusal(fault: string): DomainError {
+function invalid(fault: string): DomainError {
   return new DomainError('INVALID_WEBHOOK', `webhook ${fault}`);
 }

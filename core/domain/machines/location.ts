@@ -7,14 +7,14 @@ export const ANY_HOSTED = '*';
 const HOSTED_DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,2}$/;
 
 /** Returns true for a country: two capital letters. Every other location is a data center. */
-export function isCountryCode(place: string): boolean {
-  return /^[A-Z]{2}$/.test(place);
+export function isCountryCode(location: string): boolean {
+  return /^[A-Z]{2}$/.test(location);
 }
 
 /** Returns true if a machine with these locations is at the requested one. */
-export function isAt(locations: readonly string[], place: string): boolean {
+export function isAt(locations: readonly string[], location: string): boolean {
   return (
-    locations.includes(place) ||
-    (locations.includes(ANY_HOSTED) && (isCountryCode(place) || HOSTED_DATA_CENTER.test(place)))
+    locations.includes(location) ||
+    (locations.includes(ANY_HOSTED) && (isCountryCode(location) || HOSTED_DATA_CENTER.test(location)))
   );
 }

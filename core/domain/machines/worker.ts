@@ -55,9 +55,9 @@ export interface WorkerPeriod {
 
 /** Returns periods from a list of alternating begins and ends. `endMs`: end of a last period that has none. */
 export function stretchesOf(timesMs: readonly number[], endMs: number | undefined): WorkerPeriod[] {
-  const begins = timesMs.filter((_ms, place) => place % 2 === 0);
-  return begins.map((beginMs, place) => {
-    const end = timesMs[place * 2 + 1] ?? endMs;
+  const begins = timesMs.filter((_ms, index) => index % 2 === 0);
+  return begins.map((beginMs, index) => {
+    const end = timesMs[index * 2 + 1] ?? endMs;
     return { begin: new Date(beginMs), end: end === undefined ? undefined : new Date(end) };
   });
 }

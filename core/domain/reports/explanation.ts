@@ -163,7 +163,8 @@ export function starvedText(waiting: number): string {
 
 /** The remedy for that. */
 export const STARVED_CHANGE =
-  "The logs of the facades say whether core told them of it; from a facade's host the worker's address must be reached";
+  'The logs of the facades say whether core announced it to them; ' +
+  "the worker's address must be reachable from a facade's host";
 
 const NOT_AT_WORK = [
   ['AWAY', 'is away', 'are away'],
@@ -196,20 +197,21 @@ export function summarizeEndpoint(
   if (cannotRun !== '') return `${jobs}. No worker can ever start: ${cannotRun}.${toChange(machineChange(machines))}`;
   if (waits && workersMax === 0) return `${jobs}, but ${NO_WORKERS_TEXT}.`;
   if (starved > 0) return `${jobs}; ${starvedText(starved)}. ${STARVED_CHANGE}.`;
-  const noPlace = refusal === '' ? '' : ` ${present === 0 ? 'Workers' : 'Further workers'} find no place: ${refusal}.`;
+  const notPlaced =
+    refusal === '' ? '' : ` ${present === 0 ? 'Workers' : 'Further workers'} cannot be placed: ${refusal}.`;
   // Problems of existing workers come first, as they are often the only reason why more are wanted.
   for (const [state, one, several] of NOT_AT_WORK) {
     if (!waits || count(state) === 0) continue;
     const { change } = workers.find((worker) => worker.state === state)!;
     return (
       `${jobs}. ${someOf(count(state), present, one, several)} ` +
-      `(${firstReason(workers, state)}).${noPlace}${toChange(change)}`
+      `(${firstReason(workers, state)}).${notPlaced}${toChange(change)}`
     );
   }
-  if (noPlace !== '') return `${jobs}.${noPlace}${toChange(placeChange(limits, machines))}`;
+  if (notPlaced !== '') return `${jobs}.${notPlaced}${toChange(placeChange(limits, machines))}`;
   if (waits && present > 0 && count('IDLE') === 0) {
     const all = present === 1 ? 'Its only worker is' : `All ${present} workers are`;
-    return `${jobs}. ${all} busy or going; the scaler says: ${reason}.${toChange(busyChange(limits))}`;
+    return `${jobs}. ${all} busy or stopping; the scaler says: ${reason}.${toChange(busyChange(limits))}`;
   }
   const there = present === 1 ? 'There is one worker' : `There are ${present === 0 ? 'no' : present} workers`;
   // The preempting endpoint was deleted, and the cause remains.
@@ -242,11 +244,11 @@ export function summarizeJob(job: ExplainedJob, endpointSummary: string, away = 
     job.retries === 0 ? '' : ` ${job.retries} of its attempts ${job.retries === 1 ? 'was' : 'were'} lost before.`;
   switch (job.state) {
     case 'IN_QUEUE': {
-      const place =
+      const position =
         job.queuePosition > JOBS_AHEAD_MAX
           ? `behind at least ${JOBS_AHEAD_MAX} others`
           : `in place ${job.queuePosition}`;
-      return `It waits ${place}${job.lowPriority ? LOW_PRIORITY_TEXT : ''}.${lost} ${endpointSummary}`;
+      return `It waits ${position}${job.lowPriority ? LOW_PRIORITY_TEXT : ''}.${lost} ${endpointSummary}`;
     }
     case 'IN_PROGRESS': {
       const gone = `, but ${AWAY_TEXT}: unless that is back within seconds, the attempt is lost and tried again`;

@@ -82,12 +82,12 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
   const own = machine && [...new Set(machine.gpus.map(({ name }) => name))].join(' or ');
   const texts: Record<RefusalKind, string> = {
     CRASHES:
-      'wait for the end of that pause; if its workers run elsewhere, look at that machine, or let its ' +
+      'wait for the end of that pause; if its workers run elsewhere, check that machine, or let its ' +
       'operator cordon it',
     GPUS_TAKEN: `free ${gpus} there, or add a type that is free to gpuIds`,
     SLOTS_TAKEN: 'let a worker or pod without a GPU end there, or add a machine',
     SIZE_TAKEN: 'free processors and memory there, or ask for a smaller size (instanceIds)',
-    GPUS_UNHEALTHY: 'repair or reset its GPUs, or restart the machine; its agent looks every minute',
+    GPUS_UNHEALTHY: 'repair or reset its GPUs, or restart the machine; its agent checks every minute',
     CORDONED: 'let its operator take new work again (slipway machines uncordon)',
     TOO_FEW_GPUS: 'ask for fewer GPUs (gpuCount), or add a machine with more of one type',
     OTHER_GPUS: `add ${own ?? 'one of their types'} to gpuIds, or add a machine with ${gpus}`,

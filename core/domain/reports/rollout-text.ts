@@ -34,15 +34,15 @@ export function describeRollout(version: number, rollout: Rollout | undefined, w
 function textOf(state: Exclude<RolloutState, 'COMPLETE'>, version: number, good: number, reason: string): string {
   switch (state) {
     case 'CHECKING':
-      return `version ${version} is checked; version ${good} goes on until a worker of it is ready`;
+      return `version ${version} is being checked; version ${good} serves until a worker of it is ready`;
     case 'ROLLING':
-      return `version ${version} takes the place of earlier ones, one ready worker after the other`;
+      return `version ${version} replaces earlier ones, one ready worker after the other`;
     case 'REPLACING':
       return `version ${version} replaces all workers at once`;
     case 'HELD':
       return (
         `version ${version} does not start${reason === '' ? '' : `: ${shortReason(reason)}`}; version ` +
-        `${good} goes on`
+        `${good} keeps serving`
       );
     case 'ROLLED_BACK':
       return `version ${version} was rolled back; version ${good} serves until the next release`;
@@ -57,6 +57,6 @@ export const HELD_CHANGE =
 function shortReason(reason: string): string {
   const [what = '', ...lines] = reason.split('\n').filter((line) => line.trim() !== '');
   const last = lines.at(-1)?.trim().slice(0, REASON_LENGTH_MAX);
-  const told = last === undefined ? what : `${what}${lines.length > 1 ? ' …' : ''} ${last}`;
-  return told.replace(/\.+$/, '');
+  const summary = last === undefined ? what : `${what}${lines.length > 1 ? ' …' : ''} ${last}`;
+  return summary.replace(/\.+$/, '');
 }

@@ -30,14 +30,14 @@ const LIMIT_CHANGES: Record<ScaleLimitName, string> = {
 
 /** Remedies for workers that keep jobs waiting. */
 export const CRASH_CHANGE =
-  'mend what its reason or its last lines name and update the endpoint or its template, after which a worker ' +
+  'fix what its reason or its last lines name and update the endpoint or its template, after which a worker ' +
   'starts at once; slipway endpoints restart tries again without a change';
 export const AWAY_CHANGE = 'let the operator start the agent of that machine again';
 export const CORDON_CHANGE = 'let the operator take new work on that machine again (slipway machines uncordon)';
 const ADD_MACHINE_CHANGE = 'join a machine (slipway agent)';
 
 /** Limits that leave workers unplaced. A decision with unplaced workers has one of them. */
-const PLACE_LIMITS: readonly ScaleLimitName[] = ['QUOTA', 'FAIR_SHARE', 'KEPT_GPUS', 'NO_PLACE'];
+const PLACEMENT_LIMITS: readonly ScaleLimitName[] = ['QUOTA', 'FAIR_SHARE', 'KEPT_GPUS', 'NO_PLACE'];
 
 /** Returns the limit with its remedy. */
 export function withChange<Limit extends ScaleLimit>(limit: Limit): Limit & { change: string } {
@@ -55,7 +55,7 @@ export function busyChange(limits: readonly ScaleLimit[]): string {
  * Returns the remedy for unplaced workers: that of the binding limit, or of the machine that is nearest to taking one.
  */
 export function placeChange(limits: readonly ScaleLimit[], machines: readonly MachineExplanation[]): string {
-  const binding = limits.find(({ limit }) => PLACE_LIMITS.includes(limit))?.limit ?? 'NO_PLACE';
+  const binding = limits.find(({ limit }) => PLACEMENT_LIMITS.includes(limit))?.limit ?? 'NO_PLACE';
   return binding === 'NO_PLACE' ? machineChange(machines) : LIMIT_CHANGES[binding];
 }
 

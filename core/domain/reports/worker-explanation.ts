@@ -46,14 +46,14 @@ export function explainWorker(
   });
   const more = report === '' ? '' : `: ${report}`;
   if (worker.state === 'UNHEALTHY') {
-    const next = worker.retryDue ? 'another takes its place' : 'its place waits for the end of a pause';
+    const next = worker.retryDue ? 'another worker replaces it' : 'its replacement starts after a pause';
     const often = worker.failures > 1 ? `, ${worker.failures} times in a row` : '';
     return as('CRASHED', `it crashed${often}; ${next}${more}`, CRASH_CHANGE);
   }
   if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') {
-    const not = away ? AWAY_TEXT : 'its machine takes nothing new';
-    if (worker.reachable) return as('FROZEN', 'it is frozen and wakes for the next job');
-    return as('FROZEN', `it is frozen and does not wake while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
+    const not = away ? AWAY_TEXT : 'its machine is cordoned';
+    if (worker.reachable) return as('FROZEN', 'it is on standby and resumes for the next job');
+    return as('FROZEN', `it is on standby and does not resume while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
   }
   const others = health === undefined ? ', and others do what it holds,' : '';
   if (away) return as('AWAY', `${AWAY_TEXT}; it is given up${others} unless that is back within seconds`, AWAY_CHANGE);
@@ -83,12 +83,12 @@ export function explainWorker(
     return as('UNREADY', `${ofVersion}it is not ready any more, and gets no requests until it is${more}`);
   }
   const until =
-    isOther && rollout?.phase === 'REPLACE' ? `; it goes once one of version ${version} is available in its place` : '';
+    isOther && rollout?.phase === 'REPLACE' ? `; it stops once a worker of version ${version} is available` : '';
   if (worker.held > 0) return as('BUSY', `${ofVersion}it holds ${worker.held}${until}`);
   if (until !== '') return as('IDLE', `${ofVersion}it can take a ${what}${until}`);
   return as(
     'IDLE',
-    `${ofVersion}it can take a ${what}; without one it goes after ${idleTimeoutSeconds} s of idleness unless ` +
+    `${ofVersion}it can take a ${what}; without one it stops after ${idleTimeoutSeconds} s idle unless ` +
       'workersMin keeps it',
   );
 }
@@ -96,5 +96,5 @@ export function explainWorker(
 /** Names the crashes before a starting worker, as its start is not the only cause of the wait. */
 export function afterCrashes(failures: number): string {
   if (failures === 0) return '';
-  return `, and ${failures === 1 ? 'the one' : `${failures} in a row`} before it crashed (slipway workers tells how)`;
+  return `, and ${failures === 1 ? 'the one' : `${failures} in a row`} before it crashed (slipway workers shows how)`;
 }

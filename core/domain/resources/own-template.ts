@@ -35,8 +35,8 @@ export function ownTemplateSettings(named: Partial<TemplateSettings>): Partial<O
 
 /** Returns the template's name, which is unique in the account. */
 export function ownTemplateName(endpointName: string, endpointId: string): string {
-  const room = NAME_LENGTH_MAX - endpointId.length - 1;
-  return `${[...endpointName].slice(0, room).join('')} ${endpointId}`;
+  const lengthMax = NAME_LENGTH_MAX - endpointId.length - 1;
+  return `${[...endpointName].slice(0, lengthMax).join('')} ${endpointId}`;
 }
 
 /**

@@ -13,7 +13,7 @@ type Filter = (machine: PlacementMachine, request: PlacementRequest) => MachineR
 const connected: Filter = (machine) => (machine.connected ? undefined : no('AWAY', 'its agent is not connected'));
 
 const notCordoned: Filter = (machine) =>
-  machine.cordoned ? no('CORDONED', 'its operator wants nothing new there (slipway machines uncordon)') : undefined;
+  machine.cordoned ? no('CORDONED', 'its operator cordoned it (slipway machines uncordon)') : undefined;
 
 /** Checks that the machine is in a requested location. */
 export const location: Filter = (machine, request) => {
@@ -109,7 +109,7 @@ const gpuHealth: Filter = (machine, request) => {
   if (request.gpuCount === 0 || hasEnough(machine, request, ({ unhealthy }) => unhealthy === '')) return undefined;
   const ill = machine.gpus.filter((gpu) => gpu.unhealthy !== '' && rankOf(gpu, request) !== undefined);
   const listed = ill.map(({ uuid, unhealthy }) => `${uuid} (${unhealthy})`).join(', ');
-  return no('GPUS_UNHEALTHY', `${ill.length} of its GPUs are not well: ${listed}`.slice(0, 500));
+  return no('GPUS_UNHEALTHY', `${ill.length} of its GPUs are unhealthy: ${listed}`.slice(0, 500));
 };
 
 const freeGpus: Filter = (machine, request) => {

@@ -72,16 +72,21 @@ export class ChangeJobs {
       next: 'range' in wanted ? wanted : await jobs.beginWalk(checked(wanted)),
     };
     let bytesLeft = ERROR_BYTES_MAX;
-    for (let room = limit || CHANGED_MAX; room > 0 && bytesLeft > 0 && changed.next; ) {
+    for (let remaining = limit || CHANGED_MAX; remaining > 0 && bytesLeft > 0 && changed.next; ) {
       const walk: JobWalk = changed.next;
-      const asked = Math.min(room, BATCH_ITEMS_MAX);
+      const asked = Math.min(remaining, BATCH_ITEMS_MAX);
       const found = await jobs.nextMatches(walk, asked);
-      const { looked, matches, bytes } = await chooseEnded(this.#options, walk, found);
+      const { examined, matches, bytes } = await chooseEnded(this.#options, walk, found);
       const moved = matches.length === 0 ? [] : await this.#move(walk, matches);
       if (moved.length < matches.length) await this.#count(changed.left, walk.endpointId, matches, moved);
       changed.done += moved.length;
-      changed.next = advanceWalk(walk, looked, looked.length < found.length ? looked.length : asked, moved.length);
-      room -= looked.length;
+      changed.next = advanceWalk(
+        walk,
+        examined,
+        examined.length < found.length ? examined.length : asked,
+        moved.length,
+      );
+      remaining -= examined.length;
       bytesLeft -= bytes;
     }
     return changed;

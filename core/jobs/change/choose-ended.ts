@@ -17,7 +17,7 @@ interface ChosenJobs {
    * The scanned prefix of `found`, at least one job. It is shorter than `found` where the errors of all would not fit
    * into one read.
    */
-  looked: readonly ScannedJob[];
+  examined: readonly ScannedJob[];
   /** The scanned jobs that match. */
   matches: ScannedJob[];
   /** Bytes of the errors that were read. */
@@ -32,7 +32,7 @@ export async function chooseEnded(
 ): Promise<ChosenJobs> {
   const group = walk.ended?.errorGroup;
   const late = found.filter(({ counts }) => counts);
-  if (group === undefined || late.length === 0) return { looked: found, matches: late, bytes: 0 };
+  if (group === undefined || late.length === 0) return { examined: found, matches: late, bytes: 0 };
   const { errors, bytes } = await stores.jobs.errorParts(
     walk.endpointId,
     late.map(({ jobId }) => jobId),
@@ -43,5 +43,5 @@ export async function chooseEnded(
     if (isOfGroup({ state: job.state, error }, group)) matches.push(job);
   });
   const next = late[errors.length];
-  return { looked: next ? found.slice(0, found.indexOf(next)) : found, matches, bytes };
+  return { examined: next ? found.slice(0, found.indexOf(next)) : found, matches, bytes };
 }

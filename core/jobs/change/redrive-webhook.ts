@@ -20,7 +20,7 @@ interface RedriveWebhookOptions {
 /** Times that one call may be ordered again. A call that fails that often does not succeed by another try. */
 export const REDRIVES_MAX = 20;
 /** Tries of the read-then-redrive race with other callers. */
-const LOOKS_MAX = 5;
+const TRIES_MAX = 5;
 /** Most calls that are listed; each end of a job orders one. */
 const CALLS_MAX = 100;
 const CALL_STATES: readonly WebhookCallRecord['state'][] = ['WAITING', 'DELIVERED', 'GIVEN_UP'];
@@ -51,7 +51,7 @@ export class RedriveWebhook {
     const { reads, stores, onWebhooks } = this.#options;
     const { state } = await reads.read(key, { omitOutput: true });
     let newest: WebhookCallRecord | undefined;
-    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       [newest] = await stores.webhookResults.list(key, 1);
       if (newest?.state === 'WAITING') return newest;
       if (!newest || newest.redrives >= REDRIVES_MAX || !isAnnounced(state)) break;

@@ -37,7 +37,7 @@ interface ReadChunksRequest {
 }
 
 /** Result of one read; `undefined` if another reader advanced the shared cursor first, so read again. */
-type Look = ChunkRead | undefined;
+type Found = ChunkRead | undefined;
 
 /** Readers that may wait at once on this replica. */
 export const READERS_MAX = 50_000;
@@ -58,25 +58,25 @@ export class ReadChunks {
   readonly #chunks: Stores['chunks'];
   readonly #clock: Clock;
   readonly #subscriptions: JobSubscriptions;
-  readonly #shared: Batcher<ChunkPageRequest, Look>;
-  readonly #alone: Batcher<ChunkPageRequest, Look>;
+  readonly #shared: Batcher<ChunkPageRequest, Found>;
+  readonly #alone: Batcher<ChunkPageRequest, Found>;
 
   constructor({ stores, events, clock, meter }: ReadChunksOptions) {
     this.#chunks = stores.chunks;
     this.#clock = clock;
     this.#subscriptions = new JobSubscriptions(clock, READERS_MAX);
     const parts = { meter: meter?.batches, clock, waitingMax: READERS_MAX };
-    this.#shared = new Batcher<ChunkPageRequest, Look>({
+    this.#shared = new Batcher<ChunkPageRequest, Found>({
       ...parts,
       name: 'chunk reads',
-      flush: (requests) => this.#look(requests, SHARED_BOUNDS),
+      flush: (requests) => this.#read(requests, SHARED_BOUNDS),
       itemsMax: SHARED_READERS_MAX,
       flushesMax: SHARED_AT_ONCE,
     });
-    this.#alone = new Batcher<ChunkPageRequest, Look>({
+    this.#alone = new Batcher<ChunkPageRequest, Found>({
       ...parts,
       name: 'large chunk reads',
-      flush: (requests) => this.#look(requests, ALONE_BOUNDS),
+      flush: (requests) => this.#read(requests, ALONE_BOUNDS),
       itemsMax: 1,
       flushesMax: ALONE_AT_ONCE,
     });
@@ -130,10 +130,10 @@ export class ReadChunks {
     }
   }
 
-  async #look(requests: readonly ChunkPageRequest[], bounds: ChunkPageBounds): Promise<(Look | Error)[]> {
-    const looks = oneForEachSharedPlace(requests);
-    const reads = await this.#chunks.read(looks, bounds);
-    const found = new Map(looks.map((request, index) => [request, reads[index]]));
+  async #read(requests: readonly ChunkPageRequest[], bounds: ChunkPageBounds): Promise<(Found | Error)[]> {
+    const distinct = distinctReads(requests);
+    const reads = await this.#chunks.read(distinct, bounds);
+    const found = new Map(distinct.map((request, index) => [request, reads[index]]));
     return requests.map((request) => {
       if (!found.has(request)) return undefined;
       const read = found.get(request);
@@ -147,7 +147,7 @@ export class ReadChunks {
  * Returns the requests in statement order, the first one only of each shared cursor: the others find what comes
  * after.
  */
-function oneForEachSharedPlace(requests: readonly ChunkPageRequest[]): ChunkPageRequest[] {
+function distinctReads(requests: readonly ChunkPageRequest[]): ChunkPageRequest[] {
   const shared = new Set<string>();
   return requests
     .filter(({ endpointId, jobId, after }) => {

@@ -170,7 +170,10 @@ export class WaitJob {
       // The poll retries a failed read.
       const { endpointId, jobId } = key;
       this.#check(key).catch((error: unknown) =>
-        this.#options.logger.debug({ err: error, endpointId, jobId }, 'a waited-for job could not be read'),
+        this.#options.logger.debug(
+          { err: error, endpointId, jobId },
+          'a job that a client waits for could not be read',
+        ),
       );
     }
   }

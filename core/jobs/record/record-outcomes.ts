@@ -133,13 +133,13 @@ export class RecordOutcomes {
     const trace = tracing?.ends('record outcomes', sorted);
     const options = { clock, random, forMs: Infinity, signal: tasks.signal, onFailure: this.#warner(sorted) };
     try {
-      const settled = await persist(() => stores.outcomes.record(sorted), options);
+      const written = await persist(() => stores.outcomes.record(sorted), options);
       trace?.end();
-      if (trace) tracing!.forget(settled.map(({ index }) => sorted[index]!));
-      meter?.recorded(sorted.length, settled);
-      for (const { index } of settled) if (sorted[index]!.outOfMemory) meter?.ranOutOfMemory(sorted[index]!.endpointId);
-      this.#announce(sorted, settled);
-      return settled;
+      if (trace) tracing!.forget(written.map(({ index }) => sorted[index]!));
+      meter?.recorded(sorted.length, written);
+      for (const { index } of written) if (sorted[index]!.outOfMemory) meter?.ranOutOfMemory(sorted[index]!.endpointId);
+      this.#announce(sorted, written);
+      return written;
     } catch (error) {
       trace?.end('not recorded');
       meter?.outcomesFailed();
@@ -152,8 +152,8 @@ export class RecordOutcomes {
     const all: RecordedOutcome[] = [];
     for (const [index, entry] of sorted.entries()) {
       try {
-        const [settled] = await this.#persist([entry], failed);
-        if (settled) all.push({ ...settled, index });
+        const [written] = await this.#persist([entry], failed);
+        if (written) all.push({ ...written, index });
       } catch (error) {
         logger.error({ err: error, ...refOf(entry) }, 'database rejected an outcome');
         failed.set(entry, error instanceof Error ? error : new Error(String(error)));
@@ -177,14 +177,14 @@ export class RecordOutcomes {
     };
   }
 
-  #announce(entries: readonly OutcomeEntry[], settled: readonly RecordedOutcome[]): void {
+  #announce(entries: readonly OutcomeEntry[], written: readonly RecordedOutcome[]): void {
     const { cursors, gate, traffic, events, onFinal, onWebhooks, logger } = this.#options;
     const final: Job[] = [];
     const queued = new Set<string>();
     const ended = new Map<string, number>();
-    const told = logger.isLevelEnabled('debug');
-    for (const { index, job, position, lowPriority } of settled) {
-      if (told)
+    const isDebug = logger.isLevelEnabled('debug');
+    for (const { index, job, position, lowPriority } of written) {
+      if (isDebug)
         logger.debug({ ...refOf(entries[index]!), workerId: job.workerId, state: job.state }, 'outcome recorded');
       if (job.state === 'IN_QUEUE') {
         cursors.queued(job.endpointId, position, 1);
@@ -198,7 +198,7 @@ export class RecordOutcomes {
       final.push(whole);
       onFinal(whole);
     }
-    if (settled.some(({ hasWebhook }) => hasWebhook)) onWebhooks();
+    if (written.some(({ hasWebhook }) => hasWebhook)) onWebhooks();
     events.emit(
       'settled',
       final.map((job) => ({ endpointId: job.endpointId, jobId: job.id })),

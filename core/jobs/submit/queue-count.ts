@@ -5,7 +5,7 @@ import type { Clock } from '@slipway/kit/time/clock';
 const FRESH_MS = 1_000;
 const USABLE_MS = 5_000;
 /** No submission is rejected by a count older than this many milliseconds, or than ten times what counting takes. */
-const REFUSABLE_MS = 50;
+const REJECTABLE_MS = 50;
 
 export class QueueCount {
   readonly #clock: Clock;
@@ -44,7 +44,7 @@ export class QueueCount {
 
   async #admitByCount(max: number, refusal: () => Error): Promise<void> {
     const ageMs = this.#clock.monotonicMs() - this.#countedAtMs;
-    if (ageMs > Math.max(REFUSABLE_MS, this.#tookMs * 10) || !this.#surelyOver(max)) await this.#count();
+    if (ageMs > Math.max(REJECTABLE_MS, this.#tookMs * 10) || !this.#surelyOver(max)) await this.#count();
     if (this.#surelyOver(max)) throw refusal();
   }
 

@@ -49,7 +49,7 @@ export class SubmitBatch {
   async store(jobs: readonly NewJob[]): Promise<(Job | Error)[]> {
     const { random, clock, tasks, tracing } = this.#options;
     const trace = tracing?.batch('store jobs', jobs, ({ traceparent }) => traceparent);
-    const placed = this.#place(jobs);
+    const placed = this.#assignSlots(jobs);
     const claimId = random.uuid();
     let stored: Map<string, StoredJob>;
     try {
@@ -81,7 +81,7 @@ export class SubmitBatch {
   }
 
   /** Removes duplicate ids, and reserves free workers for endpoints whose queue is empty. */
-  #place(jobs: readonly NewJob[]): JobWithSlot<Slot>[] {
+  #assignSlots(jobs: readonly NewJob[]): JobWithSlot<Slot>[] {
     const { slots, cursors } = this.#options;
     const byEndpoint = new Map<string, Map<string, NewJob>>();
     for (const job of jobs) {

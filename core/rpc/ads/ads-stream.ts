@@ -141,7 +141,7 @@ export class AdsStream {
     this.#parts.onRefused(typeUrl);
     this.#parts.logger.error(
       { edge: this.#node, typeUrl, nonce: responseNonce, cause: errorDetail!.message.slice(0, 2_000) },
-      'an edge refuses what it was sent and goes on with what it had',
+      'an edge rejected its configuration and keeps the previous one',
     );
   }
 

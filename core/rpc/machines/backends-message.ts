@@ -13,11 +13,11 @@ const messages = new WeakMap<EndpointBackends, EndpointRotation>();
  * Returns the message for a set of backends. Its version depends on the content alone, so all replicas give the same,
  * also after a restart.
  */
-export function backendsMessage(rotation: EndpointBackends): EndpointRotation {
-  const known = messages.get(rotation);
+export function backendsMessage(backends: EndpointBackends): EndpointRotation {
+  const known = messages.get(backends);
   if (known) return known;
-  const { endpointId, workerConcurrency, scalerValue: requestsPerWorker, h2c, singleUse } = rotation;
-  const workers = rotation.workers
+  const { endpointId, workerConcurrency, scalerValue: requestsPerWorker, h2c, singleUse } = backends;
+  const workers = backends.workers
     .filter(({ draining }) => !draining)
     .map(({ id, address, ready, tunnelMachineId, surplus }) => ({
       workerId: id,
@@ -39,6 +39,6 @@ export function backendsMessage(rotation: EndpointBackends): EndpointRotation {
     .update(EndpointRotation.encode(message).finish())
     .digest('base64url')
     .slice(0, VERSION_LENGTH);
-  messages.set(rotation, message);
+  messages.set(backends, message);
   return message;
 }

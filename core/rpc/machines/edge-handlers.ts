@@ -10,9 +10,9 @@ import type { RejectionTracker } from '../../edge/rejection-tracker.ts';
 import type { Stores } from '../../store/storage.ts';
 import { ownAccount } from '../server/own-account.ts';
 import { unary } from '../server/unary.ts';
+import type { WatchParts } from './backend-stream.ts';
+import { BackendStream } from './backend-stream.ts';
 import { recordRejections } from './record-rejections.ts';
-import type { WatchParts } from './watch-rotation.ts';
-import { WatchRotation } from './watch-rotation.ts';
 
 /**
  * The handlers, and a service whose stop ends all streams. Stop it before the server, which otherwise waits for them.
@@ -25,7 +25,7 @@ interface EdgeHandlers {
 /** Tracks all streams, so that they can be ended. */
 class OpenStreams extends BaseService {
   readonly name = 'edge streams';
-  readonly #streams = new Set<WatchRotation>();
+  readonly #streams = new Set<BackendStream>();
 
   protected override onStart(): void {}
 
@@ -33,7 +33,7 @@ class OpenStreams extends BaseService {
     for (const stream of this.#streams) stream.close();
   }
 
-  add(open: (onEnd: () => void) => WatchRotation): void {
+  add(open: (onEnd: () => void) => BackendStream): void {
     const stream = open(() => this.#streams.delete(stream));
     this.#streams.add(stream);
     if (this.ending.aborted) stream.close();
@@ -55,7 +55,7 @@ export function createEdgeHandlers(
   return {
     service: open,
     handlers: {
-      watchRotation: (stream) => open.add((onEnd) => new WatchRotation(stream, parts, onEnd)),
+      watchRotation: (stream) => open.add((onEnd) => new BackendStream(stream, parts, onEnd)),
       admitTunnel: unary(logger, async (_request, apiKey) => ({ machineId: await machineOf(access, apiKey) })),
       tellRefusals: unary(logger, async ({ endpoints }) => {
         await recordRejections(access, rejections, endpoints);

@@ -73,7 +73,7 @@ function receivePieces(
   });
 }
 
-interface Settlement {
+interface Receipt {
   resolve(received: Received | undefined): void;
   reject(error: unknown): void;
 }
@@ -83,7 +83,7 @@ class Upload {
   readonly #call: IncomingStream;
   readonly #machineId: string;
   readonly #context: ReceiveContext;
-  readonly #settlement: Settlement;
+  readonly #receipt: Receipt;
   readonly #pieces = new BytePieces();
   #first: (Pick<Received, 'outcome' | 'workerId'> & { size: number | undefined }) | undefined;
   #bytes = 0;
@@ -93,11 +93,11 @@ class Upload {
   #isOver = false;
   #idle: Timer | undefined;
 
-  constructor(call: IncomingStream, machineId: string, context: ReceiveContext, settlement: Settlement) {
+  constructor(call: IncomingStream, machineId: string, context: ReceiveContext, receipt: Receipt) {
     this.#call = call;
     this.#machineId = machineId;
     this.#context = context;
-    this.#settlement = settlement;
+    this.#receipt = receipt;
   }
 
   start(): void {
@@ -158,7 +158,7 @@ class Upload {
     this.#idle?.cancel();
     const { outcome, workerId } = this.#first;
     const received = { outcome, workerId, pieces: this.#pieces, bytes: this.#bytes, held: this.#held };
-    this.#settlement.resolve(this.#isKept ? received : undefined);
+    this.#receipt.resolve(this.#isKept ? received : undefined);
   }
 
   #fail(error: unknown): void {
@@ -167,7 +167,7 @@ class Upload {
     this.#idle?.cancel();
     if (this.#isKept) this.#forget();
     this.#call.removeAllListeners('data').removeAllListeners('end').resume();
-    this.#settlement.reject(error);
+    this.#receipt.reject(error);
   }
 
   #drop(): void {

@@ -5,7 +5,7 @@
 
 import type { EndpointRefusals, RefusedRequests as RefusedMessage } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { RequestLimit, RequestOperation } from '@slipway/proto/gen/slipway/v1/edge_service';
-import { REFUSALS_TOLD_MAX } from '@slipway/proto/wire/limits';
+import { REJECTIONS_PER_CALL_MAX } from '@slipway/proto/wire/limits';
 import type { Access } from '../../access/access.ts';
 import type { RequestLimit as LimitName, RefusedRequests } from '../../domain/reports/refused-requests.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
@@ -32,10 +32,10 @@ export async function recordRejections(
   tracker: RejectionTracker,
   endpoints: readonly EndpointRefusals[],
 ): Promise<void> {
-  if (endpoints.length > REFUSALS_TOLD_MAX) {
+  if (endpoints.length > REJECTIONS_PER_CALL_MAX) {
     throw new DomainError(
       'INVALID_REQUEST',
-      `endpoints has ${endpoints.length} entries, but must have at most ${REFUSALS_TOLD_MAX}`,
+      `endpoints has ${endpoints.length} entries, but must have at most ${REJECTIONS_PER_CALL_MAX}`,
     );
   }
   const results = await Promise.allSettled(

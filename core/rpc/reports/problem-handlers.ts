@@ -27,7 +27,7 @@ export function problemHandlers(
       });
       const only = endpointId === '' ? caller.endpointIds : [endpointId];
       const found = (await problems.list(caller.scope === 'ROOT' ? '' : accountId)).filter((problem) =>
-        isTold(problem, only),
+        isWanted(problem, only),
       );
       return { problems: found.slice(0, limit || LIMIT_DEFAULT), total: found.length };
     }),
@@ -38,6 +38,6 @@ export function problemHandlers(
  * Returns true if a problem matches the filter. An empty filter matches all; others match problems of these endpoints
  * only.
  */
-function isTold({ about, id }: Problem, only: readonly string[]): boolean {
+function isWanted({ about, id }: Problem, only: readonly string[]): boolean {
   return only.length === 0 || (about === 'ENDPOINT' && only.includes(id));
 }

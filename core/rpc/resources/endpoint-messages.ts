@@ -50,13 +50,13 @@ export function endpointToMessage(
   rollout?: Rollout,
 ): EndpointMessage {
   const { accountId, createdAt, type, scalerType, flashBootType, template, ...rest } = endpoint;
-  const told = describeRollout(endpoint.version, rollout && currentRollout(rollout, endpoint.version));
+  const rolloutText = describeRollout(endpoint.version, rollout && currentRollout(rollout, endpoint.version));
   return {
     ...rest,
     ...reasons,
-    rolloutState: told.state,
-    rolloutReason: told.text,
-    servingVersion: told.servingVersion,
+    rolloutState: rolloutText.state,
+    rolloutReason: rolloutText.text,
+    servingVersion: rolloutText.servingVersion,
     ...(template && { template: templateToMessage(template, accountId) }),
     type: endpointTypeToMessage(type),
     scalerType: ScalerType[scalerType],

@@ -9,10 +9,10 @@ const LEFT_OUT = /^Failed to add metadata entry ([\w.-]{1,64}):/;
 
 /** Redirects the log of grpc-js, for the whole process. */
 export function logGrpc(logger: Pick<Logger, 'warn' | 'debug'>): void {
-  const say = (said: unknown): void => {
-    const [, entry] = LEFT_OUT.exec(String(said)) ?? [];
-    if (entry === undefined) logger.warn({ said: String(said) }, 'said by grpc-js');
-    else logger.debug({ entry }, 'metadata with characters that it may not have was left out');
+  const log = (text: unknown): void => {
+    const [, entry] = LEFT_OUT.exec(String(text)) ?? [];
+    if (entry === undefined) logger.warn({ text: String(text) }, 'log line of grpc-js');
+    else logger.debug({ entry }, 'metadata with invalid characters was left out');
   };
-  setLogger({ error: say, info: say, debug: say });
+  setLogger({ error: log, info: log, debug: log });
 }

@@ -33,26 +33,26 @@ export class PageBudget {
   }
 
   /**
-   * Waits for capacity for a page, which the caller holds until `onGone` calls back. `goesOn`: a further page of a
+   * Waits for capacity for a page, which the caller holds until `onLeft` calls back. `isContinued`: a further page of a
    * list. It goes before first pages of the same account, so that started lists finish. Rejects with OverloadError if
    * too many wait, and with UNAVAILABLE if the caller disconnected before there was capacity.
    */
-  async enter(accountId: string, goesOn: boolean, onGone: (gone: () => void) => void): Promise<void> {
+  async enter(accountId: string, isContinued: boolean, onLeft: (gone: () => void) => void): Promise<void> {
     const before = this.#waiting.get(accountId) ?? 0;
     if (before >= ACCOUNT_WAITING_MAX || this.#waitingAll >= WAITING_MAX) throw new OverloadError('lists');
     this.#count(accountId, 1);
     try {
-      await this.#wait(accountId, goesOn, onGone);
+      await this.#wait(accountId, isContinued, onLeft);
     } finally {
       this.#count(accountId, -1);
     }
   }
 
-  #wait(accountId: string, goesOn: boolean, onGone: (gone: () => void) => void): Promise<void> {
+  #wait(accountId: string, isContinued: boolean, onLeft: (gone: () => void) => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      const place = this.#budget.acquire(accountId, HELD_BYTES, resolve, goesOn);
-      onGone(() => {
-        place.release();
+      const permit = this.#budget.acquire(accountId, HELD_BYTES, resolve, isContinued);
+      onLeft(() => {
+        permit.release();
         reject(new DomainError('UNAVAILABLE', 'The caller has gone.'));
       });
     });

@@ -118,10 +118,10 @@ function placeFromToken(token: string, { orderBy, descending }: ListView): PageK
   } catch {
     throw badToken();
   }
-  const [by, turn, value, id] = Array.isArray(cursor) ? (cursor as unknown[]) : [];
+  const [by, isDescending, value, id] = Array.isArray(cursor) ? (cursor as unknown[]) : [];
   if (
     by !== orderBy ||
-    turn !== descending ||
+    isDescending !== descending ||
     typeof value !== 'string' ||
     typeof id !== 'string' ||
     `${value}${id}`.includes('\0')
@@ -149,9 +149,9 @@ export function listing<Request, Response>(
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
     // The event comes when the stream closes, however it ends.
-    const goesOn = ((call.request as PagedMessage).pageToken ?? '') !== '';
+    const isContinued = ((call.request as PagedMessage).pageToken ?? '') !== '';
     const enter = (accountId: string): Promise<void> =>
-      budget.enter(accountId, goesOn, (gone) => {
+      budget.enter(accountId, isContinued, (gone) => {
         if (call.cancelled) gone();
         else call.once('cancelled', gone);
       });

@@ -6,7 +6,7 @@ import type { ServedService, Transport } from '@slipway/kit/net/channel';
 import { openServer } from '@slipway/kit/net/channel';
 import type { Clock } from '@slipway/kit/time/clock';
 import { logGrpc } from './grpc-log.ts';
-import { readable, refuseUnreadable } from './unreadable.ts';
+import { readable, rejectUnreadable } from './unreadable.ts';
 
 /** Time for which calls may continue after the server stopped accepting new ones, in milliseconds. */
 const DRAIN_MS_MAX = 3_000;
@@ -45,7 +45,7 @@ export class RpcServer extends BaseService {
     logGrpc(this.#options.logger);
     const server = openServer(
       services.map(([definition, handlers]) => [readable(definition), handlers] as const),
-      [...interceptors, refuseUnreadable],
+      [...interceptors, rejectUnreadable],
     );
     this.#server = server;
     for (const add of extend) add(server);

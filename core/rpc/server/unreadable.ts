@@ -19,7 +19,7 @@ class Unreadable {
   }
 }
 
-/** Returns the same service with decoding that never fails. `refuseUnreadable` must run before its handlers. */
+/** Returns the same service with decoding that never fails. `rejectUnreadable` must run before its handlers. */
 export function readable(definition: ServiceDefinition): ServiceDefinition {
   return Object.fromEntries(
     Object.entries(definition).map(([name, method]) => [
@@ -39,7 +39,7 @@ export function readable(definition: ServiceDefinition): ServiceDefinition {
 }
 
 /** Rejects messages that could not be decoded. No handler sees such a message, or what follows it on its stream. */
-export const refuseUnreadable: ServerInterceptor = (_method, call) =>
+export const rejectUnreadable: ServerInterceptor = (_method, call) =>
   new ServerInterceptingCall(call, {
     start: (next) =>
       next({

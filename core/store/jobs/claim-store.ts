@@ -104,7 +104,7 @@ export class ClaimStore {
    * timeout and ttl. Stops at the first job that differs or was queued a moment ago. Claims none if the jobs `behind`
    * differ.
    */
-  async claimAhead(
+  async claimPrefetched(
     { endpointId, slots, claimId, afterNormal, afterLow, inputBytesMax }: ClaimRequest,
     behind: readonly string[],
   ): Promise<Claim[]> {

@@ -94,7 +94,7 @@ export class CountStore {
    * concurrent changes are kept. Returns how many differed.
    */
   async recount(): Promise<number> {
-    const mended = await this.#hot`
+    const corrected = await this.#hot`
       INSERT INTO endpoint_tally AS t (endpoint_id, slot, queued, queued_low)
       SELECT e.id, 0, j.queued - k.queued, j.low - k.low FROM endpoint e
       CROSS JOIN LATERAL (SELECT count(*) AS queued, count(*) FILTER (WHERE low_priority) AS low FROM (
@@ -106,7 +106,7 @@ export class CountStore {
       ON CONFLICT (endpoint_id, slot) DO UPDATE SET queued = t.queued + excluded.queued,
         queued_low = t.queued_low + excluded.queued_low`;
     await this.#hot`DELETE FROM endpoint_tally t WHERE NOT EXISTS (SELECT FROM endpoint e WHERE e.id = t.endpoint_id)`;
-    return mended.count;
+    return corrected.count;
   }
 
   /**

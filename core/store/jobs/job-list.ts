@@ -68,15 +68,15 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
     : sql``;
   const parts = states.flatMap((name) => PARTS[name](sql));
   const order = oldestFirst ? sql`position` : sql`position DESC`;
-  const behind = (place: number | undefined): Fragment =>
+  const behind = (start: number | undefined): Fragment =>
     oldestFirst
-      ? sql`position > ${place ?? Number.MIN_SAFE_INTEGER}`
-      : sql`position < ${place ?? Number.MAX_SAFE_INTEGER}`;
-  const first = (many: number, place: number | undefined): Fragment =>
+      ? sql`position > ${start ?? Number.MIN_SAFE_INTEGER}`
+      : sql`position < ${start ?? Number.MAX_SAFE_INTEGER}`;
+  const first = (many: number, start: number | undefined): Fragment =>
     parts
       .map(
         (part) => sql`
-    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(place)} ${within}
+    (SELECT * FROM job WHERE endpoint_id = ${endpointId} AND ${part} AND ${behind(start)} ${within}
       AND expires_at > now()
       ORDER BY ${order} LIMIT ${many}::int)`,
       )

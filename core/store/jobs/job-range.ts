@@ -40,11 +40,11 @@ export async function positionsOf(
   parts: readonly Fragment[],
   { fromMs, untilMs }: SubmittedRange,
 ): Promise<JobRange> {
-  const place = async (ms: number | undefined) =>
+  const positionAt = async (ms: number | undefined) =>
     ms === undefined || parts.length === 0 ? undefined : boundsAt(sql, endpointId, parts, ms);
   const [from, until] = await Promise.all([
-    place(fromMs === undefined ? undefined : fromMs - DISORDER_MS),
-    place(untilMs === undefined ? undefined : untilMs + DISORDER_MS),
+    positionAt(fromMs === undefined ? undefined : fromMs - DISORDER_MS),
+    positionAt(untilMs === undefined ? undefined : untilMs + DISORDER_MS),
   ]);
   return { low: from?.low ?? 0, high: until?.high ?? Number.MAX_SAFE_INTEGER };
 }

@@ -51,7 +51,7 @@ export class RunningJobs {
     const sql = this.#hot;
     const rows = await sql<HeldRow[]>`
       SELECT e.id, h.worker_id, coalesce(h.held, 0) AS held, coalesce(h.normal, 0) AS normal,
-        ${lookedAt(sql, sql`h.since`)}
+        ${examinedAt(sql, sql`h.since`)}
       FROM unnest(${textArray(endpointIds)}::text[], ${this.#byEndpoint.columns(sql, endpointIds)}) AS e (id, since_ms,
         full_due_ms)
       LEFT JOIN LATERAL (
@@ -100,7 +100,7 @@ export class RunningJobs {
   async onMachines(machineIds: readonly string[]): Promise<CurrentAttempt[]> {
     const sql = this.#hot;
     const rows = await sql<AttemptRow[]>`
-      SELECT m.id, j.endpoint_id, j.id AS job_id, j.attempt, j.worker_id, ${lookedAt(sql, sql`j.started_at`)}
+      SELECT m.id, j.endpoint_id, j.id AS job_id, j.attempt, j.worker_id, ${examinedAt(sql, sql`j.started_at`)}
       FROM unnest(${textArray(machineIds)}::text[], ${this.#byMachine.columns(sql, machineIds)}) AS m (id, since_ms,
         full_due_ms)
       LEFT JOIN LATERAL (
@@ -115,7 +115,7 @@ export class RunningJobs {
 }
 
 /** Columns of LookRow. */
-function lookedAt(sql: Sql, since: ReturnType<Sql>) {
+function examinedAt(sql: Sql, since: ReturnType<Sql>) {
   return sql`(extract(epoch FROM ${since}) * 1000)::float8 AS since_ms,
     (extract(epoch FROM now()) * 1000)::float8 AS now_ms,
         (extract(epoch FROM clock_timestamp() - now()) * 1000)::float8 AS took_ms`;

@@ -59,7 +59,7 @@ export interface Demand {
   inFlight: ReadonlyMap<string, number>;
 }
 
-interface RotationRow {
+interface BackendRow {
   endpointId: string;
   accountId: string;
   workerConcurrency: number;
@@ -88,7 +88,7 @@ export class EdgeStore {
    */
   async backends(endpointIds?: readonly string[]): Promise<EndpointBackends[]> {
     const all = endpointIds === undefined;
-    const rows = await this.#sql<RotationRow[]>`
+    const rows = await this.#sql<BackendRow[]>`
       SELECT e.id AS "endpointId", e.account_id AS "accountId", e.worker_concurrency AS "workerConcurrency",
         e.workers_max AS "workersMax",
         e.scaler_value AS "scalerValue",
@@ -187,7 +187,7 @@ function surplus(sql: Sql): Fragment {
 function wayTo({
   address,
   machineId,
-}: Pick<RotationRow, 'address' | 'machineId'>): Pick<BackendWorker, 'address' | 'tunnelMachineId'> {
+}: Pick<BackendRow, 'address' | 'machineId'>): Pick<BackendWorker, 'address' | 'tunnelMachineId'> {
   return address === TUNNEL_ADDRESS
     ? { address: '', tunnelMachineId: machineId ?? '' }
     : { address: address ?? '', tunnelMachineId: '' };

@@ -57,7 +57,7 @@ export class ImageStore {
    * Resolves the digest of an image for a version of an endpoint. The first report wins. Returns `undefined` if the
    * machine has no worker of that version.
    */
-  async settleVersion(
+  async resolveVersion(
     { machineId, imageName, digest }: ImageClaim,
     endpointId: string,
     version: number,
@@ -83,7 +83,7 @@ export class ImageStore {
    * Resolves the digest of an image for a run of a pod. The first report wins. Returns `undefined` if this is not the
    * pod's current run on the machine.
    */
-  async settleRun({ machineId, digest }: ImageClaim, podId: string, run: number): Promise<string | undefined> {
+  async resolveRun({ machineId, digest }: ImageClaim, podId: string, run: number): Promise<string | undefined> {
     const [row] = await this.#database.sql<{ digest: string }[]>`
       UPDATE pod SET image_digest = CASE WHEN image_digest_run = run THEN image_digest ELSE ${digest} END,
         image_digest_run = run

@@ -78,9 +78,9 @@ export class PodStore {
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await placementView(statementOf(tx), viewFor(settings));
-      const place = choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId));
-      await evictStandbys(statementOf(tx), place.evicted);
-      const placed = placeOf(machines, place);
+      const placement = choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId));
+      await evictStandbys(statementOf(tx), placement.evicted);
+      const placed = placeOf(machines, placement);
       const templateEnvSealed = sealEnv(this.#sealer, templateEnv, podTemplateEnvIdentity(id)).envSealed;
       const [row] = await tx
         .insert(pod)
@@ -115,9 +115,9 @@ export class PodStore {
         const machines = await placementView(statementOf(tx), viewFor({ ...current, ...settings }));
         const quota = await readQuotaState(statementOf(tx), actor.accountId);
         // A trigger that fires when `desired` is set meters usage, so it is set only where it changes.
-        const place = choose(current, machines, quota);
-        await evictStandbys(statementOf(tx), place.evicted);
-        Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, place));
+        const placement = choose(current, machines, quota);
+        await evictStandbys(statementOf(tx), placement.evicted);
+        Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, placement));
       }
       const [row] = await tx.update(pod).set(set).where(eq(pod.id, id)).returning();
       await recordChange(tx, { ...actor, action, subjectId: id, fields });

@@ -52,8 +52,8 @@ export class MetricStore {
   }
 
   /** Reports for each statement how long it waited for a connection of its pool. */
-  onPoolWait(heard: (pool: string) => (waitedMs: number) => void): void {
-    for (const [pool, sql] of Object.entries(this.#pools)) onPoolWait(sql, heard(pool));
+  onPoolWait(listenerOf: (pool: string) => (waitedMs: number) => void): void {
+    for (const [pool, sql] of Object.entries(this.#pools)) onPoolWait(sql, listenerOf(pool));
   }
 
   /** Pings the database over each connection pool, at once. Calls `answered` for each response. */

@@ -78,7 +78,7 @@ export class UsageStore {
     const { sql } = this.#database;
     const asked = { ...query, accountId };
     const most = page?.size ?? USAGE_RECORDS_MAX;
-    const { value, after, turn } = this.#order(page);
+    const { value, after, direction } = this.#order(page);
     filterConditions({}, page?.view?.filters ?? {});
     await this.#checkCost(asked);
     const rows = await sql<Row[]>`
@@ -87,10 +87,10 @@ export class UsageStore {
           count(DISTINCT "group")::int AS "groupCount" FROM named
       ), page AS (
         SELECT told.*, ${value} AS place FROM told WHERE ${after}
-        ORDER BY place ${turn}, "startMs" ${turn}, others ${turn}, "group" ${turn} LIMIT ${most + 1}
+        ORDER BY place ${direction}, "startMs" ${direction}, others ${direction}, "group" ${direction} LIMIT ${most + 1}
       )
       SELECT page.*, place::text AS value, totals.* FROM totals LEFT JOIN page ON true
-      ORDER BY place ${turn}, "startMs" ${turn}, others ${turn}, "group" ${turn}`;
+      ORDER BY place ${direction}, "startMs" ${direction}, others ${direction}, "group" ${direction}`;
     const { totalUsd, totalMs, groupCount } = rows[0]!;
     const found = rows[0]!.value === null ? [] : rows;
     if (!page) checkUsageCost(0, found.length);
@@ -118,8 +118,8 @@ export class UsageStore {
     const order = orderOf(page?.view?.orderBy || 'time', ORDERS);
     const isDescending = page?.view?.descending ?? false;
     const value = sql.unsafe(order.of);
-    const turn = isDescending ? sql`DESC` : sql`ASC`;
-    if (!page?.after) return { value, turn, after: sql`true` };
+    const direction = isDescending ? sql`DESC` : sql`ASC`;
+    if (!page?.after) return { value, direction, after: sql`true` };
     const [, startMs, others, group] = /^(-?\d{1,15}) ([01]) (.*)$/s.exec(page.after.id) ?? [];
     const { value: text = '' } = page.after;
     if (startMs === undefined || (order.as === 'bigint' && !/^-?\d{1,18}$/.test(text))) throw invalidCursor();
@@ -127,7 +127,7 @@ export class UsageStore {
     const place = sql`(${last}, ${startMs}::text::float8, ${others === '1'}::bool, ${group!}::text)`;
     return {
       value,
-      turn,
+      direction,
       after: sql`(${value}, "startMs", others, "group") ${isDescending ? sql`<` : sql`>`} ${place}`,
     };
   }

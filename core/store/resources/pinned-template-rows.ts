@@ -56,7 +56,7 @@ export async function pinTemplate(
 /**
  * Notifies the other accounts that use a template of a new version. `fields`: names of the fields that its owner set.
  */
-export async function tellUsers(
+export async function notifyUsers(
   tx: Transaction,
   { id, accountId }: Pick<TemplateRow, 'id' | 'accountId'>,
   fields: readonly string[],

@@ -18,7 +18,7 @@ import type { Page, PageRequest } from '../sql/page.ts';
 import { byText, readPage } from '../sql/page.ts';
 import { isDuplicate, retryOnDeadlock } from '../sql/transient.ts';
 import { claimCreation } from './creation-rows.ts';
-import { asPinned, tellUsers } from './pinned-template-rows.ts';
+import { asPinned, notifyUsers } from './pinned-template-rows.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
 import { recordReleases } from './release-rows.ts';
 import { TEMPLATE_BYTES, usableBy } from './template-rows.ts';
@@ -189,7 +189,7 @@ export class TemplateStore {
               .where(and(eq(endpoint.templateId, id), eq(endpoint.accountId, accountId)))
               .returning({ id: endpoint.id, version: endpoint.version });
         await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, isNew: true }, raised);
-        if (replacesWorkers) await tellUsers(tx, current, fields);
+        if (replacesWorkers) await notifyUsers(tx, current, fields);
         await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
         return { template: this.#fromRow(row!), endpointIds: raised.map((found) => found.id) };
       }),

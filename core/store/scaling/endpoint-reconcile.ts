@@ -15,7 +15,7 @@ import type { Decision, DecisionSample, DecisionSummary } from '../../domain/sca
 import { wishedChanges } from '../../domain/scaling/scale-decision.ts';
 import type { Scaler } from '../../domain/scaling/scaler.ts';
 import type { Sql } from '../sql/database.ts';
-import { settledDigest } from '../sql/image-rows.ts';
+import { resolvedDigest } from '../sql/image-rows.ts';
 import { lockedInOrder } from '../sql/worker-order.ts';
 import { preemptWorkers, readPreemptible } from './gpu-contention.ts';
 import { placementView } from './placement-view.ts';
@@ -173,7 +173,7 @@ async function machinesWithout(
 ): Promise<PlacementMachine[]> {
   const { id: endpointId, version, imageName } = endpoint;
   await written.flushWorkers();
-  const imageDigest = imageName === '' ? '' : await settledDigest(sql, { endpointId, version, imageName });
+  const imageDigest = imageName === '' ? '' : await resolvedDigest(sql, { endpointId, version, imageName });
   return fleet.withCrashesOf(endpoint, await placementView(sql, { endpointId, imageName, imageDigest, goneIds }));
 }
 

@@ -124,37 +124,37 @@ export class ReconcileFleet {
       if (action.do === 'ADD') {
         const machine = this.#machines.get(action.machineId);
         if (machine) this.#machines.set(machine.id, { ...occupied(machine, action), siblings: 0 });
-        for (const id of action.evicted) this.#goes(id);
+        for (const id of action.evicted) this.#release(id);
       } else if (action.do === 'FREEZE') {
         const machine = this.#machines.get(this.#find(action.workerId)?.machineId ?? '');
         const standby = { workerId: action.workerId, gpuUuids: [], instanceId: '', frozenMs: 0 };
         if (machine) this.#machines.set(machine.id, { ...machine, standbys: [...machine.standbys, standby] });
       } else {
-        this.#wakes(action.workerId);
-        if (action.do === 'PREEMPT') this.#goes(action.workerId);
+        this.#resume(action.workerId);
+        if (action.do === 'PREEMPT') this.#release(action.workerId);
       }
     }
   }
 
   /** Marks the resources of a standby worker as used. */
-  #wakes(workerId: string): void {
+  #resume(workerId: string): void {
     for (const machine of this.#machines!.values()) {
       const standby = machine.standbys.find((one) => one.workerId === workerId);
       if (!standby) continue;
       const { gpuUuids, instanceId } = standby;
-      const awake = occupied(machine, {
+      const resumed = occupied(machine, {
         machineId: machine.id,
         gpuUuids: [...gpuUuids],
         instanceId,
         evicted: [workerId],
       });
-      const gpus = awake.gpus.map((gpu) => (gpuUuids.includes(gpu.uuid) ? { ...gpu, standby: false } : gpu));
-      this.#machines!.set(machine.id, { ...awake, gpus, siblings: 0 });
+      const gpus = resumed.gpus.map((gpu) => (gpuUuids.includes(gpu.uuid) ? { ...gpu, standby: false } : gpu));
+      this.#machines!.set(machine.id, { ...resumed, gpus, siblings: 0 });
     }
   }
 
   /** Marks a worker as draining, for an endpoint that is reconciled later. */
-  #goes(workerId: string): void {
+  #release(workerId: string): void {
     const worker = this.#find(workerId);
     if (worker) Object.assign(worker, { desired: 'DRAIN', ageMs: 0 });
   }

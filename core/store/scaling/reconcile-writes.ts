@@ -25,7 +25,7 @@ export class ReconcileWrites {
   #added: AddedWorker[] = [];
   #drained: string[] = [];
   #logged: DecisionToLog[] = [];
-  #noted: UpdatedRefusal[] = [];
+  #updated: UpdatedRefusal[] = [];
   #rollouts: SteppedRollout[] = [];
 
   constructor(sql: Sql) {
@@ -49,7 +49,7 @@ export class ReconcileWrites {
   }
 
   updateRefusal(endpointId: string, { refusalByMachine }: Decision): void {
-    this.#noted.push({ endpointId, refusalByMachine });
+    this.#updated.push({ endpointId, refusalByMachine });
   }
 
   /** Writes the workers added so far, so that a new read of the machines sees them. */
@@ -70,12 +70,12 @@ export class ReconcileWrites {
 
   /** Writes everything so far in one round trip, so that a new read of accounts' use and of GPU contention sees it. */
   async flush(): Promise<void> {
-    const [logged, noted, rollouts] = [this.#logged, this.#noted, this.#rollouts];
-    [this.#logged, this.#noted, this.#rollouts] = [[], [], []];
+    const [logged, updated, rollouts] = [this.#logged, this.#updated, this.#rollouts];
+    [this.#logged, this.#updated, this.#rollouts] = [[], [], []];
     await Promise.all([
       this.flushWorkers(),
       logDecisions(this.#sql, logged),
-      updateRefusals(this.#sql, noted),
+      updateRefusals(this.#sql, updated),
       writeRollouts(this.#sql, rollouts),
       this.#drains(),
     ]);

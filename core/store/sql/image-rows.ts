@@ -9,7 +9,7 @@ interface VersionImage {
 }
 
 /** Returns the resolved digest of a version's image. Empty: not resolved yet. */
-export async function settledDigest(sql: Sql, { endpointId, version, imageName }: VersionImage): Promise<string> {
+export async function resolvedDigest(sql: Sql, { endpointId, version, imageName }: VersionImage): Promise<string> {
   const [row] = await sql<{ digest: string }[]>`
     SELECT digest FROM endpoint_image WHERE endpoint_id = ${endpointId} AND version = ${version}
       AND image_name = ${imageName}`;

@@ -59,9 +59,9 @@ export async function migrate(database: { url: string }, logger: Logger): Promis
     statement_timeout: '0',
   });
   try {
-    await refuseReadOnly(sql);
+    await rejectReadOnly(sql);
     await lock(sql);
-    await refuseNewer(sql);
+    await rejectNewer(sql);
     await buildLargeIndexes(sql, logger);
     await applyMigrations(sql, logger);
     await tuneHotTables(sql);
@@ -106,13 +106,13 @@ function isLocked(error: unknown): boolean {
   return false;
 }
 
-async function refuseReadOnly(sql: Sql): Promise<void> {
+async function rejectReadOnly(sql: Sql): Promise<void> {
   const [row] = await sql<{ standby: boolean; readOnly: boolean }[]>`
     SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only')::boolean AS "readOnly"`;
   if (row!.standby || row!.readOnly) throw new ReadOnlyDatabaseError(row!.standby);
 }
 
-async function refuseNewer(sql: Sql): Promise<void> {
+async function rejectNewer(sql: Sql): Promise<void> {
   const [table] = await sql<
     { name: string | null }[]
   >`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS name`;

@@ -161,7 +161,7 @@ export class NoticeChannel extends BaseService {
       if (cut > 0)
         this.#logger.warn(
           { connections: cut },
-          'answers of the database were lost on their way, their connections are cut and made anew',
+          'answers of the database were lost; their connections are closed and reopened',
         );
       this.#peers = row.listeners > 1;
       this.#onCheck(true);
@@ -178,7 +178,7 @@ export class NoticeChannel extends BaseService {
   #cut(sql: Sql): void {
     this.#logger.warn(
       { waitedMs: ANSWER_MS_MAX },
-      'the database does not answer, its connections are cut and made anew',
+      'the database does not answer; its connections are closed and reopened',
     );
     cutAll(sql);
     this.#onSilence();

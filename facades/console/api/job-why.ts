@@ -20,11 +20,11 @@ export function jobPage(
   view: ListView,
 ): FeedSource {
   const read = async (signal: AbortSignal): Promise<object> => {
-    const [looked, { deliveries }] = await Promise.all([
-      lookAt(core, apiKey, job.endpointId, job.jobId),
+    const [explained, { deliveries }] = await Promise.all([
+      explain(core, apiKey, job.endpointId, job.jobId),
       core.jobs.call((client) => client.listWebhookDeliveries, { ...job, view }, { apiKey, repeatable: true, signal }),
     ]);
-    return { nowMs: clock.nowMs(), ...looked, webhooks: deliveries.map(webhookView) };
+    return { nowMs: clock.nowMs(), ...explained, webhooks: deliveries.map(webhookView) };
   };
   return { read };
 }
@@ -39,7 +39,7 @@ export function jobRoutes(
 ): void {
   app.get(PATH, { onRequest }, async (request) => {
     const { endpointId, jobId } = jobOf(request);
-    return { nowMs: clock.nowMs(), ...(await lookAt(core, request.caller.apiKey, endpointId, jobId)) };
+    return { nowMs: clock.nowMs(), ...(await explain(core, request.caller.apiKey, endpointId, jobId)) };
   });
   app.get(`${PATH}/input`, { onRequest }, async (request, reply) => {
     const job = jobOf(request);
@@ -93,7 +93,7 @@ function webhookView({ id, state, tries, lastError, redrives, dueTime, endTime }
   };
 }
 
-async function lookAt(core: ConsoleParts['core'], apiKey: string, endpointId: string, jobId: string) {
+async function explain(core: ConsoleParts['core'], apiKey: string, endpointId: string, jobId: string) {
   if (!isId(endpointId) || !isId(jobId)) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
   const options = { apiKey, repeatable: true };
   const [{ job }, { explanation }] = await Promise.all([

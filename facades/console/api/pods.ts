@@ -64,11 +64,11 @@ export function workerLog({ core }: ConsoleParts, apiKey: string, id: string): F
 
 /** Sends a log only if it has changed. Each read goes to the machine that has the log. */
 function tailOf(readLog: (signal: AbortSignal) => Promise<Uint8Array>): FeedSource {
-  let told: Buffer | undefined;
+  let sent: Buffer | undefined;
   const read = async (signal: AbortSignal): Promise<LogTailView | undefined> => {
     const log = Buffer.from(await readLog(signal));
-    if (told?.equals(log)) return undefined;
-    told = log;
+    if (sent?.equals(log)) return undefined;
+    sent = log;
     return tailView(log);
   };
   return { read, paceMs: LOG_PACE_MS };

@@ -1,7 +1,7 @@
 /** GPU types and places of the contract to the public schema's fields. */
 import type { DataCenter, GpuType } from '@slipway/proto/gen/slipway/v1/catalog_service';
-import type { Stock } from '../../resources/stock-word.ts';
-import { stockWord } from '../../resources/stock-word.ts';
+import type { Stock } from '../../resources/availability-word.ts';
+import { availabilityWord } from '../../resources/availability-word.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { numberOf } from '../core-message.ts';
 
@@ -23,7 +23,7 @@ export function presentGpuType(type: CoreMessage<GpuType>) {
 
 /** Returns LowestPrice of the public schema. One's own machines have one price. */
 export function presentLowestPrice(type: ReturnType<typeof presentGpuType>, stock: Stock, wanted: number) {
-  const stockStatus = stockWord(stock, wanted);
+  const stockStatus = availabilityWord(stock, wanted);
   const price = stockStatus === 'None' ? null : type.securePrice;
   return {
     gpuName: type.displayName,
@@ -56,7 +56,7 @@ export function presentDataCenter(center: CoreMessage<DataCenter>, names: Readon
     location: center.countryCode ?? '',
     gpuAvailability: (center.gpus ?? []).map(({ gpuTypeId = '', total, free }) => {
       const stock = { total: numberOf(total), free: numberOf(free), countMax: numberOf(total) };
-      const word = stockWord(stock);
+      const word = availabilityWord(stock);
       return {
         gpuTypeId,
         displayName: names.get(gpuTypeId) ?? gpuTypeId,

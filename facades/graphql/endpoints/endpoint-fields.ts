@@ -53,7 +53,7 @@ const FLASHBOOT_NAME = /-fb$/;
  * feature.
  */
 export function endpointFields(input: EndpointInput): FieldChanges<EndpointMessage> {
-  refuseForeign(input);
+  rejectForeign(input);
   const { id, instanceIds, gpuCount, locations, executionTimeoutMs } = input;
   const isCpu = Boolean(instanceIds?.length) || (gpuCount === 0 && !id);
   return inputChanges<EndpointMessage>(ENDPOINT, input, {
@@ -89,7 +89,7 @@ function cudaVersions({ allowedCudaVersions, minCudaVersion }: EndpointInput): s
 }
 
 /** Rejects fields of unavailable features. Clients also send these fields empty, which is accepted. */
-function refuseForeign({ modelReferences, hubReleaseId, flashEnvironmentId }: EndpointInput): void {
+function rejectForeign({ modelReferences, hubReleaseId, flashEnvironmentId }: EndpointInput): void {
   if (modelReferences?.length)
     throw refused(
       'modelReferences: there is no repository of models here; put the model into the image or a network volume.',

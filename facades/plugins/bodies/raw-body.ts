@@ -160,20 +160,20 @@ class BodyReader {
       this.#waitForPiece();
     };
     if (announced <= UNCOUNTED_BYTES_MAX) begin();
-    else this.#beginWithRoom(Math.min(announced, this.#bytesMax), begin);
+    else this.#beginWithinBudget(Math.min(announced, this.#bytesMax), begin);
     // The client left before a listener was added.
     if (this.#request.destroyed) this.#abort();
   }
 
-  #beginWithRoom(bytes: number, begin: () => void): void {
+  #beginWithinBudget(bytes: number, begin: () => void): void {
     const { clock, timeouts, budget } = this.#parts;
     const received = (): void => {
       this.#pieces = new BytePieces(announcedBytes(this.#request) === bytes ? bytes : 0);
       begin();
     };
-    const noRoom = (): void =>
+    const timedOut = (): void =>
       this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
-    this.#timer = clock.after(timeouts.totalMs, noRoom);
+    this.#timer = clock.after(timeouts.totalMs, timedOut);
     places.set(this.#request, budget.acquire(this.#accountId, bytes, received));
   }
 
@@ -182,9 +182,9 @@ class BodyReader {
     // A rejected body is only discarded.
     if (this.#finished) return;
     try {
-      this.#unpacked = unpack(this.#request, (error) => this.#refuse(error));
+      this.#unpacked = unpack(this.#request, (error) => this.#reject(error));
     } catch (error) {
-      return this.#refuse(error as CoreError);
+      return this.#reject(error as CoreError);
     }
     this.#unpacked.body.on('data', (piece: Buffer) => this.#add(piece));
     this.#unpacked.body.once('end', () => this.#finish(this.#pieces.take()));
@@ -225,7 +225,7 @@ class BodyReader {
   }
 
   #refuseLength(): void {
-    this.#refuse(
+    this.#reject(
       new CoreError(
         'PAYLOAD_TOO_LARGE',
         `The body is larger than the ${this.#bytesMax} bytes that this operation takes.`,
@@ -233,7 +233,7 @@ class BodyReader {
     );
   }
 
-  #refuse(error: CoreError): void {
+  #reject(error: CoreError): void {
     this.#finish(error);
     this.#unpacked?.stop();
     this.#request.resume();

@@ -7,11 +7,11 @@ import type { FastifySchemaValidationError } from 'fastify';
 export function schemaFault(errors: readonly FastifySchemaValidationError[], part: string): Error {
   const { keyword, instancePath, params, message } = errors[0]!;
   // null means absent. The text for people leaves it out.
-  const said =
+  const fault =
     keyword === 'enum'
       ? `must be ${oneOf((params['allowedValues'] as unknown[]).filter((value) => value !== null))}`
       : message;
-  return new Error(`${part}${instancePath} ${said}`);
+  return new Error(`${part}${instancePath} ${fault}`);
 }
 
 function oneOf(words: readonly unknown[]): string {

@@ -52,19 +52,19 @@ export function handleUnknownRoutes(app: FastifyInstance): UnroutedHandler {
     known.set(url, path);
     for (const one of [method].flat()) path.methods.add(one);
   });
-  const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const reject = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (!isReadable(request.url)) return rejectPath(request, reply);
     const methods = methodsOf(known, pathOf(request));
     // A route for this method may find nothing at a path, as the route of the files of /v1/docs does.
     const isUnknown = methods.length === 0 || methods.includes(request.method);
     return isUnknown ? rejectUnknown(request, reply) : rejectMethod(request, reply, methods);
   };
-  app.setNotFoundHandler(refuse);
+  app.setNotFoundHandler(reject);
   // Fastify would first reject the content type.
   app.addHook('onRequest', (request, reply, done) =>
-    request.is404 && request.method === 'QUERY' ? void refuse(request, reply) : done(),
+    request.is404 && request.method === 'QUERY' ? void reject(request, reply) : done(),
   );
-  return refuse;
+  return reject;
 }
 
 /** Returns whether a path can be decoded as text, as paths of our own surfaces must. The query is not checked. */

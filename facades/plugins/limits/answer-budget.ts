@@ -108,7 +108,7 @@ class Hold {
   readonly #options: AnswerBudgetOptions;
   readonly #reply: FastifyReply;
   readonly #bytes: number;
-  readonly #place: MemoryPermit;
+  readonly #permit: MemoryPermit;
   #slow: Timer | undefined;
   #isGranted = false;
   #grant = nothing;
@@ -124,7 +124,7 @@ class Hold {
     });
     // Nobody awaits it if there was capacity at once.
     this.granted.catch(nothing);
-    this.#place = options.budget.acquire(accountId, Math.min(bytes, options.budget.ownerBytesMax), () => {
+    this.#permit = options.budget.acquire(accountId, Math.min(bytes, options.budget.ownerBytesMax), () => {
       this.#isGranted = true;
       this.#grant();
     });
@@ -142,7 +142,7 @@ class Hold {
     raw.off('finish', this.#rest);
     this.#slow?.cancel();
     if (this.#slow && !raw.closed) this.#rest();
-    this.#place.release();
+    this.#permit.release();
     this.#give(new CoreError('UNAVAILABLE', 'The client has gone.'));
   };
 

@@ -37,7 +37,7 @@ interface Use {
 
 export class FairQueue {
   readonly #clock: Clock;
-  readonly #turns = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: REQUEST_WEIGHT_MAX });
+  readonly #permits = new MemoryBudget({ bytesMax: ALL_WEIGHT_MAX, ownerBytesMax: REQUEST_WEIGHT_MAX });
   /** The latest use, and the latest use by another account. */
   #last: Use | undefined;
   #other: Use | undefined;
@@ -48,7 +48,7 @@ export class FairQueue {
 
   /** Returns how many requests wait. */
   get waiting(): number {
-    return this.#turns.fill.waiting ?? 0;
+    return this.#permits.fill.waiting ?? 0;
   }
 
   /**
@@ -62,13 +62,13 @@ export class FairQueue {
       begun = true;
     };
     let timer: Timer | undefined;
-    const place = this.#turns.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), () => {
+    const permit = this.#permits.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), () => {
       begin();
-      timer = this.#clock.after(waits ? WAITER_PERMIT_MS : PERMIT_MS, () => place.release());
+      timer = this.#clock.after(waits ? WAITER_PERMIT_MS : PERMIT_MS, () => permit.release());
     });
     const end = (): void => {
       timer?.cancel();
-      place.release();
+      permit.release();
     };
     if (raw.closed) end();
     else raw.once('close', end);

@@ -63,13 +63,13 @@ export class RateLimit {
   // The library only counts; its own maximum is out of reach because the limit moves with the workers.
   readonly #window = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: REQUEST_WINDOW_SECONDS });
   readonly #delay: RejectionDelay;
-  readonly #turns: FairQueue;
+  readonly #queue: FairQueue;
 
   constructor(perWorker: PerWorker, clock: Clock, listeners: RejectionListeners = {}) {
     this.#perWorker = perWorker;
     this.#listeners = listeners;
     this.#delay = new RejectionDelay(clock);
-    this.#turns = new FairQueue(clock);
+    this.#queue = new FairQueue(clock);
   }
 
   /**
@@ -85,12 +85,12 @@ export class RateLimit {
       if (reply) await this.delayRejection(request.accountId, reply);
       throw error;
     }
-    const turn = reply && WEIGHTS[request.operation];
-    if (!turn) return left;
+    const weighed = reply && WEIGHTS[request.operation];
+    if (!weighed) return left;
     const { accountId, bodyBytes = 0 } = request;
-    const waits = turn.waits || bodyBytes > BODY_AT_ONCE_BYTES;
-    await this.#turns.enter(
-      { accountId, waits, weight: turn.weight + Math.floor(bodyBytes / BODY_WEIGHT_BYTES) },
+    const waits = weighed.waits || bodyBytes > BODY_AT_ONCE_BYTES;
+    await this.#queue.enter(
+      { accountId, waits, weight: weighed.weight + Math.floor(bodyBytes / BODY_WEIGHT_BYTES) },
       reply,
     );
     return left;
@@ -136,7 +136,7 @@ export class RateLimit {
       this.#listeners.reporter?.add({ accountId, endpointId, apiKey }, { limit, operation: ON_WIRE[operation], most });
   }
 
-  #refuseShare(request: LimitedRequest): TooManyRequests {
+  #rejectShare(request: LimitedRequest): TooManyRequests {
     this.#refused(request, 'concurrency', RequestLimit.ACCOUNT_SHARE, 0);
     return new TooManyRequests(
       'The account has so many requests under way that none is left to it while others need the rest; ' +
@@ -165,7 +165,7 @@ export class RateLimit {
     if (reply.raw.closed) return;
     const { accountId, operation } = request;
     const isShared = !NOT_JOB_API.has(operation);
-    if (isShared && !this.#share.tryAcquire(accountId)) throw this.#refuseShare(request);
+    if (isShared && !this.#share.tryAcquire(accountId)) throw this.#rejectShare(request);
     this.#inFlight.set(name, inFlight);
     reply.raw.once('close', () => {
       if (isShared) this.#share.release(accountId);

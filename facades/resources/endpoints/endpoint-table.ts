@@ -22,10 +22,10 @@ const SCALER =
  * Settings that an owner chooses. The secret that signs webhook calls cannot be read by anybody, and no public surface
  * accepts it.
  */
-type Told = 'throttledReason' | 'cannotRunReason' | 'rolloutState' | 'rolloutReason' | 'servingVersion';
+type StateField = 'throttledReason' | 'cannotRunReason' | 'rolloutState' | 'rolloutReason' | 'servingVersion';
 type Settings = Omit<
   Endpoint,
-  'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | 'modelWeight' | Told
+  'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | 'modelWeight' | StateField
 > & {
   modelWeight: number;
 };

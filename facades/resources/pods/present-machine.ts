@@ -18,7 +18,7 @@ export function presentMachine(
   prices: ReadonlyMap<string, number>,
 ): PodMachine {
   // The operator sets both in one list; a country code is two capitals.
-  const isCountry = (place: string): boolean => /^[A-Z]{2}$/.test(place);
+  const isCountry = (code: string): boolean => /^[A-Z]{2}$/.test(code);
   const card = machine.gpus.find(({ name }) => name === gpuTypeId) ?? machine.gpus[0];
   const price = prices.get(card?.name ?? '') ?? 0;
   const count = machine.gpus.filter(({ name }) => name === card?.name).length;
@@ -28,7 +28,7 @@ export function presentMachine(
     ...presentCpu(machine),
     cpuTypeId: machine.cpuModel,
     currentPricePerGpu: price,
-    dataCenterId: machine.locations.find((place) => !isCountry(place) && place !== '*') ?? '',
+    dataCenterId: machine.locations.find((code) => !isCountry(code) && code !== '*') ?? '',
     diskThroughputMBps: null,
     gpuAvailable: machine.gpus.length,
     gpuDisplayName: card?.displayName ?? '',

@@ -3,8 +3,8 @@
 import type { CpuRoom } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
+import { availabilityWord } from '../../resources/availability-word.ts';
 import { gbPerVcpu, POD_FLAVORS } from '../../resources/cpu-sizes.ts';
-import { stockWord } from '../../resources/stock-word.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { operation, repeatable } from '../operation.ts';
 import { named } from '../schema-parts.ts';
@@ -88,7 +88,7 @@ async function readTypes(call: Call<CpuQuery, unknown>, { core }: RestV2Parts, a
       price: { securePerVcpu: 0, serverlessPerVcpu: 0 },
     };
     if (!fleet) return type;
-    const levelOf = (room: CpuRoom | undefined): Level => cpuLevel(room, vcpuCount, vcpuCount * ramGbPerVcpu);
+    const levelOf = (capacity: CpuRoom | undefined): Level => cpuLevel(capacity, vcpuCount, vcpuCount * ramGbPerVcpu);
     const dataCenters = fleet.dataCenters.map((center) => ({
       id: center.id,
       name: center.id,
@@ -103,7 +103,9 @@ async function readTypes(call: Call<CpuQuery, unknown>, { core }: RestV2Parts, a
 }
 
 /** Returns the available capacity for a size. */
-export function cpuLevel(room: CpuRoom | undefined, vcpus: number, memoryGb: number): Level {
-  if (!room || room.freeVcpus < vcpus || room.freeMemoryGb < memoryGb) return 'NONE';
-  return availabilityOf(stockWord({ total: room.slots, free: room.freeSlots, countMax: room.slots }));
+export function cpuLevel(capacity: CpuRoom | undefined, vcpus: number, memoryGb: number): Level {
+  if (!capacity || capacity.freeVcpus < vcpus || capacity.freeMemoryGb < memoryGb) return 'NONE';
+  return availabilityOf(
+    availabilityWord({ total: capacity.slots, free: capacity.freeSlots, countMax: capacity.slots }),
+  );
 }

@@ -3,8 +3,8 @@
 import type { DataCenter, GpuType } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { Type } from 'typebox';
+import { availabilityWord } from '../../resources/availability-word.ts';
 import { gbPerVcpu, POD_FLAVORS } from '../../resources/cpu-sizes.ts';
-import { stockWord } from '../../resources/stock-word.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { operation, repeatable } from '../operation.ts';
 import { named, word } from '../schema-parts.ts';
@@ -113,6 +113,6 @@ function gpusOf({ gpus }: DataCenter, types: readonly GpuType[]): object[] {
   return gpus.map(({ gpuTypeId, total, free }) => ({
     id: gpuTypeId,
     name: types.find(({ id }) => id === gpuTypeId)?.displayName ?? gpuTypeId,
-    availability: availabilityOf(stockWord({ total, free, countMax: total })),
+    availability: availabilityOf(availabilityWord({ total, free, countMax: total })),
   }));
 }

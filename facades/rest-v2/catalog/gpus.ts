@@ -4,8 +4,8 @@ import type { DataCenter, GpuPool, GpuType } from '@slipway/proto/gen/slipway/v1
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
+import { availabilityWord } from '../../resources/availability-word.ts';
 import { isCudaAtLeast, KNOWN_CUDA_VERSIONS } from '../../resources/cuda-versions.ts';
-import { stockWord } from '../../resources/stock-word.ts';
 import type { Call, Operation, RestV2Parts } from '../operation.ts';
 import { operation, repeatable } from '../operation.ts';
 import { named, textOrNull, word } from '../schema-parts.ts';
@@ -117,7 +117,8 @@ function stockOf(type: GpuType, centers: readonly DataCenter[], query: GpuQuery)
     .filter(({ countryCode }) => countryCodes === undefined || countryCodes.includes(countryCode))
     .flatMap((center) => {
       const gpus = center.gpus.find(({ gpuTypeId }) => gpuTypeId === type.id);
-      const level = isMet && gpus ? availabilityOf(stockWord({ ...gpus, countMax: type.countMax }, count)) : 'NONE';
+      const level =
+        isMet && gpus ? availabilityOf(availabilityWord({ ...gpus, countMax: type.countMax }, count)) : 'NONE';
       return level === 'NONE'
         ? []
         : [{ id: center.id, name: center.id, availability: level, total: gpus!.total, free: gpus!.free }];
@@ -132,7 +133,7 @@ function stockOf(type: GpuType, centers: readonly DataCenter[], query: GpuQuery)
         });
   return {
     availability: isMet
-      ? availabilityOf(stockWord({ total: all.total, free: all.free, countMax: type.countMax }, count))
+      ? availabilityOf(availabilityWord({ total: all.total, free: all.free, countMax: type.countMax }, count))
       : 'NONE',
     dataCenters: places.map(({ id, name, availability }) => ({ id, name, availability })),
     cudaVersions: KNOWN_CUDA_VERSIONS.map((version) => ({ version, available: canRun(version) })),

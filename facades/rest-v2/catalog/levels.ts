@@ -1,6 +1,6 @@
 /** How much is free, in the words of REST v2. */
 import { Type } from 'typebox';
-import type { stockWord } from '../../resources/stock-word.ts';
+import type { availabilityWord } from '../../resources/availability-word.ts';
 import { named, word } from '../schema-parts.ts';
 
 const LEVELS = ['NONE', 'LOW', 'MEDIUM', 'HIGH'] as const;
@@ -16,6 +16,6 @@ export const dataCenterAvailability = named(
 );
 
 /** Returns the level for a word of the other surfaces. */
-export function availabilityOf(said: ReturnType<typeof stockWord>): Level {
-  return said.toUpperCase() as Level;
+export function availabilityOf(stock: ReturnType<typeof availabilityWord>): Level {
+  return stock.toUpperCase() as Level;
 }

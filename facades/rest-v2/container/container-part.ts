@@ -83,8 +83,8 @@ function commandFields({
   entrypoint,
 }: ContainerBody): Record<'startCommand' | 'entrypoint', string[] | undefined> {
   if (args === undefined) return { startCommand: cmd, entrypoint };
-  const said = dockerArgsOf(args);
-  const whole = { startCommand: said.startCommand, entrypoint: said.entrypoint ?? [] };
+  const parsed = dockerArgsOf(args);
+  const whole = { startCommand: parsed.startCommand, entrypoint: parsed.entrypoint ?? [] };
   if (cmd && !areSame(cmd, whole.startCommand))
     throw against('args and cmd are two ways to say the same, and do not: give one of them.');
   if (entrypoint && !areSame(entrypoint, whole.entrypoint))

@@ -6,5 +6,5 @@ const COUNTRY = /^[A-Z]{2}$/;
 
 /** Returns the data centre of a machine; null: it is in none, or there is no machine. */
 export function dataCenterOf(machine: Machine | undefined): string | null {
-  return machine?.locations.find((place) => !COUNTRY.test(place)) ?? null;
+  return machine?.locations.find((code) => !COUNTRY.test(code)) ?? null;
 }

@@ -44,7 +44,7 @@ export const nothingHere: readonly Operation[] = KINDS.flatMap(({ word, name, se
       path,
       summary: `Refused. ${sentence}`,
       status: 501,
-      handle: async ({ reply }) => refuse(reply, sentence),
+      handle: async ({ reply }) => reject(reply, sentence),
     });
   return [
     operation({
@@ -77,7 +77,7 @@ export const nothingHere: readonly Operation[] = KINDS.flatMap(({ word, name, se
   ];
 });
 
-async function refuse(reply: FastifyReply, detail: string): Promise<unknown> {
+async function reject(reply: FastifyReply, detail: string): Promise<unknown> {
   const code: ErrorCode = 'not_implemented';
   const problem = { title: 'Not Implemented', status: 501, detail, code };
   reply.header('link', helpLink(code));

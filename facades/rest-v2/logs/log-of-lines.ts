@@ -27,8 +27,8 @@ const RECORD_BYTES = 120;
  * Bytes from the end in which the last lines are searched. The search goes on with four times as many, up to the whole
  * stored log.
  */
-const LOOKED_BYTES = 65_536;
-const LOOKED_FACTOR = 4;
+const SEARCH_BYTES = 65_536;
+const SEARCH_FACTOR = 4;
 
 export interface LineLogParts {
   core: Pick<CoreClient, 'machines' | 'pods'>;
@@ -102,8 +102,8 @@ async function lastLines(readPage: ReadPage, tail: number, source: LogQuery['sou
   // Not the end itself, which may be in the middle of a line.
   if (tail === 0) return { lines: [], page: (await lastLines(readPage, 1, '')).page };
   const { page: end } = await partAt(readPage, Number.MAX_SAFE_INTEGER);
-  for (let looked = LOOKED_BYTES; ; looked *= LOOKED_FACTOR) {
-    const from = Math.max(end.offset - looked, 0);
+  for (let searched = SEARCH_BYTES; ; searched *= SEARCH_FACTOR) {
+    const from = Math.max(end.offset - searched, 0);
     let { lines, page } = await partAt(readPage, from);
     // The part may begin in the middle of a line.
     if (from > 0 && !page.cut) lines = lines.slice(1);
@@ -113,7 +113,7 @@ async function lastLines(readPage: ReadPage, tail: number, source: LogQuery['sou
       lines = [...lines, ...next.lines.filter((line) => isOf(source, line))].slice(-tail);
       ({ page } = next);
     }
-    if (lines.length >= tail || from === 0 || looked >= WORKER_LOG_BYTES_MAX)
+    if (lines.length >= tail || from === 0 || searched >= WORKER_LOG_BYTES_MAX)
       return { lines: lines.slice(-tail), page };
   }
 }
@@ -145,7 +145,7 @@ async function follow({ clock, reply, query, readPage, read, beginning }: Follow
   live.start('text/event-stream; charset=utf-8');
   const ids = new LineIds();
   let { lines, page } = beginning;
-  let toldAtMs = clock.monotonicMs();
+  let sentAtMs = clock.monotonicMs();
   try {
     while (!live.closed) {
       for (const line of lines) {
@@ -158,12 +158,12 @@ async function follow({ clock, reply, query, readPage, read, beginning }: Follow
             data: JSON.stringify({ source: sourceOf(line), line: line.text, ts: line.time!.toISOString() }),
           }),
         );
-        toldAtMs = clock.monotonicMs();
+        sentAtMs = clock.monotonicMs();
       }
       if (page.over && !page.more) break;
-      if (clock.monotonicMs() - toldAtMs >= HEARTBEAT_MS) {
+      if (clock.monotonicMs() - sentAtMs >= HEARTBEAT_MS) {
         await live.write(HEARTBEAT);
-        toldAtMs = clock.monotonicMs();
+        sentAtMs = clock.monotonicMs();
       }
       if (!page.more) await delay(clock, LOOK_MS, gone.signal);
       if (live.closed) break;

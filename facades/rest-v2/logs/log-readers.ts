@@ -18,7 +18,7 @@ export function workerReader({ core }: Pick<LineLogParts, 'core'>): (request: Fa
     return async (offset) => {
       const asked = { workerId, endpointId, tailBytes: 0, job: placeAt(offset) };
       const { job } = await core.machines.call((client) => client.getWorkerLog, asked, { apiKey, repeatable: true });
-      return present(job, 'The agent of this worker does not tell its lines: it is of an earlier release.');
+      return present(job, 'The agent of this worker does not report log lines: it is of an earlier release.');
     };
   };
 }
@@ -34,7 +34,7 @@ export function podReader({ core }: Pick<LineLogParts, 'core'>): (request: Fasti
         { id, tailBytes: 0, place: placeAt(offset) },
         { apiKey, repeatable: true },
       );
-      return present(page, 'Core does not tell lines of pods: it is of an earlier release.');
+      return present(page, 'Core does not report log lines of pods: it is of an earlier release.');
     };
   };
 }

@@ -15,7 +15,7 @@ import { EndpointQuery } from './endpoint-query.ts';
 const PAGE_SIZE_WITH_WORKERS = 50;
 
 /** Adds the route. */
-export function listEndpoints(app: RestApp, { core, room, gate }: RestParts): void {
+export function listEndpoints(app: RestApp, { core, budget, gate }: RestParts): void {
   const schema = {
     operationId: 'ListEndpoints',
     tags: ['endpoints'],
@@ -30,7 +30,7 @@ export function listEndpoints(app: RestApp, { core, room, gate }: RestParts): vo
     } = request;
     // The workers of a page of endpoints are held at once.
     const which = { includeTemplate, ...(includeWorkers && { pageSize: PAGE_SIZE_WITH_WORKERS }) };
-    return sendList(room, request, reply, {
+    return sendList(budget, request, reply, {
       read: (page, options) => core.endpoints.call((client) => client.listEndpoints, { ...which, ...page }, options),
       present: async ({ endpoints }) => {
         const workers = includeWorkers

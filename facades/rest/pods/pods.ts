@@ -39,7 +39,7 @@ export function createPod(app: RestApp, { core, gate, readJson }: RestParts): vo
 }
 
 /** GET /v1/pods: a bare array, oldest first (docs/reference/management.md#lists). */
-export function listPods(app: RestApp, { core, room, gate }: RestParts): void {
+export function listPods(app: RestApp, { core, budget, gate }: RestParts): void {
   const schema = {
     operationId: 'ListPods',
     tags: ['pods'],
@@ -57,7 +57,7 @@ export function listPods(app: RestApp, { core, room, gate }: RestParts): void {
       endpointId: query.endpointId ?? '',
       endpointIds: [],
     };
-    return sendList(room, request, reply, {
+    return sendList(budget, request, reply, {
       read: (page, options) => core.pods.call((client) => client.listPods, { ...which, ...page }, options),
       present: async (response) => {
         const pods = response.pods.filter((pod) => fits(pod, query));

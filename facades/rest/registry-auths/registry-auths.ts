@@ -39,7 +39,7 @@ export function createRegistryAuth(app: RestApp, { core, gate, readJson }: RestP
 }
 
 /** GET /v1/containerregistryauth: a bare array, oldest first (docs/reference/management.md#lists). */
-export function listRegistryAuths(app: RestApp, { core, room, gate }: RestParts): void {
+export function listRegistryAuths(app: RestApp, { core, budget, gate }: RestParts): void {
   const schema = {
     operationId: 'ListContainerRegistryAuths',
     tags: ['container registry auths'],
@@ -47,7 +47,7 @@ export function listRegistryAuths(app: RestApp, { core, room, gate }: RestParts)
     response: { 200: answers<RegistryAuthRecord>('ContainerRegistryAuth'), ...errors() },
   };
   app.get('/v1/containerregistryauth', { schema, onRequest: gate }, (request, reply) =>
-    sendList(room, request, reply, {
+    sendList(budget, request, reply, {
       read: (page, options) => core.registryAuths.call((client) => client.listRegistryAuths, page, options),
       present: ({ registryAuths }) => registryAuths.map(presentRegistryAuth),
     }),

@@ -30,7 +30,7 @@ export function createTemplate(app: RestApp, { core, gate, readJson }: RestParts
 }
 
 /** GET /v1/templates: a bare array, oldest first (docs/reference/management.md#lists). */
-export function listTemplates(app: RestApp, { core, room, gate }: RestParts): void {
+export function listTemplates(app: RestApp, { core, budget, gate }: RestParts): void {
   const schema = {
     operationId: 'ListTemplates',
     tags: ['templates'],
@@ -41,7 +41,7 @@ export function listTemplates(app: RestApp, { core, room, gate }: RestParts): vo
   app.get('/v1/templates', { schema, onRequest: gate, preValidation: readQuery(TemplateQuery) }, (request, reply) => {
     const { includePublicTemplates: includePublic = false, includeEndpointBoundTemplates: includeBound = false } =
       request.query;
-    return sendList(room, request, reply, {
+    return sendList(budget, request, reply, {
       read: (page, options) =>
         core.templates.call((client) => client.listTemplates, { includePublic, includeBound, ...page }, options),
       present: ({ templates }) => templates.map(presentTemplate),

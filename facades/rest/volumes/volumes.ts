@@ -37,7 +37,7 @@ export function createVolume(app: RestApp, { core, gate, readJson }: RestParts):
 }
 
 /** GET /v1/networkvolumes: a bare array, oldest first (docs/reference/management.md#lists). */
-export function listVolumes(app: RestApp, { core, room, gate }: RestParts): void {
+export function listVolumes(app: RestApp, { core, budget, gate }: RestParts): void {
   const schema = {
     operationId: 'ListNetworkVolumes',
     tags: ['network volumes'],
@@ -45,7 +45,7 @@ export function listVolumes(app: RestApp, { core, room, gate }: RestParts): void
     response: { 200: answers<NetworkVolumeRecord>('NetworkVolume'), ...errors() },
   };
   app.get('/v1/networkvolumes', { schema, onRequest: gate }, (request, reply) =>
-    sendList(room, request, reply, {
+    sendList(budget, request, reply, {
       read: (page, options) => core.volumes.call((client) => client.listNetworkVolumes, page, options),
       present: ({ networkVolumes }) => networkVolumes.map(presentVolume),
     }),

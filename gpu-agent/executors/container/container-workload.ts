@@ -256,7 +256,7 @@ export class ContainerWorkload implements RunningWorkload {
     const joins = this.#replay.isWhole;
     // Podman accepts no attach while the container is frozen, so several tries may fail: it is reported once.
     if (!this.#cut) {
-      logger.warn({ workloadId }, 'the output of a container was cut off, taking it up again');
+      logger.warn({ workloadId }, 'the output of a container was cut off, attaching again');
       if (!joins)
         onOutput(Buffer.from('[slipway] the container engine cut the output off: some lines are missing here\n'));
     }
@@ -278,7 +278,7 @@ export class ContainerWorkload implements RunningWorkload {
     if (!this.#over)
       this.#options.logger.warn(
         { workloadId: this.#options.workloadId, err: error },
-        'the engine refused an order for a container',
+        'the engine rejected a command for a container',
       );
   }
 }

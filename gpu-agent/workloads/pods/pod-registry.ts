@@ -47,7 +47,7 @@ export class PodRegistry {
       else
         this.#parts.logger.warn(
           { podId: request.podId, disk: request.disk },
-          'a pod that cannot have a directory is left alone',
+          'a pod whose id cannot name a directory is ignored',
         );
     }
     this.#sweeping = this.#sweeping.then(() => this.#sweep(wanted));
@@ -86,7 +86,7 @@ export class PodRegistry {
         await archive.drop(podId);
       }
     } catch (error) {
-      logger.warn({ err: error, podId }, 'files of pods that are gone were not removed; the next list tries again');
+      logger.warn({ err: error, podId }, 'files of removed pods were not deleted; the next list tries again');
     }
   }
 }

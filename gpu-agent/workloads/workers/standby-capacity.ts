@@ -37,12 +37,12 @@ export class StandbyCapacity {
     if (nowMs < this.#quietUntilMs) return;
     const share = freeShare();
     if (share >= FREE_SHARE_MIN) return;
-    const ended = pool.endOldestFrozen('The machine needed the memory that it kept while it was frozen.');
+    const ended = pool.endOldestFrozen('The machine needed the memory that it kept on standby.');
     if (!ended) return;
     this.#quietUntilMs = nowMs + PAUSE_MS;
     logger.info(
       { freeShare: share, workerId: ended.id, endpointId: ended.endpointId },
-      'memory is short: a frozen worker goes',
+      'memory is short: a worker on standby is ended',
     );
   }
 }

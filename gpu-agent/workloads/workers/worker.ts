@@ -249,7 +249,7 @@ export class Worker implements WorkloadKind {
     if (from === to) return this.#showProgress();
     this.#state = to;
     const [fromName, toName] = [from, to].map((state) => enumName(WorkerState, state));
-    logger.debug({ ...this.ids, from: fromName, to: toName }, 'worker changed its state');
+    logger.debug({ ...this.ids, from: fromName, to: toName }, 'worker changed state');
     // The causes of its attempts come before its own end: core reads them in this order.
     if (this.hasEnded) listener.ended(this, this.#end.causeOfLosses(this.id));
     listener.changed(this);

@@ -223,11 +223,11 @@ t.test('a stock that an agent keeps is filled up when half of it is gone, and is
   const end = (id: string): boolean => pool.release({ endpointId: 'e', jobId: id, attempt: 1, machineId: 'm' });
   const taken = pool.reserve('e', 5);
   const asked: number[] = [];
-  const ahead = pool.reservePrefetch('e', taken, (slots) => {
+  const prefetched = pool.reservePrefetch('e', taken, (slots) => {
     asked.push(slots);
     return 4;
   });
-  t.same([taken.length, ahead.length, asked], [2, 4, [2]]);
+  t.same([taken.length, prefetched.length, asked], [2, 4, [2]]);
   pool.assign([
     ...['1', '2'].map((id) => job(id, 'a')),
     ...['3', '4', '5', '6'].map((id) => ({ ...job(id, 'a'), prefetched: true })),

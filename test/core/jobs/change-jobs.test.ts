@@ -109,8 +109,8 @@ t.test('cut in the middle, again and again, and gone on with at the other replic
     });
     // None of the first rounds gets an answer: some are cut before they do anything, some after.
     if (round < 8) {
-      const looked = database.sql`SELECT 1`;
-      if (round % 4 > 1) await looked.catch(() => {});
+      const examined = database.sql`SELECT 1`;
+      if (round % 4 > 1) await examined.catch(() => {});
       database.cut();
     }
     const answer = await call;

@@ -121,7 +121,7 @@ export const LIMITS_OF_PARTS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'rejections by rate limits, for explanations',
-      '{REFUSALS_TOLD_MAX} endpoints a second of each facade and edge; {ENTRIES_MAX} endpoints and accounts ' +
+      '{REJECTIONS_PER_CALL_MAX} endpoints a second of each facade and edge; {ENTRIES_MAX} endpoints and accounts ' +
         'for {REJECTIONS_VALID_MS}, at each core replica',
       WIRE,
       'core/edge/rejection-tracker.ts',

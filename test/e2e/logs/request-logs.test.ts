@@ -91,7 +91,7 @@ t.test('each request about a job logs its id, /runsync included, also when the c
   await waitFor('its job to run', async () => (await jobs.health()).jobs.inProgress === 1);
   leaving.abort();
   await left;
-  const { jobId } = await line('facade', 'the client of a job has left, the job goes on', { requestId, endpointId });
+  const { jobId } = await line('facade', 'the client of a job has left, the job continues', { requestId, endpointId });
   t.match(await jobs.cancel(jobId as string), { status: 'CANCELLED' });
   t.match(await line('agent-1', 'attempt ended without a result', { jobId }), {
     endpointId,

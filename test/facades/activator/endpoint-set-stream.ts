@@ -113,6 +113,6 @@ export function asBeforeVersions(near: End, far: End, clock: SteppingClock): voi
     const { rotations, refusals } = message as WatchRotationResponse;
     for (const { endpointId } of refusals) sent.delete(endpointId);
     for (const { endpointId, version } of rotations) if (sent.has(endpointId)) sent.get(endpointId)!.version = version;
-    return { refusals, rotations: rotations.map((rotation) => ({ ...rotation, version: '' })) };
+    return { refusals, rotations: rotations.map((endpointSet) => ({ ...endpointSet, version: '' })) };
   };
 }

@@ -6,8 +6,8 @@ import { status } from '@grpc/grpc-js';
 import { DomainError } from '@slipway/core/domain/settings/errors';
 import { BackendRegistry } from '@slipway/core/edge/backend-registry';
 import { CoreEvents } from '@slipway/core/events/core-events';
-import type { WatchParts } from '@slipway/core/rpc/machines/watch-rotation';
-import { WatchRotation } from '@slipway/core/rpc/machines/watch-rotation';
+import type { WatchParts } from '@slipway/core/rpc/machines/backend-stream';
+import { BackendStream } from '@slipway/core/rpc/machines/backend-stream';
 import type { BackendWorker, EndpointBackends } from '@slipway/core/store/machines/edge-store';
 import { LoadBalancer, WAIT_BOUNDS } from '@slipway/facades/activator/load-balancer';
 import type { WorkerSlot } from '@slipway/facades/activator/worker-slot';
@@ -204,7 +204,7 @@ export class EndpointSetWorld {
     if (this.#old === 'facades') far.change = withoutVersions;
     if (this.#old === 'cores') asBeforeVersions(near, far, this.clock);
     this.clock.after(0, () => {
-      if (far.isOpen) new WatchRotation(far as never, parts, () => this.streams.delete(near));
+      if (far.isOpen) new BackendStream(far as never, parts, () => this.streams.delete(near));
     });
     return near;
   }

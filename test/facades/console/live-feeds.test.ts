@@ -25,12 +25,12 @@ async function followed(t: Test, read: () => Promise<object | undefined>) {
     return app.close();
   });
   const { body } = await fetch(url);
-  const told: string[] = [];
+  const sent: string[] = [];
   void (async () => {
     for await (const piece of body!.pipeThrough(new TextDecoderStream()))
-      told.push(...piece.split('\n\n').filter((event) => event !== ''));
+      sent.push(...piece.split('\n\n').filter((event) => event !== ''));
   })().catch(() => undefined);
-  return { clock, told };
+  return { clock, sent };
 }
 
 const BEAT = 'event: beat\ndata: {}';
@@ -38,12 +38,12 @@ const BEAT = 'event: beat\ndata: {}';
 t.test('what is as it was told last is not told again, and beats come by the clock, whatever reads take', async (t) => {
   let reads = 0;
   let next: () => Promise<object | undefined> = async () => ({ text: 'one' });
-  const { clock, told } = await followed(t, () => {
+  const { clock, sent } = await followed(t, () => {
     reads += 1;
     return next();
   });
-  const views = () => told.filter((event) => !event.startsWith('event: '));
-  const beats = () => told.filter((event) => event === BEAT).length;
+  const views = () => sent.filter((event) => !event.startsWith('event: '));
+  const beats = () => sent.filter((event) => event === BEAT).length;
   /** Lets seconds pass, each once the events due in the previous one have been delivered. */
   const pass = async (seconds: number): Promise<void> => {
     for (let second = 0; second < seconds; second += 1) {
@@ -63,20 +63,20 @@ t.test('what is as it was told last is not told again, and beats come by the clo
   t.equal(reads, before + 1, 'a read does not end');
   t.equal(beats(), 8, 'as before');
   t.same(views(), ['data: {"text":"one"}'], 'once');
-  t.equal(told.filter((event) => event.startsWith('event: away')).length, 1, 'that it is away too');
+  t.equal(sent.filter((event) => event.startsWith('event: away')).length, 1, 'that it is away too');
 });
 
 t.test(
   'what is read for long is told to be away until something is told again, and what failed is soon asked for again',
   async (t) => {
     const reads: PromiseWithResolvers<object | undefined>[] = [];
-    const { clock, told } = await followed(t, () => {
+    const { clock, sent } = await followed(t, () => {
       reads.push(Promise.withResolvers());
       return reads.at(-1)!.promise;
     });
     const toBeTold = (count: number, what: RegExp) =>
       waitFor(String(what), () => {
-        const words = told.filter((event) => event !== BEAT);
+        const words = sent.filter((event) => event !== BEAT);
         return words.length === count && what.test(words.at(-1)!);
       });
     /** Lets time pass until it reads again; answers how many milliseconds that took, to the next second. */

@@ -52,7 +52,7 @@ t.test('requests tried in the console', async (t) => {
       ...init,
       headers: { ...OWN, origin: system.url, cookie, ...head({ method, path, headers }), ...init.headers },
     });
-  const told = async (answer: Promise<Response>): Promise<Told> => {
+  const decoded = async (answer: Promise<Response>): Promise<Told> => {
     const text = await (await answer).text();
     const end = text.indexOf('\n');
     return { ...(JSON.parse(text.slice(0, end)) as Told), body: text.slice(end + 1) };
@@ -64,7 +64,9 @@ t.test('requests tried in the console', async (t) => {
       ['Content-Type', 'application/json'],
       ['X-Mine', 'c'],
     ];
-    const answer = await told(send({ method: 'PUT', path: '/predict?x=%2F&y', headers }, { body: '{"prompt":"ä"}' }));
+    const answer = await decoded(
+      send({ method: 'PUT', path: '/predict?x=%2F&y', headers }, { body: '{"prompt":"ä"}' }),
+    );
     t.equal(answer.status, 200);
     t.match(
       answer.headers.find(([name]) => /^x-runpod-worker-id$/i.test(name)),
@@ -96,9 +98,9 @@ t.test('requests tried in the console', async (t) => {
     );
     t.notMatch(answer.body, new RegExp(`${system.key}|${cookie.split('=')[1]}`));
     for (const method of ['GET', 'POST', 'PATCH', 'DELETE', 'OPTIONS']) {
-      t.match(JSON.parse((await told(send({ method, path: '/' }))).body), { method, bytes: 0 });
+      t.match(JSON.parse((await decoded(send({ method, path: '/' }))).body), { method, bytes: 0 });
     }
-    t.match(await told(send({ method: 'HEAD', path: '/download?bytes=9' })), { status: 200, body: '' });
+    t.match(await decoded(send({ method: 'HEAD', path: '/download?bytes=9' })), { status: 200, body: '' });
   });
 
   await t.test("a browser takes nothing of an answer for the console's", async (t) => {
@@ -130,7 +132,7 @@ t.test('requests tried in the console', async (t) => {
       );
       await answer.body?.cancel();
     }
-    const { headers } = await told(send({ method: 'GET', path: '/cookies?set=a%3D1' }));
+    const { headers } = await decoded(send({ method: 'GET', path: '/cookies?set=a%3D1' }));
     t.same(
       headers.filter(([name]) => /^set-cookie$/i.test(name)).map(([, value]) => value),
       ['a=1'],
@@ -139,22 +141,22 @@ t.test('requests tried in the console', async (t) => {
   });
 
   await t.test('what a worker and the service refuse is told as a client would get it', async (t) => {
-    t.match(await told(send({ method: 'GET', path: '/say?status=418&bytes=bm8=' })), { status: 418, body: 'no' });
-    t.match(await told(send({ method: 'GET', path: '/say?status=500' })), { status: 500, body: '' });
-    t.match(await told(send({ method: 'GET', path: '/download?bytes=31500000' })), {
+    t.match(await decoded(send({ method: 'GET', path: '/say?status=418&bytes=bm8=' })), { status: 418, body: 'no' });
+    t.match(await decoded(send({ method: 'GET', path: '/say?status=500' })), { status: 500, body: '' });
+    t.match(await decoded(send({ method: 'GET', path: '/download?bytes=31500000' })), {
       status: 413,
       body: /larger than 30 MB/,
     });
-    t.match(await told(send({ method: 'GET', path: '/' }, {}, 'nosuchendpoint')), {
+    t.match(await decoded(send({ method: 'GET', path: '/' }, {}, 'nosuchendpoint')), {
       status: 404,
       body: /There is no such endpoint/,
     });
     const queue = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 } });
-    t.match(await told(send({ method: 'GET', path: '/x' }, {}, queue)), {
+    t.match(await decoded(send({ method: 'GET', path: '/x' }, {}, queue)), {
       status: 404,
       body: /this is a queue-based endpoint/,
     });
-    t.match(await told(send({ method: 'POST', path: '/run' }, { body: '{}' })), {
+    t.match(await decoded(send({ method: 'POST', path: '/run' }, { body: '{}' })), {
       status: 400,
       body: /not allowed for QB API/,
     });
@@ -166,7 +168,11 @@ t.test('requests tried in the console', async (t) => {
     ] as const) {
       const headers = { cookie: await signIn(key) };
       for (const [index, method] of ['GET', 'POST'].entries()) {
-        t.match(await told(send({ method, path: '/' }, { headers })), { status: statuses[index] }, `${who}, ${method}`);
+        t.match(
+          await decoded(send({ method, path: '/' }, { headers })),
+          { status: statuses[index] },
+          `${who}, ${method}`,
+        );
         t.equal(
           (await at(id, '/', { method, headers: { authorization: `Bearer ${key}` } })).status,
           statuses[index],

@@ -6,8 +6,8 @@ import { endpointFields } from '@slipway/facades/graphql/endpoints/endpoint-fiel
 import { listOf } from '@slipway/facades/graphql/list-text';
 import { newPod } from '@slipway/facades/graphql/pods/pod-fields';
 import { presentPod } from '@slipway/facades/graphql/pods/present-pod';
+import { availabilityWord } from '@slipway/facades/resources/availability-word';
 import { lowestVersion, versionsFrom } from '@slipway/facades/resources/cuda-versions';
-import { stockWord } from '@slipway/facades/resources/stock-word';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
 
@@ -23,13 +23,13 @@ t.test('numbers and times of the wire', async (t) => {
 });
 
 t.test('stock in words', async (t) => {
-  t.equal(stockWord({ total: 3, free: 3, countMax: 3 }), 'High');
-  t.equal(stockWord({ total: 3, free: 2, countMax: 3 }), 'High');
-  t.equal(stockWord({ total: 3, free: 1, countMax: 3 }), 'Medium');
-  t.equal(stockWord({ total: 4, free: 1, countMax: 4 }), 'Low');
-  t.equal(stockWord({ total: 4, free: 0, countMax: 4 }), 'None');
-  t.equal(stockWord({ total: 0, free: 0, countMax: 0 }), 'None');
-  t.equal(stockWord({ total: 8, free: 8, countMax: 4 }, 5), 'None', 'no machine has that many');
+  t.equal(availabilityWord({ total: 3, free: 3, countMax: 3 }), 'High');
+  t.equal(availabilityWord({ total: 3, free: 2, countMax: 3 }), 'High');
+  t.equal(availabilityWord({ total: 3, free: 1, countMax: 3 }), 'Medium');
+  t.equal(availabilityWord({ total: 4, free: 1, countMax: 4 }), 'Low');
+  t.equal(availabilityWord({ total: 4, free: 0, countMax: 4 }), 'None');
+  t.equal(availabilityWord({ total: 0, free: 0, countMax: 0 }), 'None');
+  t.equal(availabilityWord({ total: 8, free: 8, countMax: 4 }, 5), 'None', 'no machine has that many');
   const centers = [{ id: 'A', gpus: [{ gpuTypeId: 'x', total: 4, free: 1 }] }];
   t.same(stockIn(centers, 'A', 'x', 4), { total: 4, free: 1, countMax: 4 });
   t.same(stockIn(centers, 'B', 'x', 4), { total: 0, free: 0, countMax: 4 });

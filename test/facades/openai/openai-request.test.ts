@@ -1,6 +1,6 @@
 /** OpenAI requests as job inputs (docs/reference/api.md#openai). */
 
-import { readOpenaiRequest, refuseForm } from '@slipway/facades/openai/openai-request';
+import { readOpenaiRequest, rejectForm } from '@slipway/facades/openai/openai-request';
 import { workNow } from '@slipway/kit/bytes/sliced-work';
 import t from 'tap';
 import { reasonOf } from '../reason-of.ts';
@@ -44,9 +44,9 @@ t.test('what is refused', async (t) => {
 });
 
 t.test('forms are refused in a sentence that says what is taken', async (t) => {
-  t.throws(() => refuseForm('multipart/form-data; boundary=x'), {
+  t.throws(() => rejectForm('multipart/form-data; boundary=x'), {
     reason: 'INVALID_REQUEST',
     message: /send a JSON object, with the file as base64 text/,
   });
-  for (const type of ['application/json', 'text/plain', undefined]) t.doesNotThrow(() => refuseForm(type));
+  for (const type of ['application/json', 'text/plain', undefined]) t.doesNotThrow(() => rejectForm(type));
 });

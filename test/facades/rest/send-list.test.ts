@@ -22,7 +22,7 @@ const WAIT_MS = 20_000;
 async function setup(t: Test) {
   const clock = new ManualClock();
   const budget = new MemoryBudget({ bytesMax: 2 ** 30, ownerBytesMax: 2 ** 30 });
-  const room = { answers: new AnswerBudget({ budget, idleMs: 60_000, clock }), turns: new ListQueue(clock) };
+  const parts = { answers: new AnswerBudget({ budget, idleMs: 60_000, clock }), queue: new ListQueue(clock) };
   const app = fastify({ forceCloseConnections: true });
   addRequestState(app);
   handleErrors(app, restErrorShape, createLogger('test', 'silent'));
@@ -32,7 +32,7 @@ async function setup(t: Test) {
   let firsts = 0;
   const pages: (() => void)[] = [];
   app.get('/long', async (request, reply) =>
-    sendList(room, request, reply, {
+    sendList(parts, request, reply, {
       read: async ({ pageToken }) => {
         if (pageToken === '') firsts += 1;
         else
@@ -45,7 +45,7 @@ async function setup(t: Test) {
     }),
   );
   app.get('/short', async (request, reply) =>
-    sendList(room, request, reply, { read: async () => ({ nextPageToken: '' }), present: () => ['all'] }),
+    sendList(parts, request, reply, { read: async () => ({ nextPageToken: '' }), present: () => ['all'] }),
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => app.close());

@@ -55,7 +55,11 @@ for (const [what, bytes] of BREAKS) {
     socket.write(Buffer.concat(Array.from({ length: 10_000 }, () => bytes)));
     await closed;
     t.ok(agent.link.isOpen);
-    t.equal(agent.lines.filter((line) => line.includes('a worker broke its link')).length, 1, 'which is told once');
+    t.equal(
+      agent.lines.filter((line) => line.includes('a worker violated the protocol of its link')).length,
+      1,
+      'which is told once',
+    );
     t.equal(agent.lines.length, 1);
     const again = await rawLink(t, agent.url());
     let answer: string | undefined;

@@ -72,13 +72,13 @@ t.test('a full disk', { skip: podmanSkip || registrySkip }, async (t) => {
   wanted = [one, two, three].map((name) => ({ name, digest: '' }));
   await t.rejects(pull(three), {
     failure: 'NO_SPACE',
-    message: /no room for .*lab\/three:1, and no image there is unneeded/,
+    message: /no space for .*lab\/three:1, and no image there is unused/,
   });
   t.same(await there(), [one, two].sort(), 'what endpoints name stays');
 
   wanted = [two, three].map((name) => ({ name, digest: '' }));
   await pull(three);
-  t.match(lines.join('\n'), 'the disk was full, an image that nobody needs has made way');
+  t.match(lines.join('\n'), 'the disk was full, an unused image was removed');
   t.same(await there(), [two, three].sort(), 'the one that nobody names has gone, and nothing more');
 
   // An image that exists on this machine only could not be pulled again. The image of a container is in use.

@@ -136,7 +136,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     const [full, lines] = [new ImageStore(small.docker), [] as string[]];
     const refusal = {
       failure: 'NO_SPACE',
-      message: /no room for .*lab\/worker:1, and no image there is unneeded: free some/,
+      message: /no space for .*lab\/worker:1, and no image there is unused: free some/,
     };
     await t.rejects(
       new ImagePuller({ store: full, guard, architecture: '', clock: systemClock, random: systemRandom }).prepare(

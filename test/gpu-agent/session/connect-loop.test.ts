@@ -98,6 +98,6 @@ t.test('core refuses it', async (t) => {
   const core = await startReplicas(t);
   const { lines, pausesMs } = await runLoop(t, core.replicas[0]!.address, 10);
   t.same(pausesMs.slice(0, 9), [250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
-  t.same(new Set(lines.map(({ msg }) => msg)), new Set(['core refuses this agent, will try again']));
+  t.same(new Set(lines.map(({ msg }) => msg)), new Set(['core rejects this agent, will try again']));
   t.match(lines[0]!.reason, /key/);
 });

@@ -43,10 +43,10 @@ t.test('owners are served round-robin, however many of one wait', async (t) => {
   const budget = new MemoryBudget({ bytesMax: 2, ownerBytesMax: 1 });
   const begun: string[] = [];
   const places = new Map<string, { release(): void }>();
-  const ask = (owner: string, name: string, ahead = false): void => {
+  const ask = (owner: string, name: string, isFirst = false): void => {
     places.set(
       name,
-      budget.acquire(owner, 1, () => begun.push(name), ahead),
+      budget.acquire(owner, 1, () => begun.push(name), isFirst),
     );
   };
   ask('x', 'x0');

@@ -143,11 +143,11 @@ t.test('whatever is called in whatever order: starts and stops alternate, and th
       }
     }
     const done = Promise.all(calls);
-    let settled = false;
+    let isDone = false;
     void done.then(() => {
-      settled = true;
+      isDone = true;
     });
-    while (!settled) await service.pass();
+    while (!isDone) await service.pass();
     await done;
     t.equal(service.isRunning, last === 'start');
     const begun = service.log.filter((step) => step !== 'started');

@@ -12,7 +12,7 @@ import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { EndpointRefusals, RefusedRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { EdgeServiceClient, RequestLimit, RequestOperation } from '@slipway/proto/gen/slipway/v1/edge_service';
 import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
-import { REFUSALS_TOLD_MAX, REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
+import { REJECTIONS_PER_CALL_MAX, REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
 import t from 'tap';
 import { call, grpcClients } from '../../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../../helpers/reason-of.ts';
@@ -118,7 +118,7 @@ t.test('nothing that cannot be', async (t) => {
   ];
   await tell(...impossible.map((more) => entry(endpointId, more)));
   t.match(
-    await reasonOf(tell(...Array.from({ length: REFUSALS_TOLD_MAX + 1 }, () => entry(endpointId)))),
+    await reasonOf(tell(...Array.from({ length: REJECTIONS_PER_CALL_MAX + 1 }, () => entry(endpointId)))),
     /^INVALID_REQUEST.*51 entries/,
   );
   t.same(await limits(endpointId), before);

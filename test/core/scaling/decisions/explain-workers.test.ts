@@ -45,8 +45,8 @@ t.test('a disconnected machine: its workers are not called idle, busy or resumin
   const reason = (away: boolean): string =>
     explainWorker(frozen, { workersMax: 3 } as ScaleSettings, { report: '', preemption: '', away }).reason;
   t.same([true, false].map(reason), [
-    'it is frozen and does not wake while its machine is not connected',
-    'it is frozen and does not wake while its machine takes nothing new',
+    'it is on standby and does not resume while its machine is not connected',
+    'it is on standby and does not resume while its machine is cordoned',
   ]);
   await core.updateEndpoint(endpointId, { workersMax: 0 });
 });
@@ -91,21 +91,21 @@ t.test(
     t.equal(summary(starting), `${jobs} Its only worker starts (it has not asked for work yet: no such image).`);
     t.match(
       summary({ ...starting, failures: 1 }),
-      /work yet, and the one before it crashed \(slipway workers tells how\): no such/,
+      /work yet, and the one before it crashed \(slipway workers shows how\): no such/,
     );
     t.match(
       summary({ ...starting, failures: 3 }),
-      /work yet, and 3 in a row before it crashed \(.* To change that: mend what its reason or its last lines name/,
+      /work yet, and 3 in a row before it crashed \(.* To change that: fix what its reason or its last lines name/,
     );
     refusal = 'no machine has a free GPU';
     t.equal(
       summary(),
-      `${jobs} Workers find no place: no machine has a free GPU. To change that: join a machine (slipway agent).`,
+      `${jobs} Workers cannot be placed: no machine has a free GPU. To change that: join a machine (slipway agent).`,
     );
     const cause = 'Its only worker crashed (it crashed; another takes its place: no such image).';
     t.equal(
       summary(crashed),
-      `${jobs} ${cause} Further workers find no place: no machine has a free GPU.${mend}`,
+      `${jobs} ${cause} Further workers cannot be placed: no machine has a free GPU.${mend}`,
       'the cause comes first',
     );
     const busy = { ...crashed, state: 'READY', failures: 0, held: 1 } as WorkerSample;

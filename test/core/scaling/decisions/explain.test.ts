@@ -204,7 +204,7 @@ t.test('what would change it: of a quota that binds and of a worker that crashes
   ]);
   t.match(
     binding.summary,
-    /find no place: the account's quota of 0 workers is used up\. To change that: let workers or pods of the account end, or ask/,
+    /cannot be placed: the account's quota of 0 workers is used up\. To change that: let workers or pods of the account end, or ask/,
   );
   const frail = await core.joinAgent({ gpus: [{ ...L4, uuid: 'GPU-3', name: 'NVIDIA A30' }], startWorkers: false });
   const crashing = await core.createEndpoint({ gpuIds: ['NVIDIA A30'], workersMin: 0, workersMax: 1 });

@@ -71,7 +71,7 @@ t.test('workersMax lowered below what runs', async (t) => {
     async () => (await why(endpointId)).workers.filter(({ state }) => state === 'DRAINING').length === 4,
   );
   const summary =
-    /^2 jobs wait and 6 run\. All 6 workers are busy or going; .* but workersMax is 2\. To change that: raise workersMax\.$/;
+    /^2 jobs wait and 6 run\. All 6 workers are busy or stopping; .* but workersMax is 2\. To change that: raise workersMax\.$/;
   t.match(await why(endpointId), { summary, limits: [{ limit: 'WORKERS_MAX', cut: 6 }] });
   for (const { ref } of [...agent.assignments]) agent.finish(ref!);
   await waitFor('the other two', () => agent.assignments.length === 8);
@@ -97,7 +97,7 @@ t.test('GPU types change while a worker is busy', async (t) => {
     /^At least one job waits and one runs\. No worker can ever start: .* a GPU of NVIDIA H200/,
   );
   await core.updateEndpoint(endpointId, { gpuIds: ['NVIDIA L4'] });
-  const taken = /^At least one job waits and one runs\. Its only worker is busy or going/;
+  const taken = /^At least one job waits and one runs\. Its only worker is busy or stopping/;
   await waitFor('the cause as it is now', async () => taken.test((await why(endpointId)).summary));
   agent.finish(agent.assignments[0]!.ref!);
   await waitFor('the next', () => agent.assignments.length === 2);

@@ -155,7 +155,7 @@ t.test('with a real core', async (t) => {
     'nothing is changed',
   );
   await t.rejects(ask({ workersMax: -1 }), /workers_max is -1/);
-  await t.rejects(ask({ name: 'x' }), /name is no setting that scaling looks at; there are workers_min/);
+  await t.rejects(ask({ name: 'x' }), /name is not a setting that scaling uses; there are workers_min/);
   await t.rejects(ask({}, 13), /hours is 13, but must be from 1 to 12/);
   await t.rejects(ask({}, 0, 'nosuchendpoint'), /nosuchendpoint/);
   const balanced = await core.createEndpoint({ type: EndpointType.LB, workersMin: 0 });

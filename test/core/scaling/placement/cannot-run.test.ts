@@ -30,7 +30,7 @@ t.test('lasting refusals are named, temporary ones are not', async (t) => {
     'no machine can run it, which needs a machine that allows commands and 2 GPUs of one type of NVIDIA L4: 1 ' +
       'machine has too few of them',
   );
-  t.match(why([machine('a', { cpuSlots: 0 })], asked()), /1 machine takes nothing without a GPU/);
+  t.match(why([machine('a', { cpuSlots: 0 })], asked()), /1 machine has no slots for workers without a GPU/);
   t.match(
     why([machine('a', { vcpus: 1, memoryGb: 1 })], asked({ instanceIds: ['cpu3c-2-4'] })),
     /and room for cpu3c-2-4: 1 machine is too small/,

@@ -52,8 +52,8 @@ t.test('cordoned: running workers stay, nothing new starts, no standby worker re
     const { limits, machines } = await why(sleeping);
     return limits[0]?.limit === 'NO_PLACE' && machines;
   });
-  t.match(limited, [{ refusedBy: 'CORDONED', reason: /wants nothing new there/, change: /machines uncordon/ }]);
-  t.match((await why(sleeping, key)).machines, [{ name: '', refusedBy: 'CORDONED', reason: 'takes nothing new' }]);
+  t.match(limited, [{ refusedBy: 'CORDONED', reason: /operator cordoned it/, change: /machines uncordon/ }]);
+  t.match((await why(sleeping, key)).machines, [{ name: '', refusedBy: 'CORDONED', reason: 'is cordoned' }]);
   t.match(
     await reasonOf(pods.create({ computeType: 'CPU', startCommand: ['true'], locations: ['CZ'] })),
     /^NO_CAPACITY/,
@@ -91,7 +91,7 @@ t.test('an unhealthy GPU is not assigned until it is healthy', async (t) => {
     (await why(two)).machines.find(({ refusedBy }) => refusedBy === 'GPUS_UNHEALTHY'),
   );
   t.match(refusal, {
-    reason: /1 of its GPUs are not well: GPU-1 \(memory errors \(ECC\)\)/,
+    reason: /1 of its GPUs are unhealthy: GPU-1 \(memory errors \(ECC\)\)/,
     change: /repair or reset/,
   });
   await core.updateEndpoint(first, { workersMin: 0, workersMax: 0 });

@@ -9,12 +9,12 @@ const REFUSED: [what: string, machines: PlacementMachine[], asked: PlacementRequ
   ['not connected', [machine('a', { connected: false })], asked(), /a: its agent is not connected/],
   ['no GPU', [machine('a')], L4, /a: it has no GPU/],
   ['other GPUs', [machine('a', { gpus: [gpu('g1', 'Tesla T4')] })], L4, /none of its GPUs \(Tesla T4\) is asked for/],
-  ['cordoned', [machine('a', { cordoned: true })], asked(), /a: its operator wants nothing new there/],
+  ['cordoned', [machine('a', { cordoned: true })], asked(), /a: its operator cordoned it/],
   [
     'a GPU that is not well',
     [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { unhealthy: 'ECC' })] })],
     L4,
-    /a: 1 of its GPUs are not well: g1 \(ECC\)/,
+    /a: 1 of its GPUs are unhealthy: g1 \(ECC\)/,
   ],
   [
     'one that is well and taken beside it',

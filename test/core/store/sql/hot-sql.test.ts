@@ -93,7 +93,7 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
   'submission-of-one': () => submissions.insert(placements(1), randomUUID()),
   'submission-of-one-and-claim': () => submissions.insert(placements(1, SLOT), randomUUID()),
   claim: () => claims.claim(claimRequest()),
-  'prefetch-claim': () => claims.claimAhead(claimRequest(), [running[0]!.id]),
+  'prefetch-claim': () => claims.claimPrefetched(claimRequest(), [running[0]!.id]),
   'chunks-append': () =>
     chunks.append(running.slice(0, 2).map(({ id }) => ({ ...ended({ id }), number: 1, metrics: undefined }))),
   'chunks-read': () =>

@@ -93,7 +93,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
       t.match(await page.locator('.away').textContent(), /\w+ \w+/, 'in words');
       await waiting(page, 1);
       await page.getByRole('link', { name: 'Templates' }).click();
-      const late = page.getByRole('status').getByText('The service does not answer. This page goes on asking.');
+      const late = page.getByRole('status').getByText('The service does not answer. This page keeps trying.');
       await late.waitFor();
       // Longer than any of its requests is waited for.
       const refused = await page.waitForResponse(
@@ -170,7 +170,7 @@ t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, asyn
       });
       await page.goto(`${slipway.url}/console/endpoints/${id}/activity`);
       await waiting(page, 2);
-      const notice = page.locator('main > .away').getByText('The service does not answer. This page goes on asking.');
+      const notice = page.locator('main > .away').getByText('The service does not answer. This page keeps trying.');
       const { pid } = slipway.facade;
       t.teardown(() => process.kill(pid, 'SIGCONT'));
       const stop = async (): Promise<void> => {

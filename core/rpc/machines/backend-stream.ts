@@ -38,7 +38,7 @@ const REPORTER = /^[a-z0-9]{16}$/;
 /** Most characters of an invalid id that a rejection repeats. */
 const ID_SHOWN_MAX = 64;
 /** Most endpoints in one message. */
-const ROTATIONS_MAX = 200;
+const SETS_PER_MESSAGE_MAX = 200;
 /** Time in milliseconds after which a facade should have accepted the backends that it was sent. */
 const TAKEN_MS = 2_000;
 
@@ -59,24 +59,24 @@ export interface WatchParts {
 interface Watched {
   lastSeenAtMs: number;
   /** The version that the latest demand named. */
-  told: string | undefined;
+  reportedVersion: string | undefined;
   /** The version that the facade will have once everything that was sent has arrived. */
   has: string | undefined;
   /** `undefined` if it was not read yet. */
   current: EndpointRotation | undefined;
-  /** When the current version was first sent to a facade that names `told`. `undefined` if it was not sent. */
+  /** When the current version was first sent to a facade that names `reportedVersion`. `undefined` if not sent. */
   sentAtMs: number | undefined;
   off(): void;
 }
 
-export class WatchRotation {
+export class BackendStream {
   readonly #stream: Stream;
   readonly #parts: WatchParts;
   /** Id of the reporter. Generated until the caller reports its own. */
   #reporter: string;
   readonly #watched = new Map<string, Watched>();
   /** Latest backends of each endpoint, until they were sent. */
-  readonly #rotations = new Map<string, EndpointRotation>();
+  readonly #changedSets = new Map<string, EndpointRotation>();
   readonly #refusals = new Map<string, DemandRefusal>();
   readonly #sending: BatchingStream<WatchRotationResponse>;
   readonly #onEnd: () => void;
@@ -113,7 +113,7 @@ export class WatchRotation {
     // Only this means that nothing is in flight: neither a broken stream nor one that this replica ends does.
     if (leaves) this.#parts.demands.end(this.#reporter);
     for (const [index, demand] of demands.entries()) {
-      if (index >= DEMANDS_MAX) this.#refuse(demand.endpointId, 'RATE_LIMITED');
+      if (index >= DEMANDS_MAX) this.#reject(demand.endpointId, 'RATE_LIMITED');
       else await this.#hear(demand);
     }
     if (!this.#ended) this.#stream.resume();
@@ -123,22 +123,22 @@ export class WatchRotation {
     const { endpointId, apiKey, waiting, workers, version } = demand;
     const { access, demands } = this.#parts;
     // PostgreSQL would reject some ids, and with them the query for all streams of the replica.
-    if (!ID.test(endpointId)) return this.#refuse(endpointId.slice(0, ID_SHOWN_MAX), 'ENDPOINT_NOT_FOUND');
+    if (!ID.test(endpointId)) return this.#reject(endpointId.slice(0, ID_SHOWN_MAX), 'ENDPOINT_NOT_FOUND');
     try {
       // A part of the installation asks on its own behalf. An endpoint that does not exist or has another type is
       // reported as gone.
       const isOurs = apiKey === '' && this.#hasEdgeKey;
       const type = isOurs ? 'LB' : (await access.check(apiKey, { api: 'JOBS', endpointId })).endpoint.type;
       if (this.#ended) return;
-      if (type !== 'LB') return this.#refuse(endpointId, 'WRONG_ENDPOINT_TYPE');
+      if (type !== 'LB') return this.#reject(endpointId, 'WRONG_ENDPOINT_TYPE');
     } catch (error) {
       const { reason } = refusalOf(error);
       // A part of core is unavailable: the key could not be checked, so nothing is reported about it.
-      if (reason !== 'UNAVAILABLE' && reason !== 'INTERNAL') this.#refuse(endpointId, reason);
+      if (reason !== 'UNAVAILABLE' && reason !== 'INTERNAL') this.#reject(endpointId, reason);
       return;
     }
     if (!this.#watched.has(endpointId) && this.#watched.size >= ENDPOINTS_MAX)
-      return this.#refuse(endpointId, 'RATE_LIMITED');
+      return this.#reject(endpointId, 'RATE_LIMITED');
     const counted = workers.slice(0, WORKERS_MAX).filter(({ workerId, inFlight }) => ID.test(workerId) && inFlight > 0);
     const inFlight = new Map(counted.map((load) => [load.workerId, Math.min(load.inFlight, COUNT_MAX)]));
     demands.add({ endpointId, reporter: this.#reporter, waiting: Math.min(Math.max(waiting, 0), COUNT_MAX), inFlight });
@@ -148,8 +148,8 @@ export class WatchRotation {
   /** Sends the backends if the facade has another version. */
   #answer(watched: Watched, version: string | undefined): void {
     const now = this.#parts.clock.monotonicMs();
-    const isRepeated = version !== undefined && version === watched.told;
-    Object.assign(watched, { lastSeenAtMs: now, told: version, has: version });
+    const isRepeated = version !== undefined && version === watched.reportedVersion;
+    Object.assign(watched, { lastSeenAtMs: now, reportedVersion: version, has: version });
     // A facade that has dropped the endpoint since asks again: only what is sent from now on can be missing.
     if (!isRepeated) watched.sentAtMs = undefined;
     const { current, sentAtMs } = watched;
@@ -162,17 +162,17 @@ export class WatchRotation {
     const { registry, clock } = this.#parts;
     const watched: Watched = {
       lastSeenAtMs: clock.monotonicMs(),
-      told: undefined,
+      reportedVersion: undefined,
       has: version,
       current: undefined,
       sentAtMs: undefined,
       off: () => undefined,
     };
     this.#watched.set(endpointId, watched);
-    const off = registry.watch(endpointId, (rotation) => {
+    const off = registry.watch(endpointId, (backends) => {
       if (this.#watched.get(endpointId) !== watched) return;
-      if (!rotation) return this.#refuse(endpointId, 'ENDPOINT_NOT_FOUND');
-      const current = backendsMessage(rotation);
+      if (!backends) return this.#reject(endpointId, 'ENDPOINT_NOT_FOUND');
+      const current = backendsMessage(backends);
       Object.assign(watched, { current, sentAtMs: undefined });
       if (watched.has !== current.version) this.#send(watched, current);
     });
@@ -185,11 +185,11 @@ export class WatchRotation {
   #send(watched: Watched, current: EndpointRotation): void {
     watched.has = current.version;
     watched.sentAtMs ??= this.#parts.clock.monotonicMs();
-    this.#rotations.set(current.endpointId, current);
+    this.#changedSets.set(current.endpointId, current);
     this.#sending.wake();
   }
 
-  #refuse(endpointId: string, reason: DomainReason): void {
+  #reject(endpointId: string, reason: DomainReason): void {
     this.#forget(endpointId);
     // A facade that does not read rejections gets them again with its next demand.
     if (this.#refusals.size >= ENDPOINTS_MAX && !this.#refusals.has(endpointId)) return;
@@ -200,13 +200,13 @@ export class WatchRotation {
   #forget(endpointId: string): void {
     this.#watched.get(endpointId)?.off();
     this.#watched.delete(endpointId);
-    this.#rotations.delete(endpointId);
+    this.#changedSets.delete(endpointId);
   }
 
   #take(): WatchRotationResponse | undefined {
-    const rotations = [...this.#rotations.values()].slice(0, ROTATIONS_MAX);
-    const refusals = [...this.#refusals.values()].slice(0, ROTATIONS_MAX);
-    for (const { endpointId } of rotations) this.#rotations.delete(endpointId);
+    const rotations = [...this.#changedSets.values()].slice(0, SETS_PER_MESSAGE_MAX);
+    const refusals = [...this.#refusals.values()].slice(0, SETS_PER_MESSAGE_MAX);
+    for (const { endpointId } of rotations) this.#changedSets.delete(endpointId);
     for (const { endpointId } of refusals) this.#refusals.delete(endpointId);
     return rotations.length + refusals.length === 0 ? undefined : { rotations, refusals };
   }

@@ -110,7 +110,7 @@ t.test(
     const endpointId = await core.createEndpoint(LB);
     const another = await core.createEndpoint(LB);
     const [facade, other] = [watch(0), watch(1)];
-    const countOf = (id: string): number => facade.received.filter((rotation) => rotation.endpointId === id).length;
+    const countOf = (id: string): number => facade.received.filter((backends) => backends.endpointId === id).length;
     /**
      * Returns the number of answers to a demand. Answers come in order: all answers to the first demand have arrived
      * once the second is answered.

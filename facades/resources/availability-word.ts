@@ -13,7 +13,7 @@ export interface Stock {
 }
 
 /** Returns the word for the remaining capacity if `wanted` are needed on one machine. */
-export function stockWord({ total, free, countMax }: Stock, wanted = 1): 'High' | 'Medium' | 'Low' | 'None' {
+export function availabilityWord({ total, free, countMax }: Stock, wanted = 1): 'High' | 'Medium' | 'Low' | 'None' {
   if (free < Math.max(1, wanted) || countMax < wanted) return 'None';
   const share = free / total;
   return share >= HIGH_SHARE ? 'High' : share >= MEDIUM_SHARE ? 'Medium' : 'Low';
