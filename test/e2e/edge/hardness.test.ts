@@ -1,4 +1,4 @@
-// test: postgres, envoy, 40 s
+// test: postgres, envoy, 30 s
 /**
  * Hostile input and faults: broken and duplicate framing, spoofed headers, floods, slow clients; and parts that go away
  * behind the edge or before it.
@@ -8,6 +8,7 @@ import type { ClientHttp2Session } from 'node:http2';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { delay, systemClock } from '@slipway/kit/time/clock';
 import { HTTP_HEADER_BYTES_MAX, OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { memoryMib } from '@slipway/tools/bench/load/process-usage';
 import t from 'tap';
@@ -24,7 +25,9 @@ import { publicRequest } from '../../helpers/system/public-api.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const skip = skipWithoutEnvoy();
-t.setTimeout(240_000);
+t.setTimeout(600_000);
+/** Pause of a client between two requests, in milliseconds: without it, a few of them keep both processors busy. */
+const PAUSE_MS = 10;
 const KEY = { SLIPWAY_EDGE_KEY: 'edge-key-of-this-test-0123456789' };
 
 t.test('the edge between bad clients and a real service', { skip }, async (t) => {
@@ -86,11 +89,11 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     t.equal((await exchange(url, { pieces: ['GIBBERISH\r\n\r\n'] })).status, 400);
   });
 
-  await t.test('2,000 idle connections beside a normal client', async (t) => {
+  await t.test('1,000 idle connections beside a normal client', async (t) => {
     const { hostname, port } = new URL(url);
     const idle = await Promise.all(
       Array.from(
-        { length: 2_000 },
+        { length: 1_000 },
         () =>
           new Promise<ReturnType<typeof connect>>((resolve, reject) => {
             const socket = connect(Number(port), hostname, () => resolve(socket)).once('error', reject);
@@ -105,12 +108,12 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     memoryMib((JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number }).pid).now;
 
   await t.test(
-    'HTTP/2: 1,000 clients whose bodies never come and 1,000 that ask nothing, beside a normal client',
+    'HTTP/2: 400 clients whose bodies never come and 400 that ask nothing, beside a normal client',
     async (t) => {
       const before = envoyMib();
       const sessions = await Promise.all(
         Array.from(
-          { length: 2_000 },
+          { length: 800 },
           () =>
             new Promise<ClientHttp2Session>((resolve, reject) => {
               const session = connectHttp2(url);
@@ -119,7 +122,7 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
         ),
       );
       let refused = 0;
-      for (const session of sessions.slice(1_000)) {
+      for (const session of sessions.slice(400)) {
         const asking = session.request({
           ':method': 'POST',
           ':path': `${path}/run`,
@@ -133,13 +136,13 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
             if (status === 429) refused += 1;
           });
       }
-      await waitFor('those beyond 200 at a time to be refused', () => refused === 800);
+      await waitFor('those beyond 200 at a time to be refused', () => refused === 200);
       t.match(await request('POST', `${path}/runsync`, { input: { mode: 'echo' } }), {
         status: 200,
         json: { status: 'COMPLETED' },
       });
       const grown = envoyMib() - before;
-      t.ok(grown < 200, `Envoy has ${Math.round(grown)} MiB more`);
+      t.ok(grown < 100, `Envoy has ${Math.round(grown)} MiB more`);
       for (const session of sessions) session.destroy();
       await waitFor(
         'room for the next',
@@ -206,11 +209,12 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
           text: error.message,
         }));
         seen.add(status === 200 ? '200' : `${status} ${text}`);
+        await delay(systemClock, PAUSE_MS);
       }
     })();
     await core.kill();
     const before = await directCount(balanced, edge);
-    await waitFor('many requests', async () => (await directCount(balanced, edge)) > before + 200);
+    await waitFor('many requests', async () => (await directCount(balanced, edge)) > before + 100);
     await core.start();
     await waitFor(
       'jobs',
@@ -252,6 +256,7 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
         while (!over) {
           const { status } = await request('GET', `${path}/health`).catch(() => ({ status: 0 }));
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          await delay(systemClock, PAUSE_MS);
         }
       }),
     );
