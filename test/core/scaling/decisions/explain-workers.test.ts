@@ -80,12 +80,13 @@ t.test(
     const jobs = 'At least one job waits and none runs.';
     t.equal(
       summary(crashed),
-      `${jobs} Its only worker crashed (it crashed; another takes its place: no such image).${mend}`,
+      `${jobs} Its only worker crashed (it crashed; another worker replaces it: no such image).${mend}`,
     );
     const again = { ...crashed, failures: 2 };
     t.equal(
       summary(again, again),
-      `${jobs} 2 of 2 workers crashed (it crashed, 2 times in a row; another takes its place: no such image).${mend}`,
+      `${jobs} 2 of 2 workers crashed (it crashed, 2 times in a row; ` +
+        `another worker replaces it: no such image).${mend}`,
     );
     const starting = { ...crashed, state: 'INITIALIZING', failures: 0 } as WorkerSample;
     t.equal(summary(starting), `${jobs} Its only worker starts (it has not asked for work yet: no such image).`);
@@ -102,7 +103,7 @@ t.test(
       summary(),
       `${jobs} Workers cannot be placed: no machine has a free GPU. To change that: join a machine (slipway agent).`,
     );
-    const cause = 'Its only worker crashed (it crashed; another takes its place: no such image).';
+    const cause = 'Its only worker crashed (it crashed; another worker replaces it: no such image).';
     t.equal(
       summary(crashed),
       `${jobs} ${cause} Further workers cannot be placed: no machine has a free GPU.${mend}`,
@@ -120,7 +121,7 @@ t.test(
       'No module named torch\n';
     t.match(
       summary(crashed),
-      / crashed \(it crashed; another takes its place: The worker ended with exit code 3. Its last lines: … No module named torch\)\./,
+      / crashed \(it crashed; another worker replaces it: The worker ended with exit code 3. Its last lines: … No module named torch\)\./,
       'with what the worker said last',
     );
     told = 'The worker ended with exit code 3. Its last lines:\nboom';

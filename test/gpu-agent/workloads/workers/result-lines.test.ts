@@ -10,14 +10,14 @@ const UNSENDABLE = line('a', 'Error while returning job result. | Object of type
 t.test('what the SDK says', (t) => {
   const lines = new ResultLines();
   t.same(lines.push(Buffer.from(UNSENDABLE)), [
-    { jobId: 'a', reason: 'Object of type bytes is not JSON serializable', done: false },
+    { jobId: 'a', reason: 'Object of type bytes is not JSON serializable', over: false },
   ]);
-  t.same(lines.push(Buffer.from(line('a', 'Finished.'))), [{ jobId: 'a', reason: undefined, done: true }]);
+  t.same(lines.push(Buffer.from(line('a', 'Finished.'))), [{ jobId: 'a', reason: undefined, over: true }]);
   const circular = line('b', 'Error handling job: Circular reference detected');
-  t.same(lines.push(Buffer.from(circular)), [{ jobId: 'b', reason: 'Circular reference detected', done: true }]);
+  t.same(lines.push(Buffer.from(circular)), [{ jobId: 'b', reason: 'Circular reference detected', over: true }]);
   t.same(
     lines.push(Buffer.from(line('b', 'Failed to return job results. | 500'))),
-    [{ jobId: 'b', reason: '', done: false }],
+    [{ jobId: 'b', reason: '', over: false }],
     'that may pass',
   );
   const broken = ['{"requestId": "a", broken\n', '{"requestId": "a", "message": 1}\n'];
