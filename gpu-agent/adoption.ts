@@ -104,7 +104,7 @@ export class Adoption {
     const taken = pool.all().filter((worker) => worker.isRunning).length;
     const attempts = someAttempts(this.#parts.table.all().map(({ ref }) => ref));
     if (taken + running.size > 0)
-      logger.info({ workers: taken, ...attempts }, 'adopted workers and pods of the previous run');
+      logger.info({ workers: taken, pods: running.size, ...attempts }, 'adopted workers and pods of the previous run');
   }
 
   /**

@@ -124,8 +124,9 @@ const ABOUT_NONE = new Set<string>([
   // Nothing was claimed.
   'claim failed, will retry',
   'prefetch claim failed',
-  // Lists of ids by what was done with them, and a count of rows.
+  // Lists of ids by what was done with them, and counts.
   'workers changed',
+  'adopted workers and pods of the previous run',
   'jobs of a deleted endpoint removed',
   // A machine as a whole.
   'workers may lose data that they send now',

@@ -142,7 +142,7 @@ t.test('an Envoy is found, or how to get one is said', async (t) => {
     /is Envoy 1.20.1; 1.40 or newer is needed/,
   );
   if (skip) return;
-  const { searchPath } = readEdgeConfig({ VIRTUAL_ENV: join(ENVOY, '..'), PATH: '/usr/bin' });
+  const { searchPath } = readEdgeConfig({ VIRTUAL_ENV: join(ENVOY, '../..'), PATH: '/usr/bin' });
   t.match(await findEnvoy('', searchPath), { version: '1.40.0' }, 'of the Python environment');
 });
 
