@@ -7,7 +7,7 @@
 const SUBSCRIPTION_MS = 15_000;
 
 /**
- * All in milliseconds. Tests divide them by ten before anything else reads them (test/helpers/time/short-timers.ts).
+ * All in milliseconds. Some tests divide them before anything else reads them (test/helpers/time/divide-timers.ts).
  */
 export const LINK_TIMERS = {
   /** Pauses between two reports of demand of an endpoint by a facade: after a change, and at the latest. */

@@ -2,7 +2,7 @@
 /**
  * Runs the commands of docs/operate/operations.md unchanged and in order, on the distribution's PostgreSQL. Only
  * folders and ports differ, so that nothing of this machine is touched; and npx, which costs a second and a half of
- * processor time per call, is used only for what keeps running. The page's tables are compared with the settings that
+ * processor time per call, is used only for core. The page's tables are compared with the settings that
  * the processes read.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -20,7 +20,7 @@ const page = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8');
 /** Line that each part logs when it is ready. */
 const READY: Record<string, RegExp> = { core: /core is ready/, facade: /facade listens/, agent: /session opened/ };
 
-t.setTimeout(280_000);
+t.setTimeout(600_000);
 
 t.test('every setting is in the tables, and nothing else', async (t) => {
   for (const [heading, file] of Object.entries({
@@ -144,8 +144,10 @@ t.test('the commands', { skip: whyNot() }, async (t) => {
   const here = (text: string): string =>
     Object.entries(names).reduce((done, [from, to]) => done.replaceAll(from, to), text);
 
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PGCLUSTER: cluster };
-  const shell = new Shell({ ...env, PATH: `${directNpx(folder)}:${env.PATH}` }, root);
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, PGCLUSTER: cluster };
+  const direct = { ...env, PATH: `${directNpx(folder)}:${env.PATH}` };
+  const shell = new Shell(direct, root);
   const parts = new Map<string, Shell>();
   t.teardown(async () => {
     for (const [name, part] of [...parts, ['commands', shell] as const].toReversed()) {
@@ -162,7 +164,7 @@ t.test('the commands', { skip: whyNot() }, async (t) => {
       said.push(await shell.run(here(block)));
       continue;
     }
-    const part = new Shell(env, root);
+    const part = new Shell(name === 'core' ? env : direct, root);
     parts.set(name, part);
     await part.keep(here(block), READY[name]!);
   }

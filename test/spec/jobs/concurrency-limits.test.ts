@@ -59,29 +59,32 @@ async function checkConcurrency(
   await waitFor('the places to be free again', async () => (await send(jobs, other)).status !== 429);
 }
 
-t.test('/runsync | concurrency 400', async (t) =>
-  checkConcurrency(t, 400, [await freshEndpoint(), 'POST', '/runsync'], OPERATIONS.runsync),
-);
-t.test('/run | concurrency 200', async (t) =>
-  checkConcurrency(t, 200, [await freshEndpoint(), 'POST', '/run'], OPERATIONS.run),
-);
+// Behind the edge a row of few requests shows the same as one of many.
+if (system.url.startsWith('http:')) {
+  t.test('/runsync | concurrency 400', async (t) =>
+    checkConcurrency(t, 400, [await freshEndpoint(), 'POST', '/runsync'], OPERATIONS.runsync),
+  );
+  t.test('/run | concurrency 200', async (t) =>
+    checkConcurrency(t, 200, [await freshEndpoint(), 'POST', '/run'], OPERATIONS.run),
+  );
 
-t.test('/status | concurrency 400', async (t) => {
-  const jobs = await freshEndpoint();
-  await checkConcurrency(t, 400, [jobs, 'GET', `/status-sync/${await jobs.run({})}?wait=300000`], OPERATIONS.status);
-});
+  t.test('/status | concurrency 400', async (t) => {
+    const jobs = await freshEndpoint();
+    await checkConcurrency(t, 400, [jobs, 'GET', `/status-sync/${await jobs.run({})}?wait=300000`], OPERATIONS.status);
+  });
 
-t.test('/stream | concurrency 400', async (t) => {
-  const jobs = await freshEndpoint();
-  await checkConcurrency(t, 400, [jobs, 'GET', `/stream/${await jobs.run({})}?wait=300000`], OPERATIONS.stream);
-});
+  t.test('/stream | concurrency 400', async (t) => {
+    const jobs = await freshEndpoint();
+    await checkConcurrency(t, 400, [jobs, 'GET', `/stream/${await jobs.run({})}?wait=300000`], OPERATIONS.stream);
+  });
+
+  t.test('/openai/* | concurrency 400', async (t) => {
+    await checkConcurrency(t, 400, [await freshEndpoint(), 'POST', '/openai/v1/chat/completions'], OPERATIONS.openai);
+  });
+}
 
 t.test('/cancel | concurrency 20', async (t) => {
   await checkConcurrency(t, 20, [await freshEndpoint(), 'POST', `/cancel/${NO_JOB}`], OPERATIONS.cancel);
-});
-
-t.test('/openai/* | concurrency 400', async (t) => {
-  await checkConcurrency(t, 400, [await freshEndpoint(), 'POST', '/openai/v1/chat/completions'], OPERATIONS.openai);
 });
 
 t.test('/requests | concurrency 2', async (t) => {

@@ -23,7 +23,7 @@ interface Report {
   test_cases: { generated: number; with_failures: number; errored: number };
 }
 
-t.setTimeout(400_000);
+t.setTimeout(1_400_000);
 t.test('schemathesis', { skip: skipWithoutSchemathesis() }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const gpus = ['GPU-1', 'GPU-2'].map((uuid) => ({ uuid, name: 'NVIDIA L4', memoryMib: 24_000, migProfile: '' }));

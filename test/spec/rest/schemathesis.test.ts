@@ -12,6 +12,7 @@ import { runSchemathesis, skipWithoutSchemathesis } from '../../helpers/system/s
 import { startSystem } from '../../helpers/system/system.ts';
 
 const OUTPUT_SHOWN = 6_000;
+const EXAMPLES = 2;
 
 interface Report {
   complete: boolean;
@@ -20,7 +21,7 @@ interface Report {
   test_cases: { generated: number; with_failures: number; errored: number };
 }
 
-t.setTimeout(280_000);
+t.setTimeout(1_400_000);
 t.test('schemathesis', { skip: skipWithoutSchemathesis() }, async (t) => {
   const system = await startSystem(t, { agents: 0 });
   const gpus = ['GPU-1', 'GPU-2'].map((uuid) => ({ uuid, name: 'NVIDIA L4', memoryMib: 24_000, migProfile: '' }));
@@ -34,14 +35,16 @@ t.test('schemathesis', { skip: skipWithoutSchemathesis() }, async (t) => {
   await agent.connect();
   t.teardown(() => agent.drop());
   const { folder, path } = await scratch(t);
-  const { code, output } = await runSchemathesis(system.url, system.key, folder, path('report.json'));
+  const { code, output } = await runSchemathesis(system.url, system.key, folder, path('report.json'), {
+    examples: EXAMPLES,
+  });
   t.equal(code, 0, 'it found nothing');
   if (code !== 0) t.comment(output.slice(-OUTPUT_SHOWN));
   const report = JSON.parse(await readFile(path('report.json'), 'utf8')) as Report;
   t.match(report, { complete: true, operations: { errored: 0 }, test_cases: { with_failures: 0, errored: 0 } });
   t.equal(report.operations.tested, report.operations.total, 'every operation was called');
   t.ok(report.operations.total >= 36, `${report.operations.total} operations`);
-  t.ok(report.test_cases.generated >= 1_500, `${report.test_cases.generated} requests`);
+  t.ok(report.test_cases.generated >= 500, `${report.test_cases.generated} requests`);
   for (const phase of ['coverage', 'fuzzing', 'stateful']) t.equal(report.phases[phase]?.status, 'success', phase);
   const answer = await system.request('GET', '/v1/endpoints');
   t.equal(answer.status, 200, 'the service is alive');
