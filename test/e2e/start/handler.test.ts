@@ -120,7 +120,7 @@ t.test(
       /worker \w+ of mine crashed again \(2 times\), same error: /.test(launcher.text),
     );
     await waitFor('the release to be held', () =>
-      /the release of mine is held: version \d+ does not start: .*; version \d+ goes on/.test(launcher.text),
+      /the release of mine is held: version \d+ does not start: .*; version \d+ keeps serving/.test(launcher.text),
     );
     t.match(
       launcher.text,
