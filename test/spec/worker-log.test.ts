@@ -35,7 +35,9 @@ const talks = endpointJobs(system, await system.createEndpoint({ command: jsHand
 const path = pathOf(talks.id, await workerOf(talks.id));
 const lineOf = (event: SseEvent | undefined): string => (JSON.parse(event!.data) as { line: string }).line;
 const say = async (...words: string[]): Promise<void> => void (await talks.settled(await talks.run({ words })));
-const lines = async (t: Test, count: number, query = '', headers = {}): Promise<string[]> => {
+/** Query for what the worker itself wrote. */
+const OWN = '?source=container';
+const lines = async (t: Test, count: number, query: string, headers = {}): Promise<string[]> => {
   const feed = await readEvents(t, system, path + query, headers);
   const found: string[] = [];
   while (found.length < count) found.push(lineOf(await feed.next()));
@@ -45,7 +47,8 @@ const lines = async (t: Test, count: number, query = '', headers = {}): Promise<
 
 t.test('the log has the last lines, then follows', async (t) => {
   await say('one', 'two');
-  const feed = await readEvents(t, system, path);
+  t.same(await lines(t, 2, ''), ['Started.', 'the talker is here'], 'by default with the lines of the system');
+  const feed = await readEvents(t, system, path + OWN);
   t.equal(feed.status, 200);
   t.match(feed.headers.get('content-type'), /^text\/event-stream/);
   const first = await feed.next();
@@ -54,7 +57,7 @@ t.test('the log has the last lines, then follows', async (t) => {
   t.match(ts, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   t.equal(first!.id, ts.replace('Z', '000000Z'), 'its id is its time');
   t.same([lineOf(await feed.next()), lineOf(await feed.next())], ['saying one', 'saying two']);
-  const coming = await readEvents(t, system, `${path}?tail=0`);
+  const coming = await readEvents(t, system, `${path}${OWN}&tail=0`);
   await say('three');
   t.equal(lineOf(await feed.next()), 'saying three');
   t.equal(lineOf(await coming.next()), 'saying three', 'tail=0: only what is to come');
@@ -63,7 +66,7 @@ t.test('the log has the last lines, then follows', async (t) => {
 });
 
 t.test('the log starts at a time or after an event', async (t) => {
-  const all = await readEvents(t, system, `${path}?since=now-1h&tail=1`);
+  const all = await readEvents(t, system, `${path}${OWN}&since=now-1h&tail=1`);
   const events = [await all.next(), await all.next(), await all.next(), await all.next()];
   t.same(
     events.map(lineOf),
@@ -73,14 +76,19 @@ t.test('the log starts at a time or after an event', async (t) => {
   const ids = events.map((event) => event!.id!);
   t.same(ids, ids.toSorted(), 'ids rise');
   t.same(new Set(ids).size, ids.length);
-  t.same(await lines(t, 1, '?since=now-1h', { 'last-event-id': ids[2]! }), ['saying three']);
+  t.same(await lines(t, 1, `${OWN}&since=now-1h`, { 'last-event-id': ids[2]! }), ['saying three']);
   const later = await readEvents(t, system, `${path}?since=${new Date(Date.now() + 3_600_000).toISOString()}`);
-  const none = await readEvents(t, system, `${path}?source=system`);
+  const ofSystemFeed = await readEvents(t, system, `${path}?source=system`);
   await say('four');
   t.equal(lineOf(await all.next()), 'saying four');
   await system.endWorkers(talks.id);
-  for (const feed of [later, none, all]) t.same(await feed.rest(), [], 'its worker has ended, and it ends');
-  const ended = await (await readEvents(t, system, path)).rest();
+  for (const feed of [later, all]) t.same(await feed.rest(), [], 'its worker has ended, and it ends');
+  const ofSystem = (await ofSystemFeed.rest()).map(
+    (event) => JSON.parse(event.data) as { source: string; line: string },
+  );
+  t.match(ofSystem[0], { source: 'system', line: 'Started.' });
+  t.ok(ofSystem.length > 1 && ofSystem.every(({ source }) => source === 'system'), 'its start and its end');
+  const ended = await (await readEvents(t, system, path + OWN)).rest();
   t.same(ended.map(lineOf), ['the talker is here', ...['one', 'two', 'three', 'four'].map((word) => `saying ${word}`)]);
 });
 
@@ -92,12 +100,12 @@ t.test('a long log answers exactly as many lines as asked for', async (t) => {
     async () => (await call(system.clients.machines, 'listWorkers', { endpointId: id }, system.key)).recent[0]?.id,
   );
   const written = async (query: string): Promise<string[]> =>
-    (await (await readEvents(t, system, pathOf(id, worker) + query)).rest()).map(lineOf);
+    (await (await readEvents(t, system, pathOf(id, worker) + OWN + query)).rest()).map(lineOf);
   const numbers = Array.from({ length: WRITTEN }, (_, n) => String(n + 1));
-  t.same(await written('?tail=1500'), numbers.slice(-1_500));
-  t.same(await written('?tail=5000'), numbers);
-  t.same(await written('?since=now-1h'), numbers);
-  t.same(await written('?tail=0'), []);
+  t.same(await written('&tail=1500'), numbers.slice(-1_500));
+  t.same(await written('&tail=5000'), numbers);
+  t.same(await written('&since=now-1h'), numbers);
+  t.same(await written('&tail=0'), []);
   await system.endWorkers(id);
 });
 
