@@ -85,7 +85,8 @@ t.test('the logs of workers that have ended', async (t) => {
       await endpoint(['/bin/sh', '-c', 'yes "far more than anybody reads" | head -c 104857600; echo the end; exit 1']),
     );
     const log = await read(id);
-    t.equal(log.length, MIB);
+    // Lines of the system about its start and end count too, and are left out here.
+    t.ok(log.length > MIB - 200 && log.length <= MIB, `${log.length} bytes`);
     t.match(log.slice(-60), /anybody reads\n.*the end\n$/s);
     const folder = join(first.dataDir, 'logs');
     const bytes = (await readdir(folder)).reduce(

@@ -33,7 +33,7 @@ t.test('the log of a pod follows over a killed core and a killed agent', async (
   t.equal(status, 201);
   const lineOf = (event: SseEvent | undefined): string => (JSON.parse(event!.data) as { line: string }).line;
   const feed = await waitFor('its machine to know it', async () => {
-    const opened = await readEvents(t, slipway, `/v2/pods/${json.id}/logs`);
+    const opened = await readEvents(t, slipway, `/v2/pods/${json.id}/logs?source=container`);
     return opened.status === 200 && opened;
   });
   t.equal(lineOf(await feed.next()), 'first line of a long log');
