@@ -1,8 +1,7 @@
 /**
- * Changes of an endpoint, with their author and the resulting version. Written together with the change. Values are
- * left out.
+ * Changes of an endpoint, with their author and the resulting version. Written together with the change.
  */
-import { bigserial, boolean, index, integer, pgTable, sql, text } from '../orm.ts';
+import { bigserial, boolean, index, integer, jsonb, pgTable, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 
@@ -24,6 +23,8 @@ export const endpointRelease = pgTable(
     action: text('action').notNull(),
     /** Names of the fields that were set. */
     fields: text('fields').array().notNull().default(sql`'{}'`),
+    /** Old and new values of changed fields, without secrets. Empty: written by an earlier release. */
+    values: jsonb('values').$type<Record<string, { old?: unknown; new?: unknown }>>().notNull().default({}),
     /**
      * Outcome of a new version, as endpoint_rollout has it at the end of its rollout, and why it was put on hold.
      * Empty: not known yet, or no new version.

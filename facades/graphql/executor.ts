@@ -17,7 +17,7 @@ import { LRUCache } from 'lru-cache';
 import type { CoreServices } from '../core-client/core-services.ts';
 import { boundsRule, ERRORS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from './bounds.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
-import { rejectForeignFields } from './foreign-fields.ts';
+import { needsNoKey, rejectForeignFields } from './foreign-fields.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
 import { takeQuotedWords } from './quoted-words.ts';
 import resolvers from './resolvers.ts';
@@ -106,7 +106,7 @@ export class GraphqlExecutor extends BaseService {
     const known = this.#documents.get(query);
     const parsed = known ?? parsedWithinBounds(query, mesh.schema);
     const foreign = known ? undefined : rejectForeignFields(parsed, operationName);
-    if (foreign) return { reads: false, isPublic: false, run: async () => foreign };
+    if (foreign) return { reads: false, isPublic: needsNoKey(parsed, operationName), run: async () => foreign };
     const document = known ?? this.#check(query, parsed, mesh.schema);
     return {
       isPublic: isPublic(document, operationName),

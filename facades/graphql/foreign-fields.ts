@@ -34,11 +34,24 @@ const FOREIGN: Readonly<Record<string, string>> = {
   finalizeFlashArtifactUpload: NO_FLASH,
   deployBuildToEnvironment: NO_FLASH,
 };
+/** Those that the hosted API answers without a key. */
+const NEED_NO_KEY = new Set([
+  'listing',
+  'listings',
+  'listingFromRepo',
+  'createFlashAuthRequest',
+  'flashAuthRequestStatus',
+]);
 /** The same for fields of `myself`. */
 const FOREIGN_OF_ACCOUNT: Readonly<Record<string, string>> = {
   flashApps: NO_FLASH,
   models: NO_MODELS,
 };
+
+/** Returns whether a document asks only for foreign fields that need no key. */
+export function needsNoKey(document: DocumentNode, operationName: string | undefined): boolean {
+  return (rootFieldsOf(document, operationName) ?? []).every(({ name }) => NEED_NO_KEY.has(name.value));
+}
 
 /** Rejects a whole document that asks for such fields, before validation. Returns `undefined` if it asks for none. */
 export function rejectForeignFields(

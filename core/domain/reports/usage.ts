@@ -41,6 +41,8 @@ export interface UsageRecord {
   /** Name of the endpoint or account that is the group. Empty if it was deleted, and for other groupings. */
   groupName: string;
   amountUsd: number;
+  /** The part of it that is for workers and pods without a GPU. */
+  withoutGpuUsd: number;
   billedMs: number;
   diskGb: number;
   /** True if this record merges all groups that are not among the top ones. */

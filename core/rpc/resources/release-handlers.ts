@@ -38,6 +38,11 @@ export function releaseHandlers(
   };
 }
 
-function releaseToMessage({ at, endpointId: _of, ...release }: Release): ReleaseMessage {
-  return { ...release, time: at };
+function releaseToMessage({ at, endpointId: _of, values, ...release }: Release): ReleaseMessage {
+  const shown = Object.entries(values).map(([field, { old, new: fresh }]) => ({
+    field,
+    oldJson: JSON.stringify(old) as string | undefined,
+    newJson: JSON.stringify(fresh) as string | undefined,
+  }));
+  return { ...release, values: shown, time: at };
 }

@@ -145,6 +145,7 @@ export class UsageStore {
       ), summed AS (
         SELECT (extract(epoch FROM period) * 1000)::float8 AS "startMs", ${sql(GROUP_COLUMNS[grouping])} AS "group",
           sum(seconds / 3600 * usd_per_hour)::float8 AS "amountUsd", round(sum(seconds) * 1000)::float8 AS "billedMs",
+          coalesce(sum(seconds / 3600 * usd_per_hour) FILTER (WHERE gpu_type_id = ''), 0)::float8 AS "withoutGpuUsd",
           max(disk_gb) AS "diskGb"
         FROM piece WHERE seconds > 0 GROUP BY 1, 2
       ), named AS (
@@ -167,7 +168,8 @@ export class UsageStore {
       ), told AS (
         SELECT "startMs", others, CASE WHEN others THEN '' ELSE "group" END AS "group", CASE WHEN others THEN ''
           ELSE "groupName" END AS "groupName",
-          sum("amountUsd") AS "amountUsd", sum("billedMs") AS "billedMs", max("diskGb") AS "diskGb"
+          sum("amountUsd") AS "amountUsd", sum("billedMs") AS "billedMs", max("diskGb") AS "diskGb",
+          sum("withoutGpuUsd") AS "withoutGpuUsd"
         FROM named JOIN ranked USING ("group") GROUP BY 1, 2, 3, 4
       )`;
   }
@@ -198,6 +200,7 @@ export class UsageStore {
   }
 }
 
-function recordOf({ startMs, group, groupName, amountUsd, billedMs, diskGb, others }: Row): UsageRecord {
-  return { startMs, group, groupName, amountUsd, billedMs, diskGb, others };
+function recordOf(row: Row): UsageRecord {
+  const { startMs, group, groupName, amountUsd, withoutGpuUsd, billedMs, diskGb, others } = row;
+  return { startMs, group, groupName, amountUsd, withoutGpuUsd, billedMs, diskGb, others };
 }

@@ -6,6 +6,7 @@ import type { Sealer } from '@slipway/kit/host/seal';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import type { Endpoint, EndpointSettings } from '../../domain/resources/endpoint.ts';
+import { changedValues } from '../../domain/resources/release-values.ts';
 import type { Template } from '../../domain/resources/template.ts';
 import { checkVolumesOfEndpoint } from '../../domain/resources/volume.ts';
 import { filledFields } from '../../domain/settings/fields.ts';
@@ -88,7 +89,8 @@ export class EndpointStore {
       await pinTemplate(tx, actor, row.id, settings.templateId);
       const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
       await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
-      await recordReleases(tx, { keyId: actor.keyId, action: 'CreateEndpoint', fields, isNew: true }, [row]);
+      const values = changedValues({}, settings);
+      await recordReleases(tx, { keyId: actor.keyId, action: 'CreateEndpoint', fields, values, isNew: true }, [row]);
       return endpointFromRow(this.#sealer, row);
     });
   }
@@ -200,9 +202,13 @@ export class EndpointStore {
           await dropOwnTemplate(tx, id, row!.templateId);
           if (settings.name !== current.name) await renameOwnTemplate(tx, id, settings.name);
           await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields });
+          const values = {
+            ...changedValues(current, settings),
+            ...(own && run ? changedValues(run, own.settings, 'template.') : {}),
+          };
           await recordReleases(
             tx,
-            { keyId: actor.keyId, action: 'UpdateEndpoint', fields, isNew: version > current.version },
+            { keyId: actor.keyId, action: 'UpdateEndpoint', fields, values, isNew: version > current.version },
             [row!],
           );
           return endpointFromRow(this.#sealer, row!);

@@ -1,5 +1,6 @@
 /** Writes the changes of endpoints, each in the transaction of its change. */
 import { sql } from '@slipway/drizzle/orm';
+import type { ReleaseValue } from '../../domain/resources/release-values.ts';
 import type { Transaction } from '../sql/database.ts';
 import { numberArray, textArray } from '../sql/pack.ts';
 
@@ -12,6 +13,8 @@ interface NewRelease {
   /** Name of the RPC. */
   action: string;
   fields: readonly string[];
+  /** Old and new values of fields that changed. Default: none. */
+  values?: Record<string, ReleaseValue>;
   isNew: boolean;
   /** True if workers of earlier versions stop at once, without waiting for new ones. Default: false. */
   atOnce?: boolean;
@@ -26,13 +29,14 @@ export async function recordReleases(
   endpoints: readonly { id: string; version: number }[],
 ): Promise<void> {
   if (endpoints.length === 0) return;
-  const { keyId, action, fields, isNew, atOnce = false } = release;
+  const { keyId, action, fields, values = {}, isNew, atOnce = false } = release;
   // Many endpoints may use one template: the number of parameters and statements does not grow with them.
   const ids = sql`${textArray(endpoints.map(({ id }) => id))}::text[]`;
   const versions = sql`${numberArray(endpoints.map(({ version }) => version))}::int[]`;
   await tx.execute(sql`
-    INSERT INTO endpoint_release (endpoint_id, version, is_new, key_id, action, fields)
-    SELECT e.id, e.version, ${isNew}, ${keyId}, ${action}, ${textArray(fields)}::text[]
+    INSERT INTO endpoint_release (endpoint_id, version, is_new, key_id, action, fields, values)
+    SELECT e.id, e.version, ${isNew}, ${keyId}, ${action}, ${textArray(fields)}::text[],
+      ${JSON.stringify(values)}::text::jsonb
     FROM unnest(${ids}, ${versions}) AS e (id, version)`);
   if (isNew) {
     await tx.execute(sql`

@@ -6,6 +6,7 @@ import { template } from '@slipway/drizzle/schema/template';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { CreationKey } from '../../domain/resources/creation-key.ts';
+import { changedValues } from '../../domain/resources/release-values.ts';
 import type { Template, TemplateSettings } from '../../domain/resources/template.ts';
 import { templateNameTaken } from '../../domain/resources/template.ts';
 import { filledFields } from '../../domain/settings/fields.ts';
@@ -188,7 +189,8 @@ export class TemplateStore {
               .set({ version: sql`${endpoint.version} + 1` })
               .where(and(eq(endpoint.templateId, id), eq(endpoint.accountId, accountId)))
               .returning({ id: endpoint.id, version: endpoint.version });
-        await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, isNew: true }, raised);
+        const values = changedValues(this.#fromRow(current), settings);
+        await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, values, isNew: true }, raised);
         if (replacesWorkers) await notifyUsers(tx, current, fields);
         await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
         return { template: this.#fromRow(row!), endpointIds: raised.map((found) => found.id) };

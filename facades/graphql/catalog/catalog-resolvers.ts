@@ -6,7 +6,7 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, once } from '../core-calls.ts';
-import { presentDataCenter, presentGpuType, presentLowestPrice, stockIn } from './present-catalog.ts';
+import { canRun, presentDataCenter, presentGpuType, presentLowestPrice, stockIn } from './present-catalog.ts';
 
 const SERVICE = 'CatalogService';
 
@@ -27,14 +27,19 @@ function dataCenters(context: GraphqlContext) {
 }
 
 const lowestPrice: Resolver<
-  { input?: { gpuCount?: number | null; dataCenterId?: string | null } | null },
+  {
+    input?: { gpuCount?: number | null; dataCenterId?: string | null; allowedCudaVersions?: string[] | null } | null;
+  },
   GpuTypeRecord
 > = async (type, { input }, context) => {
   const { stock } = type;
   const here = input?.dataCenterId
     ? stockIn(await dataCenters(context), input.dataCenterId, type.id, stock.countMax)
     : stock;
-  return presentLowestPrice(type, here, Math.max(1, input?.gpuCount ?? 1));
+  const versions = input?.allowedCudaVersions ?? [];
+  const fits = versions.length === 0 || versions.some((version) => canRun(type, version));
+  const found = fits ? here : { ...here, free: 0, countMax: 0 };
+  return presentLowestPrice(type, found, Math.max(1, input?.gpuCount ?? 1));
 };
 
 /** Part of Mesh's `additionalResolvers`. */

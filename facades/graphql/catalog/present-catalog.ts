@@ -2,6 +2,7 @@
 import type { DataCenter, GpuType } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import type { Stock } from '../../resources/availability-word.ts';
 import { availabilityWord } from '../../resources/availability-word.ts';
+import { isCudaAtLeast, KNOWN_CUDA_VERSIONS } from '../../resources/cuda-versions.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { numberOf } from '../core-message.ts';
 
@@ -17,8 +18,14 @@ export function presentGpuType(type: CoreMessage<GpuType>) {
     secureCloud: stock.total > 0,
     communityCloud: false,
     securePrice: numberOf(type.usdPerHour),
+    cudaVersions: type.cudaVersions ?? [],
     stock,
   };
+}
+
+/** Returns whether a machine that has the type can run a CUDA version. */
+export function canRun({ cudaVersions }: { cudaVersions: readonly string[] }, version: string): boolean {
+  return cudaVersions.some((has) => isCudaAtLeast(has, version));
 }
 
 /** Returns LowestPrice of the public schema. One's own machines have one price. */
@@ -34,6 +41,10 @@ export function presentLowestPrice(type: ReturnType<typeof presentGpuType>, stoc
     availableGpuCounts: Array.from({ length: Math.min(stock.free, stock.countMax) }, (_, n) => n + 1),
     totalCount: stock.total,
     rentedCount: stock.total - stock.free,
+    gpuTypeCudaVersions: KNOWN_CUDA_VERSIONS.map((cudaVersion) => ({
+      cudaVersion,
+      availability: canRun(type, cudaVersion) ? 'AVAILABLE' : 'UNAVAILABLE',
+    })),
   };
 }
 

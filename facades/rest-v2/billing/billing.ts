@@ -21,11 +21,13 @@ interface Kind {
   operationId: string;
   path: string;
   summary: string;
-  /** Names of amounts, the total first. The second one is the amount by the price table. */
+  /** Names of amounts, the total first. The second one is the amount by the price table of what has GPUs. */
   amounts: readonly [string, string, ...string[]];
   /** The metered resource. */
   usage: UsageKind;
   grouping: UsageGrouping;
+  /** Name of the amount of what has no GPU. */
+  withoutGpu: string;
   /** Name of the resource in records and in the query. `count`: name of its count in the metadata. */
   thing: string;
   count: string;
@@ -39,6 +41,7 @@ const KINDS: readonly Kind[] = [
     usage: UsageKind.POD,
     grouping: UsageGrouping.SUBJECT,
     amounts: ['totalAmount', 'gpuAmount', 'cpuAmount', 'diskAmount'],
+    withoutGpu: 'cpuAmount',
     thing: 'podId',
     count: 'uniquePodCount',
   },
@@ -49,6 +52,7 @@ const KINDS: readonly Kind[] = [
     usage: UsageKind.WORKER,
     grouping: UsageGrouping.ENDPOINT,
     amounts: ['totalAmount', 'gpuAmount', 'cpuAmount', 'diskAmount', 'feeAmount'],
+    withoutGpu: 'cpuAmount',
     thing: 'serverlessId',
     count: 'uniqueServerlessCount',
   },
@@ -59,6 +63,7 @@ const KINDS: readonly Kind[] = [
     usage: UsageKind.NETWORK_VOLUME,
     grouping: UsageGrouping.SUBJECT,
     amounts: ['totalAmount', 'standardAmount', 'highPerformanceAmount'],
+    withoutGpu: 'standardAmount',
     thing: 'networkVolumeId',
     count: 'uniqueNetworkVolumeCount',
   },
@@ -81,10 +86,11 @@ const ALL_AMOUNTS = [
   'clusterDiskAmount',
   'clusterNetworkingAmount',
 ] as const;
-const ACCOUNT_AMOUNT: Readonly<Record<string, string>> = {
-  podId: 'podGpuAmount',
-  serverlessId: 'serverlessGpuAmount',
-  networkVolumeId: 'storageStandardAmount',
+/** Amounts of the account by resource: with GPUs, and without, where that is another one. */
+const ACCOUNT_AMOUNTS: Readonly<Record<string, readonly [string, string]>> = {
+  podId: ['podGpuAmount', 'podCpuAmount'],
+  serverlessId: ['serverlessGpuAmount', 'serverlessCpuAmount'],
+  networkVolumeId: ['storageStandardAmount', 'storageStandardAmount'],
 };
 
 /** The operations. */
@@ -106,7 +112,7 @@ export const billingOperations: readonly Operation[] = [
       );
       const byStart = new Map<string, Amounts>();
       for (const { kind, records } of found)
-        for (const record of records) add(byStart, record, ACCOUNT_AMOUNT[kind.thing]!);
+        for (const record of records) add(byStart, record, ACCOUNT_AMOUNTS[kind.thing]!);
       const records = [...byStart]
         .sort(([a], [b]) => (a < b ? -1 : 1))
         .map(([start, amounts]) => recordOf(new Date(start), period, amounts));
@@ -135,7 +141,8 @@ export const billingOperations: readonly Operation[] = [
         const usage = await usageOf(call, parts, kind, period, asked ?? '');
         const records = usage.map((record) => {
           const zero = Object.fromEntries(kind.amounts.map((name) => [name, 0]));
-          const amounts = { ...zero, [kind.amounts[0]]: record.amountUsd, [kind.amounts[1]]: record.amountUsd };
+          const amounts: Amounts = { ...zero, [kind.amounts[0]]: record.amountUsd };
+          addSplit(amounts, record, kind.amounts[1], kind.withoutGpu);
           return { ...recordOf(record.startTime!, period, amounts), [kind.thing]: thingOf(record) };
         });
         const count = { [kind.count]: new Set(usage.map(thingOf)).size };
@@ -181,11 +188,19 @@ function thingOf({ endpointId, subjectId }: UsageRecord): string {
   return endpointId || subjectId;
 }
 
-function add(byStart: Map<string, Amounts>, { startTime, amountUsd }: UsageRecord, name: string): void {
-  const start = startTime!.toISOString();
+function add(byStart: Map<string, Amounts>, record: UsageRecord, [withGpu, without]: readonly [string, string]): void {
+  const start = record.startTime!.toISOString();
   const amounts = byStart.get(start) ?? Object.fromEntries(ALL_AMOUNTS.map((each) => [each, 0]));
-  for (const each of ['totalAmount', name]) amounts[each] = (amounts[each] ?? 0) + amountUsd;
+  amounts['totalAmount'] = (amounts['totalAmount'] ?? 0) + record.amountUsd;
+  addSplit(amounts, record, withGpu, without);
   byStart.set(start, amounts);
+}
+
+/** Adds a record to the amounts of what had GPUs and of what had none. */
+function addSplit(amounts: Amounts, record: UsageRecord, withGpu: string, without: string): void {
+  const { amountUsd, withoutGpuUsd = 0 } = record;
+  amounts[withGpu] = (amounts[withGpu] ?? 0) + amountUsd - withoutGpuUsd;
+  amounts[without] = (amounts[without] ?? 0) + withoutGpuUsd;
 }
 
 function recordOf(start: Date, { bucketSize }: Period, amounts: Amounts): AnsweredRecord {

@@ -20,7 +20,9 @@ const ONE = '/v2/serverless/{endpointId}';
 const TAG = { tag: 'serverless' };
 const TEMPLATE_PREFIX = 'template.';
 
-const valueOrNull = Type.Unsafe<null>({ description: 'Always null: values may be secret and are not stored.' });
+const valueOrNull = Type.Unsafe<unknown>({
+  description: 'Null: it had none, or it is a secret, or too long, or the change is of an earlier release.',
+});
 const ReleaseShape = named(
   'Release',
   Type.Object({
@@ -136,12 +138,15 @@ export const releaseOperations: readonly Operation[] = [
 const NAMES = publicNames(ENDPOINT, 'graphql');
 const TEMPLATE_NAMES = publicNames(TEMPLATE, 'graphql');
 
-function presentRelease({ id, version, keyId, time, action, fields }: Release, workerCount: number): object {
-  const diff = fields.map((field) => ({
-    field: action === 'UpdateTemplate' ? ofTemplate(field) : nameOf(field),
-    old: null,
-    new: null,
-  }));
+function presentRelease({ id, version, keyId, time, action, fields, values }: Release, workerCount: number): object {
+  const diff = fields.map((field) => {
+    const { oldJson, newJson } = values.find((value) => value.field === field) ?? {};
+    return {
+      field: action === 'UpdateTemplate' ? ofTemplate(field) : nameOf(field),
+      old: valueOf(oldJson),
+      new: valueOf(newJson),
+    };
+  });
   return {
     id: String(id),
     version,
@@ -152,6 +157,10 @@ function presentRelease({ id, version, keyId, time, action, fields }: Release, w
     createdAt: time?.toISOString(),
     diff,
   };
+}
+
+function valueOf(json: string | undefined): unknown {
+  return json === undefined ? null : JSON.parse(json);
 }
 
 function nameOf(field: string): string {

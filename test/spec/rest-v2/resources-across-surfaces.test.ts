@@ -241,13 +241,19 @@ t.test('releases, billing, and features that do not exist here', async (t) => {
   const first = (await v2('GET', `/serverless/${made.id}/releases?limit=2`)) as unknown as {
     endpointVersion: number;
     rollout: object;
-    releases: { diff: { field: string }[] }[];
+    releases: { diff: { field: string; old: unknown; new: unknown }[] }[];
     pagination: { nextCursor: string };
   };
   t.match(first, { endpointVersion: 1, rollout: { inProgress: false, workersTotal: 0, percentOnLatest: 100 } });
   t.same(
-    first.releases.map(({ diff }) => diff.map(({ field }) => field)),
-    [['idleTimeout'], ['workersMax', 'template.imageName']],
+    first.releases.map(({ diff }) => diff),
+    [
+      [{ field: 'idleTimeout', old: 10, new: 7 }],
+      [
+        { field: 'workersMax', old: null, new: null },
+        { field: 'template.imageName', old: 'a/b:1', new: 'a/b:2' },
+      ],
+    ],
   );
   const rest = await v2('GET', `/serverless/${made.id}/releases?limit=2&cursor=${first.pagination.nextCursor}`);
   t.match(rest, { releases: [{ version: 0, source: 'MANUAL' }], pagination: { hasNextPage: false } });

@@ -316,6 +316,23 @@ export interface Release {
   outcomeReason: string;
   /** The bytes that the version's image means, as the first machine found them. Empty: not known (any more), or no image. */
   imageDigest: string;
+  /** Old and new values of fields that changed. Not of changes of earlier releases, nor of secrets. */
+  values: ReleaseValue[];
+}
+
+/**
+ * Values of a field before and after a change, as JSON texts of at most 1,024 characters. Absent: it had none, or it is longer. Of variables the names
+ * are shown, each with `***`.
+ */
+export interface ReleaseValue {
+  /** Its name, as in `fields`. */
+  field: string;
+  /** Before. */
+  oldJson?:
+    | string
+    | undefined;
+  /** After. */
+  newJson?: string | undefined;
 }
 
 /** Changes, the latest first. */
@@ -2165,6 +2182,7 @@ function createBaseRelease(): Release {
     outcome: "",
     outcomeReason: "",
     imageDigest: "",
+    values: [],
   };
 }
 
@@ -2199,6 +2217,9 @@ export const Release: MessageFns<Release> = {
     }
     if (message.imageDigest !== "") {
       writer.uint32(82).string(message.imageDigest);
+    }
+    for (const v of message.values) {
+      ReleaseValue.encode(v!, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -2296,6 +2317,14 @@ export const Release: MessageFns<Release> = {
             message.imageDigest = reader.string();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.values.push(ReleaseValue.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2323,6 +2352,86 @@ export const Release: MessageFns<Release> = {
     message.outcome = object.outcome ?? "";
     message.outcomeReason = object.outcomeReason ?? "";
     message.imageDigest = object.imageDigest ?? "";
+    message.values = object.values?.map((e) => ReleaseValue.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseReleaseValue(): ReleaseValue {
+  return { field: "", oldJson: undefined, newJson: undefined };
+}
+
+export const ReleaseValue: MessageFns<ReleaseValue> = {
+  encode(message: ReleaseValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.field !== "") {
+      writer.uint32(10).string(message.field);
+    }
+    if (message.oldJson !== undefined) {
+      writer.uint32(18).string(message.oldJson);
+    }
+    if (message.newJson !== undefined) {
+      writer.uint32(26).string(message.newJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReleaseValue {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReleaseValue();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.field = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.oldJson = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.newJson = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReleaseValue>): ReleaseValue {
+    return ReleaseValue.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReleaseValue>): ReleaseValue {
+    const message = createBaseReleaseValue();
+    message.field = object.field ?? "";
+    message.oldJson = object.oldJson ?? undefined;
+    message.newJson = object.newJson ?? undefined;
     return message;
   },
 };

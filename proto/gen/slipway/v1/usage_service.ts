@@ -171,6 +171,8 @@ export interface UsageRecord {
   groupName: string;
   /** All groups that are not among the `top` ones, together: no id is set. */
   others: boolean;
+  /** The part of amount_usd that is for workers and pods without a GPU. Absent: core is of an earlier release. */
+  withoutGpuUsd?: number | undefined;
 }
 
 /** Sums of all records that were found, on whatever page they are. */
@@ -485,6 +487,7 @@ function createBaseUsageRecord(): UsageRecord {
     accountId: "",
     groupName: "",
     others: false,
+    withoutGpuUsd: undefined,
   };
 }
 
@@ -519,6 +522,9 @@ export const UsageRecord: MessageFns<UsageRecord> = {
     }
     if (message.others !== false) {
       writer.uint32(80).bool(message.others);
+    }
+    if (message.withoutGpuUsd !== undefined) {
+      writer.uint32(89).double(message.withoutGpuUsd);
     }
     return writer;
   },
@@ -616,6 +622,14 @@ export const UsageRecord: MessageFns<UsageRecord> = {
             message.others = reader.bool();
             continue;
           }
+          case 11: {
+            if (tag !== 89) {
+              break;
+            }
+
+            message.withoutGpuUsd = reader.double();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -643,6 +657,7 @@ export const UsageRecord: MessageFns<UsageRecord> = {
     message.accountId = object.accountId ?? "";
     message.groupName = object.groupName ?? "";
     message.others = object.others ?? false;
+    message.withoutGpuUsd = object.withoutGpuUsd ?? undefined;
     return message;
   },
 };
