@@ -312,12 +312,6 @@ t.test('creations with an Idempotency-Key: one resource, also for a client that 
     ['/v2/pods', podBody('k'), podBody('k2')],
     ['/v1/templates', { name: 'k1', imageName: 'a/b:1' }, { name: 'k3', imageName: 'a/b:1' }],
     ['/v1/networkvolumes', { name: 'k', size: 10, dataCenterId: 'X' }, { name: 'k', size: 20, dataCenterId: 'X' }],
-    [
-      '/v1/containerregistryauth',
-      { name: 'k1', username: 'u', password: 'p' },
-      { name: 'k1', username: 'u', password: 'q' },
-    ],
-    ['/v1/pods', v1Pod('k'), v1Pod('k2')],
   ];
   const made: string[] = [];
   for (const [path, body, other] of creations) {
@@ -347,10 +341,6 @@ function endpointBody(name: string): object {
 
 function podBody(name: string): object {
   return { name, image: '', args: 'sleep 100', cpu: { id: 'cpu3c', vcpuCount: 2 } };
-}
-
-function v1Pod(name: string): object {
-  return { name, imageName: '', dockerStartCmd: ['sleep', '100'], computeType: 'CPU', volumeInGb: 0, ports: [] };
 }
 
 t.test('members without effect are named, and startJupyter gives a password', async (t) => {
