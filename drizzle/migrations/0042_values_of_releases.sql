@@ -1,0 +1,1 @@
+ALTER TABLE "endpoint_release" ADD COLUMN "values" jsonb DEFAULT '{}'::jsonb NOT NULL;
