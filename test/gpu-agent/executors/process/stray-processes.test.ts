@@ -13,13 +13,16 @@ import { readHierarchies, WorkloadCgroups } from '@slipway/gpu-agent/executors/p
 import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
+import { quietPort } from '../../../helpers/net/ports.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const linux = process.platform === 'linux' ? false : 'reads /proc';
 const PATH = process.env.PATH ?? '/usr/bin:/bin';
+/** Port that nothing else takes once a server has ended. One server runs at a time. */
+const PORT = await quietPort();
 const SERVER =
-  'require("http").createServer((_, r) => r.end("x")).listen(0, "127.0.0.1", function () { ' +
+  `require("http").createServer((_, r) => r.end("x")).listen(${PORT}, "127.0.0.1", function () { ` +
   'console.log(process.pid, this.address().port); })';
 let machines = 0;
 
