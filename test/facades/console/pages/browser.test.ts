@@ -59,6 +59,17 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     page.on('console', (message) => {
       if (/Content Security Policy|Trusted/i.test(message.text())) t.fail(message.text());
     });
+    // A page without its style sheet fails in odd ways: says why it has none. Leaving a page aborts requests.
+    const lost = (url: string, why: string): void => {
+      if (url.includes('/console/assets/')) t.fail(`${url} was not loaded: ${why}`);
+    };
+    page.on('requestfailed', (request) => {
+      const why = request.failure()?.errorText ?? 'no reason';
+      if (why !== 'net::ERR_ABORTED') lost(request.url(), why);
+    });
+    page.on('response', (response) => {
+      if (!response.ok() && response.status() !== 304) lost(response.url(), String(response.status()));
+    });
     // Says nothing of the good ones: a page may ask when its test has ended.
     page.on('request', (request) => {
       if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(system.url))
