@@ -25,7 +25,7 @@ interface EnvoyDeps {
   logger: Logger;
 }
 
-/** Time within which connections are told to close during a drain, in seconds. */
+/** Period of a drain in which Envoy asks its connections to close, in seconds. */
 const DRAIN_SECONDS = 5;
 /** Time after which a relieved Envoy ends, in seconds. No request waits longer, and streams reconnect. */
 const RELIEVED_SECONDS = REQUEST_SILENCE_MS / 1_000 + DRAIN_SECONDS;

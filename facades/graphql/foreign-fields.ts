@@ -34,7 +34,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   finalizeFlashArtifactUpload: NO_FLASH,
   deployBuildToEnvironment: NO_FLASH,
 };
-/** Those that the hosted API answers without a key. */
+/** Fields that the hosted API answers without a key. */
 const NEED_NO_KEY = new Set([
   'listing',
   'listings',

@@ -122,6 +122,7 @@ function* valueOf({ name, filename, contentType, value }: FormField, workerModel
 function modelMissing(): CoreError {
   return new CoreError(
     'INVALID_REQUEST',
-    'The request names no model, by which its endpoint is found: give "model". GET /openai/v1/models lists them.',
+    'model must be the name of a model, 1 to 191 characters. It selects the endpoint. ' +
+      'GET /openai/v1/models lists the models.',
   );
 }

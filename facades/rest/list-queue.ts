@@ -33,7 +33,7 @@ export class ListQueue {
     this.#clock = clock;
   }
 
-  /** Requests a turn of an account. */
+  /** Requests a permit to read a list for an account. */
   enter(accountId: string, { raw }: Pick<FastifyReply, 'raw'>): ListPermit {
     const begun = Promise.withResolvers<void>();
     let isNow = false;

@@ -61,7 +61,8 @@ export class SecretResolver {
 
 /** Returns why a worker or pod was not started, for its owner. */
 export function notStartedReason(refusal: SecretRefusal): string {
-  return `It was not started: ${secretRefusalText(refusal)}. To change that: ${secretRefusalChange(refusal)}.`;
+  const text = secretRefusalText(refusal);
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}: ${secretRefusalChange(refusal)}.`;
 }
 
 /** Names have no NUL. */

@@ -11,7 +11,7 @@ export interface ModelCandidate
   workerModels: readonly string[];
 }
 
-/** What an endpoint does now. */
+/** Load of an endpoint, and its workers by state. */
 export interface ModelLoad {
   /** Jobs or requests that wait. */
   waiting: number;
@@ -25,7 +25,7 @@ export interface ModelLoad {
 /** Load of an endpoint of which nothing is known. */
 export const NO_LOAD: ModelLoad = { waiting: 0, ready: 0, starting: 0, throttled: 0 };
 
-/** What can be expected of a model, the best first. */
+/** States of a model, from the one that answers soonest to the one that answers last. */
 export const MODEL_STATES = ['READY', 'STARTING', 'STOPPED', 'THROTTLED', 'PAUSED'] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 

@@ -193,7 +193,7 @@ export class Worker implements WorkloadKind {
     this.#parts.listener.changed(this);
   }
 
-  /** Records that it wants to be replaced before its next job; it drains. */
+  /** Records that the worker asked to be replaced before its next job. It drains. */
   recycle(): void {
     if (this.#refresh) return;
     this.#refresh = true;

@@ -123,7 +123,7 @@ t.test('for want of a secret no worker starts, and everybody is told which', asy
       SELECT id, reason FROM worker WHERE endpoint_id = ${endpointId} AND state = 'UNHEALTHY'`;
     return row;
   });
-  t.equal(crashed.reason, `It was not started: ${text}. To change that: ${change}.`);
+  t.equal(crashed.reason, `I${text.slice(1)}: ${change}.`);
   t.same(workersOf(endpointId), [], 'no start order was sent');
   await core.submit(endpointId);
   const problem = `No worker of its latest version can start: ${text}. To change that: ${change}.`;
@@ -166,7 +166,7 @@ t.test('a value that does not open keeps its worker back, and no other', async (
     const rows = await core.sql`SELECT reason FROM worker WHERE endpoint_id = ${endpointId} AND state = 'UNHEALTHY'`;
     return rows.length > 0 && rows;
   });
-  t.match(row!['reason'], /the secret "damaged" of its variable A does not open .* \(slipway secrets set damaged\)/);
+  t.match(row!['reason'], /^The secret "damaged" of its variable A does not open .* \(slipway secrets set damaged\)/);
   t.ok(await ordered(await endpointWith({ A: reference('pw') })));
   await update(id, 'repaired');
   t.match((await ordered(endpointId)).spec?.env, { A: 'repaired' });
@@ -188,7 +188,7 @@ t.test("another account's public template gets no secrets", async (t) => {
 t.test('a pod without its secret fails with the reason, and starts once there is one', async (t) => {
   const pod = await pods.create({ computeType: 'CPU', startCommand: ['true'], env: { A: reference('of-pod') } });
   const told = await waitFor('the pod', () => agent.desiredPods.find(({ podId }) => podId === pod.id));
-  t.match(told, { running: true, run: 1, spec: undefined, refusal: /^It was not started: .*"of-pod"/ });
+  t.match(told, { running: true, run: 1, spec: undefined, refusal: /^Its variable A names the secret "of-pod"/ });
   agent.send({ pods: [{ podId: pod.id, run: 1, state: PodState.FAILED, reason: told.refusal }] });
   t.match(await pods.reach(pod.id, 'FAILED'), { statusText: told.refusal });
   const problem = await waitFor('the problem', async () => {

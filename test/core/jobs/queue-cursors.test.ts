@@ -4,7 +4,7 @@ import { QueueCursors } from '@slipway/core/jobs/submit/queue-cursors';
 import type { Clock } from '@slipway/kit/time/clock';
 import t from 'tap';
 
-/** Returns a clock that stands still until the test moves it. */
+/** Returns a clock that only the test advances. */
 function still(): Clock & { nowAtMs: number } {
   return {
     nowAtMs: 10_000,

@@ -22,7 +22,7 @@ export const SHAPES: Record<MachineKind, { workers: number; capacity: number }> 
   agent: { workers: 2, capacity: 100 },
 };
 
-/** What their handlers return. */
+/** Output of the handlers. */
 export const OUTPUTS: Record<MachineKind, object> = { session: { ok: true }, agent: { done: true } };
 
 /** A thousand workers take half a minute. */
