@@ -269,6 +269,8 @@ export function desiredToMessage(
       imageDigest: spec.imageDigest,
       containerDiskGb: spec.containerDiskGb,
       ports: spec.ports,
+      models: [],
+      modelHub: undefined,
       httpServer: spec.type === 'LB' ? httpServerOf({ env, ports: spec.ports }) : undefined,
       // These are for pods only.
       volumeGb: 0,

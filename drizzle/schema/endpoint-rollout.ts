@@ -70,6 +70,7 @@ export const endpointVersion = pgTable(
     networkVolumeIds: text('network_volume_ids').array().notNull(),
     allowedCudaVersions: text('allowed_cuda_versions').array().notNull(),
     workerConcurrency: integer('worker_concurrency').notNull(),
+    modelReferences: text('model_references').array().notNull().default(sql`'{}'`),
     /** Time at which the version had started. */
     goodAt: instant('good_at').notNull().defaultNow(),
   },

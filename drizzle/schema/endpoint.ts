@@ -58,6 +58,8 @@ export const endpoint = pgTable(
     modelWeight: integer('model_weight').notNull().default(1),
     /** Number that may wait before requests for a shared name go to other endpoints. 0: any number. */
     modelQueueMax: integer('model_queue_max').notNull().default(0),
+    /** Hugging Face repositories that its workers need, as the owner wrote them. */
+    modelReferences: text('model_references').array().notNull().default(sql`'{}'`),
     /** Encrypted secret that signs webhook calls. Null: not signed. */
     webhookSecretSealed: bytes('webhook_secret_sealed'),
     /** Raised by every change that replaces workers. */

@@ -5,6 +5,7 @@ export * from './audit-event.ts';
 export * from './creation-key.ts';
 export * from './endpoint.ts';
 export * from './endpoint-image.ts';
+export * from './endpoint-model.ts';
 export * from './endpoint-release.ts';
 export * from './endpoint-rollout.ts';
 export * from './given-template.ts';

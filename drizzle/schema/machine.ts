@@ -1,5 +1,5 @@
 /** Machines with an agent, and the lease under which the agent may run attempts. */
-import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, sql, text } from '../orm.ts';
+import { bigint, boolean, check, index, integer, jsonb, pgTable, primaryKey, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 
 /** A GPU as its agent reported it. */
@@ -63,6 +63,11 @@ export const machine = pgTable(
     noEngineReason: text('no_engine_reason').notNull().default(''),
     /** Most standby workers that it keeps. */
     standbyMax: integer('standby_max').notNull().default(0),
+    /** Most that models may take on its disk, in bytes. 0: it takes none. */
+    modelLimitBytes: bigint('model_limit_bytes', { mode: 'number' }).notNull().default(0),
+    modelUsedBytes: bigint('model_used_bytes', { mode: 'number' }).notNull().default(0),
+    /** Where other machines copy its models, as host:port. Empty: nowhere. */
+    modelPeerAddress: text('model_peer_address').notNull().default(''),
     /** The session that owns the machine. A newer session replaces it. Null after the session ended normally. */
     sessionId: text('session_id'),
     /** Id of the agent's run that the session belongs to. Empty: the agent does not report it. */
@@ -91,4 +96,31 @@ export const machineImage = pgTable(
     sizeBytes: bigint('size_bytes', { mode: 'number' }).notNull(),
   },
   (t) => [primaryKey({ columns: [t.machineId, t.name] })],
+);
+
+/** Models of machines, as their agents reported them. For the meaning of each field see machine.proto. */
+export const machineModel = pgTable(
+  'machine_model',
+  {
+    machineId: text('machine_id')
+      .notNull()
+      .references(() => machine.id, { onDelete: 'cascade' }),
+    /** The account whose token it took. 0: public. */
+    accountNumber: integer('account_number').notNull(),
+    repository: text('repository').notNull(),
+    revision: text('revision').notNull(),
+    /** Empty: not known yet. */
+    commit: text('commit').notNull(),
+    state: text('state').notNull(),
+    sizeBytes: bigint('size_bytes', { mode: 'number' }).notNull(),
+    downloadedBytes: bigint('downloaded_bytes', { mode: 'number' }).notNull(),
+    /** Empty unless the state is FAILED. */
+    fault: text('fault').notNull(),
+    error: text('error').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.machineId, t.accountNumber, t.repository, t.revision] }),
+    index('machine_model_repository_idx').on(t.repository),
+    check('machine_model_state_known', sql`${t.state} IN ('DOWNLOADING', 'READY', 'FAILED')`),
+  ],
 );

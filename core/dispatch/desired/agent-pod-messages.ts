@@ -76,6 +76,8 @@ function podSpec(row: PodSpecRow, env: Record<string, string>, open: OpenCredent
     concurrency: 0,
     version: 0,
     initTimeoutSeconds: 0,
+    models: [],
+    modelHub: undefined,
   };
 }
 

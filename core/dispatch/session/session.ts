@@ -239,7 +239,12 @@ export class Session implements AssignmentSink, LiveSession {
   ): void {
     this.#state = 'open';
     this.#workers = new SessionWorkers(this, own, { ...this.#context, machineId: this.#machineId, sessionId: this.id });
-    this.#outbox.welcome({ sessionId: this.id, heartbeatPeriodMs: HEARTBEAT_PERIOD_MS, leaseMs: LEASE_MS });
+    this.#outbox.welcome({
+      sessionId: this.id,
+      heartbeatPeriodMs: HEARTBEAT_PERIOD_MS,
+      leaseMs: LEASE_MS,
+      modelPeerKey: Buffer.alloc(0),
+    });
     this.#workers.begin(hello.workers, held);
     for (const attempt of held) {
       if (!current.has(attemptId(attempt)))

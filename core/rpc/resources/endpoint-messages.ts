@@ -63,6 +63,7 @@ export function endpointToMessage(
     flashBootType: flashBootType === 'FLASHBOOT' ? FlashBootType.FLASHBOOT : FlashBootType.OFF,
     createTime: createdAt,
     webhookSecret: '',
+    modelReferences: [],
   };
 }
 

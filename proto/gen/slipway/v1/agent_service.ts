@@ -26,7 +26,7 @@ import {
 } from "@grpc/grpc-js";
 import { S3Config } from "./job.ts";
 import { JobLogPage, JobLogPlace } from "./job_log.ts";
-import { ContainerEngine, GpuLoad, HttpHealth, Machine, MachineImage, WorkerState } from "./machine.ts";
+import { CachedModel, ContainerEngine, GpuLoad, HttpHealth, Machine, MachineImage, WorkerState } from "./machine.ts";
 import { PodState } from "./pod.ts";
 
 /** How an attempt ended. */
@@ -145,7 +145,26 @@ export interface SessionRequest {
    */
   waiting: AttemptRef[];
   /** Current load of the GPUs. Core stores it with the next heartbeat. Absent: unchanged; never set in a session: unknown. */
-  gpuLoads: GpuLoads | undefined;
+  gpuLoads:
+    | GpuLoads
+    | undefined;
+  /**
+   * Models of the machine. Send it once per session and when it changes; while only downloaded_bytes change at most every 2 s. Absent: unchanged; never
+   * set in a session: as in the one before.
+   */
+  models: MachineModels | undefined;
+}
+
+/** Models of a machine, complete. */
+export interface MachineModels {
+  /** Last used first, those that are downloading and FAILED included. Core stores the first 200. */
+  models: CachedModel[];
+  /** Most that models may take on its disk, in bytes (--model-disk). 0: the machine takes no models. */
+  limitBytes: number;
+  /** What they take now, in bytes. */
+  usedBytes: number;
+  /** host:port where other machines of the fleet can copy its models, with the token of a ModelPeer. Empty: it gives none. */
+  peerAddress: string;
 }
 
 /** Load of a machine's GPUs. */
@@ -404,6 +423,11 @@ export interface Welcome {
   heartbeatPeriodMs: number;
   /** Length of the lease in milliseconds: attempts may run this long after the last answered heartbeat was sent. */
   leaseMs: number;
+  /**
+   * Key of this machine with which it verifies tokens of other machines that copy its models (proto/wire/model-peer-token.ts). The same for all
+   * sessions of the machine. Never logged.
+   */
+  modelPeerKey: Buffer;
 }
 
 /** All workers a machine should have. */
@@ -520,12 +544,42 @@ export interface WorkerSpec {
    * Of a worker of a load-balancing endpoint: it is an HTTP server, gets requests instead of attempts and speaks no worker protocol. Absent: it
    * asks for work.
    */
-  httpServer: HttpServer | undefined;
+  httpServer:
+    | HttpServer
+    | undefined;
+  /**
+   * Models that must be on the machine before it starts, mounted read-only at /runpod-volume/huggingface-cache/hub in the layout of the hub's cache. At
+   * most 10.
+   */
+  models: WorkerModel[];
+  /** Where the machine gets those that it lacks. Absent without models. */
+  modelHub: ModelHub | undefined;
 }
 
 export interface WorkerSpec_EnvEntry {
   key: string;
   value: string;
+}
+
+/** A model of a worker. */
+export interface WorkerModel {
+  /** Hugging Face repository, `org/name`. */
+  repository: string;
+  /** Branch, tag or commit. */
+  revision: string;
+  /** The commit that it means for this version of the endpoint, 40 hexadecimal digits. Empty: not resolved yet (call SettleModel). */
+  commit: string;
+}
+
+/** A server with the routes of the Hugging Face hub. */
+export interface ModelHub {
+  /** Base address, without a slash at its end, for instance `https://huggingface.co`. */
+  address: string;
+  /**
+   * Token for gated and private repositories: HF_TOKEN of the worker's environment. Empty: none. Send it only when the hub refuses without it, so that
+   * public models are shared by all accounts. Never logged.
+   */
+  token: string;
 }
 
 /** HTTP server of a worker. */
@@ -679,6 +733,41 @@ export interface SettleImageResponse {
   digest: string;
 }
 
+/** Request of SettleModel. */
+export interface SettleModelRequest {
+  /** Endpoint of a worker of this machine. */
+  endpointId: string;
+  /** `version` of its spec. */
+  version: number;
+  /** `repository` of the model. */
+  repository: string;
+  /** `revision` of the model. */
+  revision: string;
+  /**
+   * The commit that the revision means, 40 hexadecimal digits, as the hub says or as the machine has it. Empty: the machine cannot tell, because the hub
+   * does not answer and it lacks the model; then the commit of a machine that has the model ready is taken, if there is one.
+   */
+  commit: string;
+}
+
+/** Response of SettleModel. */
+export interface SettleModelResponse {
+  /** Commit to use. Another machine may have reported it first. Empty: none is known. */
+  commit: string;
+  /** Machines that have the commit ready, in the order in which to try them, at most 4: those of the same location first. They may be away by now. */
+  peers: ModelPeer[];
+}
+
+/** A machine to copy a model from. */
+export interface ModelPeer {
+  /** `peer_address` of its MachineModels. */
+  address: string;
+  /** Authorizes to read this model alone, for an hour (proto/wire/model-peer-token.ts). Never logged. */
+  token: string;
+  /** `account_number` of its CachedModel: what is copied with this token counts for the same account. */
+  accountNumber: number;
+}
+
 function createBaseSessionRequest(): SessionRequest {
   return {
     hello: undefined,
@@ -692,6 +781,7 @@ function createBaseSessionRequest(): SessionRequest {
     containers: undefined,
     waiting: [],
     gpuLoads: undefined,
+    models: undefined,
   };
 }
 
@@ -729,6 +819,9 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     }
     if (message.gpuLoads !== undefined) {
       GpuLoads.encode(message.gpuLoads, writer.uint32(90).fork()).join();
+    }
+    if (message.models !== undefined) {
+      MachineModels.encode(message.models, writer.uint32(98).fork()).join();
     }
     return writer;
   },
@@ -834,6 +927,14 @@ export const SessionRequest: MessageFns<SessionRequest> = {
             message.gpuLoads = GpuLoads.decode(reader, reader.uint32());
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.models = MachineModels.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -868,6 +969,100 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     message.gpuLoads = (object.gpuLoads !== undefined && object.gpuLoads !== null)
       ? GpuLoads.fromPartial(object.gpuLoads)
       : undefined;
+    message.models = (object.models !== undefined && object.models !== null)
+      ? MachineModels.fromPartial(object.models)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseMachineModels(): MachineModels {
+  return { models: [], limitBytes: 0, usedBytes: 0, peerAddress: "" };
+}
+
+export const MachineModels: MessageFns<MachineModels> = {
+  encode(message: MachineModels, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.models) {
+      CachedModel.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.limitBytes !== 0) {
+      writer.uint32(16).int64(message.limitBytes);
+    }
+    if (message.usedBytes !== 0) {
+      writer.uint32(24).int64(message.usedBytes);
+    }
+    if (message.peerAddress !== "") {
+      writer.uint32(34).string(message.peerAddress);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineModels {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineModels();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.models.push(CachedModel.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.limitBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.usedBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.peerAddress = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineModels>): MachineModels {
+    return MachineModels.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineModels>): MachineModels {
+    const message = createBaseMachineModels();
+    message.models = object.models?.map((e) => CachedModel.fromPartial(e)) || [];
+    message.limitBytes = object.limitBytes ?? 0;
+    message.usedBytes = object.usedBytes ?? 0;
+    message.peerAddress = object.peerAddress ?? "";
     return message;
   },
 };
@@ -2337,7 +2532,7 @@ export const SessionEnd: MessageFns<SessionEnd> = {
 };
 
 function createBaseWelcome(): Welcome {
-  return { sessionId: "", heartbeatPeriodMs: 0, leaseMs: 0 };
+  return { sessionId: "", heartbeatPeriodMs: 0, leaseMs: 0, modelPeerKey: Buffer.alloc(0) };
 }
 
 export const Welcome: MessageFns<Welcome> = {
@@ -2350,6 +2545,9 @@ export const Welcome: MessageFns<Welcome> = {
     }
     if (message.leaseMs !== 0) {
       writer.uint32(24).int32(message.leaseMs);
+    }
+    if (message.modelPeerKey.length !== 0) {
+      writer.uint32(34).bytes(message.modelPeerKey);
     }
     return writer;
   },
@@ -2391,6 +2589,14 @@ export const Welcome: MessageFns<Welcome> = {
             message.leaseMs = reader.int32();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.modelPeerKey = Buffer.from(reader.bytes());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2411,6 +2617,7 @@ export const Welcome: MessageFns<Welcome> = {
     message.sessionId = object.sessionId ?? "";
     message.heartbeatPeriodMs = object.heartbeatPeriodMs ?? 0;
     message.leaseMs = object.leaseMs ?? 0;
+    message.modelPeerKey = object.modelPeerKey ?? Buffer.alloc(0);
     return message;
   },
 };
@@ -2820,6 +3027,8 @@ function createBaseWorkerSpec(): WorkerSpec {
     volumeGb: 0,
     volumeMountPath: "",
     httpServer: undefined,
+    models: [],
+    modelHub: undefined,
   };
 }
 
@@ -2887,6 +3096,12 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     }
     if (message.httpServer !== undefined) {
       HttpServer.encode(message.httpServer, writer.uint32(170).fork()).join();
+    }
+    for (const v of message.models) {
+      WorkerModel.encode(v!, writer.uint32(178).fork()).join();
+    }
+    if (message.modelHub !== undefined) {
+      ModelHub.encode(message.modelHub, writer.uint32(186).fork()).join();
     }
     return writer;
   },
@@ -3075,6 +3290,22 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
             message.httpServer = HttpServer.decode(reader, reader.uint32());
             continue;
           }
+          case 22: {
+            if (tag !== 178) {
+              break;
+            }
+
+            message.models.push(WorkerModel.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 23: {
+            if (tag !== 186) {
+              break;
+            }
+
+            message.modelHub = ModelHub.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3124,6 +3355,10 @@ export const WorkerSpec: MessageFns<WorkerSpec> = {
     message.volumeMountPath = object.volumeMountPath ?? "";
     message.httpServer = (object.httpServer !== undefined && object.httpServer !== null)
       ? HttpServer.fromPartial(object.httpServer)
+      : undefined;
+    message.models = object.models?.map((e) => WorkerModel.fromPartial(e)) || [];
+    message.modelHub = (object.modelHub !== undefined && object.modelHub !== null)
+      ? ModelHub.fromPartial(object.modelHub)
       : undefined;
     return message;
   },
@@ -3192,6 +3427,152 @@ export const WorkerSpec_EnvEntry: MessageFns<WorkerSpec_EnvEntry> = {
     const message = createBaseWorkerSpec_EnvEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseWorkerModel(): WorkerModel {
+  return { repository: "", revision: "", commit: "" };
+}
+
+export const WorkerModel: MessageFns<WorkerModel> = {
+  encode(message: WorkerModel, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.repository !== "") {
+      writer.uint32(10).string(message.repository);
+    }
+    if (message.revision !== "") {
+      writer.uint32(18).string(message.revision);
+    }
+    if (message.commit !== "") {
+      writer.uint32(26).string(message.commit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WorkerModel {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWorkerModel();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.repository = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.revision = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.commit = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WorkerModel>): WorkerModel {
+    return WorkerModel.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WorkerModel>): WorkerModel {
+    const message = createBaseWorkerModel();
+    message.repository = object.repository ?? "";
+    message.revision = object.revision ?? "";
+    message.commit = object.commit ?? "";
+    return message;
+  },
+};
+
+function createBaseModelHub(): ModelHub {
+  return { address: "", token: "" };
+}
+
+export const ModelHub: MessageFns<ModelHub> = {
+  encode(message: ModelHub, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.address !== "") {
+      writer.uint32(10).string(message.address);
+    }
+    if (message.token !== "") {
+      writer.uint32(18).string(message.token);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ModelHub {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseModelHub();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.token = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ModelHub>): ModelHub {
+    return ModelHub.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ModelHub>): ModelHub {
+    const message = createBaseModelHub();
+    message.address = object.address ?? "";
+    message.token = object.token ?? "";
     return message;
   },
 };
@@ -4191,6 +4572,255 @@ export const SettleImageResponse: MessageFns<SettleImageResponse> = {
   },
 };
 
+function createBaseSettleModelRequest(): SettleModelRequest {
+  return { endpointId: "", version: 0, repository: "", revision: "", commit: "" };
+}
+
+export const SettleModelRequest: MessageFns<SettleModelRequest> = {
+  encode(message: SettleModelRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.version !== 0) {
+      writer.uint32(16).int32(message.version);
+    }
+    if (message.repository !== "") {
+      writer.uint32(26).string(message.repository);
+    }
+    if (message.revision !== "") {
+      writer.uint32(34).string(message.revision);
+    }
+    if (message.commit !== "") {
+      writer.uint32(42).string(message.commit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleModelRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleModelRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.version = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.repository = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.revision = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.commit = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SettleModelRequest>): SettleModelRequest {
+    return SettleModelRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SettleModelRequest>): SettleModelRequest {
+    const message = createBaseSettleModelRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.version = object.version ?? 0;
+    message.repository = object.repository ?? "";
+    message.revision = object.revision ?? "";
+    message.commit = object.commit ?? "";
+    return message;
+  },
+};
+
+function createBaseSettleModelResponse(): SettleModelResponse {
+  return { commit: "", peers: [] };
+}
+
+export const SettleModelResponse: MessageFns<SettleModelResponse> = {
+  encode(message: SettleModelResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.commit !== "") {
+      writer.uint32(10).string(message.commit);
+    }
+    for (const v of message.peers) {
+      ModelPeer.encode(v!, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SettleModelResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSettleModelResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.commit = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.peers.push(ModelPeer.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SettleModelResponse>): SettleModelResponse {
+    return SettleModelResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SettleModelResponse>): SettleModelResponse {
+    const message = createBaseSettleModelResponse();
+    message.commit = object.commit ?? "";
+    message.peers = object.peers?.map((e) => ModelPeer.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseModelPeer(): ModelPeer {
+  return { address: "", token: "", accountNumber: 0 };
+}
+
+export const ModelPeer: MessageFns<ModelPeer> = {
+  encode(message: ModelPeer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.address !== "") {
+      writer.uint32(10).string(message.address);
+    }
+    if (message.token !== "") {
+      writer.uint32(18).string(message.token);
+    }
+    if (message.accountNumber !== 0) {
+      writer.uint32(24).int32(message.accountNumber);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ModelPeer {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseModelPeer();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.token = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.accountNumber = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ModelPeer>): ModelPeer {
+    return ModelPeer.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ModelPeer>): ModelPeer {
+    const message = createBaseModelPeer();
+    message.address = object.address ?? "";
+    message.token = object.token ?? "";
+    message.accountNumber = object.accountNumber ?? 0;
+    return message;
+  },
+};
+
 /**
  * Connects agents to core. Metadata `authorization: Bearer <key>` with a key of scope AGENT. A key belongs to the machine that used it
  * first, and a machine has one valid key; another pair is UNAUTHENTICATED with a text that says what to do. Reports of an agent count for the workers
@@ -4262,6 +4892,20 @@ export const AgentServiceService = {
     responseSerialize: (value: SettleImageResponse): Buffer => Buffer.from(SettleImageResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SettleImageResponse => SettleImageResponse.decode(value),
   },
+  /**
+   * Resolves a revision of a model to one commit for a version of an endpoint, and names machines to copy it from. The first commit wins; every later
+   * call returns the same one, also after a restart of core. Call it before a download; tokens of peers are short-lived, so call it again for new ones.
+   * NOT_FOUND: this machine has no such worker any more. INVALID_ARGUMENT: a malformed commit, or the version has no such model.
+   */
+  settleModel: {
+    path: "/slipway.v1.AgentService/SettleModel" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SettleModelRequest): Buffer => Buffer.from(SettleModelRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SettleModelRequest => SettleModelRequest.decode(value),
+    responseSerialize: (value: SettleModelResponse): Buffer => Buffer.from(SettleModelResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SettleModelResponse => SettleModelResponse.decode(value),
+  },
 } as const;
 
 export interface AgentServiceServer extends UntypedServiceImplementation {
@@ -4289,6 +4933,12 @@ export interface AgentServiceServer extends UntypedServiceImplementation {
    * this machine has no such worker or pod any more. INVALID_ARGUMENT: a malformed digest, or a name of over 512 characters.
    */
   settleImage: handleUnaryCall<SettleImageRequest, SettleImageResponse>;
+  /**
+   * Resolves a revision of a model to one commit for a version of an endpoint, and names machines to copy it from. The first commit wins; every later
+   * call returns the same one, also after a restart of core. Call it before a download; tokens of peers are short-lived, so call it again for new ones.
+   * NOT_FOUND: this machine has no such worker any more. INVALID_ARGUMENT: a malformed commit, or the version has no such model.
+   */
+  settleModel: handleUnaryCall<SettleModelRequest, SettleModelResponse>;
 }
 
 export interface AgentServiceClient extends Client {
@@ -4351,6 +5001,26 @@ export interface AgentServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SettleImageResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Resolves a revision of a model to one commit for a version of an endpoint, and names machines to copy it from. The first commit wins; every later
+   * call returns the same one, also after a restart of core. Call it before a download; tokens of peers are short-lived, so call it again for new ones.
+   * NOT_FOUND: this machine has no such worker any more. INVALID_ARGUMENT: a malformed commit, or the version has no such model.
+   */
+  settleModel(
+    request: SettleModelRequest,
+    callback: (error: ServiceError | null, response: SettleModelResponse) => void,
+  ): ClientUnaryCall;
+  settleModel(
+    request: SettleModelRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SettleModelResponse) => void,
+  ): ClientUnaryCall;
+  settleModel(
+    request: SettleModelRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SettleModelResponse) => void,
   ): ClientUnaryCall;
 }
 

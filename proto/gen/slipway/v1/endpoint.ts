@@ -182,6 +182,12 @@ export interface Endpoint {
     | undefined;
   /** Jobs or requests that may wait, 0 to 1,000,000, before requests for a name that several endpoints have go to the others. 0: any number. Default 0. */
   modelQueueMax: number;
+  /**
+   * Hugging Face repositories that its workers find in /runpod-volume/huggingface-cache/hub before they start, at most 10. Each is `org/name`,
+   * `org/name:revision` (a branch, tag or commit; default `main`) or an address of https://huggingface.co; at most 512 characters. Kept as given.
+   * Machines download them once. Empty: none.
+   */
+  modelReferences: string[];
 }
 
 export interface Endpoint_EnvEntry {
@@ -228,6 +234,7 @@ function createBaseEndpoint(): Endpoint {
     modelAliases: [],
     modelWeight: undefined,
     modelQueueMax: 0,
+    modelReferences: [],
   };
 }
 
@@ -343,6 +350,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     if (message.modelQueueMax !== 0) {
       writer.uint32(296).int32(message.modelQueueMax);
+    }
+    for (const v of message.modelReferences) {
+      writer.uint32(306).string(v!);
     }
     return writer;
   },
@@ -659,6 +669,14 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.modelQueueMax = reader.int32();
             continue;
           }
+          case 38: {
+            if (tag !== 306) {
+              break;
+            }
+
+            message.modelReferences.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -723,6 +741,7 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.modelAliases = object.modelAliases?.map((e) => e) || [];
     message.modelWeight = object.modelWeight ?? undefined;
     message.modelQueueMax = object.modelQueueMax ?? 0;
+    message.modelReferences = object.modelReferences?.map((e) => e) || [];
     return message;
   },
 };

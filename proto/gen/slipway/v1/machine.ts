@@ -89,6 +89,54 @@ export namespace GpuHandover {
   export type VIRTUAL = typeof GpuHandover.VIRTUAL;
 }
 
+/** How far a machine has come with a model. */
+export const CachedModelState = {
+  /** UNSPECIFIED - Never sent. */
+  UNSPECIFIED: 0,
+  /** DOWNLOADING - Its files are being downloaded, or copied from another machine. */
+  DOWNLOADING: 1,
+  /** READY - All files are there and verified. */
+  READY: 2,
+  /** FAILED - The download failed and is not running. The next start of a worker that needs the model tries it again. */
+  FAILED: 3,
+} as const;
+
+export type CachedModelState = typeof CachedModelState[keyof typeof CachedModelState];
+
+export namespace CachedModelState {
+  export type UNSPECIFIED = typeof CachedModelState.UNSPECIFIED;
+  export type DOWNLOADING = typeof CachedModelState.DOWNLOADING;
+  export type READY = typeof CachedModelState.READY;
+  export type FAILED = typeof CachedModelState.FAILED;
+}
+
+/** Why a model could not be downloaded. */
+export const ModelFault = {
+  /** UNSPECIFIED - It did not fail, or for a reason that only the text has. */
+  UNSPECIFIED: 0,
+  /** NOT_FOUND - The hub does not know the repository or revision, or hides it from this token (404). */
+  NOT_FOUND: 1,
+  /** FORBIDDEN - The hub wants a token, or this token may not read the repository: it is gated or private (401, 403). */
+  FORBIDDEN: 2,
+  /** CORRUPT - A file differs from its digest, also after it was downloaded anew. */
+  CORRUPT: 3,
+  /** DISK_FULL - The model does not fit within the machine's limit for models, or on its disk. */
+  DISK_FULL: 4,
+  /** UNREACHABLE - The hub does not answer, and no other machine has the model. */
+  UNREACHABLE: 5,
+} as const;
+
+export type ModelFault = typeof ModelFault[keyof typeof ModelFault];
+
+export namespace ModelFault {
+  export type UNSPECIFIED = typeof ModelFault.UNSPECIFIED;
+  export type NOT_FOUND = typeof ModelFault.NOT_FOUND;
+  export type FORBIDDEN = typeof ModelFault.FORBIDDEN;
+  export type CORRUPT = typeof ModelFault.CORRUPT;
+  export type DISK_FULL = typeof ModelFault.DISK_FULL;
+  export type UNREACHABLE = typeof ModelFault.UNREACHABLE;
+}
+
 /** Container engine of a machine. */
 export interface ContainerEngine {
   /** Its own name, for instance `docker` or `podman`. */
@@ -116,6 +164,28 @@ export interface MachineImage {
   digest: string;
   /** Size on the machine's disk in bytes. */
   sizeBytes: number;
+}
+
+/** A revision of a Hugging Face repository on a machine. */
+export interface CachedModel {
+  /** `org/name`. */
+  repository: string;
+  /** Branch, tag or commit that was asked for. */
+  revision: string;
+  /** The commit that it means, 40 hexadecimal digits. Empty: not known yet. */
+  commit: string;
+  /** How far it is. */
+  state: CachedModelState;
+  /** Size of all its files in bytes. 0: not known yet. */
+  sizeBytes: number;
+  /** Bytes of them that are there. */
+  downloadedBytes: number;
+  /** Why it FAILED. UNSPECIFIED in other states. */
+  fault: ModelFault;
+  /** The same for people, at most 1,024 characters. Empty in other states. */
+  error: string;
+  /** Number of the account whose token it took to download: only that account's workers may get it. 0: it took none, and any account's may. */
+  accountNumber: number;
 }
 
 /** One GPU, or one MIG slice of a GPU. */
@@ -473,6 +543,167 @@ export const MachineImage: MessageFns<MachineImage> = {
     message.name = object.name ?? "";
     message.digest = object.digest ?? "";
     message.sizeBytes = object.sizeBytes ?? 0;
+    return message;
+  },
+};
+
+function createBaseCachedModel(): CachedModel {
+  return {
+    repository: "",
+    revision: "",
+    commit: "",
+    state: 0,
+    sizeBytes: 0,
+    downloadedBytes: 0,
+    fault: 0,
+    error: "",
+    accountNumber: 0,
+  };
+}
+
+export const CachedModel: MessageFns<CachedModel> = {
+  encode(message: CachedModel, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.repository !== "") {
+      writer.uint32(10).string(message.repository);
+    }
+    if (message.revision !== "") {
+      writer.uint32(18).string(message.revision);
+    }
+    if (message.commit !== "") {
+      writer.uint32(26).string(message.commit);
+    }
+    if (message.state !== 0) {
+      writer.uint32(32).int32(message.state);
+    }
+    if (message.sizeBytes !== 0) {
+      writer.uint32(40).int64(message.sizeBytes);
+    }
+    if (message.downloadedBytes !== 0) {
+      writer.uint32(48).int64(message.downloadedBytes);
+    }
+    if (message.fault !== 0) {
+      writer.uint32(56).int32(message.fault);
+    }
+    if (message.error !== "") {
+      writer.uint32(66).string(message.error);
+    }
+    if (message.accountNumber !== 0) {
+      writer.uint32(72).int32(message.accountNumber);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CachedModel {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCachedModel();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.repository = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.revision = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.commit = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.sizeBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.downloadedBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.fault = reader.int32() as any;
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.error = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.accountNumber = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CachedModel>): CachedModel {
+    return CachedModel.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CachedModel>): CachedModel {
+    const message = createBaseCachedModel();
+    message.repository = object.repository ?? "";
+    message.revision = object.revision ?? "";
+    message.commit = object.commit ?? "";
+    message.state = object.state ?? 0;
+    message.sizeBytes = object.sizeBytes ?? 0;
+    message.downloadedBytes = object.downloadedBytes ?? 0;
+    message.fault = object.fault ?? 0;
+    message.error = object.error ?? "";
+    message.accountNumber = object.accountNumber ?? 0;
     return message;
   },
 };
