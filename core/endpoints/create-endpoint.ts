@@ -11,6 +11,7 @@ import type { OwnTemplateChange } from '../domain/resources/own-template.ts';
 import { checkNotBound, ownTemplateName, ownTemplateOf } from '../domain/resources/own-template.ts';
 import type { TemplateSettings } from '../domain/resources/template.ts';
 import { unknownTemplate } from '../domain/resources/template.ts';
+import { checkWantedId } from '../domain/resources/wanted-id.ts';
 import { invalid } from '../domain/settings/fields.ts';
 import { webhookSecretIdentity } from '../domain/settings/sealed-identity.ts';
 import type { NewOwnTemplate } from '../store/resources/own-template-rows.ts';
@@ -30,11 +31,13 @@ export interface EndpointRequest {
   webhookSecret: string;
   /** Own template of the endpoint, instead of a named one. */
   ownTemplate?: OwnTemplateChange | undefined;
+  /** Id that it shall have. `undefined`: a new one. */
+  wantedId?: string | undefined;
 }
 
 /**
  * Creates an endpoint and returns it. Throws INVALID_REQUEST if a field is out of range, the template is unknown or for
- * pods, or a network volume is unknown. RepeatedCreation: `key` was used before.
+ * pods, or a network volume is unknown. NAME_TAKEN: the wanted id is not free. RepeatedCreation: `key` was used before.
  */
 export async function createEndpoint(
   context: EndpointContext,
@@ -43,14 +46,19 @@ export async function createEndpoint(
   key?: CreationKey,
 ): Promise<Endpoint> {
   const { endpoints, machines, random, onChanged } = context;
-  const { webhookSecret } = endpointRequest;
-  const id = random.id(ID_LENGTH);
+  const { webhookSecret, wantedId } = endpointRequest;
+  if (wantedId !== undefined) checkWantedId(wantedId, ID_LENGTH);
+  const id = wantedId ?? random.id(ID_LENGTH);
   const { given, template, own } = await chooseTemplate(context, actor, id, endpointRequest);
   const settings = withFinerSettings({ ...given, name: given.name || template.name }, undefined, {});
   if (settings.type === 'LB') checkHttpServer({ ...template.env, ...settings.env });
   checkEndpoint(settings, await machines.reportedTypes(settings.gpuIds));
   const webhookSecretSealed = sealWebhookSecret(context, id, webhookSecret);
-  const made = await endpoints.create({ id, key, webhookSecretSealed, own }, actor, settings);
+  const made = await endpoints.create(
+    { id, isWanted: wantedId !== undefined, key, webhookSecretSealed, own },
+    actor,
+    settings,
+  );
   onChanged([made.id]);
   return made;
 }

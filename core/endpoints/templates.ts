@@ -5,6 +5,7 @@ import type { CreationKey } from '../domain/resources/creation-key.ts';
 import { checkRegistry } from '../domain/resources/image-name.ts';
 import type { Template, TemplateSettings } from '../domain/resources/template.ts';
 import { checkTemplate, templateNameTaken, templateReplacesWorkers } from '../domain/resources/template.ts';
+import { checkWantedId } from '../domain/resources/wanted-id.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import { snake } from '../domain/settings/fields.ts';
 import { checkFixed } from '../domain/settings/fixed-fields.ts';
@@ -15,18 +16,21 @@ import type { EndpointContext } from './endpoint-context.ts';
 export const TEMPLATE_ID_LENGTH = 10;
 
 /**
- * Creates a template. Throws NAME_TAKEN if the account has a template of this name. INVALID_REQUEST: a field is out of
- * range, or the registry credentials are unknown. RepeatedCreation: `key` was used before.
+ * Creates a template. `wantedId`: id that it shall have; default: a new one. Throws NAME_TAKEN if the account has a
+ * template of this name, or the wanted id is not free. INVALID_REQUEST: a field is out of range, or the registry
+ * credentials are unknown. RepeatedCreation: `key` was used before.
  */
 export async function createTemplate(
   { templates, mayAsk, random }: Pick<EndpointContext, 'templates' | 'mayAsk' | 'random'>,
   actor: Actor,
   settings: TemplateSettings,
   key?: CreationKey,
+  wantedId?: string,
 ): Promise<Template> {
+  if (wantedId !== undefined) checkWantedId(wantedId, TEMPLATE_ID_LENGTH);
   checkTemplate(settings);
   checkRegistry('image_name', settings.imageName, mayAsk);
-  return templates.create(random.id(TEMPLATE_ID_LENGTH), actor, settings, key);
+  return templates.create(wantedId ?? random.id(TEMPLATE_ID_LENGTH), actor, settings, key);
 }
 
 /**

@@ -5,6 +5,7 @@ import type { EndpointServiceServer } from '@slipway/proto/gen/slipway/v1/endpoi
 import { CreateEndpointRequest } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { Access } from '../../access/access.ts';
 import type { Caller } from '../../domain/accounts/permission.ts';
+import { mayWantId } from '../../domain/resources/wanted-id.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import { createEndpoint } from '../../endpoints/create-endpoint.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
@@ -39,6 +40,7 @@ export function endpointHandlers(
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
       const { accountId } = actor;
+      mayWantId(actor.caller, request.wantedId);
       const made = await createOnce<EndpointView>(context, {
         ...creationOf('CreateEndpoint', CreateEndpointRequest, request),
         accountId,

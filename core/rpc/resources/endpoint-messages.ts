@@ -98,6 +98,7 @@ export function endpointRequestFromMessage({
   workersMax,
   retryLimit,
   ownTemplate,
+  wantedId,
 }: CreateEndpointRequest): EndpointRequest {
   if (!endpoint) throw invalid('endpoint is required');
   const given = FIELDS.map((field) => {
@@ -118,6 +119,7 @@ export function endpointRequestFromMessage({
     webhookSecret: endpoint.webhookSecret,
     settings,
     ownTemplate: ownTemplate && ownTemplateFromMessage(ownTemplate),
+    wantedId,
   };
 }
 

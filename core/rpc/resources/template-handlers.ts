@@ -2,6 +2,7 @@
 import type { TemplateServiceServer } from '@slipway/proto/gen/slipway/v1/template_service';
 import { CreateTemplateRequest } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Access } from '../../access/access.ts';
+import { mayWantId } from '../../domain/resources/wanted-id.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
 import { createTemplate, deleteTemplate, getTemplate, updateTemplate } from '../../endpoints/templates.ts';
@@ -20,10 +21,11 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
     createTemplate: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);
       const { accountId } = actor;
+      mayWantId(actor.caller, request.wantedId);
       const made = await createOnce(context, {
         ...creationOf('CreateTemplate', CreateTemplateRequest, request),
         accountId,
-        create: (key) => createTemplate(context, actor, templateFromMessage(request.template), key),
+        create: (key) => createTemplate(context, actor, templateFromMessage(request.template), key, request.wantedId),
         read: (id) => getTemplate(context, accountId, id, []),
       });
       return { template: templateToMessage(made, accountId) };

@@ -32,10 +32,13 @@ import { pinTemplate } from './pinned-template-rows.ts';
 import { recordReleases } from './release-rows.ts';
 import { holdTemplate, TEMPLATE_BYTES } from './template-rows.ts';
 import { holdVolumes } from './volume-rows.ts';
+import { claimEndpointId } from './wanted-ids.ts';
 
 /** Fields of a new endpoint besides its settings. */
 interface NewEndpoint {
   id: string;
+  /** The caller chose the id. */
+  isWanted: boolean;
   /** `undefined` if the creation is not repeatable. */
   key?: CreationKey | undefined;
   /** Sealed secret. Null: webhook calls are not signed. */
@@ -71,13 +74,15 @@ export class EndpointStore {
 
   /**
    * Creates an endpoint. Throws INVALID_REQUEST if its template can no longer be used, its network volumes are not all
-   * in the account, or two are in one data center. RepeatedCreation: it was created before.
+   * in the account, or two are in one data center. NAME_TAKEN: its id is not free. RepeatedCreation: it was created
+   * before.
    */
   async create(fresh: NewEndpoint, actor: Actor, settings: EndpointSettings): Promise<Endpoint> {
     const { accountId } = actor;
     return this.#database.db.transaction(async (tx) => {
-      const { own, key, ...columns } = fresh;
+      const { own, key, isWanted, ...columns } = fresh;
       await claimCreation(tx, key, fresh.id);
+      if (isWanted) await claimEndpointId(tx, fresh.id);
       if (own) await insertOwnTemplate(tx, this.#sealer, { accountId, endpointId: fresh.id }, own);
       else await holdTemplate(tx, accountId, settings.templateId);
       checkVolumesOfEndpoint(settings.networkVolumeIds, await holdVolumes(tx, accountId, settings.networkVolumeIds));
@@ -87,7 +92,11 @@ export class EndpointStore {
         .returning();
       const row = inserted!;
       await pinTemplate(tx, actor, row.id, settings.templateId);
-      const fields = [...filledFields(settings), ...(fresh.webhookSecretSealed ? ['webhook_secret'] : [])];
+      const fields = [
+        ...filledFields(settings),
+        ...(fresh.webhookSecretSealed ? ['webhook_secret'] : []),
+        ...(isWanted ? ['wanted_id'] : []),
+      ];
       await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
       const values = changedValues({}, settings);
       await recordReleases(tx, { keyId: actor.keyId, action: 'CreateEndpoint', fields, values, isNew: true }, [row]);

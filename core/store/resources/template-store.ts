@@ -9,6 +9,7 @@ import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import { changedValues } from '../../domain/resources/release-values.ts';
 import type { Template, TemplateSettings } from '../../domain/resources/template.ts';
 import { templateNameTaken } from '../../domain/resources/template.ts';
+import { idTaken } from '../../domain/resources/wanted-id.ts';
 import { filledFields } from '../../domain/settings/fields.ts';
 import { templateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
@@ -52,8 +53,8 @@ export class TemplateStore {
   }
 
   /**
-   * Creates a template. Throws NAME_TAKEN if the account has a template of this name. INVALID_REQUEST: its registry
-   * credentials are not in the account. RepeatedCreation: it was created before.
+   * Creates a template. Throws NAME_TAKEN if the account has a template of this name, or its id is not free.
+   * INVALID_REQUEST: its registry credentials are not in the account. RepeatedCreation: it was created before.
    */
   async create(id: string, actor: Actor, settings: TemplateSettings, key: CreationKey | undefined): Promise<Template> {
     const { accountId } = actor;
@@ -65,7 +66,10 @@ export class TemplateStore {
         .insert(template)
         .values({ ...settings, ...this.#sealed(id, settings), id, accountId })
         .onConflictDoNothing({ target })
-        .returning();
+        .returning()
+        .catch((error: unknown) => {
+          throw isDuplicate(error) ? idTaken(id, 'template') : error;
+        });
       if (!row) throw templateNameTaken(settings.name);
       await recordChange(tx, { ...actor, action: 'CreateTemplate', subjectId: id, fields: filledFields(settings) });
       return this.#fromRow(row);

@@ -67,7 +67,14 @@ export interface CreateEndpointRequest {
     | number
     | undefined;
   /** Template of its own; then `endpoint.template_id` must be empty. Absent: it runs that. */
-  ownTemplate?: OwnTemplate | undefined;
+  ownTemplate?:
+    | OwnTemplate
+    | undefined;
+  /**
+   * Id that it shall have, of 14 lowercase letters and digits: for an account that moves here and whose clients know its endpoints by id. Only for keys
+   * that may do everything in their account, others are UNAUTHORIZED. ALREADY_EXISTS: an endpoint has it, or had it within the last hour. Absent: a new one.
+   */
+  wantedId?: string | undefined;
 }
 
 /** Response of CreateEndpoint. */
@@ -485,7 +492,14 @@ export const OwnTemplate: MessageFns<OwnTemplate> = {
 };
 
 function createBaseCreateEndpointRequest(): CreateEndpointRequest {
-  return { endpoint: undefined, requestId: "", workersMax: undefined, retryLimit: undefined, ownTemplate: undefined };
+  return {
+    endpoint: undefined,
+    requestId: "",
+    workersMax: undefined,
+    retryLimit: undefined,
+    ownTemplate: undefined,
+    wantedId: undefined,
+  };
 }
 
 export const CreateEndpointRequest: MessageFns<CreateEndpointRequest> = {
@@ -504,6 +518,9 @@ export const CreateEndpointRequest: MessageFns<CreateEndpointRequest> = {
     }
     if (message.ownTemplate !== undefined) {
       OwnTemplate.encode(message.ownTemplate, writer.uint32(42).fork()).join();
+    }
+    if (message.wantedId !== undefined) {
+      writer.uint32(50).string(message.wantedId);
     }
     return writer;
   },
@@ -561,6 +578,14 @@ export const CreateEndpointRequest: MessageFns<CreateEndpointRequest> = {
             message.ownTemplate = OwnTemplate.decode(reader, reader.uint32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.wantedId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -587,6 +612,7 @@ export const CreateEndpointRequest: MessageFns<CreateEndpointRequest> = {
     message.ownTemplate = (object.ownTemplate !== undefined && object.ownTemplate !== null)
       ? OwnTemplate.fromPartial(object.ownTemplate)
       : undefined;
+    message.wantedId = object.wantedId ?? undefined;
     return message;
   },
 };

@@ -90,7 +90,14 @@ export interface CreateTemplateRequest {
    * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
    * Absent or empty: not repeatable.
    */
-  requestId?: string | undefined;
+  requestId?:
+    | string
+    | undefined;
+  /**
+   * Id that it shall have, of 10 lowercase letters and digits, for an account that moves here. Only for keys that may do everything in their account,
+   * others are UNAUTHORIZED. ALREADY_EXISTS: a template has it. Absent: a new one.
+   */
+  wantedId?: string | undefined;
 }
 
 /** Response of CreateTemplate. */
@@ -538,7 +545,7 @@ export const Template_EnvEntry: MessageFns<Template_EnvEntry> = {
 };
 
 function createBaseCreateTemplateRequest(): CreateTemplateRequest {
-  return { template: undefined, requestId: undefined };
+  return { template: undefined, requestId: undefined, wantedId: undefined };
 }
 
 export const CreateTemplateRequest: MessageFns<CreateTemplateRequest> = {
@@ -548,6 +555,9 @@ export const CreateTemplateRequest: MessageFns<CreateTemplateRequest> = {
     }
     if (message.requestId !== undefined) {
       writer.uint32(18).string(message.requestId);
+    }
+    if (message.wantedId !== undefined) {
+      writer.uint32(26).string(message.wantedId);
     }
     return writer;
   },
@@ -581,6 +591,14 @@ export const CreateTemplateRequest: MessageFns<CreateTemplateRequest> = {
             message.requestId = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.wantedId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -602,6 +620,7 @@ export const CreateTemplateRequest: MessageFns<CreateTemplateRequest> = {
       ? Template.fromPartial(object.template)
       : undefined;
     message.requestId = object.requestId ?? undefined;
+    message.wantedId = object.wantedId ?? undefined;
     return message;
   },
 };
