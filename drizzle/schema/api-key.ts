@@ -10,7 +10,10 @@ export const apiKey = pgTable(
     /** Owner. Null for agent keys, which belong to the installation. */
     accountId: text('account_id').references(() => account.id, { onDelete: 'cascade' }),
     name: text('name').notNull(),
-    /** SHA-256 of the key. Keys have 190 random bits, so a plain hash is enough. */
+    /**
+     * SHA-256 of the key. Keys have 190 random bits, so a plain hash is enough. For a machine that joined by a token:
+     * hash of its public key, which no text has.
+     */
     secretHash: bytes('secret_hash').notNull().unique(),
     scope: text('scope').notNull(),
     /** Endpoints that the key is limited to. Empty: all endpoints of the account. */
@@ -20,6 +23,8 @@ export const apiKey = pgTable(
     jobs: text('jobs').notNull().default('NONE'),
     /** For an AGENT key: the machine that used it first, the only one that may use it. Null: not used yet. */
     machineId: text('machine_id'),
+    /** For a machine that joined by a token: that token. Its key is the key pair of its certificate. */
+    joinTokenId: text('join_token_id'),
     createdAt: instant('created_at').notNull().defaultNow(),
     revokedAt: instant('revoked_at'),
   },

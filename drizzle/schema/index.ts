@@ -13,6 +13,7 @@ export * from './installation.ts';
 export * from './job.ts';
 export * from './lost-attempt.ts';
 export * from './machine.ts';
+export * from './machines/join-token.ts';
 export * from './network-volume.ts';
 export * from './pod.ts';
 export * from './price.ts';

@@ -1,5 +1,5 @@
 /** Facts about the whole database, in one row, which the first core that starts on it creates. */
-import { boolean, check, pgTable, sql } from '../orm.ts';
+import { boolean, check, pgTable, sql, text } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
 
 export const installation = pgTable(
@@ -11,6 +11,13 @@ export const installation = pgTable(
     secretKeyFingerprint: bytes('secret_key_fingerprint').notNull(),
     /** Time at which all plaintext rows of releases without encryption had been encrypted. Null: not yet. */
     plainSealedAt: instant('plain_sealed_at'),
+    /** Certificate of the installation's own authority in PEM. Null: no core has spoken TLS yet. */
+    authorityCertificate: text('authority_certificate'),
+    /** Its private key, sealed. */
+    authorityKeySealed: bytes('authority_key_sealed'),
   },
-  (t) => [check('installation_one_row', sql`${t.only}`)],
+  (t) => [
+    check('installation_one_row', sql`${t.only}`),
+    check('installation_authority_whole', sql`(${t.authorityCertificate} IS NULL) = (${t.authorityKeySealed} IS NULL)`),
+  ],
 );
