@@ -17,6 +17,8 @@ export interface CliConfig {
   rootKey: string | undefined;
   /** Endpoint of commands that do not name one. SLIPWAY_ENDPOINT_ID. */
   endpointId: string | undefined;
+  /** Public address of the service, for `slipway env`. SLIPWAY_URL. */
+  url: string | undefined;
   /** Key with which `slipway agent` joins. SLIPWAY_AGENT_KEY. */
   agentKey: string | undefined;
   /** File with that key. SLIPWAY_AGENT_KEY_FILE. */
@@ -38,6 +40,7 @@ export const LOCAL_ENV_NAMES = {
   coreAddress: 'SLIPWAY_CORE_ADDRESS',
   apiKey: 'SLIPWAY_API_KEY',
   endpointId: 'SLIPWAY_ENDPOINT_ID',
+  url: 'SLIPWAY_URL',
   exampleBody: 'SLIPWAY_EXAMPLE_INPUT',
 } as const;
 
@@ -61,6 +64,7 @@ export function readCliConfig(
     apiKey: secret('SLIPWAY_API_KEY'),
     rootKey: secret('SLIPWAY_ROOT_KEY'),
     endpointId: env['SLIPWAY_ENDPOINT_ID'] || undefined,
+    url: env['SLIPWAY_URL'] || undefined,
     agentKey: env['SLIPWAY_AGENT_KEY'] || undefined,
     agentKeyFile: env['SLIPWAY_AGENT_KEY_FILE'] || undefined,
     agentDataDir: env['SLIPWAY_AGENT_DATA_DIR'] || undefined,

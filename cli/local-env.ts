@@ -17,6 +17,8 @@ export interface LocalFacts {
   /** The operator's key. `undefined` if this user may not read it. */
   rootKey: string | undefined;
   endpointId: string | undefined;
+  /** Public address of the service. */
+  url: string | undefined;
   /** Body of a job that works: `{"input":…}`. */
   exampleBody: string | undefined;
 }
@@ -44,6 +46,7 @@ export function readLocalEnv(file: string): LocalFacts | undefined {
     coreAddress: value('coreAddress'),
     apiKey: value('apiKey'),
     endpointId: value('endpointId'),
+    url: value('url'),
     exampleBody: value('exampleBody'),
     rootKey: readRootKey(join(dirname(file), 'secrets.json')),
   };

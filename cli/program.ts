@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { addAgent } from './agent/agent.ts';
 import type { Cli } from './cli.ts';
+import { addEnv } from './clients/env.ts';
 import { addEndpoints } from './endpoints/endpoints.ts';
 import { addErrors } from './endpoints/errors.ts';
 import { addTimes } from './endpoints/times.ts';
@@ -50,6 +51,7 @@ const COMMANDS = [
   addAccounts,
   addUsage,
   addAudit,
+  addEnv,
 ];
 
 const HELP = `

@@ -30,6 +30,8 @@ export interface Target {
   user: TargetKey;
   /** The operator's key. */
   operator: TargetKey;
+  /** Public address of the service. `undefined` if it is unknown. */
+  url: string | undefined;
   /** Endpoint of commands that do not name one. */
   endpointId: string | undefined;
   /** Body of a job that works on that endpoint. */
@@ -42,6 +44,8 @@ export interface TargetKey {
   key: string | undefined;
   /** Source of the key, for people. */
   source: string;
+  /** Public address of the only service that may get the key. `undefined` if the user chose the key. */
+  url?: string | undefined;
   /** Instruction for people if there is no key. */
   hint: string;
 }
@@ -61,12 +65,14 @@ export function chooseTarget(config: CliConfig, options: TargetOptions): Target 
   return {
     address,
     tls: tlsFiles(config, options.caFile),
+    url: config.url ?? local?.url,
     user: {
       ...firstKey([
         [options.key, 'of --key'],
         [config.apiKey, 'of SLIPWAY_API_KEY'],
         [local?.apiKey, `in ${local?.file}`],
       ]),
+      url: (options.key ?? config.apiKey) ? undefined : local?.url,
       hint: userHint(config.workingDir, address, facts),
     },
     operator: {

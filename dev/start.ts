@@ -35,6 +35,7 @@ Slipway is ready after ${seconds} s.
   address    ${url}   (${handler.lb ? `all paths below /v2/${endpointId}/` : `jobs: /v2/${endpointId}/run, /runsync, /status, …`})
   console    ${url}/console
   manage     ${slipway} --help, ${url}/v1 (read ${url}/v1/docs) or ${url}/graphql
+  clients    ${slipway} env --for python, ctl, mcp, terraform, dstack or openai
   API key    ${apiKey}
   endpoint   ${endpointId}   (${handler.name}: ${shown(handler.file)})
   gRPC       ${system.coreAddress}

@@ -9,6 +9,8 @@ import { rootFieldsOf } from './root-fields.ts';
 
 const NO_HUB = 'there is no hub here; make a template of the image that you mean, and an endpoint of that.';
 const NO_MODELS = 'there is no repository of models here; put the model into the image or a network volume.';
+const NO_PUBLIC_ENDPOINTS =
+  'there are no public endpoints here; the endpoints of your account are in myself { endpoints { id name } }.';
 const NO_FLASH =
   'flash apps, their environments and builds do not exist here; make endpoints by saveEndpoint, or run flash ' +
   'with an image of your own.';
@@ -22,6 +24,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   listing: NO_HUB,
   listings: NO_HUB,
   listingFromRepo: NO_HUB,
+  allAiApiPublicConfigs: NO_PUBLIC_ENDPOINTS,
   flashAppByName: NO_FLASH,
   flashEnvironmentByName: NO_FLASH,
   flashAuthRequestStatus: NO_FLASH,
@@ -39,6 +42,7 @@ const NEED_NO_KEY = new Set([
   'listing',
   'listings',
   'listingFromRepo',
+  'allAiApiPublicConfigs',
   'createFlashAuthRequest',
   'flashAuthRequestStatus',
 ]);

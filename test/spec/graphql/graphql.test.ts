@@ -253,6 +253,8 @@ t.test('GraphQL', async (t) => {
       '{ gpuTypes { id lowestPrice { stockStatus } } serverlessGpuPools { id } dataCenters { id } ' +
       'cpuFlavors(input: { isSls: true }) { id } }';
     t.match(await ask({ query }), { status: 200, body: { data: { gpuTypes: [{ id: String }], cpuFlavors: [] } } });
+    const foreign = await ask({ query: '{ allAiApiPublicConfigs { id aiApiId } }' });
+    t.match(foreign, { status: 200, body: { errors: [{ message: /there are no public endpoints here/ }] } });
     const fragment = '{ ...Q } fragment Q on Query { gpuTypes { id } }';
     for (const closed of [
       '{ myself { id } }',
