@@ -7,6 +7,7 @@
 
 import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { awaitEnds } from '../await-ends.ts';
 import type { AdoptablePod, PodParts } from './pod.ts';
 import { Pod } from './pod.ts';
 import { isPlain } from './pod-files.ts';
@@ -63,7 +64,7 @@ export class PodRegistry {
     this.#closed = true;
     const ending = [...this.#pods.values()].filter((pod) => !keepContainers || !pod.record);
     for (const pod of ending) pod.shutDown();
-    await Promise.all([...ending.map((pod) => pod.done), this.#sweeping]);
+    await Promise.all([awaitEnds(ending, this.#parts), this.#sweeping]);
   }
 
   #begin(request: DesiredPod, previous = false): void {

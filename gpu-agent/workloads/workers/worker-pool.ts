@@ -7,6 +7,7 @@
 import type { DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { awaitEnds } from '../await-ends.ts';
 import type { SpanReader } from './job-lines.ts';
 import type { PreviousWorker } from './previous-worker.ts';
 import { Worker } from './worker.ts';
@@ -158,15 +159,16 @@ export class WorkerPool {
   }
 
   /**
-   * Ends all workers and waits for their end, at most for the usual grace. With `keepContainers`, workers in containers
-   * continue.
+   * Ends all workers and waits for their end, as long as their graces last and a killed worker may take to end. With
+   * `keepContainers`, workers in containers continue.
    */
   async stopAll({ keepContainers }: { keepContainers: boolean }): Promise<void> {
     const continues = (worker: Worker): boolean => keepContainers && worker.outlives && worker.isRunning;
     for (const worker of this.all().filter(continues)) this.#notify((listener) => listener.leftRunning(worker));
     const ending = this.all().filter((worker) => !continues(worker));
     for (const worker of ending) worker.shutDown({ state: WorkerState.STOPPED, reason: 'The agent was stopped.' });
-    await Promise.all(ending.map((worker) => worker.done));
+    const { clock, logger, graceMs, httpDrainMs } = this.#parts;
+    await awaitEnds(ending, { graceMs: graceMs + (ending.some(({ http }) => http) ? httpDrainMs : 0), clock, logger });
   }
 
   #forgetOldest(): void {
