@@ -62,6 +62,8 @@ export interface HostMachine {
 const CHECK_PERIOD_MS = 10_000;
 /** The same while workloads of the previous run wait for their engine. */
 const WAITING_POLL_MS = 250;
+/** Longest wait for a check in progress when the agent stops, in milliseconds: an engine may hang. */
+const LAST_CHECK_MS_MAX = 5_000;
 /** Most images that are reported. */
 const IMAGES_MAX = 1_000;
 const MIB = 1024 ** 2;
@@ -171,7 +173,7 @@ export class ContainerHost extends BaseService {
   }
 
   protected override async onStop(): Promise<void> {
-    await this.#checks.stop();
+    await Promise.race([this.#checks.stop(), delay(this.#options.clock, LAST_CHECK_MS_MAX)]);
     if (!this.#options.hasRecords()) this.#callOffReaper?.();
   }
 

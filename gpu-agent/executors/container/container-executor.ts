@@ -4,6 +4,7 @@ import { retry } from '@slipway/kit/lifecycle/retry';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
 import type { Clock, Random } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import type Docker from 'dockerode';
 import type { OnPull } from '../../images/image-puller.ts';
 import { ImagePuller } from '../../images/image-puller.ts';
@@ -48,6 +49,8 @@ export interface ContainerExecutorOptions {
 
 /** Pauses between tries to remove a container while the engine is unavailable, in milliseconds. */
 const REMOVE_PAUSE = { firstMs: 500, maxMs: 10_000 };
+/** Longest wait for removals in progress when the agent stops, in milliseconds: an engine may hang. */
+const LAST_REMOVALS_MS_MAX = 5_000;
 
 export class ContainerExecutor implements Executor {
   readonly #options: ContainerExecutorOptions;
@@ -144,7 +147,7 @@ export class ContainerExecutor implements Executor {
   async close(): Promise<void> {
     this.#closing.abort();
     for (const workload of this.#workloads.values()) workload.release();
-    await Promise.all(this.#removals.values());
+    await Promise.race([Promise.all(this.#removals.values()), delay(this.#options.clock, LAST_REMOVALS_MS_MAX)]);
     if (this.#workloads.size === 0) await this.#options.networks.close();
   }
 
