@@ -1,4 +1,6 @@
-/** Waits for the ends of workloads when the agent stops, but not for ever: the engine that must end them may be away. */
+/**
+ * Waits for the ends of workloads when the agent stops, but not for ever: the engine that must end them may be away.
+ */
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
