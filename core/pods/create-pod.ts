@@ -2,7 +2,7 @@
 
 import type { Actor } from '../domain/accounts/permission.ts';
 import type { PodRequest } from '../domain/pods/pod.ts';
-import { placePod, podSettings, unshownEnv } from '../domain/pods/pod.ts';
+import { hostMinimumOf, placePod, podSettings, unshownEnv } from '../domain/pods/pod.ts';
 import type { CreationKey } from '../domain/resources/creation-key.ts';
 import { checkRegistry } from '../domain/resources/image-name.ts';
 import { unknownTemplate } from '../domain/resources/template.ts';
@@ -14,13 +14,24 @@ const ID_LENGTH = 14;
 /** Variable by which images know that they should start Jupyter, and its password. */
 const JUPYTER_PASSWORD = 'JUPYTER_PASSWORD';
 const PASSWORD_LENGTH = 24;
+/** Variable with the account's SSH keys. */
+const PUBLIC_KEY = 'PUBLIC_KEY';
 
 /** How a pod is created. */
 interface PodCreation {
   /** Names of the fields that the caller set. */
   fields: readonly string[];
-  /** The pod gets a password for Jupyter, unless its environment has one. */
-  startJupyter: boolean;
+  /** The pod gets the account's SSH keys. `undefined`: as its template says, without one true. */
+  startSsh?: boolean | undefined;
+  /**
+   * The pod gets a password for Jupyter, unless its environment has one. `undefined`: as its template says, without one
+   * false.
+   */
+  startJupyter?: boolean | undefined;
+  /** Least processors of its machine. */
+  minCpuCount?: number | undefined;
+  /** Least memory of its machine in GB. */
+  minMemoryGb?: number | undefined;
   key?: CreationKey | undefined;
 }
 
@@ -32,21 +43,24 @@ export async function createPod(
   context: PodContext,
   actor: Actor,
   request: PodRequest,
-  { fields, startJupyter, key }: PodCreation,
+  { fields, startSsh, startJupyter, minCpuCount = 0, minMemoryGb = 0, key }: PodCreation,
 ): Promise<PodView> {
   const { pods, templates, machines, random, onDesired } = context;
   const { accountId } = actor;
   const template = request.templateId === '' ? undefined : await templates.usable(request.templateId, accountId);
   if (request.templateId !== '' && !template) throw unknownTemplate(request.templateId);
-  const templateEnv = unshownEnv(template, accountId);
+  // An empty variable hides the keys that every pod would get.
+  const noKeys: Record<string, string> = (startSsh ?? template?.startSsh ?? true) ? {} : { [PUBLIC_KEY]: '' };
+  const templateEnv = { ...noKeys, ...unshownEnv(template, accountId) };
   const chosen = podSettings(request, template, accountId, await machines.reportedTypes(request.gpuIds));
-  const hasPassword = JUPYTER_PASSWORD in templateEnv || !startJupyter;
+  const hasPassword = JUPYTER_PASSWORD in templateEnv || !(startJupyter ?? template?.startJupyter ?? false);
   const password: Record<string, string> = hasPassword ? {} : { [JUPYTER_PASSWORD]: random.id(PASSWORD_LENGTH) };
   const settings = { ...chosen, env: { ...password, ...chosen.env } };
+  const hostMinimum = hostMinimumOf(minCpuCount, minMemoryGb);
   checkRegistry('image_name', settings.imageName, context.mayAsk);
   const fresh = { id: random.id(ID_LENGTH), key, templateEnv };
   const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) =>
-    placePod(settings, machines, places, quota),
+    placePod(settings, machines, places, quota, hostMinimum),
   );
   onDesired([made.machineId]);
   return getPod(context, accountId, made.id, []);

@@ -33,6 +33,8 @@ export const template = pgTable(
     public: boolean('public').notNull().default(false),
     readme: text('readme').notNull().default(''),
     category: text('category').notNull().default('NVIDIA'),
+    startSsh: boolean('start_ssh').notNull().default(true),
+    startJupyter: boolean('start_jupyter').notNull().default(false),
     /** Version, from 1. Raised by every change of what workers run. */
     version: integer('version').notNull().default(1),
     /**

@@ -55,7 +55,7 @@ export type RestBody<Fields> = Partial<
 /** Returns the members of a record for a message. */
 export function restRecord<Fields extends Table>(
   table: Fields,
-  message: { readonly [Name in keyof Fields]: unknown },
+  message: { readonly [Name in keyof Fields]?: unknown },
 ): RestRecord<Fields> {
   const shown = Object.entries(table).filter(
     ([name, { kind, rest }]) => isRecorded(rest) && !isNone(kind, message[name]),

@@ -70,6 +70,8 @@ export const TEMPLATE_SETTINGS = {
   serverless: { default: false, inPlace: true },
   readme: { default: '', inPlace: true },
   category: { default: 'NVIDIA', inPlace: true },
+  startSsh: { default: true, inPlace: true },
+  startJupyter: { default: false, inPlace: true },
 } as const;
 
 export const VOLUME_SETTINGS = {

@@ -9,7 +9,7 @@ import { checkProgram, DISK_RULE } from '../resources/template.ts';
 import type { PlacementSlot } from '../scaling/placement.ts';
 import { place } from '../scaling/placement.ts';
 import { program } from '../scaling/placement-filters.ts';
-import type { PlacementMachine } from '../scaling/placement-machine.ts';
+import type { HostMinimum, PlacementMachine } from '../scaling/placement-machine.ts';
 import { refusalOfAll, summed } from '../scaling/placement-refusal.ts';
 import { DomainError } from '../settings/errors.ts';
 import type { SettingRule } from '../settings/fields.ts';
@@ -95,6 +95,9 @@ export const POD_SETTINGS: { readonly [Field in keyof PodSettings]: SettingRule<
   interruptible: { default: false },
 };
 
+/** Bounds of the least processors and memory of a pod's machine: 64 GPUs with 65,536 each. */
+const HOST_RULE = { min: 0, max: 4_194_304 };
+
 /** Clients of the public API search for this sentence (docs/reference/management.md#graphql-operations). */
 const NO_CAPACITY_TEXT = 'There are no longer any instances available with the requested specifications.';
 
@@ -143,6 +146,15 @@ export function unshownEnv(template: Template | undefined, accountId: string): R
   return template === undefined || template.accountId === accountId ? {} : template.env;
 }
 
+/**
+ * Returns what the machine of a new pod must have at least, `undefined` if any machine will do. Throws INVALID_REQUEST
+ * if a value is out of range.
+ */
+export function hostMinimumOf(minCpuCount: number, minMemoryGb: number): HostMinimum | undefined {
+  checkBounds({ minCpuCount, minMemoryGb }, { minCpuCount: HOST_RULE, minMemoryGb: HOST_RULE });
+  return minCpuCount + minMemoryGb === 0 ? undefined : { vcpus: minCpuCount, memoryGb: minMemoryGb };
+}
+
 /** Throws INVALID_REQUEST with the field at the first invalid one. `reported`: see checkEndpoint. */
 export function checkPod(pod: PodSettings, reported: ReadonlySet<string> = new Set()): void {
   checkName('name', pod.name);
@@ -171,8 +183,9 @@ export function placePod(
   machines: readonly PlacementMachine[],
   dataCenterIds: readonly string[],
   quota: QuotaState,
+  hostMinimum?: HostMinimum,
 ): PlacementSlot {
-  const placement = place(machines, { ...pod, dataCenterIds });
+  const placement = place(machines, { ...pod, dataCenterIds, ...(hostMinimum && { hostMinimum }) });
   if ('refusal' in placement) throw noCapacity(`${placement.refusal}.`);
   return withinQuota(placement, quota);
 }

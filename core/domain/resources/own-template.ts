@@ -66,6 +66,8 @@ export function ownTemplateOf(
     serverless: true,
     public: false,
     readme: '',
+    startSsh: TEMPLATE_SETTINGS.startSsh.default!,
+    startJupyter: TEMPLATE_SETTINGS.startJupyter.default!,
   };
   checkTemplate(whole);
   return whole;

@@ -30,6 +30,8 @@ export interface TemplateSettings {
   public: boolean;
   readme: string;
   category: string;
+  startSsh: boolean;
+  startJupyter: boolean;
 }
 
 /** A stored template. */
@@ -67,6 +69,8 @@ export const TEMPLATE_SETTINGS: { readonly [Field in keyof TemplateSettings]: Se
   serverless: { default: false, inPlace: true },
   readme: { default: '', inPlace: true },
   category: { default: 'NVIDIA', inPlace: true },
+  startSsh: { default: true, inPlace: true },
+  startJupyter: { default: false, inPlace: true },
 };
 
 const COMMAND_PARTS_MAX = 1_000;

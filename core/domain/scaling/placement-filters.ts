@@ -6,6 +6,7 @@ import { freeCapacityOf, hasEnough, rankOf, sizeFor } from './gpu-choice.ts';
 import { crashText } from './machine-crashes.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 import type { MachineRefusal, RefusalKind } from './placement-refusal.ts';
+import { hostText } from './placement-refusal.ts';
 
 /** Returns why a machine cannot take the worker, `undefined` if it can. */
 type Filter = (machine: PlacementMachine, request: PlacementRequest) => MachineRefusal | undefined;
@@ -104,6 +105,14 @@ const size: Filter = (machine, request) => {
   );
 };
 
+/** Checks that the whole machine is large enough. Facts that it does not report are never too small. */
+const hostSize: Filter = ({ vcpus, memoryGb }, { hostMinimum }) => {
+  if (hostMinimum === undefined) return undefined;
+  const isShort = (has: number, least: number): boolean => has > 0 && has < least;
+  if (!isShort(vcpus, hostMinimum.vcpus) && !isShort(memoryGb, hostMinimum.memoryGb)) return undefined;
+  return no('SMALL_HOST', `${hostText(hostMinimum)} is asked for and it has ${vcpus} processors and ${memoryGb} GB`);
+};
+
 /** Checks that enough GPUs are healthy. An unhealthy GPU returns when its agent reports it as healthy. */
 const gpuHealth: Filter = (machine, request) => {
   if (request.gpuCount === 0 || hasEnough(machine, request, ({ unhealthy }) => unhealthy === '')) return undefined;
@@ -142,7 +151,18 @@ const noRecentCrash: Filter = ({ crashes }) =>
     : no('CRASHES', `${crashText(crashes)}; it is tried there again in ${Math.ceil(crashes.retryMs / 1_000)} s`);
 
 /** Reasons that do not pass by waiting, in the order in which a person would ask. */
-const NEVER: readonly Filter[] = [location, volume, program, cuda, gpuType, gpuCount, handover, anySlot, size];
+const NEVER: readonly Filter[] = [
+  location,
+  volume,
+  program,
+  cuda,
+  gpuType,
+  gpuCount,
+  handover,
+  anySlot,
+  size,
+  hostSize,
+];
 const FILTERS: readonly Filter[] = [
   connected,
   ...NEVER,

@@ -68,6 +68,12 @@ export interface PlacementMachine {
   crashes?: LocalCrashes;
 }
 
+/** Least processors and memory in GB of a machine. 0: any. */
+export interface HostMinimum {
+  vcpus: number;
+  memoryGb: number;
+}
+
 /** Requirements of a worker or pod. */
 export interface PlacementRequest {
   /** The image to run. Empty for a host command. */
@@ -80,4 +86,6 @@ export interface PlacementRequest {
   allowedCudaVersions: readonly string[];
   /** Data centers of its network volumes; it must run in one of them. Empty without volumes. */
   dataCenterIds: readonly string[];
+  /** Absent: any machine. */
+  hostMinimum?: HostMinimum;
 }

@@ -3,6 +3,8 @@
  * operator names all.
  */
 
+import type { HostMinimum } from './placement-machine.ts';
+
 /** Reasons why a machine cannot take a worker. */
 export type RefusalKind =
   | 'AWAY'
@@ -18,6 +20,7 @@ export type RefusalKind =
   | 'NO_GPU_HANDOVER'
   | 'NO_SLOTS'
   | 'TOO_SMALL'
+  | 'SMALL_HOST'
   | 'CORDONED'
   | 'GPUS_UNHEALTHY'
   | 'GPUS_TAKEN'
@@ -69,6 +72,7 @@ interface RefusedRequest {
   imageName: string;
   locations: readonly string[];
   dataCenterIds: readonly string[];
+  hostMinimum?: HostMinimum | undefined;
 }
 
 const NO_MACHINE_TEXT = 'no machine has joined';
@@ -88,6 +92,7 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   TOO_FEW_GPUS: ['has too few of them', 'have too few of them'],
   NO_SLOTS: ['has no slots for workers without a GPU', 'have no slots for workers without a GPU'],
   TOO_SMALL: ['is too small', 'are too small'],
+  SMALL_HOST: ['is too small', 'are too small'],
   GPU_MEMORY: ['has them with less memory than their type has', 'have them with less memory than their type has'],
   OTHER_GPUS: ['has other GPUs', 'have other GPUs'],
   NO_GPU: ['has no GPU', 'have no GPU'],
@@ -181,8 +186,9 @@ function wanted(request: RefusedRequest): string {
 }
 
 /** Returns the requested location, for readers of "is elsewhere". */
-function where({ locations, dataCenterIds }: RefusedRequest): string {
-  const chosen = locations.length === 0 ? '' : ` in ${listed(locations)}`;
+function where({ locations, dataCenterIds, hostMinimum }: RefusedRequest): string {
+  const host = hostMinimum === undefined ? '' : ` on a machine with ${hostText(hostMinimum)}`;
+  const chosen = host + (locations.length === 0 ? '' : ` in ${listed(locations)}`);
   return dataCenterIds.length === 0 ? chosen : `${chosen} where its network volumes are (${listed(dataCenterIds)})`;
 }
 
@@ -196,4 +202,10 @@ function gpusText(gpuIds: readonly string[], gpuCount: number, free: string): st
 function listed(names: readonly string[]): string {
   const more = names.length - TYPES_NAMED_MAX;
   return names.slice(0, TYPES_NAMED_MAX).join(' or ') + (more > 0 ? ` or ${more} more` : '');
+}
+
+/** Returns the least size of a machine in words. */
+export function hostText({ vcpus, memoryGb }: HostMinimum): string {
+  const parts = [...(vcpus > 0 ? [`${vcpus} processors`] : []), ...(memoryGb > 0 ? [`${memoryGb} GB of memory`] : [])];
+  return `at least ${parts.join(' and ')}`;
 }

@@ -39,11 +39,12 @@ export function podHandlers(
       const actor = await ownAccount(access, apiKey, true);
       const { accountId } = actor;
       const { podRequest, fields } = podRequestFromMessage(request);
-      const { startJupyter = false } = request;
+      const { startSsh, startJupyter, minCpuCount, minMemoryGb } = request;
+      const wishes = { startSsh, startJupyter, minCpuCount, minMemoryGb };
       const made = await createOnce(context, {
         ...creationOf('CreatePod', CreatePodRequest, request),
         accountId,
-        create: (key) => createPod(context, actor, podRequest, { fields, startJupyter, key }),
+        create: (key) => createPod(context, actor, podRequest, { fields, ...wishes, key }),
         read: (id) => getPod(context, accountId, id, []),
       });
       return { pod: podToMessage(made) };

@@ -27,8 +27,10 @@ export function templateToMessage(
 
 const FIELDS = Object.keys(TEMPLATE_SETTINGS) as (keyof TemplateSettings)[];
 
-/** Returns one setting of a message. */
-function settingOf(template: TemplateMessage, field: keyof TemplateSettings): TemplateSettings[keyof TemplateSettings] {
+type Setting = TemplateSettings[keyof TemplateSettings];
+
+/** Returns one setting of a message. `undefined` if an optional one is absent. */
+function settingOf(template: TemplateMessage, field: keyof TemplateSettings): Setting | undefined {
   return field === 'registryAuthId' ? template.registryAuthId || null : template[field];
 }
 
@@ -37,14 +39,21 @@ export function templateFromMessage(template: TemplateMessage | undefined): Temp
   if (!template) throw invalid('template is required');
   const given = FIELDS.map((field) => {
     const value = settingOf(template, field);
-    return [field, value || (TEMPLATE_SETTINGS[field].default ?? value)];
+    const isGiven = typeof value === 'boolean' || Boolean(value);
+    return [field, isGiven ? value : (TEMPLATE_SETTINGS[field].default ?? value)];
   });
   return Object.fromEntries(given) as TemplateSettings;
 }
 
-/** Readers of the fields that an update mask may name. Fixed fields may be named with their current value. */
+/**
+ * Readers of the fields that an update mask may name. Fixed fields may be named with their current value. A field that
+ * is named and absent gets its default.
+ */
 const CHANGES: FieldReaders<TemplateMessage, Partial<TemplateSettings>> = Object.fromEntries(
-  FIELDS.map((field) => [snake(field), (template: TemplateMessage) => ({ [field]: settingOf(template, field) })]),
+  FIELDS.map((field) => [
+    snake(field),
+    (template: TemplateMessage) => ({ [field]: settingOf(template, field) ?? null }),
+  ]),
 );
 
 /**

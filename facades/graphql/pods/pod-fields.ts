@@ -31,6 +31,10 @@ export interface PodInput extends PodJobInput {
   minCudaVersion?: string | null;
   stopAfter?: string | null;
   terminateAfter?: string | null;
+  startSsh?: boolean | null;
+  startJupyter?: boolean | null;
+  minVcpuCount?: number | null;
+  minMemoryInGb?: number | null;
 }
 
 /**
@@ -47,6 +51,16 @@ export function podJobFields(input: PodJobInput): FieldChanges<Pod> {
     entrypoint: command?.entrypoint,
     env: input.env ? environmentOf(input.env) : undefined,
   });
+}
+
+/** Returns the wishes of a creation that are not fields of the pod. */
+export function podWishes({ startSsh, startJupyter, minVcpuCount, minMemoryInGb }: PodInput): object {
+  return {
+    startSsh: startSsh ?? undefined,
+    startJupyter: startJupyter ?? undefined,
+    minCpuCount: minVcpuCount ?? undefined,
+    minMemoryGb: minMemoryInGb ?? undefined,
+  };
 }
 
 /** Returns a pod to create. Throws GraphQLError if the input names unavailable features. */

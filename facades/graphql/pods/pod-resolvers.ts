@@ -3,7 +3,7 @@ import type { GetPodResponse } from '@slipway/proto/gen/slipway/v1/pod_service';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, orNull, updateCore } from '../core-calls.ts';
 import type { PodInput, PodJobInput } from './pod-fields.ts';
-import { newPod, podJobFields } from './pod-fields.ts';
+import { newPod, podJobFields, podWishes } from './pod-fields.ts';
 import { presentPod } from './present-pod.ts';
 import { listPods } from './read-pods.ts';
 
@@ -26,6 +26,7 @@ function create(computeType: 'GPU' | 'CPU', interruptible: boolean): Resolver<{ 
     const { volumeGb, ...pod } = newPod(input ?? {}, computeType);
     return call(context, 'CreatePod', {
       pod: { ...pod, interruptible },
+      ...podWishes(input ?? {}),
       ...(volumeGb === undefined ? {} : { volumeGb }),
     });
   };

@@ -11,8 +11,6 @@ export function presentTemplate(template: CoreMessage<Template>) {
     ...shownFields(TEMPLATE, template),
     portsConfig: [],
     isRunpod: false,
-    startSsh: false,
-    startJupyter: false,
     startScript: '',
     advancedStart: false,
   };

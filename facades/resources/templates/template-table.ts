@@ -11,7 +11,10 @@ const CATEGORY = 'Kind of machine that it is for. Default {default}. Fixed after
 const ENV = 'Environment variables of the workers.';
 
 /** Settings that an owner chooses. */
-type Settings = Omit<Template, 'id' | 'version' | 'createTime' | 'boundEndpointId'>;
+type Settings = Omit<Template, 'id' | 'version' | 'createTime' | 'boundEndpointId' | 'startSsh' | 'startJupyter'> & {
+  startSsh: boolean;
+  startJupyter: boolean;
+};
 
 /** In the order of documents and help. On the command line the name and the command are arguments. */
 export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
@@ -130,5 +133,15 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
     rest: { name: 'category', in: CATEGORY, out: CATEGORY },
     graphql: { name: 'category', in: '', out: 'NVIDIA, AMD or CPU.' },
     cli: { option: '--category <kind>', about: 'NVIDIA (default), AMD or CPU' },
+  },
+  startSsh: {
+    kind: { is: 'flag' },
+    graphql: { name: 'startSsh', in: '', out: 'Pods made of it find the SSH keys of the account in PUBLIC_KEY.' },
+    cli: { option: '--ssh', about: 'pods made of it get the SSH keys of the account (default)', off: 'they get none' },
+  },
+  startJupyter: {
+    kind: { is: 'flag' },
+    graphql: { name: 'startJupyter', in: '', out: 'Pods made of it get a JUPYTER_PASSWORD.' },
+    cli: { option: '--jupyter', about: 'pods made of it get a password for Jupyter', off: 'they get none (default)' },
   },
 });

@@ -12,9 +12,12 @@ import { alwaysIs } from '../without-effect.ts';
 const ID_LENGTH_MAX = 191;
 const CUDA_VERSION = '^\\d+\\.\\d+$';
 const LIST_LENGTH_MAX = 100;
-/** Why startSsh has no effect. */
-export const SSH = 'pods find the SSH keys of the account in PUBLIC_KEY, which is what images that have SSH look for.';
-const ALL = 'a pod with GPUs may use the memory and the processors of its machine.';
+/** Effect of startSsh. */
+export const SSH = 'true gives the SSH keys of the account as PUBLIC_KEY: images that have SSH start it then.';
+/** Effect of startJupyter. */
+export const JUPYTER = 'true gives a JUPYTER_PASSWORD, unless env has one: images that have Jupyter start it then.';
+const AS_TEMPLATE = 'Default: as templateId says';
+const HOST = 'of the machine for each GPU; the pod may use all that its machine has.';
 const NETWORK = 'pods of several machines share no network.';
 /** All states of a pod in responses. */
 export const STATUSES = ['PROVISIONING', 'STARTING', 'RUNNING', 'EXITED', 'ERROR', 'TERMINATED'] as const;
@@ -27,6 +30,8 @@ const templateId = Type.String({
   description: 'Id of a template, whose settings apply where the body has none.',
 });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
+
+const leastPerGpu = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_536, description }));
 
 const createGpu = named(
   'CreatePodGpuConfig',
@@ -41,8 +46,8 @@ const createGpu = named(
     minCudaVersion: Type.Optional(
       Type.String({ pattern: CUDA_VERSION, maxLength: 7, description: 'This version or a newer one.' }),
     ),
-    minRamPerGpu: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_536, ...alwaysIs(0, ALL) })),
-    minVcpuCountPerGpu: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_536, ...alwaysIs(0, ALL) })),
+    minRamPerGpu: leastPerGpu(`Least memory in GB ${HOST}`),
+    minVcpuCountPerGpu: leastPerGpu(`Least processors ${HOST}`),
   }),
 );
 
@@ -68,8 +73,8 @@ export const CreatePod = named(
           description: 'Data centres. The machine is in one of them. Empty: anywhere.',
         }),
       ),
-      startSsh: Type.Optional(Type.Boolean(alwaysIs(true, SSH))),
-      startJupyter: flag('Give it a JUPYTER_PASSWORD, unless env has one: images that have Jupyter start it then.'),
+      startSsh: flag(`SSH: ${SSH} ${AS_TEMPLATE}, else true.`),
+      startJupyter: flag(`Jupyter: ${JUPYTER} ${AS_TEMPLATE}, else false.`),
       globalNetworking: Type.Optional(Type.Boolean(alwaysIs(false, NETWORK))),
       templateId: Type.Optional(Type.String({ ...templateId, minLength: 1 })),
     },

@@ -36,6 +36,12 @@ export function newPod(body: CreatePodBody): Partial<Pod> {
   }).changes;
 }
 
+/** Returns what the machine of a new pod must have at least. */
+export function hostMinimum({ gpu }: CreatePodBody): { minMemoryGb: number; minCpuCount: number } {
+  const { count = 1, minRamPerGpu = 0, minVcpuCountPerGpu = 0 } = gpu ?? {};
+  return { minMemoryGb: minRamPerGpu * count, minCpuCount: minVcpuCountPerGpu * count };
+}
+
 /** Returns the fields that a change names. */
 export function changedPod(body: UpdatePodBody): FieldChanges<Pod> {
   const mounted = body.mounts && mountFields(body.mounts);

@@ -10,7 +10,7 @@ import { conflict } from '../rejections.ts';
 import { named } from '../schema-parts.ts';
 import { CreatePod, PodActionRequest, PodShape, UpdatePod } from './pod-shapes.ts';
 import type { PodAction } from './pod-values.ts';
-import { actionsOf, changedPod, newPod, presentPod, statusOf } from './pod-values.ts';
+import { actionsOf, changedPod, hostMinimum, newPod, presentPod, statusOf } from './pod-values.ts';
 
 const ONE = '/v2/pods/{podId}';
 const TAG = { tag: 'pods' };
@@ -55,12 +55,16 @@ export const podOperations: readonly Operation[] = [
     creates: true,
     handle: async (call, { core, clock }) => {
       const { requestId, options } = creation(call);
-      const { mounts, templateId, startJupyter } = call.body;
+      const { mounts, templateId, startSsh, startJupyter } = call.body;
       const pod = Pod.fromPartial(newPod(call.body));
       // A template provides its volume if the body does not set mounts.
       const volumeGb = mounts === undefined && templateId !== undefined ? undefined : pod.volumeGb;
       const { pod: made } = await core.pods
-        .call((client) => client.createPod, { pod, volumeGb, requestId, startJupyter }, options)
+        .call(
+          (client) => client.createPod,
+          { pod, volumeGb, requestId, startSsh, startJupyter, ...hostMinimum(call.body) },
+          options,
+        )
         .catch(unknownTemplate);
       return presentPod(made!, clock.nowMs());
     },

@@ -5,9 +5,8 @@ import { Type } from 'typebox';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { containerAnswer, containerBody, optionals } from '../container/container-part.ts';
 import { persistentMount } from '../container/mounts.ts';
-import { SSH } from '../pods/pod-shapes.ts';
+import { JUPYTER, SSH } from '../pods/pod-shapes.ts';
 import { closed, named, word } from '../schema-parts.ts';
-import { alwaysIs } from '../without-effect.ts';
 
 const NAME = { minLength: TEMPLATE.name.kind.min, maxLength: TEMPLATE.name.kind.max };
 const CATEGORIES = ['CPU', 'NVIDIA', 'AMD'] as const;
@@ -26,8 +25,8 @@ const besides = {
   public: Type.Boolean({ description: 'True: all accounts can see and use it.' }),
   serverless: Type.Boolean({ description: 'True: for endpoints. False: for pods. Fixed after creation.' }),
   category: word(CATEGORIES, 'Kind of machine that it is for. Fixed after creation.'),
-  startSsh: Type.Boolean(alwaysIs(true, SSH)),
-  startJupyter: Type.Boolean(alwaysIs(true, 'what is made of it says so itself: see startJupyter of pods.')),
+  startSsh: Type.Boolean({ description: `Pods made of it: ${SSH}` }),
+  startJupyter: Type.Boolean({ description: `Pods made of it: ${JUPYTER}` }),
   allowedCudaVersions: cudaVersions,
 };
 

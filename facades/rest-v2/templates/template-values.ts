@@ -17,6 +17,8 @@ export function templateFields(body: CreateTemplateBody | UpdateTemplateBody): F
     public: body.public,
     serverless,
     category,
+    startSsh: body.startSsh,
+    startJupyter: body.startJupyter,
     // The mounts are replaced whole.
     volumeGb: mounts && (mounts.persistent?.size ?? 0),
     volumeMountPath: mounts?.persistent?.path,
@@ -37,8 +39,8 @@ export function presentTemplate(template: Template | undefined): object {
     serverless,
     public: template.public,
     category,
-    startSsh: true,
-    startJupyter: true,
+    startSsh: template.startSsh ?? false,
+    startJupyter: template.startJupyter ?? false,
     allowedCudaVersions: [],
   };
 }

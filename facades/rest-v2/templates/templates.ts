@@ -42,7 +42,9 @@ export const templateOperations: readonly Operation[] = [
     creates: true,
     handle: async (call, { core }) => {
       const { requestId, options } = creation(call);
-      const template = Template.fromPartial(templateFields(call.body).changes);
+      const { startSsh = true, startJupyter = true } = call.body;
+      const { changes } = templateFields({ ...call.body, startSsh, startJupyter });
+      const template = Template.fromPartial(changes);
       const made = await core.templates.call((client) => client.createTemplate, { template, requestId }, options);
       return presentTemplate(made.template);
     },

@@ -26,6 +26,13 @@ export function newPodFields(input: PodCreateInput): Partial<Pod> {
   }).changes;
 }
 
+/** Returns what the machine of a new pod must have at least. Without GPUs there is no such wish. */
+export function hostMinimum(input: PodCreateInput): { minMemoryGb: number; minCpuCount: number } {
+  const { computeType, gpuCount, minRAMPerGPU, minVCPUPerGPU } = input;
+  const gpus = computeType === 'CPU' ? 0 : (gpuCount ?? 1);
+  return { minMemoryGb: (minRAMPerGPU ?? 0) * gpus, minCpuCount: (minVCPUPerGPU ?? 0) * gpus };
+}
+
 /** Returns the fields that a change sets. */
 export function podFields(input: PodUpdateInput): FieldChanges<Pod> {
   return restChanges<Pod>(changeable(POD), input, commandOf(input));

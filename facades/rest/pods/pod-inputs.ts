@@ -51,9 +51,9 @@ const creation = {
   ),
   minDiskBandwidthMBps: leastOf(WITHOUT_EFFECT),
   minDownloadMbps: leastOf(WITHOUT_EFFECT),
-  minRAMPerGPU: leastWhole(WITHOUT_EFFECT),
+  minRAMPerGPU: leastWhole('Least memory in GB of the machine for each GPU. Default: any.'),
   minUploadMbps: leastOf(WITHOUT_EFFECT),
-  minVCPUPerGPU: leastWhole(WITHOUT_EFFECT),
+  minVCPUPerGPU: leastWhole('Least processors of the machine for each GPU. Default: any.'),
   supportPublicIp: optional(Type.Boolean({ description: WITHOUT_EFFECT })),
   ...sizeFields(POD_FLAVORS),
 };
@@ -65,8 +65,6 @@ const DEFAULTS = {
   dataCenterPriority: 'availability',
   gpuTypePriority: 'availability',
   globalNetworking: false,
-  minRAMPerGPU: 8,
-  minVCPUPerGPU: 2,
 };
 
 const EXAMPLE = { name: 'notebook', computeType: 'CPU', imageName: 'notebook:1', dockerStartCmd: ['jupyter', 'lab'] };

@@ -12,7 +12,7 @@ import { readQuery } from '../read-query.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
 import { answer, answers, changed, errors, idOf, ref } from '../rest-parts.ts';
 import { sendList } from '../send-list.ts';
-import { newPodFields } from './pod-fields.ts';
+import { hostMinimum, newPodFields } from './pod-fields.ts';
 import type { PodCreateInput } from './pod-inputs.ts';
 import { fits, PodPath, PodQuery, PodsQuery } from './pod-query.ts';
 import { podRelations } from './pod-relations.ts';
@@ -31,7 +31,7 @@ export function createPod(app: RestApp, { core, gate, readJson }: RestParts): vo
     const pod = Pod.fromPartial(newPodFields(request.body));
     const response = await core.pods.call(
       (client) => client.createPod,
-      { pod, volumeGb: request.body.volumeInGb ?? undefined, requestId },
+      { pod, volumeGb: request.body.volumeInGb ?? undefined, requestId, ...hostMinimum(request.body) },
       options,
     );
     return reply.code(201).send(presentPod(response.pod, request.caller.accountId));

@@ -1,7 +1,8 @@
 // test: postgres, 10 s
 /** Placement of pods: capacity, GPUs and slots shared with workers, network volumes. The machines are scripted. */
-import { PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
+import { Pod, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
@@ -100,3 +101,40 @@ t.test('a network volume says where the pod goes', async (t) => {
     machine: { id: second.machineId },
   });
 });
+
+t.test(
+  'a machine must be as large as a creation asks; SSH keys and Jupyter are as it or its template says',
+  async (t) => {
+    const core = await startReplicas(t);
+    const agent = await core.joinAgent({ gpus: [gpu('GPU-1'), gpu('GPU-2')], cpuCount: 8, memoryMib: 16_384 });
+    const pod = { imageName: 'i', gpuCount: 2 };
+    const asked = (request: object) =>
+      call(core.clients.pods, 'createPod', { pod: Pod.fromPartial(pod), ...request }, core.key);
+    t.match(
+      await reasonOf(asked({ minMemoryGb: 32, minCpuCount: 8 })),
+      /No machine has 2 free GPUs of one type on a machine with at least 8 processors and 32 GB of memory: 1 machine is too small\.$/,
+    );
+    t.match(await reasonOf(asked({ minCpuCount: 9 })), /at least 9 processors: 1 machine is too small\.$/);
+    t.match(await reasonOf(asked({ minCpuCount: -1 })), /^INVALID_REQUEST: min_cpu_count is -1/);
+    await call(core.clients.access, 'updateAccount', { publicKey: 'ssh-ed25519 AAAA me' }, core.key);
+    const template = await core.createTemplate({ imageName: 'i', startSsh: false, startJupyter: true });
+    for (const [request, keys, hasPassword] of [
+      [{ minMemoryGb: 16, minCpuCount: 8 }, 'ssh-ed25519 AAAA me', false],
+      [{ startSsh: false, startJupyter: true }, '', true],
+      [{ pod: Pod.fromPartial({ ...pod, templateId: template }) }, '', true],
+      [
+        { pod: Pod.fromPartial({ ...pod, templateId: template }), startSsh: true, startJupyter: false },
+        'ssh-ed25519 AAAA me',
+        false,
+      ],
+    ] as const) {
+      const made = (await asked(request)).pod!;
+      const { spec } = await waitFor('the machine to hear of it', () =>
+        agent.desiredPods.find(({ podId }) => podId === made.id),
+      );
+      t.match([spec!.env['PUBLIC_KEY'], 'JUPYTER_PASSWORD' in spec!.env], [keys, hasPassword], JSON.stringify(request));
+      t.notOk('PUBLIC_KEY' in made.env, 'the owner sees only what was given');
+      await remove(core, made.id);
+    }
+  },
+);

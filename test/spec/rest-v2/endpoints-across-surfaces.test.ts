@@ -1,7 +1,11 @@
 // test: postgres
-/** An endpoint that REST v2, REST v1 or GraphQL makes is read and changed by the others. */
+/**
+ * Endpoints that REST v2, REST v1 or GraphQL makes are read and changed by the others, and so is what templates and
+ * pods ask of their machine.
+ */
 import t from 'tap';
 import { startSystem } from '../../helpers/system/system.ts';
+import type { Json } from './surfaces.ts';
 import { surfacesOf } from './surfaces.ts';
 
 const system = await startSystem(t, { agents: 1, agentEnv: { SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1,RO' } });
@@ -201,4 +205,39 @@ t.test('rules between members of an endpoint', async (t) => {
   const first = await request('POST', '/v2/serverless', base, key);
   const second = await request('POST', '/v2/serverless', base, key);
   t.same([second.status, second.json.id], [201, first.json.id], 'a creation with the same key is one');
+});
+
+t.test('what a machine must have, on each surface', async (t) => {
+  const size = /on a machine with at least 6 processors and 64 GB of memory: 1 machine has no /;
+  const pod = { name: 'large', image: 'a/b:1' };
+  const gpu = { id: 'NVIDIA L4', count: 2, minRamPerGpu: 32, minVcpuCountPerGpu: 3 };
+  t.match(await v2('POST', '/pods', { ...pod, gpu }, 400), { detail: size });
+  const { json } = await request('POST', '/v1/pods', {
+    imageName: 'a/b:1',
+    gpuTypeIds: ['NVIDIA L4'],
+    gpuCount: 2,
+    minRAMPerGPU: 32,
+    minVCPUPerGPU: 3,
+  });
+  t.match(json, { error: size });
+  const input = '{ imageName: "a/b:1", gpuTypeId: "NVIDIA L4", gpuCount: 2, minMemoryInGb: 64, minVcpuCount: 6 }';
+  const query = `mutation { podFindAndDeployOnDemand(input: ${input}) { id } }`;
+  t.match((await request('POST', '/graphql', { query })).json, { errors: [{ message: size }] });
+});
+
+t.test('SSH and Jupyter of templates, on each surface', async (t) => {
+  const made = await v2('POST', '/templates', { name: 'started', image: 'a/b:1', startSsh: false });
+  t.match(made, { startSsh: false, startJupyter: true });
+  const asked = (id: unknown) => graphql(`{ podTemplate(id: "${String(id)}") { startSsh startJupyter } }`);
+  t.same(await asked(made.id), { podTemplate: { startSsh: false, startJupyter: true } });
+  t.match(await v2('PATCH', `/templates/${made.id}`, { startJupyter: false }), {
+    startSsh: false,
+    startJupyter: false,
+  });
+  const input = '{ name: "g", imageName: "a/b:1", dockerArgs: "", env: [], volumeInGb: 0, containerDiskInGb: 5';
+  const { saveTemplate } = await graphql(`mutation { saveTemplate(input: ${input}, startJupyter: true }) { id } }`);
+  const id = (saveTemplate as Json).id;
+  t.match(await v2('GET', `/templates/${id}`), { startSsh: true, startJupyter: true });
+  await v1('PATCH', `/templates/${id}`, { imageName: 'a/b:2' });
+  t.same(await asked(id), { podTemplate: { startSsh: true, startJupyter: true } }, 'v1 has no word for them');
 });

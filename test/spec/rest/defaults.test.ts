@@ -44,7 +44,7 @@ t.test('defaults in the document are those of an answer', async (t) => {
     ['Endpoint', 16, await rest('POST', 'endpoints', { templateId })],
     ['Template', 8, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
     // Its compute type is given here, and what says where it shall run is nowhere shown.
-    ['Pod', 14, await rest('POST', 'pods', pod)],
+    ['Pod', 12, await rest('POST', 'pods', pod)],
   ];
   for (const [name, count, record] of made) {
     const defaults = Object.entries(declared(`${name}CreateInput`));

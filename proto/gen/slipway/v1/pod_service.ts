@@ -42,8 +42,23 @@ export interface CreatePodRequest {
   requestId?:
     | string
     | undefined;
-  /** Gives the pod an unguessable JUPYTER_PASSWORD, unless its environment has one: images that have Jupyter start it then. Default false. */
-  startJupyter?: boolean | undefined;
+  /**
+   * Gives the pod an unguessable JUPYTER_PASSWORD, unless its environment has one: images that have Jupyter start it then. Default: as the template
+   * says; without one false.
+   */
+  startJupyter?:
+    | boolean
+    | undefined;
+  /** False: the pod gets an empty PUBLIC_KEY in place of the account's SSH keys. Default: as the template says; without one true. */
+  startSsh?:
+    | boolean
+    | undefined;
+  /** Least memory of its machine in GB, 0 to 4,194,304. A machine that does not report its memory has enough. Default 0. */
+  minMemoryGb?:
+    | number
+    | undefined;
+  /** Least processors of its machine, likewise. Default 0. */
+  minCpuCount?: number | undefined;
 }
 
 /** Response of CreatePod. */
@@ -196,7 +211,15 @@ export interface GetPodLogResponse {
 }
 
 function createBaseCreatePodRequest(): CreatePodRequest {
-  return { pod: undefined, volumeGb: undefined, requestId: undefined, startJupyter: undefined };
+  return {
+    pod: undefined,
+    volumeGb: undefined,
+    requestId: undefined,
+    startJupyter: undefined,
+    startSsh: undefined,
+    minMemoryGb: undefined,
+    minCpuCount: undefined,
+  };
 }
 
 export const CreatePodRequest: MessageFns<CreatePodRequest> = {
@@ -212,6 +235,15 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
     }
     if (message.startJupyter !== undefined) {
       writer.uint32(32).bool(message.startJupyter);
+    }
+    if (message.startSsh !== undefined) {
+      writer.uint32(40).bool(message.startSsh);
+    }
+    if (message.minMemoryGb !== undefined) {
+      writer.uint32(48).int32(message.minMemoryGb);
+    }
+    if (message.minCpuCount !== undefined) {
+      writer.uint32(56).int32(message.minCpuCount);
     }
     return writer;
   },
@@ -261,6 +293,30 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
             message.startJupyter = reader.bool();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.startSsh = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.minMemoryGb = reader.int32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.minCpuCount = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -282,6 +338,9 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
     message.volumeGb = object.volumeGb ?? undefined;
     message.requestId = object.requestId ?? undefined;
     message.startJupyter = object.startJupyter ?? undefined;
+    message.startSsh = object.startSsh ?? undefined;
+    message.minMemoryGb = object.minMemoryGb ?? undefined;
+    message.minCpuCount = object.minCpuCount ?? undefined;
     return message;
   },
 };

@@ -71,7 +71,15 @@ export interface Template {
     | number
     | undefined;
   /** The endpoint that alone runs it (EndpointService.OwnTemplate). Empty: it is for all. Output only. */
-  boundEndpointId?: string | undefined;
+  boundEndpointId?:
+    | string
+    | undefined;
+  /** Pods made of it find the account's SSH keys in PUBLIC_KEY, which is what images that have SSH look for. Default true. */
+  startSsh?:
+    | boolean
+    | undefined;
+  /** Pods made of it get a JUPYTER_PASSWORD: see CreatePodRequest.start_jupyter. Default false. */
+  startJupyter?: boolean | undefined;
 }
 
 export interface Template_EnvEntry {
@@ -196,6 +204,8 @@ function createBaseTemplate(): Template {
     createTime: undefined,
     version: undefined,
     boundEndpointId: undefined,
+    startSsh: undefined,
+    startJupyter: undefined,
   };
 }
 
@@ -257,6 +267,12 @@ export const Template: MessageFns<Template> = {
     }
     if (message.boundEndpointId !== undefined) {
       writer.uint32(154).string(message.boundEndpointId);
+    }
+    if (message.startSsh !== undefined) {
+      writer.uint32(160).bool(message.startSsh);
+    }
+    if (message.startJupyter !== undefined) {
+      writer.uint32(168).bool(message.startJupyter);
     }
     return writer;
   },
@@ -429,6 +445,22 @@ export const Template: MessageFns<Template> = {
             message.boundEndpointId = reader.string();
             continue;
           }
+          case 20: {
+            if (tag !== 160) {
+              break;
+            }
+
+            message.startSsh = reader.bool();
+            continue;
+          }
+          case 21: {
+            if (tag !== 168) {
+              break;
+            }
+
+            message.startJupyter = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -473,6 +505,8 @@ export const Template: MessageFns<Template> = {
     message.createTime = object.createTime ?? undefined;
     message.version = object.version ?? undefined;
     message.boundEndpointId = object.boundEndpointId ?? undefined;
+    message.startSsh = object.startSsh ?? undefined;
+    message.startJupyter = object.startJupyter ?? undefined;
     return message;
   },
 };
