@@ -24,6 +24,7 @@ const PROTO_COMMENT_SHARE_MIN = 0.4;
 const COMMENT_SHARE_MIN = 0.08;
 
 t.test('imports run one way', async (t) => {
+  const faults: string[] = [];
   for (const file of sources) {
     const row = ARROWS.find(([folder]) => file.startsWith(folder));
     if (!row) continue;
@@ -31,12 +32,12 @@ t.test('imports run one way', async (t) => {
     const wrong = importsOf(file).filter(
       (path) => !path.startsWith(folder) && !allowed.some((prefix) => path.startsWith(prefix)),
     );
-    t.same(
-      wrong,
-      [],
-      `${file} may import only ${[folder, ...allowed].join(', ')}: move the code, or hand the thing in`,
-    );
+    if (wrong.length > 0)
+      faults.push(
+        `${file} imports ${wrong}; allowed: ${[folder, ...allowed].join(', ')}. Move the code, or hand it in`,
+      );
   }
+  t.same(faults, []);
 });
 
 t.test('no import leads back to its file', async (t) => {
@@ -68,12 +69,14 @@ t.test('types that one file alone uses are not exported', async (t) => {
       ),
     ),
   );
+  const faults: string[] = [];
   // The worker's module is a package for others.
   for (const file of sources.filter((name) => !name.startsWith('worker/') && !imported.has(`${name}:*`))) {
     const names = [...read(file).matchAll(/^export (?:interface|type) (\w+)/gm)].map((match) => match[1]!);
     const unused = names.filter((name) => !imported.has(`${file}:${name}`));
-    t.same(unused, [], `${file} exports types that nobody imports: remove the word export`);
+    if (unused.length > 0) faults.push(`${file} exports ${unused}, which nobody imports: remove the word export`);
   }
+  t.same(faults, []);
 });
 
 t.test('no folders import each other in a circle', async (t) => {
@@ -82,22 +85,27 @@ t.test('no folders import each other in a circle', async (t) => {
   const folders = new Set(files.flatMap(parentsOf));
   // Tests and tools use each other's helpers.
   const packages = new Map([...text].filter(([file]) => !/^(test|tools)\//.test(file)));
+  const faults: string[] = [];
   for (const folder of folders) {
     const arrows = folder === '' ? folderArrows(packages, '') : folderArrows(text, `${folder}/`);
     const circle = circleOf(arrows).map((name) => join(folder, name));
-    t.same(circle, [], `folders in ${folder || '.'}: move what two need to the lower one (npm run graph -- ${folder})`);
+    if (circle.length > 0)
+      faults.push(`${circle.join(' -> ')}: move what two need to the lower one (npm run graph -- ${folder})`);
   }
+  t.same(faults, []);
   t.ok(folders.size > 100, 'every folder was checked');
 });
 
 t.test('files and lines are short', async (t) => {
+  const faults: string[] = [];
   for (const file of files) {
     const max = isTest(file) && STARTS_SYSTEM.test(read(file)) ? SYSTEM_TEST_LINES_MAX : FILE_LINES_MAX;
     const lines = read(file).split('\n');
-    t.ok(lines.length - 1 <= max, `${file} has ${lines.length - 1} lines, at most ${max}: split it by what it holds`);
+    if (lines.length - 1 > max) faults.push(`${file} has ${lines.length - 1} lines, at most ${max}: split it`);
     const long = lines.every((line) => line.length <= LINE_COLUMNS_MAX) ? 0 : longLine(treeOf(file));
-    t.equal(long, 0, `${file}:${long} is longer than ${LINE_COLUMNS_MAX} columns`);
+    if (long > 0) faults.push(`${file}:${long} is longer than ${LINE_COLUMNS_MAX} columns`);
   }
+  t.same(faults, []);
 });
 
 t.test('folders are short lists', async (t) => {
@@ -106,30 +114,26 @@ t.test('folders are short lists', async (t) => {
   const counts = new Map<string, number>();
   for (const file of listed.split('\n').filter((name) => name !== ''))
     counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
-  for (const [folder, count] of counts)
-    if (!exempt.test(folder))
-      t.ok(
-        count <= FOLDER_FILES_MAX,
-        `${folder} has ${count} files, at most ${FOLDER_FILES_MAX}: divide it by subject`,
-      );
+  const faults = [...counts].filter(([folder, count]) => !exempt.test(folder) && count > FOLDER_FILES_MAX);
+  t.same(faults, [], `at most ${FOLDER_FILES_MAX} files: divide them by subject`);
 });
 
 t.test('functions are short', async (t) => {
+  const faults: string[] = [];
   for (const file of sources) {
     const tree = treeOf(file);
     const visit = (node: ts.Node): void => {
       if (ts.isFunctionLike(node) && 'body' in node && node.body) {
         const first = tree.getLineAndCharacterOfPosition(node.getStart()).line;
         const length = tree.getLineAndCharacterOfPosition(node.end).line - first + 1;
-        t.ok(
-          length <= FUNCTION_LINES_MAX,
-          `${file}:${first + 1} is a function of ${length} lines, at most ${FUNCTION_LINES_MAX}`,
-        );
+        if (length > FUNCTION_LINES_MAX)
+          faults.push(`${file}:${first + 1} is a function of ${length} lines, at most ${FUNCTION_LINES_MAX}`);
       }
       ts.forEachChild(node, visit);
     };
     visit(tree);
   }
+  t.same(faults, []);
 });
 
 t.test('every type is written', async (t) => {
@@ -146,6 +150,7 @@ t.test('every type is written', async (t) => {
 });
 
 t.test('banned words', async (t) => {
+  const faults: string[] = [];
   // Reproducers of faults in packages are programs for the packages' authors.
   for (const file of files.filter((name) => name !== 'test/banned-code.ts' && !name.startsWith('deploy/patches/'))) {
     for (const [pattern, allowed, instead] of BANS) {
@@ -153,9 +158,10 @@ t.test('banned words', async (t) => {
       const line = read(file)
         .split('\n')
         .findIndex((content) => pattern.test(content));
-      t.equal(line, -1, `${file}:${line + 1} has ${pattern.source}: ${instead}`);
+      if (line !== -1) faults.push(`${file}:${line + 1} has ${pattern.source}: ${instead}`);
     }
   }
+  t.same(faults, []);
 });
 
 t.test('properties are tested from the seed that a run says', async (t) => {
@@ -205,16 +211,13 @@ t.test('a store is a class in a file of its own; what others put into their stat
 });
 
 t.test('names', async (t) => {
-  for (const file of files) {
-    t.match(file.split('/').at(-1), /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.(tsx?|mjs)$/, `${file} is named in kebab-case`);
-    if (!isTest(file)) {
-      t.notMatch(
-        file.split('/').at(-1),
-        /^(utils?|helpers?|common|misc|manager|types|interfaces|lib)\.ts$/,
-        `${file} is named for the one thing inside`,
-      );
-    }
-  }
+  const nameOf = (file: string): string => file.split('/').at(-1)!;
+  const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.(tsx?|mjs)$/;
+  const vague = /^(utils?|helpers?|common|misc|manager|types|interfaces|lib)\.ts$/;
+  const wrong = files.filter((file) => !kebab.test(nameOf(file)));
+  t.same(wrong, [], 'files are named in kebab-case');
+  const unclear = files.filter((file) => !isTest(file) && vague.test(nameOf(file)));
+  t.same(unclear, [], 'files are named for the one thing inside');
 });
 
 t.test('nothing in core, in the agent, in dev or in what the surfaces share has a twin', async (t) => {
@@ -239,13 +242,8 @@ t.test('comments', async (t) => {
     const written = lines.filter((line) => line.trim() !== '');
     return written.filter((line) => pattern.test(line)).length / written.length;
   };
-  for (const file of sources) {
-    t.match(
-      read(file).replace(/^#!.*\n/, ''),
-      /^\/\*\*|^\/\//,
-      `${file} starts with a comment that says what it is for`,
-    );
-  }
+  const silent = sources.filter((file) => !/^\/\*\*|^\/\//.test(read(file).replace(/^#!.*\n/, '')));
+  t.same(silent, [], 'a file starts with a comment that says what it is for');
   for (const folder of ['core/', 'gpu-agent/', 'facades/']) {
     const lines = sources.filter((file) => file.startsWith(folder)).flatMap((file) => read(file).split('\n'));
     t.ok(share(lines, /^\s*(\/\/|\/?\*)/) >= COMMENT_SHARE_MIN, `${folder} explains itself`);
