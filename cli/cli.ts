@@ -19,6 +19,8 @@ interface CliParts {
   /** Aborts with an InterruptedError when a signal arrives. */
   stopping: AbortSignal;
   stdin: AsyncIterable<Buffer>;
+  /** A part that the command runs takes the place of this process. Otherwise it is a child. */
+  replacesProcess: boolean;
 }
 
 /** The context of a command. Connections are opened on first use. */
@@ -30,6 +32,7 @@ export class Cli {
   readonly random: Random;
   readonly stopping: AbortSignal;
   readonly stdin: AsyncIterable<Buffer>;
+  readonly replacesProcess: boolean;
   /** Exit code of a command that threw no error. */
   exitCode = 0;
   #options: TargetOptions = {};
@@ -37,7 +40,7 @@ export class Cli {
   #core: KeyedCore | undefined;
   #operator: KeyedCore | undefined;
 
-  constructor({ config, output, transport, clock, random, stopping, stdin }: CliParts) {
+  constructor({ config, output, transport, clock, random, stopping, stdin, replacesProcess }: CliParts) {
     this.config = config;
     this.output = output;
     this.transport = transport;
@@ -45,6 +48,7 @@ export class Cli {
     this.random = random;
     this.stopping = stopping;
     this.stdin = stdin;
+    this.replacesProcess = replacesProcess;
   }
 
   /** Sets the options that every command has. */

@@ -24,6 +24,8 @@ interface MainDependencies {
   stdin: AsyncIterable<Buffer>;
   /** Aborts with an InterruptedError when the command is to end. */
   stopping: AbortSignal;
+  /** See CliParts. Default: false. */
+  replacesProcess?: boolean;
 }
 
 /** Runs a command line with the streams of this process. `args` are those after the program's name. */
@@ -32,13 +34,22 @@ export async function main(args: readonly string[]): Promise<number> {
   for (const signal of SIGNALS) process.on(signal, () => stopping.abort(new InterruptedError(signal)));
   watchOutputs();
   const { stdout, stderr, stdin } = process;
-  return await runCommand(args, { config: readCliConfig, stdout, stderr, stdin, stopping: stopping.signal });
+  // With an IPC channel another Node waits for this process, and ends it when it is killed itself.
+  const replacesProcess = !process.connected;
+  return await runCommand(args, {
+    config: readCliConfig,
+    stdout,
+    stderr,
+    stdin,
+    stopping: stopping.signal,
+    replacesProcess,
+  });
 }
 
 /** Runs a command line with the given streams. */
 export async function runCommand(
   args: readonly string[],
-  { config: read, stdout, stderr, stdin, stopping }: MainDependencies,
+  { config: read, stdout, stderr, stdin, stopping, replacesProcess = false }: MainDependencies,
 ): Promise<number> {
   const output = new Output(stdout, stderr, systemClock);
   const config = readConfig(read, output);
@@ -51,6 +62,7 @@ export async function runCommand(
     random: systemRandom,
     stopping,
     stdin,
+    replacesProcess,
   });
   const program = buildProgram(cli, { out: (text) => stdout.write(text), err: (text) => stderr.write(text) });
   try {

@@ -1,6 +1,4 @@
 /** All commands of the command line. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 // A well-maintained parser without dependencies that also makes the help texts: https://github.com/tj/commander.js.
 import { Command } from 'commander';
 import { addAgent } from './agent/agent.ts';
@@ -10,6 +8,7 @@ import { addEndpoints } from './endpoints/endpoints.ts';
 import { addErrors } from './endpoints/errors.ts';
 import { addTimes } from './endpoints/times.ts';
 import { addWhy } from './endpoints/why.ts';
+import { addInstall } from './install/install.ts';
 import { addJobs } from './jobs/jobs.ts';
 import { addManyJobs } from './jobs/many-jobs.ts';
 import { addAccounts } from './keys/accounts.ts';
@@ -19,6 +18,9 @@ import { addWorkers } from './machines/workers.ts';
 import { addCore } from './parts/core.ts';
 import { addEdge } from './parts/edge.ts';
 import { addFacade } from './parts/facade.ts';
+import { versionIn } from './parts/installed.ts';
+import { addStart } from './parts/start.ts';
+import { addVersion } from './parts/version.ts';
 import { addPods } from './pods/pods.ts';
 import { addRegistryAuths } from './registry-auths/registry-auths.ts';
 import { addSecrets } from './secrets/secrets.ts';
@@ -43,6 +45,8 @@ const COMMANDS = [
   addFacade,
   addEdge,
   addAgent,
+  addStart,
+  addInstall,
   addPods,
   addVolumes,
   addRegistryAuths,
@@ -52,6 +56,7 @@ const COMMANDS = [
   addUsage,
   addAudit,
   addEnv,
+  addVersion,
 ];
 
 const HELP = `
@@ -79,7 +84,7 @@ export function buildProgram(cli: Cli, write: { out(text: string): void; err(tex
   const program = new Command('slipway')
     .description('Runs jobs on Slipway and manages what they run on.')
     .usage('[options] <command>')
-    .version(readVersion(), '--version', 'show the version')
+    .version(versionIn(import.meta.dirname), '--version', 'show the version')
     .option('--core <host:port>', 'address of core; grpcs://host:port for TLS')
     .option('--ca-file <file>', "authority that signed core's certificate; default: those this machine trusts")
     .option('--key <key>', 'API key')
@@ -94,9 +99,4 @@ export function buildProgram(cli: Cli, write: { out(text: string): void; err(tex
     .hook('preAction', () => cli.setOptions(program.opts<TargetOptions & { json?: boolean }>()));
   for (const add of COMMANDS) add(program, cli);
   return program;
-}
-
-function readVersion(): string {
-  const text = readFileSync(join(import.meta.dirname, 'package.json'), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,6 +1,8 @@
 /** Reads the configuration of core. The only place that reads its environment. */
 
 import { EnvReader } from '@slipway/kit/host/env';
+import type { LogFormat } from '@slipway/kit/log/log-text';
+import { LOG_FORMATS } from '@slipway/kit/log/log-text';
 import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
 import { authorityFile } from '@slipway/kit/net/renewed-files';
 import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
@@ -39,6 +41,8 @@ export interface CoreConfig {
   /** Base URL of an OpenTelemetry collector that accepts OTLP over HTTP. Empty: no traces. */
   otlpEndpoint: string;
   logLevel: string;
+  /** Form of log lines. SLIPWAY_LOG_FORMAT, default auto: text on a terminal, else JSON. */
+  logFormat: LogFormat;
 }
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -63,6 +67,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
+    logFormat: reader.choice('SLIPWAY_LOG_FORMAT', LOG_FORMATS, 'auto'),
   };
   if (config.databaseUrl !== '' && !/^postgres(ql)?:\/\//.test(config.databaseUrl)) {
     reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');

@@ -1,6 +1,8 @@
 /** Entry of the core process: configuration, start, signals, stop. */
 
 import { ConfigError } from '@slipway/kit/host/env';
+import { reportReady } from '@slipway/kit/host/notify-supervisor';
+import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
 import { buildCore } from './app.ts';
 import type { CoreConfig } from './config.ts';
@@ -17,7 +19,7 @@ function readConfig(): CoreConfig {
 }
 
 const config = readConfig();
-const logger = createLogger('core', config.logLevel);
+const logger = createLogger('core', config.logLevel, logDestination(config.logFormat));
 const core = buildCore(config, { logger });
 let stopping = false;
 
@@ -42,7 +44,7 @@ process.on('disconnect', () => {
 try {
   const { address, metrics } = await core.start();
   logger.info({ address, metrics }, 'core is ready');
-  process.send?.({ ready: true, address, metrics });
+  reportReady({ address, metrics });
 } catch (error) {
   // Stopped during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

@@ -3,7 +3,7 @@
  * order.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { CoreServices } from '@slipway/facades/core-client/core-services';
 import { systemTransport } from '@slipway/kit/net/channel';
 import { delay, systemClock, systemRandom } from '@slipway/kit/time/clock';
@@ -39,7 +39,9 @@ import type { Secrets } from './secrets.ts';
 import { loadSecrets, saveSecrets } from './secrets.ts';
 import { ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
 
-const LAUNCHER_FILE = 'dev/start.ts';
+/** Ending of our own modules: `.ts`, and `.js` in the published package. */
+const ENDING = extname(import.meta.filename);
+const LAUNCHER_FILE = `dev/start${ENDING}`;
 const EXAMPLE_HANDLER = 'examples/ocr/handler.js';
 const EXAMPLE_LB_HANDLER = 'examples/chat-lb/handler.py';
 /** Longest wait for the processes of a killed run to release the port, in milliseconds. */
@@ -106,10 +108,10 @@ export class Launcher {
     removeLocalEnv(data.localEnvFile);
     const secrets = loadSecrets(data);
     const served = {
-      file: options.handlerFile ?? join(root, options.lb ? EXAMPLE_LB_HANDLER : EXAMPLE_HANDLER),
+      file: options.handlerFile ?? exampleFile(root, options.lb ? EXAMPLE_LB_HANDLER : EXAMPLE_HANDLER),
       lb: options.lb,
     };
-    const prepare = () => prepareHandler(served, root, data.venvDir, deps);
+    const prepare = () => prepareHandler(served, data.venvDir, deps);
     const handler = await prepare();
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? (await this.#startPostgres(data, secrets));
@@ -263,4 +265,10 @@ export class Launcher {
     this.#started.push(group);
     return Promise.all(group.map((process) => process.start()));
   }
+}
+
+/** Returns the path of an example. The published package carries the examples inside itself. */
+function exampleFile(root: string, file: string): string {
+  const inside = join(import.meta.dirname, file);
+  return existsSync(inside) ? inside : join(root, file);
 }

@@ -47,7 +47,7 @@ export function helpText(): string {
 
 /** Folders that the defaults of the options depend on. */
 interface OptionDefaults {
-  /** The project's folder. */
+  /** Folder in which the data folder lies by default. */
   root: string;
   /** Folder in which the user typed the command. Relative paths start there. */
   callerDir: string;

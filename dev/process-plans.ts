@@ -96,7 +96,7 @@ export function agentPlan(
   const plan = nodeProcess({
     name: 'agent',
     root,
-    file: 'gpu-agent/main.ts',
+    file: 'gpu-agent/main',
     logDir: data.logDir,
     cacheDir: data.cacheDir,
     env: () => ({
@@ -118,11 +118,11 @@ export function agentPlan(
 
 /** Returns the agent's SLIPWAY_WORKER_USER. A setting in the environment wins. */
 export async function workerUserSetting(
-  { env, root, progress, options }: LauncherOptions,
+  { env, progress, options }: LauncherOptions,
   handler: Handler,
   data: DataDir,
 ): Promise<string> {
-  const { setting, problem } = await chooseWorkerUser(handler, data.dir, root);
+  const { setting, problem } = await chooseWorkerUser(handler, data.dir);
   if (problem !== undefined && options.agent && !env.SLIPWAY_WORKER_USER) progress.problem(problem);
   return env.SLIPWAY_WORKER_USER || setting;
 }

@@ -1,7 +1,7 @@
 /**
  * `npm start`: all of Slipway on this machine until Ctrl-C. Run through bootstrap.mjs, which installs what is missing.
  */
-import { join, relative } from 'node:path';
+import { extname, join, relative } from 'node:path';
 import { runsAsRoot } from '@slipway/kit/host/host-user';
 import { systemClock } from '@slipway/kit/time/clock';
 import { exampleCurl } from './example-request.ts';
@@ -12,8 +12,12 @@ import { helpText, readOptions, UsageError } from './options.ts';
 import { ProcessError } from './processes/supervised-process.ts';
 import { Progress } from './progress.ts';
 
+/** Folder that has the parts by name: the project, or the folder @slipway of an installation. */
 const root = join(import.meta.dirname, '..');
-const callerDir = process.env.INIT_CWD ?? process.cwd();
+/** An installation may lie where nothing is to be written, such as /usr/lib. */
+const isInstalled = extname(import.meta.filename) === '.js';
+/** npm scripts run in the project; INIT_CWD is where npm was called. */
+const callerDir = (!isInstalled && process.env.INIT_CWD) || process.cwd();
 const EXIT_USAGE = 2;
 /** Path at which the command line looks by default. */
 const LOCAL_ENV = join('.slipway', 'local.env');
@@ -59,7 +63,7 @@ Ctrl-C stops everything; the next npm start continues where this one ended.
 
 async function main(): Promise<number> {
   const progress = new Progress(systemClock);
-  const options = readOptions(process.argv.slice(2), { root, callerDir });
+  const options = readOptions(process.argv.slice(2), { root: isInstalled ? callerDir : root, callerDir });
   if (options === 'help') {
     progress.print(helpText());
     return 0;

@@ -4,6 +4,7 @@
  * is warned.
  */
 import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ACCOUNT_UID_BASE, runsAsRoot, tryAs } from '@slipway/kit/host/host-user';
 import type { Handler } from './handler/handler.ts';
 
@@ -23,11 +24,13 @@ const REACH =
   '1; }; done; test -x "$1"';
 
 /** Returns the user to run workers as, with a warning if they must run as root. */
-export async function chooseWorkerUser(handler: Handler, dataDir: string, root: string): Promise<WorkerUserChoice> {
+export async function chooseWorkerUser(handler: Handler, dataDir: string): Promise<WorkerUserChoice> {
   if (!runsAsRoot()) return { setting: 'same', problem: undefined };
   const program = handler.command[0]!;
   const module =
-    extname(handler.file) === '.py' ? join(program, '..', '..', 'pyvenv.cfg') : join(root, 'worker', 'worker.ts');
+    extname(handler.file) === '.py'
+      ? join(program, '..', '..', 'pyvenv.cfg')
+      : fileURLToPath(import.meta.resolve('slipway-worker'));
   const user = { uid: ACCOUNT_UID_BASE, gid: ACCOUNT_UID_BASE };
   const why = await tryAs(user, REACH, dataDir, program, handler.file, module);
   if (why === undefined) return { setting: 'per-account', problem: undefined };

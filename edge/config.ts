@@ -3,6 +3,8 @@ import { hostname } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { RATE_RULES } from '@slipway/facades/plugins/limits/rate-limit-rules';
 import { EnvReader } from '@slipway/kit/host/env';
+import type { LogFormat } from '@slipway/kit/log/log-text';
+import { LOG_FORMATS } from '@slipway/kit/log/log-text';
 import { LB_SOCKET_IDLE_MS_DEFAULT, REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
 import type { HostPort } from './message.ts';
 
@@ -75,6 +77,8 @@ export interface EdgeConfig {
   accessLog: boolean;
   /** One of trace, debug, info, warn, error and silent. */
   logLevel: string;
+  /** Form of log lines. SLIPWAY_LOG_FORMAT, default auto: text on a terminal, else JSON. */
+  logFormat: LogFormat;
 }
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -123,6 +127,7 @@ export function readEdgeConfig(env: Readonly<Record<string, string | undefined>>
     ],
     accessLog: reader.flag('SLIPWAY_EDGE_ACCESS_LOG', true),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
+    logFormat: reader.choice('SLIPWAY_LOG_FORMAT', LOG_FORMATS, 'auto'),
   };
   checkRelations(config, reader);
   reader.finish();

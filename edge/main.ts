@@ -5,6 +5,8 @@
  */
 
 import { ConfigError } from '@slipway/kit/host/env';
+import { reportReady } from '@slipway/kit/host/notify-supervisor';
+import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { GoodPair } from './certificates.ts';
@@ -30,7 +32,7 @@ if (process.argv.includes('--print')) {
 }
 
 async function run(config: EdgeConfig): Promise<void> {
-  const logger = createLogger('edge', config.logLevel);
+  const logger = createLogger('edge', config.logLevel, logDestination(config.logFormat));
   const edge = new Edge(config, {
     clock: systemClock,
     random: systemRandom,
@@ -57,7 +59,7 @@ async function run(config: EdgeConfig): Promise<void> {
   for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(event, () => void stop());
   try {
     await edge.start();
-    process.send?.({ ready: true, addresses: edge.addresses });
+    reportReady({ addresses: edge.addresses });
   } catch (error) {
     // The edge was told to stop while it started. The stop ends the process.
     if (stopping) await new Promise(() => undefined);

@@ -1,5 +1,7 @@
 /** Reads the facade's environment. No other file reads it. All faults are reported together. */
 import { EnvReader } from '@slipway/kit/host/env';
+import type { LogFormat } from '@slipway/kit/log/log-text';
+import { LOG_FORMATS } from '@slipway/kit/log/log-text';
 import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
 import { metricsListenFault } from '@slipway/kit/net/metrics-server';
 import { parseNetwork } from '@slipway/kit/net/network';
@@ -90,6 +92,8 @@ export interface FacadeConfig {
   lbSocketIdleMs: number;
   /** trace, debug, info, warn, error or silent. */
   logLevel: string;
+  /** Form of log lines. SLIPWAY_LOG_FORMAT, default auto: text on a terminal, else JSON. */
+  logFormat: LogFormat;
   /** host:port on which Prometheus reads metrics. Port 0: any free port. Empty: metrics are off. */
   metricsListen: string;
   /** Base URL of an OpenTelemetry collector that accepts OTLP over HTTP. Empty: tracing is off. */
@@ -131,6 +135,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     lbProcessingMs: reader.integer('SLIPWAY_LB_PROCESSING_MS', LB_PROCESSING_MS_DEFAULT, 100, 86_400_000),
     lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', LB_SOCKET_IDLE_MS_DEFAULT, 100, 86_400_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
+    logFormat: reader.choice('SLIPWAY_LOG_FORMAT', LOG_FORMATS, 'auto'),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
     tracePercent: reader.integer('SLIPWAY_TRACE_PERCENT', 10, 0, 100),

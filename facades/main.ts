@@ -1,12 +1,14 @@
 /** Entry of the facade process: settings, app, start, signals, stop. */
 import { ConfigError } from '@slipway/kit/host/env';
+import { reportReady } from '@slipway/kit/host/notify-supervisor';
+import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
 import { buildFacade } from './app.ts';
 import type { FacadeConfig } from './config.ts';
 import { readFacadeConfig } from './config.ts';
 
 const config = readConfig();
-const logger = createLogger('facade', config.logLevel);
+const logger = createLogger('facade', config.logLevel, logDestination(config.logFormat));
 const facade = buildFacade(config, { logger });
 let stopping = false;
 
@@ -29,7 +31,7 @@ process.on('disconnect', stop);
 
 try {
   const { url, metrics } = await facade.start();
-  process.send?.({ ready: true, url, metrics });
+  reportReady({ url, metrics });
 } catch (error) {
   // A signal arrived during the start. The stop ends the process.
   if (stopping) await new Promise(() => undefined);

@@ -51,6 +51,8 @@ export interface AgentDependencies {
   transport: Transport;
   /** Disk of the data that must survive the agent's process. */
   disk: Disk;
+  /** Called when core rejects the key before any session was open. Default: the agent tries again for ever. */
+  onKeyRejected?(address: string, reason: string): void;
 }
 
 export class AgentParts {

@@ -17,7 +17,7 @@ import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 /** Parts of the agent that the session reads from and reports to. */
 interface ConnectedParts {
   readonly config: AgentConfig;
-  readonly deps: Pick<ConnectOptions, 'logger' | 'clock' | 'random' | 'transport'>;
+  readonly deps: Pick<ConnectOptions, 'logger' | 'clock' | 'random' | 'transport' | 'onKeyRejected'>;
   readonly attempts: AttemptParts;
   readonly pods: PodRegistry;
   readonly containers: ContainerHost;

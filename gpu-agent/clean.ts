@@ -6,14 +6,15 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemClock } from '@slipway/kit/time/clock';
 import { cleanHost } from './clean-host.ts';
 import { readCleanConfig } from './config.ts';
 import { EngineFinder } from './executors/container/engine-finder.ts';
 
-const { dataDir, volumesDir, containers, logLevel } = readCleanConfig();
-const logger = createLogger('agent', logLevel);
+const { dataDir, volumesDir, containers, logLevel, logFormat } = readCleanConfig();
+const logger = createLogger('agent', logLevel, logDestination(logFormat));
 try {
   const machineId = (await readFile(join(dataDir, 'machine-id'), 'utf8')).trim();
   const engine = await new EngineFinder(containers, systemClock).find().catch((error: Error) => {

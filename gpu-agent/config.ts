@@ -3,6 +3,8 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EnvReader } from '@slipway/kit/host/env';
 import { runsAsRoot } from '@slipway/kit/host/host-user';
+import type { LogFormat } from '@slipway/kit/log/log-text';
+import { LOG_FORMATS } from '@slipway/kit/log/log-text';
 import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
 import { metricsListenFault } from '@slipway/kit/net/metrics-server';
 import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
@@ -113,6 +115,8 @@ export interface AgentConfig {
   httpDrainMs: number;
   /** Log level. SLIPWAY_LOG_LEVEL, default info. */
   logLevel: string;
+  /** Form of log lines. SLIPWAY_LOG_FORMAT, default auto: text on a terminal, else JSON. */
+  logFormat: LogFormat;
   /**
    * host:port on which Prometheus reads metrics; port 0 means any free one. SLIPWAY_METRICS_LISTEN, default empty: no
    * metrics.
@@ -131,9 +135,13 @@ const STOP_POLICIES = ['auto', 'always', 'never'] as const;
 /** Reads the settings that are needed to remove what an agent left on its host. */
 export function readCleanConfig(
   env: Readonly<Record<string, string | undefined>> = process.env,
-): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers' | 'logLevel'> {
+): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers' | 'logLevel' | 'logFormat'> {
   const reader = new EnvReader(env);
-  const config = { ...readLocations(reader), logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info') };
+  const config = {
+    ...readLocations(reader),
+    logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
+    logFormat: reader.choice('SLIPWAY_LOG_FORMAT', LOG_FORMATS, 'auto'),
+  };
   reader.finish();
   return config;
 }
@@ -191,6 +199,7 @@ export function readAgentConfig(
     httpSilenceMs: reader.integer('SLIPWAY_HTTP_SILENCE_MS', 480_000, 1_000, 3_600_000),
     httpDrainMs: reader.integer('SLIPWAY_HTTP_DRAIN_MS', 360_000, 0, 86_400_000),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info'),
+    logFormat: reader.choice('SLIPWAY_LOG_FORMAT', LOG_FORMATS, 'auto'),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
     hostEnv: hostVariables(env),

@@ -1,5 +1,10 @@
-/** The agent's process: configuration, parts, signals. */
+/**
+ * The agent's process: configuration, parts, signals. `--end-if-rejected`: it ends when core rejects its key at
+ * the first try.
+ */
 import { ConfigError } from '@slipway/kit/host/env';
+import { reportReady } from '@slipway/kit/host/notify-supervisor';
+import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
 import { buildAgent } from './app.ts';
 import type { AgentConfig } from './config.ts';
@@ -8,9 +13,13 @@ import { DataFolderError } from './data-folder.ts';
 import { WorkerUserError } from './users/worker-users.ts';
 
 const config = readConfig();
-const logger = createLogger('agent', config.logLevel);
-const agent = buildAgent(config, { logger });
+const logger = createLogger('agent', config.logLevel, logDestination(config.logFormat));
+const agent = buildAgent(config, {
+  logger,
+  ...(process.argv.includes('--end-if-rejected') && { onKeyRejected: endRejected }),
+});
 let stopping = false;
+let rejected = false;
 
 /**
  * Stops for a restart, or because no launcher is left to give a reason. Containers go on, for the next agent or until
@@ -19,6 +28,15 @@ let stopping = false;
 const stopForNow = (): void => void stop(true);
 /** Handles Ctrl-C: nothing may be left. */
 const stopForGood = (): void => void stop(false);
+
+/** Ends the agent of a person who waits for it, and says what to do. */
+function endRejected(address: string, reason: string): void {
+  process.stderr.write(
+    `error: Core at ${address} refuses the key. It must be a key of scope agent that is not revoked.\n${reason}\n`,
+  );
+  rejected = true;
+  stopForGood();
+}
 
 async function stop(keepContainers: boolean): Promise<void> {
   if (stopping) return;
@@ -30,7 +48,7 @@ async function stop(keepContainers: boolean): Promise<void> {
     logger.error(`the agent did not stop cleanly: ${(error as Error).message}`);
     process.exit(1);
   }
-  process.exit(0);
+  process.exit(rejected ? 1 : 0);
 }
 
 process.on('SIGTERM', stopForNow);
@@ -40,7 +58,7 @@ process.on('disconnect', stopForNow);
 
 try {
   const { address, metrics } = await agent.start();
-  process.send?.({ ready: true, address, metrics });
+  reportReady({ address, metrics });
 } catch (error) {
   // A stop was requested during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

@@ -4,8 +4,8 @@
 export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   [
     /process\.env/,
-    // These files of the console hold samples for users.
-    /(^|\/)config\.ts$|^(test|dev|tools|worker|examples)\/|\/pinned-node\.mjs$|\/(load-balancing\/lb-|endpoint\/)code\.tsx?$/,
+    // These files of the console hold samples for users. NOTIFY_SOCKET is no setting: systemd sets it.
+    /\/(config|notify-supervisor)\.ts$|^(test|dev|tools|worker|examples)\/|\/pinned-node\.mjs$|\/(load-balancing\/lb-|endpoint\/)code\.tsx?$/,
     'read it in the config.ts of the process and hand it in',
   ],
   [

@@ -5,7 +5,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import type { AgentOptions, CliConfig } from '../config.ts';
 import { agentEnv } from '../config.ts';
-import { RejectedError, UsageError } from '../failures.ts';
+import { UsageError } from '../failures.ts';
 import { collect, listenAddress, wholeNumber } from '../option-values.ts';
 import { runPart } from '../parts/run-part.ts';
 
@@ -124,19 +124,7 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
     config.workingDir,
   );
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);
-  let joined = false;
-  let refused: string | undefined;
-  const onLine = (line: string): boolean => {
-    joined ||= line.includes('"session opened"');
-    // A key that is rejected at the first try will always be rejected. Later it may have been revoked while jobs run.
-    if (!joined && line.includes('UNAUTHENTICATED')) refused ??= reasonOf(line);
-    return refused !== undefined;
-  };
-  await runPart(cli, { module: '@slipway/gpu-agent/main', env, onLine });
-  if (refused !== undefined)
-    throw new RejectedError(
-      `Core at ${address} refuses the key. It must be a key of scope agent that is not revoked.\n${refused}`,
-    );
+  await runPart(cli, { module: '@slipway/gpu-agent/main', args: ['--end-if-rejected'], env });
 }
 
 /**
@@ -157,10 +145,4 @@ function chooseKey(
     );
   }
   return { key, keyFile: keyFile && resolve(config.workingDir, keyFile) };
-}
-
-/** Returns core's message from a line of the agent's log. */
-function reasonOf(line: string): string {
-  const { reason } = JSON.parse(line) as { reason?: unknown };
-  return typeof reason === 'string' ? reason.replace(/^(16 )?UNAUTHENTICATED: /, '') : '';
 }

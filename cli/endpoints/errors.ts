@@ -1,12 +1,12 @@
 /** `slipway errors`: shows why jobs of an endpoint failed, and retries the jobs of one group. */
 
 import { jobErrorsRecord } from '@slipway/facades/resources/endpoints/present-job-errors';
+import { printable } from '@slipway/kit/log/printable';
 import type { ErrorGroup } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { errorGroup, span } from '../option-values.ts';
-import { printable } from '../output/printable.ts';
 import { ago, count } from '../output/words.ts';
 import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';

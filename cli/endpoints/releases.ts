@@ -3,12 +3,12 @@
  * way back.
  */
 
+import { printable } from '@slipway/kit/log/printable';
 import type { Release } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { wholeNumber } from '../option-values.ts';
-import { printable } from '../output/printable.ts';
 import type { Column } from '../output/table.ts';
 import { ago } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';

@@ -1,7 +1,8 @@
 /** Shows below a table why endpoints have fewer workers than they should, and which of their releases are held. */
+
+import { printable } from '@slipway/kit/log/printable';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Output } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
 
 /** Shows why an endpoint has too few workers or can have none, and whether its release is held. */
 export function showWarnings(

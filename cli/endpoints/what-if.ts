@@ -2,12 +2,12 @@
 
 import type { FieldChanges } from '@slipway/facades/resources/mask-fields';
 import { change, noChanges } from '@slipway/facades/resources/mask-fields';
+import { printable } from '@slipway/kit/log/printable';
 import { Endpoint, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { WhatIfFigures, WhatIfPeriod } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
 import { oneOf, wholeNumber } from '../option-values.ts';
-import { printable } from '../output/printable.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 
 const WHOLE = ['workersMin', 'workersMax', 'idleTimeoutSeconds', 'scalerValue'] as const;

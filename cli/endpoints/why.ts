@@ -9,6 +9,7 @@ import {
   jobExplanationRecord,
 } from '@slipway/facades/resources/explanations/present-explanation';
 import type { FieldChanges } from '@slipway/facades/resources/mask-fields';
+import { printable, printableLines } from '@slipway/kit/log/printable';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type {
   AttemptExplanation,
@@ -21,7 +22,6 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { wholeNumber } from '../option-values.ts';
-import { printable, printableLines } from '../output/printable.ts';
 import { ago } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { readSettings, showWhatIf } from './what-if.ts';

@@ -1,11 +1,11 @@
 /** `slipway jobs run`. */
 import { orderedUuid } from '@slipway/kit/bytes/ordered-uuid';
+import { printable } from '@slipway/kit/log/printable';
 import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Cli } from '../cli.ts';
 import { EXIT, InterruptedError } from '../failures.ts';
-import { printable } from '../output/printable.ts';
 import { measured, nameOf } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';

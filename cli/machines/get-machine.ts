@@ -1,5 +1,6 @@
 /** `slipway machines get`: shows a machine with its workers, pods and images. */
 
+import { printable } from '@slipway/kit/log/printable';
 import type { Gpu, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
@@ -9,7 +10,6 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import type { Output } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
 import type { Field } from '../output/table.ts';
 import { ago, memory, moment, nameOf } from '../output/words.ts';
 import { imageSpace, loadText, presentMachine, runsText, stateText } from './present-machine.ts';

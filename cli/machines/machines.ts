@@ -1,11 +1,11 @@
 /** `slipway machines`. */
 
+import { printable } from '@slipway/kit/log/printable';
 import type { MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { allPages } from '@slipway/proto/wire/pages';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { printable } from '../output/printable.ts';
 import { count, memory } from '../output/words.ts';
 import { addGetMachine } from './get-machine.ts';
 import { gpuText, imageSpace, presentMachine, runsText, stateText } from './present-machine.ts';

@@ -1,5 +1,6 @@
 /** `slipway workers` and `slipway logs`: workers, the reasons why some do not run, and their logs. */
 
+import { printable, printableLog } from '@slipway/kit/log/printable';
 import { delay } from '@slipway/kit/time/clock';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { EndedWorkers, Worker } from '@slipway/proto/gen/slipway/v1/machine';
@@ -12,7 +13,6 @@ import { showWarnings } from '../endpoints/show-warnings.ts';
 import { UsageError } from '../failures.ts';
 import { JobLogReader } from '../jobs/job-lines.ts';
 import { wholeNumber } from '../option-values.ts';
-import { printable, printableLog } from '../output/printable.ts';
 import { ago, nameOf } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';

@@ -1,7 +1,7 @@
 /** Writes the output of the command line: results to stdout, everything else to stderr. */
 import { styleText } from 'node:util';
+import { printable } from '@slipway/kit/log/printable';
 import type { Clock } from '@slipway/kit/time/clock';
-import { printable } from './printable.ts';
 import type { Column, Field } from './table.ts';
 import { renderFields, renderTable } from './table.ts';
 
@@ -9,7 +9,7 @@ import { renderFields, renderTable } from './table.ts';
 export type Sink = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
 /** Style of text. Ignored on terminals with NO_COLOR, and if the destination is no terminal. */
-export type TextStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
+type TextStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
 export class Output {
   readonly #stdout: Sink;

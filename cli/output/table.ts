@@ -1,5 +1,5 @@
 /** Formats tables for people: columns as wide as their content, separated by two blanks, without lines. */
-import { printable } from './printable.ts';
+import { printable } from '@slipway/kit/log/printable';
 import { textWidth } from './text-width.ts';
 
 /** A column of a table. */

@@ -1,17 +1,15 @@
 /**
- * Runs a part of Slipway (core, facade, agent or edge) as a child process for as long as a command runs, and shows its
- * log.
+ * Runs a part of Slipway (core, facade, agent or edge). The part takes the place of the command in its process, so that
+ * it costs no more than the part itself, and signals and supervisors reach it directly.
  */
 
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import { createInterface } from 'node:readline';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '@slipway/kit/host/node-settings';
 import type { Cli } from '../cli.ts';
 import { InterruptedError, UsageError } from '../failures.ts';
-import { agentLogLine } from './agent-log-line.ts';
+import { findProgram } from './installed.ts';
 
 /** A part to run. */
 interface Part {
@@ -21,38 +19,39 @@ interface Part {
   args?: readonly string[];
   /** Variables that override those of the command. `undefined` unsets a variable. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Receives each line of the log. Returns true to end the part. */
-  onLine?(line: string): boolean;
 }
 
-/** Runs a part until it ends. A signal to the command is passed on to it. Its exit code becomes the command's. */
-export async function runPart(cli: Cli, { module, args = [], env, onLine }: Part): Promise<void> {
+/** Runs a part until it ends. Its exit code becomes the command's. Does not return if the part runs in its place. */
+export async function runPart(cli: Cli, { module, args = [], env: overrides }: Part): Promise<void> {
   const { config, output } = cli;
+  const signals = import.meta.resolve('@slipway/kit/host/command-signals');
+  const ofNpm = config.env['npm_lifecycle_event'] === undefined ? '' : '?npm';
+  const argv = [...NODE_FLAGS, '--import', signals + ofNpm, programOf(module), ...args];
+  const format = output.json ? { SLIPWAY_LOG_FORMAT: 'json' } : {};
+  const env = defined({ ...NODE_ENVIRONMENT, ...config.env, ...format, ...overrides });
+  if (cli.replacesProcess) process.execve?.(process.execPath, [process.execPath, ...argv], env);
   // The IPC channel lets the child notice when this process is killed.
-  const child = spawn(process.execPath, [...NODE_FLAGS, programOf(module), ...args], {
-    env: { ...NODE_ENVIRONMENT, ...config.env, ...env } as NodeJS.ProcessEnv,
+  const child = spawn(process.execPath, argv, {
+    env,
     cwd: config.workingDir,
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   cli.stopping.addEventListener('abort', () => child.kill(signalOf(cli.stopping)), { once: true });
-  for await (const line of createInterface({ input: child.stdout! })) {
-    output.line(output.json ? line : agentLogLine(line, output));
-    if (onLine?.(line)) child.kill('SIGTERM');
-  }
   cli.exitCode = await exitCodeOf(child);
 }
 
-/** Resolves packages that are installed beside this command. It carries pieces of some of them inside itself. */
-const beside = createRequire(new URL('../../', import.meta.url));
-
 /** Returns the path of a part's program. Throws UsageError if the part's package is not installed. */
 function programOf(module: string): string {
-  try {
-    return beside.resolve(module);
-  } catch {
-    const name = module.split('/').slice(0, 2).join('/');
-    throw new UsageError(`This installation has no ${name}. Install it beside this command: npm install ${name}`);
-  }
+  const program = findProgram(module);
+  if (program !== undefined) return program;
+  const name = module.split('/').slice(0, 2).join('/');
+  throw new UsageError(`This installation has no ${name}. Install it beside this command: npm install ${name}`);
+}
+
+/** Returns the variables that have a value. */
+function defined(variables: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const entries = Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(entries);
 }
 
 /** Returns the signal for the part. Parts shut down gracefully on these two; SIGHUP would kill them. */

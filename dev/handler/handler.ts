@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { ExampleRequest } from '../example-request.ts';
 import { exampleJob, exampleRequest } from '../example-request.ts';
 import type { VenvDeps } from '../python/python-venv.ts';
@@ -35,18 +36,13 @@ interface HandlerFile {
 }
 
 /** Prepares a handler. For Python it makes the environment, which takes a while the first time. Throws UsageError. */
-export async function prepareHandler(
-  { file, lb }: HandlerFile,
-  root: string,
-  venvDir: string,
-  deps: VenvDeps,
-): Promise<Handler> {
+export async function prepareHandler({ file, lb }: HandlerFile, venvDir: string, deps: VenvDeps): Promise<Handler> {
   const example = lb ? exampleRequest(file) : exampleJob(file);
   return {
     name: handlerName(file),
     file,
     lb,
-    command: await handlerCommand({ file, lb }, root, venvDir, deps),
+    command: await handlerCommand({ file, lb }, venvDir, deps),
     example,
   };
 }
@@ -70,13 +66,9 @@ export function distinctName(name: string, file: string): string {
   return `${name}-${createHash('sha256').update(file).digest('hex').slice(0, 6)}`;
 }
 
-async function handlerCommand(
-  { file, lb }: HandlerFile,
-  root: string,
-  venvDir: string,
-  deps: VenvDeps,
-): Promise<string[]> {
-  if (extname(file) !== '.py') return [process.execPath, '--import', join(root, 'worker', 'register.ts'), file];
+async function handlerCommand({ file, lb }: HandlerFile, venvDir: string, deps: VenvDeps): Promise<string[]> {
+  if (extname(file) !== '.py')
+    return [process.execPath, '--import', fileURLToPath(import.meta.resolve('slipway-worker/register')), file];
   const python = await makeVenv({ requirements: requirementsOf(file, lb), parentDir: venvDir }, deps);
   return [python, '-u', file];
 }

@@ -22,7 +22,7 @@ export async function coreProcess({ portFile, ...options }: CoreProcessOptions):
   const plan = nodeProcess({
     ...options,
     name: 'core',
-    file: 'core/main.ts',
+    file: 'core/main',
     env: () => ({ ...CORE_ENVIRONMENT, ...options.env(), SLIPWAY_CORE_LISTEN: `127.0.0.1:${port}` }),
   });
   return {

@@ -21,7 +21,7 @@ export function facadeProcess({ host, port, ...options }: FacadeProcessOptions):
     ...nodeProcess({
       ...options,
       name: 'facade',
-      file: 'facades/main.ts',
+      file: 'facades/main',
       env: () => ({ ...options.env(), SLIPWAY_HTTP_HOST: host, SLIPWAY_HTTP_PORT: String(port) }),
     }),
     triesAgain: async (failures) => {

@@ -3,7 +3,7 @@
  * is ready.
  */
 import { fork } from 'node:child_process';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from '@slipway/kit/host/node-settings';
 import { ProcessLog } from './process-log.ts';
 import type { ProcessPlan } from './supervised-process.ts';
@@ -24,7 +24,7 @@ export interface NodeProcessOptions {
   /** Name for the user and for the log file. */
   name: string;
   root: string;
-  /** Path relative to the project's root. */
+  /** Path relative to the root. Without an ending: a module of ours, `.ts`, or `.js` in published packages. */
   file: string;
   /** Arguments of the program. Default: none. */
   args?: readonly string[];
@@ -47,7 +47,7 @@ export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessa
     log: new ProcessLog(join(options.logDir, `${options.name}.log`)),
     readyMsMax: READY_MS_MAX,
     spawn: (output) =>
-      fork(join(options.root, options.file), options.args ?? [], {
+      fork(programFile(options), options.args ?? [], {
         cwd: options.root,
         detached: true,
         execPath: process.execPath,
@@ -66,4 +66,8 @@ export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessa
         });
       }),
   };
+}
+
+function programFile({ root, file }: NodeProcessOptions): string {
+  return join(root, extname(file) === '' ? `${file}${extname(import.meta.filename)}` : file);
 }

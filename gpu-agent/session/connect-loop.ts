@@ -53,6 +53,8 @@ export interface ConnectOptions {
   /** Called when the session is over. */
   onDown(): void;
   onMessage(message: SessionResponse): void;
+  /** Called when core rejects the key before any session was open. Such a key is never accepted later. */
+  onKeyRejected?(address: string, reason: string): void;
 }
 
 export class ConnectLoop extends BaseService {
@@ -61,6 +63,7 @@ export class ConnectLoop extends BaseService {
   #connecting: Promise<void> = Promise.resolve();
   #session: Session | undefined;
   #failures = 0;
+  #wasWelcomed = false;
   /** Consecutive failures in which core rejected this agent. */
   #rejections = 0;
   #lastWarning: { code: status | undefined; atMs: number } | undefined;
@@ -121,6 +124,7 @@ export class ConnectLoop extends BaseService {
       onWelcome: () => {
         logger.info(this.#failures > 1 ? { address, tries: this.#failures } : { address }, 'session opened');
         this.#failures = 0;
+        this.#wasWelcomed = true;
         this.#lastWarning = undefined;
         onUp(link);
       },
@@ -152,7 +156,10 @@ export class ConnectLoop extends BaseService {
   #failed(address: string, end: SessionEnd): void {
     this.#failures += 1;
     this.#rejections = REJECTIONS.has(end.code) ? this.#rejections + 1 : 0;
-    if (!this.ending.aborted) this.#logEnd(address, end);
+    if (this.ending.aborted) return;
+    this.#logEnd(address, end);
+    if (end.code === status.UNAUTHENTICATED && !this.#wasWelcomed)
+      this.#options.onKeyRejected?.(address, end.reason.replace(/^(16 )?UNAUTHENTICATED: /, ''));
   }
 
   #logEnd(address: string, { reason: said, code, welcomed }: SessionEnd): void {

@@ -14,7 +14,7 @@ import { runCommand } from '@slipway/cli/main';
 import type { Test } from 'tap';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
-const SLIPWAY = join(import.meta.dirname, '../../cli/slipway.mjs');
+const SLIPWAY = join(import.meta.dirname, '../../cli/slipway');
 
 /** How a run ended. */
 export interface Ended {
@@ -32,7 +32,7 @@ export class Run {
   stderr = '';
 
   constructor(args: readonly string[], env: Record<string, string>, cwd: string) {
-    this.child = spawn(process.execPath, [SLIPWAY, ...args], { env, cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.child = spawn(SLIPWAY, args, { env, cwd, stdio: ['pipe', 'pipe', 'pipe'] });
     this.child.stdout!.on('data', (part: Buffer) => {
       this.stdout += part.toString();
     });

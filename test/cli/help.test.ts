@@ -26,6 +26,7 @@ function build(): { program: Command; text(): string } {
     random: systemRandom,
     stopping: new AbortController().signal,
     stdin: (async function* () {})(),
+    replacesProcess: false,
   });
   const program = buildProgram(cli, {
     out: (part) => {

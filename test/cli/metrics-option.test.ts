@@ -36,7 +36,7 @@ t.test('core, facade and agent, each at its port', async (t) => {
   };
   const served = async (part: keyof typeof ports, ...args: string[]): Promise<string> => {
     const run = cli.start(part, '--metrics', ports[part], ...args);
-    const [, address] = await run.wrote('stdout', /metrics server is listening {2}address=(\S+)/);
+    const [, address] = await run.wrote('stdout', /"address":"([^"]+)","msg":"metrics server is listening"/);
     t.equal(address, `127.0.0.1:${ports[part]}`, `${part}: a port alone is one of this machine`);
     return address!;
   };
@@ -78,7 +78,7 @@ t.test('core, facade and agent, each at its port', async (t) => {
 t.test('an address is taken as it is, and what is none is refused', async (t) => {
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: `127.0.0.1:${await quietPort()}` });
   const facade = cli.start('facade', '--port', '0', '--metrics', 'localhost:0');
-  await facade.wrote('stdout', /metrics server is listening {2}address=localhost:[1-9]\d*/);
+  await facade.wrote('stdout', /"address":"localhost:[1-9]\d*","msg":"metrics server is listening"/);
   t.match(await cli.start('facade', '--port', '0', '--metrics', 'here').ended, {
     code: 2,
     stderr: /SLIPWAY_METRICS_LISTEN is "here", but must be host:port/,

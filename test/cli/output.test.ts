@@ -4,9 +4,9 @@ import { jobDocument, readable, readableError } from '@slipway/cli/jobs/present-
 import { lastLines, newBytes } from '@slipway/cli/machines/log-window';
 import { LogLines } from '@slipway/cli/machines/worker-log';
 import { Output } from '@slipway/cli/output/output';
-import { printable, printableLines, printableLog } from '@slipway/cli/output/printable';
 import { renderFields, renderTable } from '@slipway/cli/output/table';
 import { ago, commandLine, measured, memory, roughly } from '@slipway/cli/output/words';
+import { printable, printableLines, printableLog } from '@slipway/kit/log/printable';
 import { Job, JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
 import { ManualClock } from '../helpers/time/manual-clock.ts';

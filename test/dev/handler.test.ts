@@ -8,6 +8,8 @@ import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
 import { scratch } from '../helpers/scratch.ts';
 
+const root = join(import.meta.dirname, '../..');
+
 const deps = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
 
 t.test('names', async (t) => {
@@ -30,16 +32,16 @@ t.test('names', async (t) => {
 t.test('a JavaScript handler', async (t) => {
   const { folder, path } = await scratch(t);
   writeFileSync(path('greet.js'), '');
-  const handler = await prepareHandler({ file: path('greet.js'), lb: false }, '/project', join(folder, 'venvs'), deps);
-  t.same(handler.command, [process.execPath, '--import', '/project/worker/register.ts', path('greet.js')]);
+  const handler = await prepareHandler({ file: path('greet.js'), lb: false }, join(folder, 'venvs'), deps);
+  t.same(handler.command, [process.execPath, '--import', join(root, 'worker/register.ts'), path('greet.js')]);
   t.equal(handler.example.body, '{"input":{}}');
   writeFileSync(path('test_input.json'), '{\n "input": { "name": "Ada" }\n}\n');
   t.equal(
-    (await prepareHandler({ file: path('greet.js'), lb: false }, '/project', folder, deps)).example.body,
+    (await prepareHandler({ file: path('greet.js'), lb: false }, folder, deps)).example.body,
     '{"input":{"name":"Ada"}}',
   );
   writeFileSync(path('test_input.json'), '{');
-  const damaged = prepareHandler({ file: path('greet.js'), lb: false }, '/project', folder, deps);
+  const damaged = prepareHandler({ file: path('greet.js'), lb: false }, folder, deps);
   await t.rejects(damaged, { constructor: UsageError, message: /test_input\.json is not JSON/ });
 });
 
@@ -69,7 +71,7 @@ t.test('a handler that is an HTTP server', async (t) => {
   const file = path('server.mjs');
   writeFileSync(file, '');
   const curl = async (): Promise<string> => {
-    const handler = await prepareHandler({ file, lb: true }, '/project', folder, deps);
+    const handler = await prepareHandler({ file, lb: true }, folder, deps);
     return exampleCurl({ url: 'http://h:1', apiKey: 'k', endpointId: 'id', coreAddress: '', handler });
   };
   t.equal(

@@ -8,7 +8,6 @@ import { chooseWorkerUser } from '@slipway/dev/worker-user';
 import t from 'tap';
 import { openFolder } from '../helpers/open-folder.ts';
 
-const root = join(import.meta.dirname, '../..');
 const asRoot = process.getuid!() === 0;
 
 t.test(
@@ -27,7 +26,7 @@ t.test(
       lb: false,
       example: { method: 'POST', path: '/', body: '{}' },
     };
-    const choose = () => chooseWorkerUser(handler, join(folder, 'data'), root);
+    const choose = () => chooseWorkerUser(handler, join(folder, 'data'));
     t.same(await choose(), { setting: 'per-account', problem: undefined });
     chmodSync(file, 0o600);
     t.match(await choose(), {

@@ -5,14 +5,13 @@
  * processor time per call, is used only for core. The page's tables are compared with the settings that
  * the processes read.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
 import { quietPort } from '../helpers/net/ports.ts';
 import { openFolder } from '../helpers/open-folder.ts';
-import { scratch } from '../helpers/scratch.ts';
 import { Shell } from './shell.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -53,33 +52,6 @@ t.test('every setting is in the tables, and nothing else', async (t) => {
     );
   }
 });
-
-t.test(
-  'the unit of systemd: systemd understands all of it, and its options are those of the command that is run below',
-  {
-    skip: existsSync('/usr/bin/systemd-analyze') ? false : 'needs systemd: apt-get install systemd',
-  },
-  async (t) => {
-    const { path } = await scratch(t);
-    const [, unit = ''] = /```ini\n([\s\S]*?)```/.exec(page) ?? [];
-    const file = path('slipway-agent.service');
-    // Its program and folder are replaced by those of this machine, because systemd checks that they exist.
-    const check = (text: string): string => {
-      writeFileSync(file, text.replace('/usr/bin/npx', process.execPath).replace('/opt/slipway', root));
-      const { stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
-      return (stdout + stderr)
-        .split('\n')
-        .filter((line) => line.includes('slipway-agent'))
-        .join('\n');
-    };
-    t.equal(check(unit), '');
-    t.match(check(unit.replace('Restart=', 'Restarts=')), 'Restarts', 'it would say so');
-    const optionsOf = (text: string): string[] => [...text.matchAll(/--[a-z-]+/g)].map(([option]) => option);
-    const [command = ''] = /npx slipway agent [^`]*/.exec(page) ?? [];
-    const unknown = optionsOf(/ExecStart=.*/.exec(unit)![0]).filter((option) => !optionsOf(command).includes(option));
-    t.same(unknown, []);
-  },
-);
 
 /** A cluster of the distribution's PostgreSQL for this test alone. */
 async function createCluster(t: Test, folder: string): Promise<{ port: string; cluster: string }> {

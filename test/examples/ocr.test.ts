@@ -24,7 +24,6 @@ t.test('ocr', async (t) => {
   const seams = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
   const handler = await prepareHandler(
     { file: join(folder, 'handler.js'), lb: false },
-    root,
     (await scratch(t)).folder,
     seams,
   );

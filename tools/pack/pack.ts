@@ -8,7 +8,7 @@ import { stagePackage } from './stage-package.ts';
 
 const root = join(import.meta.dirname, '../..');
 const HELP = `npm run pack -- FOLDER… [--out DIR]
-Packs packages (core, facades, edge, gpu-agent, cli, worker) into DIR, default .pack: tarballs that npm installs anywhere.`;
+Packs packages (core, facades, edge, gpu-agent, cli, dev, worker) into DIR, default .pack: tarballs that npm installs anywhere.`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

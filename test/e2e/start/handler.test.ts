@@ -48,7 +48,7 @@ t.test('a TypeScript handler that streams', async (t) => {
   const file = path('greet.ts');
   await writeFile(file, TYPESCRIPT);
   const seams = { report: () => {}, signal: new AbortController().signal, clock: systemClock };
-  const { command } = await prepareHandler({ file, lb: false }, root, venvs, seams);
+  const { command } = await prepareHandler({ file, lb: false }, venvs, seams);
   const system = await startSystem(t);
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
   t.match(await jobs.runSync({ name: 'Ada' }), { status: 'COMPLETED', output: ['hello Ada'] });

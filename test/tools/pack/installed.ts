@@ -30,9 +30,9 @@ export async function install(folder: string, tarball: string, { scripts = false
   await npm(folder, 'install', ...QUIET, ...(scripts ? [] : ['--ignore-scripts']), tarball);
 }
 
-/** Installs more tarballs into a folder. */
+/** Installs more tarballs into a folder, without programs for this platform such as PostgreSQL. */
 export async function addTo(folder: string, ...tarballs: string[]): Promise<void> {
-  await npm(folder, 'install', ...QUIET, '--ignore-scripts', ...tarballs);
+  await npm(folder, 'install', ...QUIET, '--ignore-scripts', '--omit=optional', ...tarballs);
 }
 
 /** Returns how many packages a folder has and their size in MiB, without the pinned Node. */

@@ -1,12 +1,13 @@
 // test: envoy, postgres, 60 s
 /**
  * Output of `npm run pack` can be installed into an empty folder and runs there: a core on its patched driver, a
- * facade, an edge, the command line, an agent, and a handler that has installed slipway-worker.
+ * facade, an edge, the command line, an agent, a handler that has installed slipway-worker, and all of it at once.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { ReadyMessage } from '@slipway/dev/processes/node-process';
@@ -19,16 +20,19 @@ import { Child } from '../../helpers/child.ts';
 import { createDatabase } from '../../helpers/db/database.ts';
 import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
 import { receiveTraces } from '../../helpers/grpc/otlp.ts';
+import { quietPort } from '../../helpers/net/ports.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
 import { createEndpoint } from '../../helpers/system/create-endpoint.ts';
 import { ENVOY } from '../../helpers/system/edge.ts';
+import { processTable } from '../../helpers/system/process-table.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { addTo, install, manifestOf, npm, output, pack, root, sizeOf } from './installed.ts';
 
 /** Most packages of an agent's installation, without the pinned Node. */
 const AGENT_PACKAGES_MAX = 80;
 const AGENT_MIB_MAX = 60;
-const PACKED = ['gpu-agent', 'cli', 'worker', 'core', 'facades', 'edge'];
+const PACKED = ['gpu-agent', 'cli', 'worker', 'core', 'facades', 'edge', 'dev'];
+const VERSION = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest).version;
 const TRACEPARENT = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
 const HANDLER = `import { start } from 'slipway-worker';
 
@@ -61,6 +65,7 @@ await Promise.all([
   install(at('cli'), tarballs.get('cli')!),
 ]);
 const slipway = at('cli/node_modules/@slipway/cli/slipway.mjs');
+const versions = (): Promise<string> => output(slipway, ['--json', 'version']);
 
 t.test('an agent is a few packages', async (t) => {
   const { packages, mib } = sizeOf(at('agent'));
@@ -79,6 +84,7 @@ t.test('the command line runs', async (t) => {
     { message: /npm install @slipway\/core/ },
     'parts are packages of their own',
   );
+  t.match(JSON.parse(await versions()), { slipway: VERSION, core: null, agent: null, node: process.versions.node });
 });
 
 t.test('a handler in TypeScript compiles against the types of slipway-worker', async (t) => {
@@ -116,7 +122,14 @@ t.test('inlined packages export what they export by themselves', async (t) => {
 });
 
 t.test('all parts from their packages run a job', async (t) => {
-  await addTo(at('cli'), ...['core', 'facades', 'edge'].map((each) => tarballs.get(each)!));
+  await addTo(at('cli'), ...['core', 'facades', 'edge', 'gpu-agent', 'dev'].map((each) => tarballs.get(each)!));
+  t.match(JSON.parse(await versions()), {
+    core: VERSION,
+    facade: VERSION,
+    edge: VERSION,
+    agent: VERSION,
+    start: VERSION,
+  });
   const { url } = await createDatabase(t, { empty: true });
   const rootKey = randomBytes(24).toString('hex');
   const { address = '' } = await start(t, 'cli', 'core/main.js', {
@@ -193,6 +206,47 @@ t.test('all parts from their packages run a job', async (t) => {
     { code: 2, stderr: /SLIPWAY_HTTP_PORT/ },
     'the command runs the facade beside it',
   );
+});
+
+t.test('slipway start runs everything from packages, in the process of the command', async (t) => {
+  const { url } = await createDatabase(t, { empty: true });
+  const port = String(await quietPort());
+  writeFileSync(at('greet.mjs'), HANDLER);
+  mkdirSync(at('started'));
+  const args = ['start', '--handler', at('greet.mjs'), '--port', port, '--database-url', url, '--quiet'];
+  // The installation has no Node of its own, because no scripts ran.
+  const path = `${dirname(process.execPath)}:${process.env.PATH}`;
+  const env = { ...process.env, PATH: path, SLIPWAY_AGENT_CONTAINERS: 'none' };
+  const child = spawn(at('cli/node_modules/.bin/slipway'), args, {
+    cwd: at('started'),
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (part: Buffer) => {
+      said += part.toString();
+    });
+  const ended = once(child, 'exit');
+  t.teardown(() => child.kill('SIGKILL'));
+  await waitFor('everything to be ready', () => {
+    if (child.exitCode !== null) throw new Error(said);
+    return said.includes('Slipway is ready');
+  });
+  t.match(processTable().find(({ pid }) => pid === child.pid)?.command, /@slipway\/dev\/start\.js/);
+  const answer = await output(slipway, [
+    '--local-env',
+    at('started/.slipway/local.env'),
+    'jobs',
+    'run',
+    '--input',
+    '{"name":"Ada"}',
+    '--wait',
+  ]);
+  t.match(answer, /"hello": ?"Ada"/, 'a handler finds slipway-worker without installing it');
+  child.kill('SIGTERM');
+  t.same(await ended, [0, null]);
+  t.match(said, /everything has stopped/);
 });
 
 t.test('npm alone packs none of them', async (t) => {
