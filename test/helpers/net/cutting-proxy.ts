@@ -14,6 +14,8 @@ export async function cuttingProxy(t: Test, target: { host: string; port: number
   const open = new Set<[Socket, Socket]>();
   /** Cuts planned for new connections: each happens after `bytes` bytes from the server. */
   const planned: { bytes: number; kind: CutKind }[] = [];
+  /** Cut planned for the connection on which the client sends `sent` and the server then `answer`. */
+  let lost: { sent: string; answer: string } | undefined;
   let cuts = 0;
   const cutPair = (pair: [Socket, Socket], kind: CutKind): void => {
     if (!open.delete(pair)) return;
@@ -29,6 +31,7 @@ export async function cuttingProxy(t: Test, target: { host: string; port: number
     const pair: [Socket, Socket] = [client, upstream];
     open.add(pair);
     let said = 0;
+    let hasSent = false;
     for (const socket of pair) {
       const other = socket === client ? upstream : client;
       socket.on('error', () => undefined);
@@ -37,11 +40,17 @@ export async function cuttingProxy(t: Test, target: { host: string; port: number
         other.destroy();
       });
     }
-    client.on('data', (part) => {
-      if (open.has(pair)) upstream.write(part);
+    client.on('data', (part: Buffer) => {
+      if (!open.has(pair)) return;
+      hasSent ||= lost !== undefined && part.includes(lost.sent);
+      upstream.write(part);
     });
     upstream.on('data', (part: Buffer) => {
       if (!open.has(pair)) return;
+      if (hasSent && lost !== undefined && part.includes(lost.answer)) {
+        lost = undefined;
+        return cutPair(pair, 'RESET');
+      }
       said += part.length;
       if (plan === undefined || said < plan.bytes) client.write(part);
       else {
@@ -72,8 +81,15 @@ export async function cuttingProxy(t: Test, target: { host: string; port: number
     cutNext: (bytes: number, kind: CutKind): void => {
       planned.push({ bytes, kind });
     },
+    /**
+     * Cuts the connection on which the client sends `sent` and the server then `answer`, which the client does not get.
+     */
+    loseAnswer: (sent: string, answer: string): void => {
+      lost = { sent, answer };
+    },
     /** Drops all planned cuts. */
     calm: (): void => {
+      lost = undefined;
       planned.length = 0;
     },
   };

@@ -1,12 +1,15 @@
 // test: postgres
 /**
  * Endpoints that REST v2, REST v1 or GraphQL makes are read and changed by the others, and so is what templates and
- * pods ask of their machine.
+ * pods ask of their machine. REST v2 tells what endpoints and pods cost.
  */
+import postgres from 'postgres';
 import t from 'tap';
 import { startSystem } from '../../helpers/system/system.ts';
 import type { Json } from './surfaces.ts';
 import { surfacesOf } from './surfaces.ts';
+
+t.setTimeout(600_000);
 
 const system = await startSystem(t, { agents: 1, agentEnv: { SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1,RO' } });
 const { request } = system;
@@ -240,4 +243,36 @@ t.test('SSH and Jupyter of templates, on each surface', async (t) => {
   t.match(await v2('GET', `/templates/${id}`), { startSsh: true, startJupyter: true });
   await v1('PATCH', `/templates/${id}`, { imageName: 'a/b:2' });
   t.same(await asked(id), { podTemplate: { startSsh: true, startJupyter: true } }, 'v1 has no word for them');
+});
+
+t.test('amounts are split between what had GPUs and what had none', async (t) => {
+  const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
+  t.teardown(() => sql.end());
+  const span = (kind: string, id: string, gpu: string, price: number) => sql`
+    INSERT INTO usage_span (account_id, kind, subject_id, endpoint_id, gpu_type_id, usd_per_hour, started_at, ended_at)
+    VALUES (${system.accountId}, ${kind}, ${id}, ${kind === 'WORKER' ? 'billed' : ''}, ${gpu}, ${price},
+      '2026-01-05T10:00:00Z', '2026-01-05T12:00:00Z')`;
+  await span('POD', 'with', 'NVIDIA L4', 3);
+  await span('POD', 'without', '', 0.5);
+  await span('WORKER', 'w1', 'NVIDIA L4', 2);
+  await span('WORKER', 'w2', '', 0.25);
+  const period = 'startTime=2026-01-05T00:00:00Z&endTime=2026-01-06T00:00:00Z';
+  const pods = (await v2('GET', `/billing/pods?${period}`)) as unknown as { records: { podId: string }[] };
+  t.match(
+    pods.records.toSorted((a, b) => (a.podId < b.podId ? -1 : 1)),
+    [
+      { podId: 'with', totalAmount: 6, gpuAmount: 6, cpuAmount: 0 },
+      { podId: 'without', totalAmount: 1, gpuAmount: 0, cpuAmount: 1 },
+    ],
+  );
+  const both = { totalAmount: 4.5, gpuAmount: 4, cpuAmount: 0.5, diskAmount: 0, feeAmount: 0 };
+  t.match(await v2('GET', `/billing/serverless?${period}`), {
+    records: [{ serverlessId: 'billed', ...both }],
+    metadata: { totals: both },
+  });
+  t.match(await v2('GET', `/billing?${period}`), {
+    records: [
+      { totalAmount: 11.5, podGpuAmount: 6, podCpuAmount: 1, serverlessGpuAmount: 4, serverlessCpuAmount: 0.5 },
+    ],
+  });
 });

@@ -9,6 +9,8 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 import type { Json } from './surfaces.ts';
 import { ok, surfacesOf } from './surfaces.ts';
 
+t.setTimeout(600_000);
+
 const system = await startSystem(t, { agents: 1, agentEnv: { SLIPWAY_AGENT_LOCATIONS: 'EU-RO-1,RO' } });
 const { request } = system;
 const { v1, v2, graphql } = surfacesOf(system);

@@ -1,12 +1,14 @@
 // test: postgres, 20 s
 /**
  * The rules that every operation of REST v2 keeps, asked of each by the document: keys, methods, unknown members,
- * pages, rates, reserved words.
+ * pages, rates, reserved words, creations whose response is lost.
  */
 
 import { REST_V2_WORDS } from '@slipway/facades/plugins/errors/rest-v2-words';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import t from 'tap';
+import { createDatabase } from '../../helpers/db/database.ts';
+import { cuttingProxy } from '../../helpers/net/cutting-proxy.ts';
 import { publicRequest } from '../../helpers/system/public-api.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
@@ -26,8 +28,13 @@ interface Described {
   >;
 }
 
+t.setTimeout(600_000);
+
 const PROBLEM = /^application\/problem\+json/;
-const system = await startSystem(t, { agents: 0 });
+const database = new URL((await createDatabase(t)).url);
+const proxy = await cuttingProxy(t, { host: database.hostname, port: Number(database.port) });
+database.port = String(proxy.port);
+const system = await startSystem(t, { agents: 0, coreEnv: { SLIPWAY_DATABASE_URL: database.href } });
 const { request, url, key } = system;
 const document = (await request('GET', '/v2/openapi.json')).json as unknown as Described;
 const withoutKey = publicRequest(url, '');
@@ -197,4 +204,43 @@ t.test('words of REST v2 are never an endpoint', async (t) => {
     }
   }
   t.match((await request('POST', '/v2/flash/run', { input: {} })).json, { status: 404, detail: /Flash/ });
+});
+
+t.test('a creation whose COMMIT core never hears of: made once, and found by its Idempotency-Key', async (t) => {
+  const endpoint = {
+    type: 'QUEUE',
+    image: 'a/b:1',
+    cpu: [{ id: 'cpu3c', vcpuCount: 2 }],
+    scaling: { type: 'REQUEST_COUNT', requestCount: 1 },
+    workers: { max: 0 },
+  };
+  const creations: [path: string, list: string, body: object][] = [
+    ['/v2/templates', 'templates', { image: 'a/b:1' }],
+    ['/v2/registries', 'registries', { username: 'u', password: 'p' }],
+    ['/v2/network-volumes', 'networkVolumes', { size: 10, dataCenter: 'X' }],
+    ['/v2/account/secrets', 'secrets', { value: 'v' }],
+    ['/v2/serverless', 'endpoints', endpoint],
+  ];
+  for (const [path, list, more] of creations) {
+    for (const key of ['', `of ${path}`]) {
+      const headers: Record<string, string> = key === '' ? {} : { 'idempotency-key': key };
+      const body = { ...more, name: `${key === '' ? 'lost' : 'found'}_${list}` };
+      const cutsBefore = proxy.cuts;
+      proxy.loseAnswer(body.name, 'COMMIT\0');
+      const cut = await request('POST', path, body, headers);
+      t.equal(proxy.cuts, cutsBefore + 1, `${path}: the COMMIT was made and its response was lost`);
+      const { json } = await request('GET', path);
+      const made = (json as unknown as Record<string, { id: string; name: string }[]>)[list]!.filter(
+        ({ name }) => name === body.name,
+      );
+      t.equal(made.length, 1, `${path}: it exists, and once`);
+      if (key === '') {
+        t.match([cut.status, cut.headers.get('content-type')], [503, PROBLEM], 'nobody can know whether it was made');
+        continue;
+      }
+      t.match([cut.status, cut.json.id], [201, made[0]!.id], 'the facade asks core again with the key');
+      const again = await request('POST', path, body, headers);
+      t.match([again.status, again.json.id], [201, made[0]!.id], 'and so may the client');
+    }
+  }
 });
