@@ -2,7 +2,9 @@
 import type { Field } from '../field.ts';
 
 /** Form of an alias, as core checks it. */
-const MODEL_ALIAS = '^[A-Za-z0-9][A-Za-z0-9._\\-/:@+]{0,190}$';
+export const MODEL_ALIAS = '^[A-Za-z0-9][A-Za-z0-9._\\-/:@+]{0,190}$';
+/** Most aliases of an endpoint, as core checks it. */
+export const MODEL_ALIASES_MAX = 20;
 const ALIASES =
   'Names by which OpenAI clients select it at /openai/v1, at most 20. Endpoints with a name in common share ' +
   'its requests.';

@@ -3,6 +3,7 @@
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
+import { MODEL_ALIAS, MODEL_ALIASES_MAX } from '../../resources/endpoints/model-fields.ts';
 import { containerAnswer, containerBody, optionals } from '../container/container-part.ts';
 import { closed, moment, named, textOrNull, word } from '../schema-parts.ts';
 
@@ -128,6 +129,27 @@ const cpuSizes = Type.Array(createCpu, {
   description: 'Sizes of workers without a GPU, in order of preference.',
 });
 
+const openai = named(
+  'EndpointOpenai',
+  closed(
+    {
+      aliases: Type.Optional(
+        Type.Array(Type.String({ pattern: MODEL_ALIAS }), {
+          maxItems: MODEL_ALIASES_MAX,
+          description: 'Names by which OpenAI clients select it at /openai/v1.',
+        }),
+      ),
+      weight: Type.Optional(
+        bounded(ENDPOINT.modelWeight, 'Share of the requests for a name that several endpoints have. 0: a fallback.'),
+      ),
+      queueMax: Type.Optional(
+        bounded(ENDPOINT.modelQueueMax, 'Requests that may wait before others with the name take more. 0: any number.'),
+      ),
+    },
+    { description: 'Its place at the OpenAI address of the account. Members change one by one. An extension.' },
+  ),
+);
+
 const settings = {
   scaling,
   workers,
@@ -145,6 +167,7 @@ const settings = {
     'Keep workers that scaling stops on standby, so that they start fast. FLASHBOOT and ' +
       'PRIORITY_FLASHBOOT mean the same here.',
   ),
+  openai,
 };
 const templateId = Type.String({
   maxLength: ID_LENGTH_MAX,
@@ -251,6 +274,7 @@ export const EndpointShape = named(
       description: 'Longest run of a job in milliseconds, as it was given. 0: the default applies.',
     }),
     flashboot: settings.flashboot,
+    openai,
     createdAt: moment('When it was created.'),
   }),
 );

@@ -72,6 +72,9 @@ function endpointFields(body: UpdateEndpointBody, pools: readonly GpuPool[]): En
     priorityFlashBoot: flashboot && flashboot === 'PRIORITY_FLASHBOOT',
     locations: body.dataCenterIds,
     networkVolumeIds: body.networkVolumes,
+    modelAliases: body.openai?.aliases,
+    modelWeight: body.openai?.weight,
+    modelQueueMax: body.openai?.queueMax,
   };
   for (const [field, value] of Object.entries(given)) change(fields, field as keyof Endpoint & string, value as never);
   return { ...fields, ownTemplate: ownTemplateOf(body) };

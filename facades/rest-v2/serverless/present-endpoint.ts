@@ -59,6 +59,7 @@ export function presentEndpoint(endpoint: Endpoint | undefined, origin: string, 
     networkVolumes: networkVolumeIds,
     timeout: executionTimeoutUnset ? 0 : executionTimeoutMs,
     flashboot: presentFlashBoot(endpoint),
+    openai: presentOpenai(endpoint),
     createdAt: createTime?.toISOString(),
   };
 }
@@ -73,6 +74,10 @@ function presentScaling({ scalerType, scalerValue, queueDelayMs }: Endpoint): { 
 function presentFlashBoot({ flashBootType, priorityFlashBoot }: Endpoint): string {
   if (flashBootType !== FlashBootType.FLASHBOOT) return 'OFF';
   return priorityFlashBoot ? 'PRIORITY_FLASHBOOT' : 'FLASHBOOT';
+}
+
+function presentOpenai({ modelAliases, modelWeight = 0, modelQueueMax = 0 }: Endpoint): object {
+  return { aliases: modelAliases, weight: modelWeight, queueMax: modelQueueMax };
 }
 
 function requestUrls(base: string, type: string): Record<string, string> {

@@ -139,6 +139,30 @@ t.test('an endpoint made from a template copies it once, and v1 links it to anot
   await v2('GET', `/serverless/${made.id}`, undefined, 404);
 });
 
+t.test('the place of an endpoint at the OpenAI address', async (t) => {
+  const body = {
+    name: 'chat',
+    type: 'QUEUE',
+    image: 'a/b:1',
+    cpu: [{ id: 'cpu3c', vcpuCount: 2 }],
+    scaling: { type: 'REQUEST_COUNT', requestCount: 1 },
+    workers: { max: 0 },
+  };
+  const made = await v2('POST', '/serverless', { ...body, openai: { aliases: ['org/chat'], weight: 5 } });
+  t.match(made, { openai: { aliases: ['org/chat'], weight: 5, queueMax: 0 } });
+  const path = `/serverless/${made.id}`;
+  t.match(await v2('PATCH', path, { openai: { queueMax: 9 } }), {
+    openai: { aliases: ['org/chat'], weight: 5, queueMax: 9 },
+  });
+  const plain = { modelAliases: ['org/chat'], modelWeight: 5, modelQueueMax: 9 };
+  t.match(await v1('GET', `/endpoints/${made.id}`), plain);
+  await v1('PATCH', `/endpoints/${made.id}`, { modelAliases: [], modelWeight: 7 });
+  t.match(await v2('GET', path), { openai: { aliases: [], weight: 7, queueMax: 9 } });
+  await v2('PATCH', path, { openai: { aliases: ['no space'] } }, 422);
+  await v2('PATCH', path, { openai: { weight: -1 } }, 422);
+  await v2('DELETE', path);
+});
+
 t.test('rules between members of an endpoint', async (t) => {
   const base = {
     name: 'x',
