@@ -52,6 +52,7 @@ export class KeyedCore {
   readonly templates = this.#keyed((core) => core.templates);
   readonly jobs = this.#keyed((core) => core.jobs);
   readonly machines = this.#keyed((core) => core.machines);
+  readonly catalog = this.#keyed((core) => core.catalog);
   readonly volumes = this.#keyed((core) => core.volumes);
   readonly registryAuths = this.#keyed((core) => core.registryAuths);
   readonly secrets = this.#keyed((core) => core.secrets);

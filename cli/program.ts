@@ -51,6 +51,7 @@ const COMMANDS = [
   addVolumes,
   addRegistryAuths,
   addSecrets,
+  addImport,
   addKeys,
   addAccounts,
   addUsage,

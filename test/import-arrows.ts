@@ -56,6 +56,19 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   // Runs in browsers: it knows only what the server sends it.
   ['facades/console/web/', ['facades/console/views.ts', 'facades/console/views-of-']],
   ['facades/console/', ['facades/jobs/', ...FACADE_SHARED]],
+  // It reads what REST v2 answers, and writes what its bodies say.
+  [
+    'cli/import/',
+    [
+      'cli/',
+      'facades/core-client/',
+      'facades/plugins/errors/',
+      'facades/resources/',
+      'facades/rest-v2/',
+      'proto/',
+      'kit/',
+    ],
+  ],
   ['cli/', ['facades/core-client/', 'facades/resources/', 'proto/', 'kit/']],
   ['facades/', ['facades/', 'proto/', 'kit/']],
   // The agent: each layer knows those below it. Only the files beside the folders, app.ts and the build files, know

@@ -1,0 +1,205 @@
+/** Carries out a plan. Each creation has a key of its own, so that a run after a crash continues and repeats nothing. */
+
+import { createHash } from 'node:crypto';
+import { retry } from '@slipway/kit/lifecycle/retry';
+import { CreateEndpointRequest } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { CreateRegistryAuthRequest } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
+import { CreateTemplateRequest } from '@slipway/proto/gen/slipway/v1/template_service';
+import { CreateNetworkVolumeRequest } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { CoreError } from '@slipway/proto/wire/reason';
+import type { Cli } from '../cli.ts';
+import { retryWhileAway } from '../retry-while-away.ts';
+import { endpointRequest } from './endpoint-request.ts';
+import type { ImportContext } from './import-context.ts';
+import { explainWait } from './import-context.ts';
+import type { Step } from './plan.ts';
+import type { RegistryLogin } from './registry-logins.ts';
+import type { SourceRow } from './source-lists.ts';
+import { sshKeysToAdd } from './ssh-keys.ts';
+import { templateRequest } from './template-request.ts';
+import { volumeRequest } from './volume-request.ts';
+
+const BUSY_PAUSE = { firstMs: 500, maxMs: 5_000 };
+const BUSY_MS_MAX = 60_000;
+
+/** What was created, with notes for people. */
+interface Made {
+  id: string;
+  notes: string[];
+}
+
+/** Request of a creation that can be repeated. */
+interface Creation {
+  requestId?: string | undefined;
+  wantedId?: string | undefined;
+}
+
+interface Codec<Request> {
+  encode(request: Request): { finish(): Uint8Array };
+}
+
+export class Importer {
+  readonly #cli: Cli;
+  readonly #context: ImportContext;
+  readonly #logins: ReadonlyMap<string, RegistryLogin>;
+  readonly #sshKeys: readonly string[];
+
+  constructor(
+    cli: Cli,
+    context: ImportContext,
+    logins: ReadonlyMap<string, RegistryLogin>,
+    sshKeys: readonly string[],
+  ) {
+    this.#cli = cli;
+    this.#context = context;
+    this.#logins = logins;
+    this.#sshKeys = sshKeys;
+  }
+
+  /**
+   * Creates what the plan says. One that fails does not stop the others. Throws UnreachableError or InterruptedError;
+   * the same command continues.
+   */
+  async apply(steps: readonly Step[]): Promise<Step[]> {
+    const { output } = this.#cli;
+    const done: Step[] = [];
+    for (const step of steps) {
+      if (step.result !== 'create') {
+        done.push(step);
+        continue;
+      }
+      output.progress(`Creating ${step.kind}`, step.row.name);
+      done.push(await this.#carryOut(step));
+    }
+    output.clearProgress();
+    return done;
+  }
+
+  async #carryOut(step: Step): Promise<Step> {
+    // The plan's stand-in for its id must not be used if the creation fails.
+    const references =
+      step.kind === 'endpoints' || step.kind === 'ssh-keys' ? undefined : this.#context.references[step.kind];
+    references?.delete(step.row.id);
+    try {
+      const { id, notes } = await this.#create(step);
+      references?.set(step.row.id, id);
+      return { ...step, result: 'created', here: id, notes: [...step.notes, ...notes] };
+    } catch (error) {
+      return { ...step, result: 'failed', reason: explainWait(error) };
+    }
+  }
+
+  async #create({ kind, row }: Step): Promise<Made> {
+    const { core } = this.#cli;
+    switch (kind) {
+      case 'ssh-keys':
+        return this.#addSshKeys();
+      case 'registries': {
+        const request: CreateRegistryAuthRequest = { name: row.name, ...this.#logins.get(row.name)!, requestId: '' };
+        return this.#once(row, CreateRegistryAuthRequest, request, async (creation) => {
+          const made = await core.registryAuths.call((client) => client.createRegistryAuth, creation);
+          return { id: made.registryAuth!.id, notes: [] };
+        });
+      }
+      case 'volumes':
+        return this.#once(
+          row,
+          CreateNetworkVolumeRequest,
+          volumeRequest(row, this.#context).request,
+          async (creation) => {
+            const made = await core.volumes.call((client) => client.createNetworkVolume, creation);
+            return { id: made.networkVolume!.id, notes: [] };
+          },
+        );
+      case 'templates':
+        return this.#withId(
+          row,
+          CreateTemplateRequest,
+          templateRequest(row, this.#context).request,
+          async (creation) => {
+            const made = await core.templates.call((client) => client.createTemplate, creation);
+            return { id: made.template!.id, notes: [] };
+          },
+        );
+      case 'endpoints':
+        return this.#withId(
+          row,
+          CreateEndpointRequest,
+          endpointRequest(row, this.#context).request,
+          async (creation) => {
+            const { endpoint } = await core.endpoints.call((client) => client.createEndpoint, creation);
+            const { id, cannotRunReason, modelReferences } = endpoint!;
+            const isWithout = modelReferences.length === 0 && creation.endpoint!.modelReferences.length > 0;
+            const notes = [
+              ...(cannotRunReason === '' ? [] : [`cannot run yet: ${cannotRunReason}`]),
+              ...(isWithout ? ['its cached models did not come along: core does not serve them'] : []),
+            ];
+            return { id, notes };
+          },
+        );
+    }
+  }
+
+  /** Creates a resource with the id of the source, or with another one if that is not free here. */
+  async #withId<Request extends Creation>(
+    row: SourceRow,
+    codec: Codec<Request>,
+    request: Request,
+    create: (request: Request) => Promise<Made>,
+  ): Promise<Made> {
+    try {
+      return await this.#once(row, codec, request, create);
+    } catch (error) {
+      const isTaken = error instanceof CoreError && error.reason === 'NAME_TAKEN' && request.wantedId !== undefined;
+      if (!isTaken) throw error;
+      const { id, notes } = await this.#once(row, codec, { ...request, wantedId: undefined }, create);
+      return { id, notes: [...notes, `its id ${row.id} is not free here: clients must use the new one`] };
+    }
+  }
+
+  /** Creates a resource with a key that is the same for the same resource, source and settings. */
+  async #once<Request extends Creation>(
+    row: SourceRow,
+    codec: Codec<Request>,
+    request: Request,
+    create: (request: Request) => Promise<Made>,
+  ): Promise<Made> {
+    const body = codec.encode({ ...request, requestId: '' }).finish();
+    const digest = createHash('sha256').update(`${this.#context.origin}\n${row.id}\n`).update(body).digest('hex');
+    const requestId = `import-${digest}`;
+    try {
+      return await this.#send(() => create({ ...request, requestId }));
+    } catch (error) {
+      // An earlier run made it, and it was deleted since: what is wanted now is another one.
+      const isGone = error instanceof CoreError && error.reason === 'IDEMPOTENCY_KEY_REUSED';
+      if (!isGone) throw error;
+      const again = `${requestId}-${this.#cli.random.id(12)}`;
+      return this.#send(() => create({ ...request, requestId: again }));
+    }
+  }
+
+  async #addSshKeys(): Promise<Made> {
+    const { core } = this.#cli;
+    await this.#send(async () => {
+      const { account } = await core.access.call((client) => client.getAccount, {});
+      const here = (account?.publicKey ?? '').split('\n').filter((line) => line.trim() !== '');
+      const publicKey = [...here, ...sshKeysToAdd(this.#sshKeys, here)].join('\n');
+      await core.access.call((client) => client.updateAccount, { publicKey });
+    });
+    return { id: '', notes: [] };
+  }
+
+  /** Repeats a call while core is away or limits this account: every call here is safe to repeat. */
+  #send<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    const { clock, random, stopping } = this.#cli;
+    const mayHelp = (error: unknown): boolean => error instanceof CoreError && error.reason === 'RATE_LIMITED';
+    return retry(() => retryWhileAway(this.#cli, call), {
+      clock,
+      random,
+      pause: BUSY_PAUSE,
+      forMs: BUSY_MS_MAX,
+      signal: stopping,
+      mayHelp,
+    });
+  }
+}

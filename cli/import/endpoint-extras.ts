@@ -1,0 +1,61 @@
+/** Facts about endpoints that REST v2 does not show. GraphQL has them as long as it lives. */
+
+import { RejectedError, UnreachableError } from '../failures.ts';
+import type { Output } from '../output/output.ts';
+import type { SourceClient } from './source-client.ts';
+import { recordOf } from './source-lists.ts';
+
+export interface EndpointExtras {
+  /** Template that the endpoint is linked to. Empty: none, or not known. */
+  templateId: string;
+  /** Repositories of cached models. */
+  modelReferences: string[];
+  /** Origins that do not exist here, for people. */
+  origins: string[];
+}
+
+/** Fields that a source may lack are asked for first, and left out if it rejects them. */
+const FIELDS = [
+  'id templateId modelReferences hubReleaseId flashEnvironmentId',
+  'id templateId modelReferences',
+  'id templateId',
+];
+
+/** Reads the facts by endpoint. `undefined`: the source has no GraphQL, or does not answer this. */
+export async function readExtras(
+  client: SourceClient,
+  output: Output,
+): Promise<ReadonlyMap<string, EndpointExtras> | undefined> {
+  output.progress('Reading GraphQL');
+  try {
+    for (const fields of FIELDS) {
+      const endpoints = await ask(client, fields);
+      if (endpoints) return new Map(endpoints.flatMap(extrasOf));
+    }
+  } catch (error) {
+    // What GraphQL adds is worth a note, not the whole import.
+    if (!(error instanceof UnreachableError)) throw error;
+  }
+  return undefined;
+}
+
+async function ask(client: SourceClient, fields: string): Promise<readonly unknown[] | undefined> {
+  const answer = await client.query(`query { myself { endpoints { ${fields} } } }`).catch((error: unknown) => {
+    if (!(error instanceof RejectedError)) throw error;
+    return undefined;
+  });
+  if (!answer || 'absent' in answer) return undefined;
+  const endpoints = recordOf(recordOf(recordOf(answer.body)?.['data'])?.['myself'])?.['endpoints'];
+  return Array.isArray(endpoints) ? endpoints : undefined;
+}
+
+function extrasOf(entry: unknown): [string, EndpointExtras][] {
+  const { id, templateId, modelReferences, hubReleaseId, flashEnvironmentId } = recordOf(entry) ?? {};
+  if (typeof id !== 'string') return [];
+  const origins = [
+    ...(hubReleaseId ? ['it was made from the hub: its image must be pullable from here, or mirrored'] : []),
+    ...(flashEnvironmentId ? ['it belongs to a flash app, which is not served here: deploy its code as a worker'] : []),
+  ];
+  const models = Array.isArray(modelReferences) ? modelReferences.filter((text) => typeof text === 'string') : [];
+  return [[id, { templateId: typeof templateId === 'string' ? templateId : '', modelReferences: models, origins }]];
+}

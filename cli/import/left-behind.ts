@@ -1,0 +1,66 @@
+/** What an import cannot carry over, and what to do about it. */
+
+import { envOf } from './container-body.ts';
+import { secretsIn } from './env-notes.ts';
+import type { SourceAccount } from './read-source.ts';
+import type { TargetAccount } from './target-account.ts';
+
+/** A secret whose value has to be set here. */
+export interface OpenSecret {
+  name: string;
+  /** Endpoints and templates that mention it. */
+  usedBy: string[];
+  command: string;
+}
+
+/** Something that stays at the source. */
+export interface LeftBehind {
+  what: string;
+  reason: string;
+}
+
+/** Returns the secrets that are not here: those of the source, and names that environments mention. */
+export function openSecrets(source: SourceAccount, target: TargetAccount): OpenSecret[] {
+  const users = new Map<string, string[]>(source.secrets.map(({ name }) => [name, []]));
+  for (const row of [...source.endpoints, ...source.templates])
+    for (const name of secretsIn(envOf(row))) users.set(name, [...(users.get(name) ?? []), row.name]);
+  return [...users]
+    .filter(([name]) => !target.secrets.has(name))
+    .map(([name, usedBy]) => ({
+      name,
+      usedBy: [...new Set(usedBy)],
+      command: `slipway secrets set ${quoted(name)} < FILE`,
+    }));
+}
+
+/** Returns what stays at the source for good. */
+export function leftBehind({ volumes, pods, templates }: SourceAccount): LeftBehind[] {
+  return [
+    ...volumes.map(({ name }) => ({
+      what: `files of the network volume ${name}`,
+      reason: 'mount it in a pod at the source and here, and copy with rsync; or through its S3 address',
+    })),
+    ...(pods.length > 0
+      ? [
+          {
+            what: `${pods.length} pods: ${namesOf(pods)}`,
+            reason: 'they run there now: create them here when you need them',
+          },
+        ]
+      : []),
+    ...templates
+      .filter(({ fields }) => typeof fields['readme'] === 'string' && fields['readme'] !== '')
+      .map(({ name }) => ({ what: `readme of the template ${name}`, reason: 'templates here have none' })),
+    { what: 'jobs and their results', reason: 'they end at the source; send new ones here' },
+    { what: 'API keys, team members, balance', reason: 'create keys here with "slipway keys create"' },
+  ];
+}
+
+function namesOf(rows: readonly { name: string }[]): string {
+  const shown = rows.slice(0, 5).map(({ name }) => name || 'without a name');
+  return rows.length > shown.length ? `${shown.join(', ')} …` : shown.join(', ');
+}
+
+function quoted(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`;
+}

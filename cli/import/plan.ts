@@ -1,0 +1,149 @@
+/** Decides what an import creates, what is here already, and what has to wait. Changes nothing. */
+
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { endpointRequest } from './endpoint-request.ts';
+import type { ImportContext } from './import-context.ts';
+import { explainWait, WaitingError } from './import-context.ts';
+import { matchHere } from './match-here.ts';
+import type { SourceAccount } from './read-source.ts';
+import type { RegistryLogin } from './registry-logins.ts';
+import { isSameTemplate } from './same-template.ts';
+import type { ImportKind, Selection } from './selection.ts';
+import { isExcluded, isSelected } from './selection.ts';
+import type { SourceRow } from './source-lists.ts';
+import { sshKeysToAdd } from './ssh-keys.ts';
+import type { TargetAccount } from './target-account.ts';
+import { templateRequest } from './template-request.ts';
+import { volumeRequest } from './volume-request.ts';
+
+/** One resource of the source. */
+export interface Step {
+  kind: ImportKind;
+  row: SourceRow;
+  /** `create`, `exists` and `waits` of a plan; `created` and `failed` after it was carried out. */
+  result: 'create' | 'exists' | 'waits' | 'created' | 'failed';
+  /** Id here. `undefined`: not known yet. */
+  here: string | undefined;
+  /** Why it waits or failed, for people. */
+  reason: string;
+  notes: string[];
+}
+
+/** Stands for the id of a resource that is still to be created. */
+const PLANNED = 'planned';
+
+/** What the user chose. */
+export interface ImportChoice {
+  selection: Selection;
+  logins: ReadonlyMap<string, RegistryLogin>;
+}
+
+/** Returns the steps in the order of their creation. `context.references` gets what is here, or will be. */
+export function planImport(source: SourceAccount, context: ImportContext, { selection, logins }: ImportChoice): Step[] {
+  const { target, references } = context;
+  const needed = neededBy(source, selection);
+  const chosen = (kind: ImportKind, rows: readonly SourceRow[]): SourceRow[] =>
+    rows.filter(
+      (row) =>
+        isSelected(selection, kind, row) || (needed.has(`${kind}/${row.id}`) && !isExcluded(selection, kind, row)),
+    );
+  const registries = planKind('registries', chosen('registries', source.registries), {
+    here: referTo(references.registries, source.registries, matchHere(source.registries, target.registries)),
+    check: ({ name }) => {
+      if (!logins.has(name))
+        throw new WaitingError(`its password cannot be read: give it with --registry ${quoted(name)}=USER:FILE`);
+      return [];
+    },
+    references: references.registries,
+  });
+  const isSamePlace = (row: SourceRow, known: NetworkVolume): boolean => known.dataCenterId === placeOf(row, context);
+  const volumes = planKind('volumes', chosen('volumes', source.volumes), {
+    here: referTo(references.volumes, source.volumes, matchHere(source.volumes, target.volumes, isSamePlace)),
+    check: (row) => volumeRequest(row, context).notes,
+    references: references.volumes,
+  });
+  // Endpoints are linked to a template that was here before only if it says the same.
+  const isSame = (row: SourceRow, known: Template): boolean => isSameTemplate(row, known, context);
+  const templates = planKind('templates', chosen('templates', source.templates), {
+    here: referTo(references.templates, source.templates, matchHere(source.templates, target.templates), isSame),
+    check: (row) => templateRequest(row, context).notes,
+    references: references.templates,
+  });
+  const endpoints = planKind('endpoints', chosen('endpoints', source.endpoints), {
+    here: matchHere(source.endpoints, target.endpoints),
+    check: (row) => endpointRequest(row, context).notes,
+  });
+  return [...planSshKeys(source, target, selection), ...registries, ...volumes, ...templates, ...endpoints];
+}
+
+interface KindPlan {
+  /** Resources here, by the ids of the source. */
+  here: ReadonlyMap<string, { id: string }>;
+  /** Returns notes about a resource. Throws if it cannot be created as things are. */
+  check(row: SourceRow): string[];
+  /** Gets the ids of what will be here. */
+  references?: Map<string, string>;
+}
+
+/** Enters what is here already, chosen or not, so that others can refer to it. */
+function referTo<Here extends { id: string }>(
+  references: Map<string, string>,
+  rows: readonly SourceRow[],
+  here: Map<string, Here>,
+  mayRefer: (row: SourceRow, known: Here) => boolean = () => true,
+): Map<string, Here> {
+  for (const row of rows) {
+    const known = here.get(row.id);
+    if (known && mayRefer(row, known)) references.set(row.id, known.id);
+  }
+  return here;
+}
+
+function planKind(kind: ImportKind, rows: readonly SourceRow[], { here, check, references }: KindPlan): Step[] {
+  return rows.map((row): Step => {
+    const step: Step = { kind, row, result: 'create', here: undefined, reason: '', notes: [] };
+    const known = here.get(row.id);
+    if (known) {
+      const isKept = known.id === row.id || kind === 'volumes' || kind === 'registries';
+      const notes = isKept ? [] : ['has another id here: it was found by its name'];
+      return { ...step, result: 'exists', here: known.id, notes };
+    }
+    try {
+      const notes = check(row);
+      references?.set(row.id, PLANNED);
+      return { ...step, notes };
+    } catch (error) {
+      return { ...step, result: 'waits', reason: explainWait(error) };
+    }
+  });
+}
+
+function planSshKeys(source: SourceAccount, target: TargetAccount, selection: Selection): Step[] {
+  const row = { id: 'ssh-keys', name: `${source.sshKeys.length} SSH keys`, fields: {} };
+  if (source.sshKeys.length === 0 || !isSelected(selection, 'ssh-keys')) return [];
+  const isNew = sshKeysToAdd(source.sshKeys, target.sshKeys).length > 0;
+  return [{ kind: 'ssh-keys', row, result: isNew ? 'create' : 'exists', here: undefined, reason: '', notes: [] }];
+}
+
+/** Returns what the chosen resources refer to, as `kind/id`. */
+function neededBy({ endpoints, templates }: SourceAccount, selection: Selection): ReadonlySet<string> {
+  const needed = new Set<string>();
+  const need = (row: SourceRow): void => {
+    const { registry, networkVolumes } = row.fields;
+    if (typeof registry === 'string') needed.add(`registries/${registry}`);
+    if (Array.isArray(networkVolumes)) for (const id of networkVolumes) needed.add(`volumes/${String(id)}`);
+  };
+  for (const row of endpoints) if (isSelected(selection, 'endpoints', row)) need(row);
+  for (const row of templates) if (isSelected(selection, 'templates', row)) need(row);
+  return needed;
+}
+
+function placeOf({ fields }: SourceRow, { mapping }: ImportContext): unknown {
+  const place = fields['dataCenter'];
+  return typeof place === 'string' ? (mapping[place] ?? place) : undefined;
+}
+
+function quoted(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : JSON.stringify(name);
+}
