@@ -2,7 +2,7 @@
 
 import { HttpRejection } from '@slipway/facades/plugins/errors/http-rejection';
 import { CoreError } from '@slipway/proto/wire/reason';
-import type { EndpointExtras } from './endpoint-extras.ts';
+import type { EndpointOrigin } from './endpoint-origins.ts';
 import type { SourceRow } from './source-lists.ts';
 import type { TargetAccount } from './target-account.ts';
 
@@ -17,7 +17,7 @@ export function explainWait(error: unknown): string {
 }
 
 /** Ids here of resources that others refer to, by their ids at the source. */
-export interface References {
+export interface IdMapping {
   registries: Map<string, string>;
   volumes: Map<string, string>;
   templates: Map<string, string>;
@@ -27,20 +27,20 @@ export interface ImportContext {
   /** Address of the source. */
   origin: string;
   target: TargetAccount;
-  references: References;
+  references: IdMapping;
   /** Names of data centres, GPU pools and GPU types of the source, by what they are called here. */
   mapping: Readonly<Record<string, string>>;
   /** Names of registry credentials and network volumes of the source, by their ids. */
   names: ReadonlyMap<string, string>;
   /** Templates of the source, by their ids. */
   templates: ReadonlyMap<string, SourceRow>;
-  extras: ReadonlyMap<string, EndpointExtras> | undefined;
+  extras: ReadonlyMap<string, EndpointOrigin> | undefined;
 }
 
 /** Returns the id here of a resource that another needs. Throws WaitingError if there is none. */
 export function referenceTo(
   { references, names }: Pick<ImportContext, 'references' | 'names'>,
-  kind: keyof References,
+  kind: keyof IdMapping,
   sourceId: string,
 ): string {
   const here = references[kind].get(sourceId);

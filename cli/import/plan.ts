@@ -7,7 +7,7 @@ import type { ImportContext } from './import-context.ts';
 import { explainWait, WaitingError } from './import-context.ts';
 import { matchHere } from './match-here.ts';
 import type { SourceAccount } from './read-source.ts';
-import type { RegistryLogin } from './registry-logins.ts';
+import type { RegistryAuthInput } from './registry-auth-inputs.ts';
 import { isSameTemplate } from './same-template.ts';
 import type { ImportKind, Selection } from './selection.ts';
 import { isExcluded, isSelected } from './selection.ts';
@@ -36,7 +36,7 @@ const PLANNED = 'planned';
 /** What the user chose. */
 export interface ImportChoice {
   selection: Selection;
-  logins: ReadonlyMap<string, RegistryLogin>;
+  logins: ReadonlyMap<string, RegistryAuthInput>;
 }
 
 /** Returns the steps in the order of their creation. `context.references` gets what is here, or will be. */

@@ -2,8 +2,8 @@
 
 import { RejectedError } from '../failures.ts';
 import type { Output } from '../output/output.ts';
-import type { EndpointExtras } from './endpoint-extras.ts';
-import { readExtras } from './endpoint-extras.ts';
+import type { EndpointOrigin } from './endpoint-origins.ts';
+import { readOrigins } from './endpoint-origins.ts';
 import type { SourceClient } from './source-client.ts';
 import type { SourceList, SourceRow } from './source-lists.ts';
 import { readArray, readList, recordOf } from './source-lists.ts';
@@ -18,7 +18,7 @@ export interface SourceAccount extends Record<SourceKind, SourceRow[]> {
   surface: 'v2' | 'v1';
   sshKeys: string[];
   /** Facts about endpoints that REST v2 does not show, by id. `undefined`: they could not be read. */
-  extras: ReadonlyMap<string, EndpointExtras> | undefined;
+  extras: ReadonlyMap<string, EndpointOrigin> | undefined;
   /** What could not be read, for people. */
   unread: string[];
 }
@@ -40,7 +40,7 @@ export async function readSource(client: SourceClient, output: Output): Promise<
     first.unread === undefined || first.unread.includes('(403)')
       ? await readV2(client, output, first)
       : await readV1(client, output, first.unread);
-  const extras = await readExtras(client, output);
+  const extras = await readOrigins(client, output);
   if (extras === undefined && account.surface === 'v2')
     account.unread.push('GraphQL: links to templates, cached models, hub and flash origins of endpoints are not known');
   output.clearProgress();

@@ -2,13 +2,13 @@
 
 import type { Cli } from '../cli.ts';
 import { EXIT } from '../failures.ts';
-import { Importer } from './apply.ts';
+import { ignored, openSecrets } from './ignored-resources.ts';
 import type { ImportContext } from './import-context.ts';
-import { leftBehind, openSecrets } from './left-behind.ts';
 import { planImport } from './plan.ts';
+import { PlanExecutor } from './plan-executor.ts';
 import type { SourceAccount } from './read-source.ts';
 import { readSource } from './read-source.ts';
-import { readLogins } from './registry-logins.ts';
+import { readLogins } from './registry-auth-inputs.ts';
 import type { Selection } from './selection.ts';
 import { checkSelection } from './selection.ts';
 import { showImport } from './show-import.ts';
@@ -43,13 +43,13 @@ export async function runImport(cli: Cli, options: ImportOptions): Promise<void>
   const context = contextOf(client.origin, source, target, options.map ?? {});
   const plan = planImport(source, context, { selection, logins });
   const applied = options.apply === true;
-  const steps = applied ? await new Importer(cli, context, logins, source.sshKeys).apply(plan) : plan;
+  const steps = applied ? await new PlanExecutor(cli, context, logins, source.sshKeys).apply(plan) : plan;
   showImport(output, {
     source: { address: client.origin, surface: source.surface },
     applied,
     steps,
     secrets: openSecrets(source, target),
-    leftBehind: leftBehind(source),
+    ignored: ignored(source),
     unread: source.unread,
   });
   if (applied && steps.some(({ result }) => result === 'waits' || result === 'failed')) cli.exitCode = EXIT.refused;

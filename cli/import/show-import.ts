@@ -3,7 +3,7 @@
 import type { Output } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { count } from '../output/words.ts';
-import type { LeftBehind, OpenSecret } from './left-behind.ts';
+import type { IgnoredResource, OpenSecret } from './ignored-resources.ts';
 import type { Step } from './plan.ts';
 
 /** Everything that is shown. */
@@ -13,7 +13,7 @@ export interface ImportReport {
   applied: boolean;
   steps: readonly Step[];
   secrets: readonly OpenSecret[];
-  leftBehind: readonly LeftBehind[];
+  ignored: readonly IgnoredResource[];
   /** What could not be read at the source. */
   unread: readonly string[];
 }
@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<Step['result'], string>> = {
 
 /** Writes the report. */
 export function showImport(output: Output, report: ImportReport): void {
-  const { source, applied, steps, secrets, leftBehind, unread } = report;
+  const { source, applied, steps, secrets, ignored, unread } = report;
   const document = {
     source,
     applied,
@@ -42,7 +42,7 @@ export function showImport(output: Output, report: ImportReport): void {
       notes,
     })),
     secrets,
-    notCarriedOver: leftBehind,
+    notCarriedOver: ignored,
     unread,
   };
   output.result(document, () => {
@@ -62,7 +62,7 @@ export function showImport(output: Output, report: ImportReport): void {
     showList(
       output,
       'Not carried over',
-      leftBehind.map(({ what, reason }) => `${what}: ${reason}`),
+      ignored.map(({ what, reason }) => `${what}: ${reason}`),
     );
     showList(output, 'Not read at the source', unread);
     output.line('');

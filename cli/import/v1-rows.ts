@@ -1,6 +1,6 @@
 /** Entries of REST v1 with the members of REST v2. */
 
-import type { EndpointExtras } from './endpoint-extras.ts';
+import type { EndpointOrigin } from './endpoint-origins.ts';
 import type { SourceRow } from './source-lists.ts';
 import { recordOf } from './source-lists.ts';
 
@@ -36,7 +36,7 @@ export function endpointOfV1(row: SourceRow): SourceRow {
 }
 
 /** Returns what v1 shows of an endpoint and v2 does not. */
-export function extrasOfV1({ fields }: SourceRow): EndpointExtras {
+export function extrasOfV1({ fields }: SourceRow): EndpointOrigin {
   const { templateId, modelReferences } = fields;
   return {
     templateId: typeof templateId === 'string' ? templateId : '',

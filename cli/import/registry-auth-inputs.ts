@@ -3,14 +3,14 @@
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '../failures.ts';
 
-export interface RegistryLogin {
+export interface RegistryAuthInput {
   username: string;
   password: string;
 }
 
 /** Reads the passwords from their files. Throws UsageError, whose text contains none. */
-export async function readLogins(options: readonly string[]): Promise<Map<string, RegistryLogin>> {
-  const logins = new Map<string, RegistryLogin>();
+export async function readLogins(options: readonly string[]): Promise<Map<string, RegistryAuthInput>> {
+  const logins = new Map<string, RegistryAuthInput>();
   for (const option of options) {
     const [, name, username, file] = /^([^=]+)=([^:]+):(.+)$/s.exec(option) ?? [];
     if (name === undefined || username === undefined || file === undefined)

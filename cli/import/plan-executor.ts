@@ -13,7 +13,7 @@ import { endpointRequest } from './endpoint-request.ts';
 import type { ImportContext } from './import-context.ts';
 import { explainWait } from './import-context.ts';
 import type { Step } from './plan.ts';
-import type { RegistryLogin } from './registry-logins.ts';
+import type { RegistryAuthInput } from './registry-auth-inputs.ts';
 import type { SourceRow } from './source-lists.ts';
 import { sshKeysToAdd } from './ssh-keys.ts';
 import { templateRequest } from './template-request.ts';
@@ -38,16 +38,16 @@ interface Codec<Request> {
   encode(request: Request): { finish(): Uint8Array };
 }
 
-export class Importer {
+export class PlanExecutor {
   readonly #cli: Cli;
   readonly #context: ImportContext;
-  readonly #logins: ReadonlyMap<string, RegistryLogin>;
+  readonly #logins: ReadonlyMap<string, RegistryAuthInput>;
   readonly #sshKeys: readonly string[];
 
   constructor(
     cli: Cli,
     context: ImportContext,
-    logins: ReadonlyMap<string, RegistryLogin>,
+    logins: ReadonlyMap<string, RegistryAuthInput>,
     sshKeys: readonly string[],
   ) {
     this.#cli = cli;

@@ -14,7 +14,7 @@ export interface OpenSecret {
 }
 
 /** Something that stays at the source. */
-export interface LeftBehind {
+export interface IgnoredResource {
   what: string;
   reason: string;
 }
@@ -34,7 +34,7 @@ export function openSecrets(source: SourceAccount, target: TargetAccount): OpenS
 }
 
 /** Returns what stays at the source for good. */
-export function leftBehind({ volumes, pods, templates }: SourceAccount): LeftBehind[] {
+export function ignored({ volumes, pods, templates }: SourceAccount): IgnoredResource[] {
   return [
     ...volumes.map(({ name }) => ({
       what: `files of the network volume ${name}`,

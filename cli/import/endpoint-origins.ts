@@ -5,7 +5,7 @@ import type { Output } from '../output/output.ts';
 import type { SourceClient } from './source-client.ts';
 import { recordOf } from './source-lists.ts';
 
-export interface EndpointExtras {
+export interface EndpointOrigin {
   /** Template that the endpoint is linked to. Empty: none, or not known. */
   templateId: string;
   /** Repositories of cached models. */
@@ -22,10 +22,10 @@ const FIELDS = [
 ];
 
 /** Reads the facts by endpoint. `undefined`: the source has no GraphQL, or does not answer this. */
-export async function readExtras(
+export async function readOrigins(
   client: SourceClient,
   output: Output,
-): Promise<ReadonlyMap<string, EndpointExtras> | undefined> {
+): Promise<ReadonlyMap<string, EndpointOrigin> | undefined> {
   output.progress('Reading GraphQL');
   try {
     for (const fields of FIELDS) {
@@ -49,7 +49,7 @@ async function ask(client: SourceClient, fields: string): Promise<readonly unkno
   return Array.isArray(endpoints) ? endpoints : undefined;
 }
 
-function extrasOf(entry: unknown): [string, EndpointExtras][] {
+function extrasOf(entry: unknown): [string, EndpointOrigin][] {
   const { id, templateId, modelReferences, hubReleaseId, flashEnvironmentId } = recordOf(entry) ?? {};
   if (typeof id !== 'string') return [];
   const origins = [
