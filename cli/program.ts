@@ -8,6 +8,7 @@ import { addEndpoints } from './endpoints/endpoints.ts';
 import { addErrors } from './endpoints/errors.ts';
 import { addTimes } from './endpoints/times.ts';
 import { addWhy } from './endpoints/why.ts';
+import { addImport } from './import/import.ts';
 import { addInstall } from './install/install.ts';
 import { addJobs } from './jobs/jobs.ts';
 import { addManyJobs } from './jobs/many-jobs.ts';

@@ -1,7 +1,7 @@
 /** Shows a plan, or what was carried out of it. */
 
+import { printable } from '@slipway/kit/log/printable';
 import type { Output } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
 import { count } from '../output/words.ts';
 import type { IgnoredResource, OpenSecret } from './ignored-resources.ts';
 import type { Step } from './plan.ts';
