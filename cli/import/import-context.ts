@@ -17,7 +17,7 @@ export function explainWait(error: unknown): string {
 }
 
 /** Ids here of resources that others refer to, by their ids at the source. */
-export interface IdMapping {
+interface IdMapping {
   registries: Map<string, string>;
   volumes: Map<string, string>;
   templates: Map<string, string>;

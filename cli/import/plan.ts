@@ -34,7 +34,7 @@ export interface Step {
 const PLANNED = 'planned';
 
 /** What the user chose. */
-export interface ImportChoice {
+interface ImportChoice {
   selection: Selection;
   logins: ReadonlyMap<string, RegistryAuthInput>;
 }

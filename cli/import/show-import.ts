@@ -7,7 +7,7 @@ import type { IgnoredResource, OpenSecret } from './ignored-resources.ts';
 import type { Step } from './plan.ts';
 
 /** Everything that is shown. */
-export interface ImportReport {
+interface ImportReport {
   source: { address: string; surface: string };
   /** True: it was carried out. */
   applied: boolean;
