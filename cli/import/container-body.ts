@@ -3,8 +3,8 @@
 import { containerBody } from '@slipway/facades/rest-v2/container/container-part';
 import type { ImportContext } from './import-context.ts';
 import { referenceTo } from './import-context.ts';
-import type { SourceRow } from './source-lists.ts';
-import { recordOf } from './source-lists.ts';
+import type { SourceRow } from './source/source-lists.ts';
+import { recordOf } from './source/source-lists.ts';
 
 /** Returns the members of a body that the source has, with the ids of this account. */
 export function containerOf({ fields }: SourceRow, context: ImportContext): Record<string, unknown> {

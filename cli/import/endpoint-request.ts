@@ -12,8 +12,8 @@ import { gpuNotes, unknownGpus } from './gpu-notes.ts';
 import type { ImportContext } from './import-context.ts';
 import { referenceTo, WaitingError } from './import-context.ts';
 import { linkedTemplate } from './linked-template.ts';
-import type { SourceRow } from './source-lists.ts';
-import { recordOf } from './source-lists.ts';
+import type { SourceRow } from './source/source-lists.ts';
+import { recordOf } from './source/source-lists.ts';
 
 /** Form of the ids of endpoints here, which those of the source have too. */
 const ID_FORM = /^[a-z0-9]{14}$/;

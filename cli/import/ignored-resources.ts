@@ -2,7 +2,7 @@
 
 import { envOf } from './container-body.ts';
 import { secretsIn } from './env-notes.ts';
-import type { SourceAccount } from './read-source.ts';
+import type { SourceAccount } from './source/read-source.ts';
 import type { TargetAccount } from './target-account.ts';
 
 /** A secret whose value has to be set here. */

@@ -2,8 +2,8 @@
 
 import { HttpRejection } from '@slipway/facades/plugins/errors/http-rejection';
 import { CoreError } from '@slipway/proto/wire/reason';
-import type { EndpointOrigin } from './endpoint-origins.ts';
-import type { SourceRow } from './source-lists.ts';
+import type { EndpointOrigin } from './source/endpoint-origins.ts';
+import type { SourceRow } from './source/source-lists.ts';
 import type { TargetAccount } from './target-account.ts';
 
 /** A resource cannot be created as things are. The text says what to do. */

@@ -6,7 +6,7 @@
 import { containerBody } from '@slipway/facades/rest-v2/container/container-part';
 import { envOf, pick } from './container-body.ts';
 import type { ImportContext } from './import-context.ts';
-import type { SourceRow } from './source-lists.ts';
+import type { SourceRow } from './source/source-lists.ts';
 
 /** Members of a container, apart from its environment. `args` says the same as two of them. */
 const COMPARED = Object.keys(containerBody).filter((name) => name !== 'env' && name !== 'args');

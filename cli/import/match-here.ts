@@ -1,5 +1,5 @@
 /** Finds the resources of the source that the account has here already, by their id or their name. */
-import type { SourceRow } from './source-lists.ts';
+import type { SourceRow } from './source/source-lists.ts';
 
 interface Known {
   id: string;

@@ -14,7 +14,7 @@ import type { ImportContext } from './import-context.ts';
 import { explainWait } from './import-context.ts';
 import type { Step } from './plan.ts';
 import type { RegistryAuthInput } from './registry-auth-inputs.ts';
-import type { SourceRow } from './source-lists.ts';
+import type { SourceRow } from './source/source-lists.ts';
 import { sshKeysToAdd } from './ssh-keys.ts';
 import { templateRequest } from './template-request.ts';
 import { volumeRequest } from './volume-request.ts';

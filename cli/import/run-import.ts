@@ -6,14 +6,14 @@ import { ignored, openSecrets } from './ignored-resources.ts';
 import type { ImportContext } from './import-context.ts';
 import { planImport } from './plan.ts';
 import { PlanExecutor } from './plan-executor.ts';
-import type { SourceAccount } from './read-source.ts';
-import { readSource } from './read-source.ts';
 import { readLogins } from './registry-auth-inputs.ts';
 import type { Selection } from './selection.ts';
 import { checkSelection } from './selection.ts';
 import { showImport } from './show-import.ts';
-import { isPlain, originOfSource, readSourceKey } from './source-address.ts';
-import { SourceClient } from './source-client.ts';
+import type { SourceAccount } from './source/read-source.ts';
+import { readSource } from './source/read-source.ts';
+import { isPlain, originOfSource, readSourceKey } from './source/source-address.ts';
+import { SourceClient } from './source/source-client.ts';
 import type { TargetAccount } from './target-account.ts';
 import { readTarget } from './target-account.ts';
 

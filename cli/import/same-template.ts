@@ -2,7 +2,7 @@
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { ImportContext } from './import-context.ts';
 import { explainWait } from './import-context.ts';
-import type { SourceRow } from './source-lists.ts';
+import type { SourceRow } from './source/source-lists.ts';
 import { templateRequest } from './template-request.ts';
 
 const COMPARED = ['imageName', 'startCommand', 'entrypoint', 'containerDiskGb', 'ports', 'registryAuthId'] as const;

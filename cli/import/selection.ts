@@ -1,7 +1,7 @@
 /** Which resources are imported: `--only` and `--exclude` name kinds, or single resources of a kind. */
 
 import { UsageError } from '../failures.ts';
-import type { SourceRow } from './source-lists.ts';
+import type { SourceRow } from './source/source-lists.ts';
 
 /** Kinds of resources, in the order of their creation. */
 export const KINDS = ['ssh-keys', 'registries', 'volumes', 'templates', 'endpoints'] as const;

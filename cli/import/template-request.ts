@@ -9,7 +9,7 @@ import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { containerOf, envOf, pick, unknownMembers } from './container-body.ts';
 import { envNotes } from './env-notes.ts';
 import type { ImportContext } from './import-context.ts';
-import type { SourceRow } from './source-lists.ts';
+import type { SourceRow } from './source/source-lists.ts';
 
 /** Form of the ids of templates here, which those of the source have too. */
 const ID_FORM = /^[a-z0-9]{10}$/;

@@ -4,7 +4,7 @@ import type { CreateNetworkVolumeRequest } from '@slipway/proto/gen/slipway/v1/v
 import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import type { ImportContext } from './import-context.ts';
 import { WaitingError } from './import-context.ts';
-import type { SourceRow } from './source-lists.ts';
+import type { SourceRow } from './source/source-lists.ts';
 
 const SIZE_GB_MAX = 4_000;
 

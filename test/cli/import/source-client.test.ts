@@ -1,8 +1,8 @@
 /** Reads from a source that answers in unusual ways: each ends within bounds, with a text that says what to do. */
 
 import { Writable } from 'node:stream';
-import { SourceClient } from '@slipway/cli/import/source-client';
-import { readList } from '@slipway/cli/import/source-lists';
+import { SourceClient } from '@slipway/cli/import/source/source-client';
+import { readList } from '@slipway/cli/import/source/source-lists';
 import { Output } from '@slipway/cli/output/output';
 import type { Clock } from '@slipway/kit/time/clock';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';

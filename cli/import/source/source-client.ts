@@ -6,8 +6,8 @@
 import { retry } from '@slipway/kit/lifecycle/retry';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { delay, within } from '@slipway/kit/time/clock';
-import { interruptionOf, RejectedError, UnreachableError } from '../failures.ts';
-import type { Output } from '../output/output.ts';
+import { interruptionOf, RejectedError, UnreachableError } from '../../failures.ts';
+import type { Output } from '../../output/output.ts';
 import { readBounded } from './read-bounded.ts';
 import { waitAfter, waitBefore } from './source-rate.ts';
 

@@ -1,7 +1,7 @@
 /** The address and key of the account that is read, as the user gives them. */
 
 import { readFile } from 'node:fs/promises';
-import { UsageError } from '../failures.ts';
+import { UsageError } from '../../failures.ts';
 
 const KEY_LENGTH_MAX = 1_024;
 

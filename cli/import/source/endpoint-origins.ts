@@ -1,7 +1,7 @@
 /** Facts about endpoints that REST v2 does not show. GraphQL has them as long as it lives. */
 
-import { RejectedError, UnreachableError } from '../failures.ts';
-import type { Output } from '../output/output.ts';
+import { RejectedError, UnreachableError } from '../../failures.ts';
+import type { Output } from '../../output/output.ts';
 import type { SourceClient } from './source-client.ts';
 import { recordOf } from './source-lists.ts';
 

@@ -1,7 +1,7 @@
 /** Reads lists of the source: all pages, within bounds, whatever it answers. */
 
-import { RejectedError } from '../failures.ts';
-import type { Output } from '../output/output.ts';
+import { RejectedError } from '../../failures.ts';
+import type { Output } from '../../output/output.ts';
 import type { SourceClient } from './source-client.ts';
 
 const PAGE_SIZE = 1_000;

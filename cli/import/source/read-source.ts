@@ -1,7 +1,7 @@
 /** Reads an account at the source: REST v2, or REST v1 where there is no v2, and GraphQL for what neither shows. */
 
-import { RejectedError } from '../failures.ts';
-import type { Output } from '../output/output.ts';
+import { RejectedError } from '../../failures.ts';
+import type { Output } from '../../output/output.ts';
 import type { EndpointOrigin } from './endpoint-origins.ts';
 import { readOrigins } from './endpoint-origins.ts';
 import type { SourceClient } from './source-client.ts';
