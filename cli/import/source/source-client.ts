@@ -23,7 +23,7 @@ const WAIT_MS_MAX = 120_000;
 const ABSENT: ReadonlySet<number> = new Set([403, 404, 405, 410, 501]);
 
 /** What a request brought. */
-export type SourceAnswer = { body: unknown } | { absent: number };
+type SourceAnswer = { body: unknown } | { absent: number };
 
 interface SourceClientOptions {
   /** Address without a path of the API. */
