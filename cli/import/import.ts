@@ -16,7 +16,7 @@ export function addImport(program: Command, cli: Cli): void {
     examples: [
       'import --from https://api.example.com --key-file source-key.txt',
       'import --from https://api.example.com --key-file source-key.txt --map US-KS-2=home --apply',
-      'import --from api.example.com --key-file source-key.txt --only endpoints/ocr --registry hub=me:token.txt --apply',
+      'import --from api.example.com --key-file key.txt --only endpoints/ocr --registry hub=me:token.txt --apply',
     ],
   })
     .requiredOption('--from <address>', 'address of the API there, with or without /v2')

@@ -1,4 +1,4 @@
-/** Carries out a plan. Each creation has a key of its own, so that a run after a crash continues and repeats nothing. */
+/** Carries out a plan. Each creation has a key of its own: a run after a crash continues, and creates nothing twice. */
 
 import { createHash } from 'node:crypto';
 import { retry } from '@slipway/kit/lifecycle/retry';

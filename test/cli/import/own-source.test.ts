@@ -1,5 +1,5 @@
 // test: postgres, 10 s
-/** `slipway import` from another account of this service: over REST v2 and GraphQL, and over REST v1 where they are off. */
+/** `slipway import` from another account of this service: over REST v2 and GraphQL, or over REST v1 without them. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
