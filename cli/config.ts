@@ -4,12 +4,16 @@
 import { resolve } from 'node:path';
 import { EnvReader } from '@slipway/kit/host/env';
 import { runsAsRoot } from '@slipway/kit/host/host-user';
+import { readCoreTls, trustOf } from '@slipway/kit/net/core-tls';
 import type { TlsFiles } from '@slipway/kit/net/tls';
 
 export interface CliConfig {
   /** Address of core: host:port or grpcs://host:port. SLIPWAY_CORE_ADDRESS; of a list, the first address. */
   coreAddress: string | undefined;
-  /** Files for connections with TLS. SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE, SLIPWAY_CORE_CERT_KEY_FILE. */
+  /**
+   * Trust for connections with TLS. SLIPWAY_CORE_CA, SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE,
+   * SLIPWAY_CORE_CERT_KEY_FILE.
+   */
   coreTls: TlsFiles;
   /** SLIPWAY_API_KEY, or the content of the file SLIPWAY_API_KEY_FILE. */
   apiKey: string | undefined;
@@ -56,11 +60,7 @@ export function readCliConfig(
   const secret = (name: string): string | undefined => reader.secret(name, '') || undefined;
   const config: CliConfig = {
     coreAddress: env['SLIPWAY_CORE_ADDRESS']?.split(',')[0]?.trim() || undefined,
-    coreTls: {
-      caFile: reader.text('SLIPWAY_CORE_CA_FILE', ''),
-      certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
-      certKeyFile: reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
-    },
+    coreTls: readCoreTls(reader),
     apiKey: secret('SLIPWAY_API_KEY'),
     rootKey: secret('SLIPWAY_ROOT_KEY'),
     endpointId: env['SLIPWAY_ENDPOINT_ID'] || undefined,
@@ -88,9 +88,9 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
     // Only one of the two is set. An inherited value of the other is removed.
     SLIPWAY_AGENT_KEY: options.key,
     SLIPWAY_AGENT_KEY_FILE: options.keyFile,
+    ...trustEnv(options.coreCa, workingDir),
     ...given({
       SLIPWAY_CORE_ADDRESS: options.join,
-      SLIPWAY_CORE_CA_FILE: file(options.caFile),
       SLIPWAY_CORE_CERT_FILE: file(options.certFile),
       SLIPWAY_CORE_CERT_KEY_FILE: file(options.certKeyFile),
       SLIPWAY_AGENT_NAME: options.name,
@@ -118,6 +118,10 @@ export interface CoreOptions {
   listen?: string;
   advertise?: string;
   metrics?: string;
+  tlsName?: string[];
+  tlsCertFile?: string;
+  tlsKeyFile?: string;
+  insecurePlaintext?: true;
 }
 
 /**
@@ -125,6 +129,8 @@ export interface CoreOptions {
  * to `workingDir`.
  */
 export function coreEnv(options: CoreOptions, workingDir: string): Record<string, string | undefined> {
+  const file = (name: string | undefined): string | undefined =>
+    name === undefined ? undefined : resolve(workingDir, name);
   return {
     ...byFile('SLIPWAY_DATABASE_URL', options.databaseUrlFile, workingDir),
     ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile, workingDir),
@@ -133,6 +139,10 @@ export function coreEnv(options: CoreOptions, workingDir: string): Record<string
     ...given({
       SLIPWAY_CORE_LISTEN: options.listen,
       SLIPWAY_CORE_ADVERTISE: options.advertise,
+      SLIPWAY_CORE_NAMES: options.tlsName?.join(','),
+      SLIPWAY_CORE_TLS_CERT_FILE: file(options.tlsCertFile),
+      SLIPWAY_CORE_TLS_KEY_FILE: file(options.tlsKeyFile),
+      SLIPWAY_CORE_PLAINTEXT: options.insecurePlaintext ? 'true' : undefined,
       SLIPWAY_METRICS_LISTEN: options.metrics,
     }),
   };
@@ -142,7 +152,7 @@ export function coreEnv(options: CoreOptions, workingDir: string): Record<string
 export interface FacadeOptions {
   /** Addresses of core replicas, separated by commas. */
   core?: string | undefined;
-  caFile?: string | undefined;
+  coreCa?: string | undefined;
   host?: string;
   port?: number;
   edgeKeyFile?: string;
@@ -154,13 +164,12 @@ export interface FacadeOptions {
  * are relative to `workingDir`.
  */
 export function facadeEnv(options: FacadeOptions, workingDir: string): Record<string, string | undefined> {
-  const { core, caFile, host, port, edgeKeyFile, metrics } = options;
-  const authority = caFile === undefined ? undefined : resolve(workingDir, caFile);
+  const { core, coreCa, host, port, edgeKeyFile, metrics } = options;
   return {
     ...byFile('SLIPWAY_EDGE_KEY', edgeKeyFile, workingDir),
+    ...trustEnv(coreCa, workingDir),
     ...given({
       SLIPWAY_CORE_ADDRESS: core,
-      SLIPWAY_CORE_CA_FILE: authority,
       SLIPWAY_HTTP_HOST: host,
       SLIPWAY_HTTP_PORT: port?.toString(),
       SLIPWAY_METRICS_LISTEN: metrics,
@@ -178,6 +187,7 @@ export interface EdgeOptions {
   metricsListen?: string;
   facades?: string;
   core?: string | undefined;
+  coreCa?: string | undefined;
   certFile?: string;
   certKeyFile?: string;
   agentCaFile?: string;
@@ -217,6 +227,15 @@ export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string
   });
 }
 
+/** Sets whom the part trusts as core: a digest, or a file. Absent: as the environment has it. */
+function trustEnv(coreCa: string | undefined, workingDir: string): Record<string, string | undefined> {
+  if (coreCa === undefined) return {};
+  const { caDigest, caFile } = trustOf(coreCa);
+  return caDigest === undefined
+    ? { SLIPWAY_CORE_CA: undefined, SLIPWAY_CORE_CA_FILE: resolve(workingDir, caFile) }
+    : { SLIPWAY_CORE_CA: coreCa, SLIPWAY_CORE_CA_FILE: undefined };
+}
+
 /** Sets a secret by its file and unsets its variable. */
 function byFile(name: string, file: string | undefined, workingDir: string): Record<string, string | undefined> {
   return file === undefined ? {} : { [name]: undefined, [`${name}_FILE`]: resolve(workingDir, file) };
@@ -233,7 +252,7 @@ export interface AgentOptions {
   /** Either the key or its file is set. */
   key: string | undefined;
   keyFile: string | undefined;
-  caFile?: string;
+  coreCa?: string;
   certFile?: string;
   certKeyFile?: string;
   name?: string;

@@ -1,6 +1,6 @@
 /** All commands of the command line. */
 // A well-maintained parser without dependencies that also makes the help texts: https://github.com/tj/commander.js.
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { addAgent } from './agent/agent.ts';
 import type { Cli } from './cli.ts';
 import { addEnv } from './clients/env.ts';
@@ -88,7 +88,11 @@ export function buildProgram(cli: Cli, write: { out(text: string): void; err(tex
     .usage('[options] <command>')
     .version(versionIn(import.meta.dirname), '--version', 'show the version')
     .option('--core <host:port>', 'address of core; grpcs://host:port for TLS')
-    .option('--ca-file <file>', "authority that signed core's certificate; default: those this machine trusts")
+    .option(
+      '--core-ca <digest|file>',
+      "authority of core's certificate: sha256:… as core logs it, or a PEM file; default: those this machine trusts",
+    )
+    .addOption(new Option('--ca-file <file>', 'what --core-ca was called').hideHelp())
     .option('--key <key>', 'API key')
     .option('--local-env <file>', 'facts of a running npm start, default .slipway/local.env')
     .option('--json', 'write one JSON document, for programs')

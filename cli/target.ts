@@ -4,6 +4,7 @@
  */
 import { relative, resolve } from 'node:path';
 import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
+import { isWrongPin, trustOf, withTls, wrongPin } from '@slipway/kit/net/core-tls';
 import type { TlsFiles } from '@slipway/kit/net/tls';
 import { tlsFaults } from '@slipway/kit/net/tls';
 import type { CliConfig } from './config.ts';
@@ -15,7 +16,9 @@ import { readLocalEnv, usualFiles } from './local-env.ts';
 export interface TargetOptions {
   core?: string;
   key?: string;
-  /** CA of core's certificate. */
+  /** Digest or file of the authority of core's certificate. */
+  coreCa?: string;
+  /** Earlier name of `coreCa`. */
   caFile?: string;
   /** Path of another local.env. */
   localEnv?: string;
@@ -59,12 +62,14 @@ const OPERATOR_HINT =
 /** Chooses the target. Throws UsageError. The key of local.env is sent only to the core of local.env. */
 export function chooseTarget(config: CliConfig, options: TargetOptions): Target {
   const facts = findFacts(config.workingDir, options.localEnv);
-  const address = checkAddress(options.core ?? config.coreAddress ?? facts?.coreAddress ?? ADDRESS_DEFAULT);
-  const local = facts?.coreAddress === address ? facts : undefined;
+  const tls = trust(config, coreCaOf(options));
+  const named = checkAddress(options.core ?? config.coreAddress ?? facts?.coreAddress ?? ADDRESS_DEFAULT);
+  const address = withTls(named, tls);
+  const local = facts?.coreAddress === named ? facts : undefined;
   const endpointId = config.endpointId ?? local?.endpointId;
   return {
     address,
-    tls: tlsFiles(config, options.caFile),
+    tls,
     url: config.url ?? local?.url,
     user: {
       ...firstKey([
@@ -122,8 +127,17 @@ function checkAddress(address: string): string {
   );
 }
 
-function tlsFiles({ coreTls, workingDir }: CliConfig, caFile: string | undefined): TlsFiles {
-  const files = caFile === undefined ? coreTls : { ...coreTls, caFile: resolve(workingDir, caFile) };
+/** Returns --core-ca, or --ca-file. */
+export function coreCaOf({ coreCa, caFile }: TargetOptions): string | undefined {
+  return coreCa ?? caFile;
+}
+
+function trust({ coreTls, workingDir }: CliConfig, coreCa: string | undefined): TlsFiles {
+  if (coreCa !== undefined && isWrongPin(coreCa)) throw new UsageError(`${wrongPin('--core-ca', coreCa)}.`);
+  const { caFile, caDigest } = coreCa === undefined ? coreTls : trustOf(coreCa);
+  const { certFile, certKeyFile } = coreTls;
+  const file = caFile === '' ? '' : resolve(workingDir, caFile);
+  const files = { caFile: file, certFile, certKeyFile, ...(caDigest !== undefined && { caDigest }) };
   const [fault] = tlsFaults(files);
   if (fault !== undefined) throw new UsageError(`${fault}.`);
   return files;

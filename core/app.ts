@@ -10,8 +10,10 @@ import { buildParts, type ReplicaFacts } from './build-parts.ts';
 import { buildServer } from './build-server.ts';
 import type { CoreConfig } from './config.ts';
 import type { CoreDependencies, Dependencies } from './core-dependencies.ts';
+import { CoreCertificates } from './joining/core-certificates.ts';
 import { Replica } from './replica.ts';
 import { Health } from './rpc/server/health.ts';
+import type { RpcServer } from './rpc/server/server.ts';
 import type { Storage } from './store/storage.ts';
 import { openStorage } from './store/storage.ts';
 
@@ -19,8 +21,11 @@ export type { CoreDependencies } from './core-dependencies.ts';
 
 /** A core replica that is built and not started. */
 interface Core {
-  /** Resolves when it serves. Returns its address, and the address of its metrics (`metrics`; empty: none). */
-  start(): Promise<{ address: string; metrics: string }>;
+  /**
+   * Resolves when it serves. Returns its first address, its first one by TLS (empty: none), and the address of its
+   * metrics (empty: none).
+   */
+  start(): Promise<{ address: string; secureAddress: string; metrics: string }>;
   /** Stops everything in order. Idempotent, and allowed at any time. */
   stop(): Promise<void>;
   /** Its parts in the order in which they start. */
@@ -45,8 +50,12 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     stability.record(answers);
   };
   const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck });
+  const { installation } = storage.stores;
+  const certificates = new CoreCertificates({ config, installation, ...dependencies });
   const own: ReplicaFacts = {
-    replicaAddress: () => config.advertise || server.address,
+    replicaAddress: () => replicaAddress(config, server),
+    secureAddresses: () => server.secureAddresses,
+    certificates,
     linksStableMs: () => stability.forMs,
   };
   const parts = buildParts({ ...storage, openChannel }, sealer, config, dependencies, own);
@@ -75,6 +84,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     parts.edge.demands,
     table,
     loop,
+    certificates,
     parts.trust.watch,
     measures,
     server,
@@ -91,8 +101,15 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     services: services.filter((service) => !early.includes(service)),
     start: async () => {
       await replica.start();
-      return { address: server.address, metrics: measures.address };
+      return { address: server.address, secureAddress: server.secureAddress, metrics: measures.address };
     },
     stop: () => replica.stop(),
   };
+}
+
+/** Returns where other replicas reach this one: by TLS, wherever it speaks TLS. */
+function replicaAddress({ advertise }: CoreConfig, server: RpcServer): string {
+  const own = server.secureAddress || server.address;
+  if (advertise === '') return own;
+  return own.startsWith('grpcs://') ? `grpcs://${advertise}` : advertise;
 }

@@ -22,6 +22,7 @@ import { WhatIfAnswers } from './endpoints/what-if-answers.ts';
 import { CoreEvents } from './events/core-events.ts';
 import { SingletonTaskRegistry } from './events/singleton-task-registry.ts';
 import type { JobEngine } from './jobs/job-engine.ts';
+import type { CoreCertificates } from './joining/core-certificates.ts';
 import type { CoreMeter } from './metrics/core-metrics.ts';
 import { coreMetrics } from './metrics/core-metrics.ts';
 import type { ScalingService } from './scaling/scaling-service.ts';
@@ -32,6 +33,9 @@ import { webhookTrust } from './webhook-trust.ts';
 export interface ReplicaFacts {
   /** Returns the address at which other replicas reach it. */
   replicaAddress(): string;
+  /** Returns host:port of each address at which it speaks TLS. */
+  secureAddresses(): string[];
+  certificates: CoreCertificates;
   /** Returns for how many milliseconds it has worked without a break. */
   linksStableMs(): number;
 }
@@ -58,7 +62,7 @@ export function buildParts(
   const tracing = tracingOf('core', config);
   const singletonTasks = new SingletonTaskRegistry();
   const cannotRun = new CannotRun(stores, clock);
-  const trust = webhookTrust(config.webhookCaFile, { metrics, ...dependencies });
+  const trust = webhookTrust(config.webhookCaFile, { metrics, ...dependencies, ...own.certificates.watched });
   const engine = buildJobEngine({
     stores,
     openChannel,
@@ -104,6 +108,7 @@ export function buildParts(
     metrics,
     tracing,
     trust,
+    own,
   };
 }
 

@@ -75,7 +75,13 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     ...parts,
     explainRate: new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger }),
     rate: new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger }),
-    logs: { machines: context.machines, logs: dispatch.logs, transport, clock },
+    logs: {
+      machines: context.machines,
+      logs: dispatch.logs,
+      transport,
+      peerTls: () => parts.own.certificates.peers,
+      clock,
+    },
     checks: new AccessChecks({ access, startedWorkers: new StartedWorkers(stores.workers, clock), clock }),
     lists: { budget: new PageBudget(parts.meter.engine.budgets), logger },
     onKeyChanged: (keyId) => context.onKeysChanged([keyId]),
@@ -91,6 +97,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
   const jobs = createJobHandlers({ ...jobCalls, lists: shared.lists, clock, logger });
   const server = new RpcServer({
     listen: config.listen,
+    tls: () => parts.own.certificates.server,
     transport,
     clock,
     logger,

@@ -3,6 +3,7 @@
 import { EnvReader } from '@slipway/kit/host/env';
 import type { LogFormat } from '@slipway/kit/log/log-text';
 import { LOG_FORMATS } from '@slipway/kit/log/log-text';
+import { isLoopback } from '@slipway/kit/net/address';
 import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
 import { authorityFile } from '@slipway/kit/net/renewed-files';
 import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
@@ -15,8 +16,14 @@ import type { PrivateWebhooks } from './domain/jobs/webhook-url.ts';
 export interface CoreConfig {
   /** postgres:// URL. Secret: it contains a password. */
   databaseUrl: string;
-  /** Address to listen on, host:port. Port 0: any free one. */
-  listen: string;
+  /** Addresses to listen on, at least one. */
+  listen: ListenAddress[];
+  /** Names and addresses of this replica for its certificate, besides those that it finds itself. */
+  tlsNames: string[];
+  /** PEM file of the operator's own certificate with its chain. Empty: one of the installation's own authority. */
+  tlsCertFile: string;
+  /** PEM file of its private key. */
+  tlsKeyFile: string;
   /** Address at which other replicas reach this one, host:port. Empty: the address that it listens on. */
   advertise: string;
   /** The operator's key. Secret. Empty: there is none, and accounts and agent keys cannot be created. */
@@ -45,6 +52,14 @@ export interface CoreConfig {
   logFormat: LogFormat;
 }
 
+/** An address to listen on. */
+export interface ListenAddress {
+  /** host:port. Port 0: any free one. */
+  address: string;
+  /** By TLS. */
+  secure: boolean;
+}
+
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const ROOT_KEY_LENGTH_MIN = 20;
 /** Least number of different characters in the key. A random key has more. */
@@ -55,7 +70,10 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   const reader = new EnvReader(env);
   const config: CoreConfig = {
     databaseUrl: reader.secret('SLIPWAY_DATABASE_URL'),
-    listen: reader.text('SLIPWAY_CORE_LISTEN', '127.0.0.1:50051'),
+    listen: readListen(reader),
+    tlsNames: reader.list('SLIPWAY_CORE_NAMES', []),
+    tlsCertFile: reader.text('SLIPWAY_CORE_TLS_CERT_FILE', ''),
+    tlsKeyFile: reader.text('SLIPWAY_CORE_TLS_KEY_FILE', ''),
     advertise: reader.text('SLIPWAY_CORE_ADVERTISE', ''),
     rootKey: reader.secret('SLIPWAY_ROOT_KEY', ''),
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
@@ -73,7 +91,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
   }
   for (const [name, address] of [
-    ['SLIPWAY_CORE_LISTEN', config.listen],
+    ...config.listen.map(({ address }) => ['SLIPWAY_CORE_LISTEN', address] as const),
     ['SLIPWAY_CORE_ADVERTISE', config.advertise],
     ['SLIPWAY_METRICS_LISTEN', config.metricsListen],
   ] as const) {
@@ -93,12 +111,29 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
         'one with openssl rand -hex 32',
     );
   }
+  if ((config.tlsCertFile === '') !== (config.tlsKeyFile === ''))
+    reader.fault('SLIPWAY_CORE_TLS_CERT_FILE and SLIPWAY_CORE_TLS_KEY_FILE belong together, but only one is set');
   const traceFault = otlpEndpointFault(config.otlpEndpoint);
   if (traceFault !== undefined) reader.fault(traceFault);
   if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey))
     reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
   reader.finish();
   return Object.freeze(config);
+}
+
+/**
+ * Reads where core listens: by TLS, except on a loopback address. `grpcs://` asks for TLS there too; plain text
+ * elsewhere needs a setting of its own, as keys travel in it.
+ */
+function readListen(reader: EnvReader): ListenAddress[] {
+  const isPlain = reader.flag('SLIPWAY_CORE_PLAINTEXT', false);
+  const listed = reader.list('SLIPWAY_CORE_LISTEN', ['127.0.0.1:50051']);
+  if (listed.length === 0) reader.fault('SLIPWAY_CORE_LISTEN names no address');
+  return listed.map((text) => {
+    const address = text.replace(/^grpcs:\/\//, '');
+    const host = address.replace(/:\d+$/, '');
+    return { address, secure: address !== text || !(isPlain || isLoopback(host)) };
+  });
 }
 
 /** Returns the path of a certificate file that a setting names. Empty if it names none. */

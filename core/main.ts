@@ -42,8 +42,8 @@ process.on('disconnect', () => {
 });
 
 try {
-  const { address, metrics } = await core.start();
-  logger.info({ address, metrics }, 'core is ready');
+  const { address, secureAddress, metrics } = await core.start();
+  logger.info({ address, secureAddress, metrics }, 'core is ready');
   reportReady({ address, metrics });
 } catch (error) {
   // Stopped during the start: the stop ends the process.

@@ -3,13 +3,20 @@
 import type { Service } from '@slipway/kit/lifecycle/service';
 import type { CertificateWatchOptions } from '@slipway/kit/net/certificate-watch';
 import { CertificateWatch } from '@slipway/kit/net/certificate-watch';
+import type { Validity } from '@slipway/kit/net/renewed-files';
 import { authorityFile } from '@slipway/kit/net/renewed-files';
 import type { WebhookAuthorities } from './singleton-tasks/webhook-caller.ts';
 
 /** `file`: empty if there are none. `watch`: reports on the file. */
 export function webhookTrust(
   file: string,
-  parts: Omit<CertificateWatchOptions, 'prefix' | 'check'>,
+  {
+    more,
+    ...parts
+  }: Omit<CertificateWatchOptions, 'prefix' | 'check'> & {
+    /** Returns the validity of other certificates of the process, by kind. */
+    more(): Readonly<Record<string, Validity>>;
+  },
 ): {
   authorities: WebhookAuthorities | undefined;
   watch: Service;
@@ -17,7 +24,7 @@ export function webhookTrust(
   const source = file === '' ? undefined : authorityFile(file);
   const check = (): ReturnType<CertificateWatchOptions['check']> => {
     const validity = source && { authority: source.current().validity };
-    return { version: source?.version ?? 1, fault: source?.fault, validity: validity ?? {} };
+    return { version: source?.version ?? 1, fault: source?.fault, validity: { ...more(), ...validity } };
   };
   return { authorities: source, watch: new CertificateWatch({ ...parts, prefix: 'slipway_core', check }) };
 }

@@ -3,6 +3,7 @@ import { EnvReader } from '@slipway/kit/host/env';
 import type { LogFormat } from '@slipway/kit/log/log-text';
 import { LOG_FORMATS } from '@slipway/kit/log/log-text';
 import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
+import { readCoreTls, withTls } from '@slipway/kit/net/core-tls';
 import { metricsListenFault } from '@slipway/kit/net/metrics-server';
 import { parseNetwork } from '@slipway/kit/net/network';
 import type { TlsFiles } from '@slipway/kit/net/tls';
@@ -105,13 +106,10 @@ export interface FacadeConfig {
 /** Reads the settings. Throws ConfigError that lists all faults. */
 export function readFacadeConfig(env: Readonly<Record<string, string | undefined>> = process.env): FacadeConfig {
   const reader = new EnvReader(env);
+  const coreTls = readCoreTls(reader);
   const config: FacadeConfig = {
-    coreAddresses: reader.list('SLIPWAY_CORE_ADDRESS', ['127.0.0.1:50051']),
-    coreTls: {
-      caFile: reader.text('SLIPWAY_CORE_CA_FILE', ''),
-      certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
-      certKeyFile: reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
-    },
+    coreAddresses: reader.list('SLIPWAY_CORE_ADDRESS', ['127.0.0.1:50051']).map((address) => withTls(address, coreTls)),
+    coreTls,
     httpHost: reader.text('SLIPWAY_HTTP_HOST', '127.0.0.1'),
     httpPort: reader.integer('SLIPWAY_HTTP_PORT', 8080, 0, 65_535),
     streamShape: reader.choice('SLIPWAY_STREAM_SHAPE', ['auto', 'seed', 'sdk'], 'auto'),

@@ -6,6 +6,7 @@ import { runsAsRoot } from '@slipway/kit/host/host-user';
 import type { LogFormat } from '@slipway/kit/log/log-text';
 import { LOG_FORMATS } from '@slipway/kit/log/log-text';
 import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
+import { readCoreTls, withTls } from '@slipway/kit/net/core-tls';
 import { metricsListenFault } from '@slipway/kit/net/metrics-server';
 import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
 import type { TlsFiles } from '@slipway/kit/net/tls';
@@ -172,9 +173,10 @@ export function readAgentConfig(
     if (!parseAddress(address))
       reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
   }
+  const coreTls = readTlsFiles(reader);
   const config: AgentConfig = {
-    coreAddresses,
-    coreTls: readTlsFiles(reader),
+    coreAddresses: coreAddresses.map((address) => withTls(address, coreTls)),
+    coreTls,
     key: reader.secret('SLIPWAY_AGENT_KEY'),
     ...readLocations(reader),
     workerUser: readWorkerUser(reader, asRoot),
@@ -211,13 +213,9 @@ export function readAgentConfig(
 }
 
 function readTlsFiles(reader: EnvReader): TlsFiles {
-  const [caFile, certFile, certKeyFile] = [
-    reader.text('SLIPWAY_CORE_CA_FILE', ''),
-    reader.text('SLIPWAY_CORE_CERT_FILE', ''),
-    reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
-  ];
-  for (const fault of tlsFaults({ caFile, certFile, certKeyFile })) reader.fault(fault);
-  return { caFile, certFile, certKeyFile };
+  const files = readCoreTls(reader);
+  for (const fault of tlsFaults(files)) reader.fault(fault);
+  return files;
 }
 
 function readUlimits(reader: EnvReader): Ulimit[] {

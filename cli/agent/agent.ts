@@ -8,6 +8,7 @@ import { agentEnv } from '../config.ts';
 import { UsageError } from '../failures.ts';
 import { collect, listenAddress, wholeNumber } from '../option-values.ts';
 import { runPart } from '../parts/run-part.ts';
+import { coreCaOf } from '../target.ts';
 
 /** Options of the command: none needs to be given. */
 interface AgentCommandOptions extends Partial<Omit<AgentOptions, 'key'>> {
@@ -118,9 +119,9 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   }
   const address = options.join ?? target.address;
   const dataDir = dataDirOf(config, options.dataDir);
-  const { caFile } = targetOptions;
+  const coreCa = coreCaOf(targetOptions);
   const env = agentEnv(
-    { ...options, ...key, ...(caFile === undefined ? {} : { caFile }), join: address, dataDir },
+    { ...options, ...key, ...(coreCa === undefined ? {} : { coreCa }), join: address, dataDir },
     config.workingDir,
   );
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);

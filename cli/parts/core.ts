@@ -6,7 +6,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import type { CoreOptions } from '../config.ts';
 import { coreEnv } from '../config.ts';
-import { listenAddress } from '../option-values.ts';
+import { collect, listenAddress } from '../option-values.ts';
 import { runPart } from './run-part.ts';
 
 /** Adds the command. */
@@ -35,7 +35,14 @@ export function addCore(program: Command, cli: Cli): void {
       '--edge-key-file <file>',
       "file with the edges' key, 20 characters or more; without it no edge is told where workers are",
     )
-    .option('--listen <host:port>', 'where it listens; default 127.0.0.1:50051')
+    .option(
+      '--listen <addresses>',
+      'where it listens, host:port, several with commas: by TLS, except on loopback; default 127.0.0.1:50051',
+    )
+    .option('--tls-name <name>', 'DNS name or address for its certificate, besides those it finds; may repeat', collect)
+    .option('--tls-cert-file <file>', "your own certificate with its chain, in place of the installation's")
+    .option('--tls-key-file <file>', 'and its private key')
+    .option('--insecure-plaintext', 'speak no TLS on other addresses either: whoever is between can read all keys')
     .option('--advertise <host:port>', 'where other replicas reach it; default: where it listens')
     .option(
       '--metrics <address>',

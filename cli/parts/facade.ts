@@ -5,6 +5,7 @@ import { addCommand } from '../command.ts';
 import type { FacadeOptions } from '../config.ts';
 import { facadeEnv } from '../config.ts';
 import { listenAddress, wholeNumber } from '../option-values.ts';
+import { coreCaOf } from '../target.ts';
 import { runPart } from './run-part.ts';
 
 const PORT_MAX = 65_535;
@@ -30,13 +31,10 @@ export function addFacade(program: Command, cli: Cli): void {
       listenAddress,
     )
     .action((options: Omit<FacadeOptions, 'core'>) => {
-      const {
-        config,
-        targetOptions: { core, caFile },
-      } = cli;
+      const { config, targetOptions } = cli;
       return runPart(cli, {
         module: '@slipway/facades/main',
-        env: facadeEnv({ ...options, core, caFile }, config.workingDir),
+        env: facadeEnv({ ...options, core: targetOptions.core, coreCa: coreCaOf(targetOptions) }, config.workingDir),
       });
     });
 }

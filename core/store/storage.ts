@@ -25,6 +25,7 @@ import { WebhookResultStore } from './jobs/webhook-result-store.ts';
 import { WebhookStore } from './jobs/webhook-store.ts';
 import { EdgeStore } from './machines/edge-store.ts';
 import { ImageStore } from './machines/image-store.ts';
+import { JoinTokenStore } from './machines/join-token-store.ts';
 import { MachineStore } from './machines/machine-store.ts';
 import { requireOwnSessions } from './machines/own-session.ts';
 import { WorkerStore } from './machines/worker-store.ts';
@@ -117,6 +118,8 @@ export function makeStores(database: Database, sealer: Sealer) {
     webhooks: new WebhookStore(database),
     webhookResults: new WebhookResultStore(database),
     edge: new EdgeStore(database),
+    installation: new InstallationStore(database, sealer),
+    joinTokens: new JoinTokenStore(database),
     encryptionBackfill: new EncryptionBackfillStore(database, sealer),
     releases: new ReleaseStore(database),
     models: new ModelStore(database, sealer),

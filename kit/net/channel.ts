@@ -16,6 +16,8 @@ import type {
 import { credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import { MESSAGE_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
+import { systemClock } from '../time/clock.ts';
+import type { ServerTls } from '../tls/server-tls.ts';
 import { parseAddress } from './address.ts';
 import { listenFault } from './listen-fault.ts';
 import { TlsSource } from './tls-source.ts';
@@ -99,25 +101,29 @@ export interface Transport {
    * or a gRPC target. Close the client at the end. Throws when the files of `tls` were never good.
    */
   openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings?: ChannelSettings): Kind;
-  /** Makes a server listen at host:port. Port 0: any free one. Returns the port. */
-  listen(server: Server, address: string): Promise<number>;
+  /** Makes a server listen at host:port, by TLS if `tls` is given. Port 0: any free one. Returns the port. */
+  listen(server: Server, address: string, tls?: ServerTls): Promise<number>;
 }
 
 /** The system's network. */
 export const systemTransport: Transport = {
   openClient(Constructor, address, { retries = true, windowBytes, interceptors, pings, tls } = {}) {
     const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
-    return new Constructor(target, secure ? (tls ?? new TlsSource()).credentials() : credentials.createInsecure(), {
-      ...CHANNEL_OPTIONS,
-      ...(retries ? {} : { 'grpc.enable_retries': 0 }),
-      ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),
-      ...(interceptors ? { interceptors } : {}),
-      ...(pings ? { 'grpc.keepalive_time_ms': pings.everyMs, 'grpc.keepalive_timeout_ms': pings.answerMs } : {}),
-    });
+    return new Constructor(
+      target,
+      secure ? (tls ?? new TlsSource()).credentials(systemClock) : credentials.createInsecure(),
+      {
+        ...CHANNEL_OPTIONS,
+        ...(retries ? {} : { 'grpc.enable_retries': 0 }),
+        ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),
+        ...(interceptors ? { interceptors } : {}),
+        ...(pings ? { 'grpc.keepalive_time_ms': pings.everyMs, 'grpc.keepalive_timeout_ms': pings.answerMs } : {}),
+      },
+    );
   },
-  listen: (server, address) =>
+  listen: (server, address, serverTls) =>
     new Promise((resolve, reject) => {
-      server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+      server.bindAsync(address, serverTls?.credentials ?? ServerCredentials.createInsecure(), (error, port) => {
         if (error) reject(listenFault(error, address));
         else resolve(port);
       });

@@ -1,8 +1,11 @@
 /**
  * Certificates of a gRPC client. Their files are read for each handshake, so that renewed ones need no restart.
  */
+import type { TLSSocket } from 'node:tls';
 import { createSecureContext } from 'node:tls';
-import { ChannelCredentials, credentials } from '@grpc/grpc-js';
+import { ChannelCredentials, credentials, experimental } from '@grpc/grpc-js';
+import type { Clock } from '../time/clock.ts';
+import { pinFault } from '../tls/pin.ts';
 import type { Validity } from './renewed-files.ts';
 import { authoritiesValidity, chainValidity, RenewedFiles, validities } from './renewed-files.ts';
 import type { TlsFiles } from './tls.ts';
@@ -25,11 +28,16 @@ const NONE: TlsFiles = { caFile: '', certFile: '', certKeyFile: '' };
 
 export class TlsSource {
   readonly #files: RenewedFiles<Loaded>;
+  readonly #caDigest: string | undefined;
 
-  /** Reads nothing yet. Default: the authorities that this machine trusts, and no certificate. */
-  constructor(files: TlsFiles = NONE) {
+  /**
+   * Reads nothing yet. Default: the authorities that this machine trusts, and no certificate. `authorities`: in PEM,
+   * trusted besides.
+   */
+  constructor(files: TlsFiles = NONE, authorities = '') {
     const names = [files.caFile, files.certFile, files.certKeyFile].filter((name) => name !== '');
-    this.#files = new RenewedFiles(names, (texts) => load(files, texts));
+    this.#files = new RenewedFiles(names, (texts) => load(files, texts, authorities));
+    this.#caDigest = files.caDigest;
   }
 
   /** Returns the material of the files as they are, or of the last good ones. Throws if they were never good. */
@@ -39,11 +47,16 @@ export class TlsSource {
 
   /**
    * Returns credentials for one channel, which asks for `material` at each handshake. Throws if the files were never
-   * good.
+   * good. `clock`: judges a certificate that is checked by its authority's digest.
    */
-  credentials(): ChannelCredentials {
+  credentials(clock: Pick<Clock, 'nowMs'>): ChannelCredentials {
     this.#files.current();
-    return new RenewedCredentials(() => this.#files.current().credentials);
+    const digest = this.#caDigest;
+    const check =
+      digest === undefined
+        ? undefined
+        : (socket: TLSSocket, host: string): void => requirePin(socket, digest, host, clock.nowMs());
+    return new RenewedCredentials(() => this.#files.current().credentials, check);
   }
 
   /**
@@ -56,34 +69,45 @@ export class TlsSource {
   }
 }
 
-function load({ caFile, certFile, certKeyFile }: TlsFiles, texts: readonly Buffer[]): Loaded {
+function load({ caFile, caDigest, certFile, certKeyFile }: TlsFiles, texts: readonly Buffer[], more: string): Loaded {
   const left = [...texts];
   const authority = caFile === '' ? undefined : left.shift();
   const [cert, key] = left;
   const validity: Record<string, Validity> = {};
   if (authority) validity['authority'] = authoritiesValidity(validities(authority, caFile));
   if (cert) validity['client'] = chainValidity(validities(cert, certFile));
-  const ca = authority ?? trustedHere();
-  if (!cert || !key) return { material: { ca }, credentials: credentials.createSsl(ca), validity };
+  const ca = authority ?? Buffer.concat([trustedHere(), Buffer.from(`\n${more}`)]);
+  const own = cert && key ? { cert, key } : undefined;
   try {
-    createSecureContext({ cert, key });
+    if (own) createSecureContext(own);
   } catch (error) {
     throw new Error(`${certKeyFile} does not hold the private key of ${certFile}: ${(error as Error).message}`, {
       cause: error,
     });
   }
-  return { material: { ca, cert, key }, credentials: credentials.createSsl(ca, key, cert), validity };
+  // The check by the digest follows the handshake, before anything is sent.
+  const options = caDigest === undefined ? {} : { rejectUnauthorized: false };
+  return {
+    material: { ca, ...own },
+    credentials: credentials.createSsl(ca, own?.key ?? null, own?.cert ?? null, options),
+    validity,
+  };
 }
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
+/** Throws if the server of a connection may not be trusted. */
+type PeerCheck = (socket: TLSSocket, host: string) => void;
+
 /** Credentials that are asked for anew at each handshake: a channel outlives its certificates. */
 class RenewedCredentials extends ChannelCredentials {
   readonly #latest: () => ChannelCredentials;
+  readonly #check: PeerCheck | undefined;
 
-  constructor(latest: () => ChannelCredentials) {
+  constructor(latest: () => ChannelCredentials, check: PeerCheck | undefined) {
     super();
     this.#latest = latest;
+    this.#check = check;
   }
 
   _isSecure(): boolean {
@@ -96,14 +120,27 @@ class RenewedCredentials extends ChannelCredentials {
 
   _createSecureConnector(...parts: Parameters<ChannelCredentials['_createSecureConnector']>): Connector {
     const first = this.#latest()._createSecureConnector(...parts);
+    const [{ path }] = parts;
+    const host = experimental.splitHostPort(path)?.host ?? path;
     return {
-      connect: (socket) =>
-        this.#latest()
+      connect: async (socket) => {
+        const connected = await this.#latest()
           ._createSecureConnector(...parts)
-          .connect(socket),
+          .connect(socket);
+        this.#check?.(connected.socket as TLSSocket, host);
+        return connected;
+      },
       waitForReady: () => first.waitForReady(),
       getCallCredentials: () => first.getCallCredentials(),
       destroy: () => first.destroy(),
     };
   }
+}
+
+function requirePin(socket: TLSSocket, digest: string, host: string, nowMs: number): void {
+  // Once: Node takes the chain out of the connection.
+  const fault = pinFault(socket.getPeerX509Certificate(), digest, host.replace(/^\[|\]$/g, ''), nowMs);
+  if (fault === undefined) return;
+  socket.destroy();
+  throw new Error(fault);
 }

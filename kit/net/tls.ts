@@ -6,6 +6,11 @@ import { createSecureContext, getCACertificates } from 'node:tls';
 export interface TlsFiles {
   /** The authorities that may sign a server's certificate. Default: those that this machine trusts. */
   caFile: string;
+  /**
+   * Instead of a file: SHA-256 of an authority's certificate, in hexadecimal digits. The server's chain must hold that
+   * certificate.
+   */
+  caDigest?: string;
   /** This client's own certificate, for servers that ask for one, with the chain to its authority. */
   certFile: string;
   /** Its private key. */
@@ -59,8 +64,14 @@ const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
   [
     /unable to (?:verify|get)|self[- ]signed/i,
     (address) =>
-      `the certificate of ${address} is signed by an authority that is not trusted here; name its file ` +
-      '(--ca-file, SLIPWAY_CORE_CA_FILE)',
+      `the certificate of ${address} is signed by an authority that is not trusted here; name its file or ` +
+      'digest (--core-ca, SLIPWAY_CORE_CA)',
+  ],
+  [
+    /its authority is not (sha256:[0-9a-f]+)/,
+    (address) =>
+      `the certificate of ${address} is not signed by the authority that was named here (--core-ca, SLIPWAY_CORE_CA, ` +
+      'or the token): it is another installation, or somebody between',
   ],
   [
     /certificate has expired/i,

@@ -47,3 +47,8 @@ export function webhookIdentity(endpointId: string, jobId: string): string {
 export function secretValueIdentity(accountId: string, secretId: string): string {
   return `account/${accountId}/secret/${secretId}/value`;
 }
+
+/** Returns the identity of the private key of the installation's authority. */
+export function authorityKeyIdentity(): string {
+  return 'installation/authority_key';
+}

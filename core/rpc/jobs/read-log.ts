@@ -2,6 +2,7 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { Transport } from '@slipway/kit/net/channel';
 import { callMetadata } from '@slipway/kit/net/channel';
+import type { TlsSource } from '@slipway/kit/net/tls-source';
 import type { Clock } from '@slipway/kit/time/clock';
 import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { PodServiceClient } from '@slipway/proto/gen/slipway/v1/pod_service';
@@ -24,6 +25,8 @@ export interface LogParts {
   logs: WorkerLogs;
   /** Transport to other replicas. */
   transport: Transport;
+  /** Returns the certificates for replicas that speak TLS. */
+  peerTls(): TlsSource | undefined;
   clock: Clock;
 }
 
@@ -60,7 +63,7 @@ export async function readLog(
 }
 
 function forward(
-  { transport, clock }: LogParts,
+  { transport, peerTls, clock }: LogParts,
   address: string,
   request: LogRequest,
   apiKey: string,
@@ -72,6 +75,7 @@ function forward(
   const client = transport.openClient<PodServiceClient | MachineServiceClient>(
     kind === 'pod' ? PodServiceClient : MachineServiceClient,
     address,
+    { tls: peerTls() },
   );
   return new Promise<LogAnswer>((resolve, reject) => {
     const fail = (error: unknown): void => {

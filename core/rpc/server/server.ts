@@ -5,6 +5,8 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { ServedService, Transport } from '@slipway/kit/net/channel';
 import { openServer } from '@slipway/kit/net/channel';
 import type { Clock } from '@slipway/kit/time/clock';
+import type { ServerTls } from '@slipway/kit/tls/server-tls';
+import type { ListenAddress } from '../../config.ts';
 import { logGrpc } from './grpc-log.ts';
 import { readable, rejectUnreadable } from './unreadable.ts';
 
@@ -13,8 +15,10 @@ const DRAIN_MS_MAX = 3_000;
 
 /** Services and settings of the server. */
 interface RpcServerOptions {
-  /** Address to listen on, host:port. Port 0: any free one. */
-  listen: string;
+  /** Addresses to listen on. */
+  listen: readonly ListenAddress[];
+  /** Returns the server side of TLS. It is needed where an address is secure. */
+  tls(): ServerTls | undefined;
   services: readonly ServedService[];
   /** Functions that add services which register themselves, such as health and reflection. */
   extend: readonly ((server: Server) => void)[];
@@ -28,20 +32,32 @@ export class RpcServer extends BaseService {
   readonly name = 'rpc server';
   readonly #options: RpcServerOptions;
   #server: Server | undefined;
-  #address = '';
+  readonly #addresses: ListenAddress[] = [];
 
   constructor(options: RpcServerOptions) {
     super();
     this.#options = options;
   }
 
-  /** Address that it listens on, host:port. Empty before `start`. */
+  /** First address that it listens on, host:port, or grpcs://host:port. Empty before `start`. */
   get address(): string {
-    return this.#address;
+    const [first] = this.#addresses;
+    return first ? textOf(first) : '';
+  }
+
+  /** First address by TLS, grpcs://host:port. Empty: there is none. */
+  get secureAddress(): string {
+    const secure = this.#addresses.find((each) => each.secure);
+    return secure ? textOf(secure) : '';
+  }
+
+  /** Ports by TLS with their hosts, host:port. */
+  get secureAddresses(): string[] {
+    return this.#addresses.flatMap(({ address, secure }) => (secure ? address : []));
   }
 
   protected override async onStart(): Promise<void> {
-    const { listen: address, services, interceptors, extend, transport } = this.#options;
+    const { listen, tls, services, interceptors, extend, transport } = this.#options;
     logGrpc(this.#options.logger);
     const server = openServer(
       services.map(([definition, handlers]) => [readable(definition), handlers] as const),
@@ -49,8 +65,10 @@ export class RpcServer extends BaseService {
     );
     this.#server = server;
     for (const add of extend) add(server);
-    const port = await transport.listen(server, address);
-    this.#address = `${address.slice(0, address.lastIndexOf(':'))}:${port}`;
+    for (const { address, secure } of listen) {
+      const port = await transport.listen(server, address, secure ? tls() : undefined);
+      this.#addresses.push({ address: `${address.slice(0, address.lastIndexOf(':'))}:${port}`, secure });
+    }
   }
 
   /** Accepts no new calls. Running calls may finish for a while, then they are cut off. */
@@ -68,4 +86,8 @@ export class RpcServer extends BaseService {
       });
     });
   }
+}
+
+function textOf({ address, secure }: ListenAddress): string {
+  return secure ? `grpcs://${address}` : address;
 }

@@ -1,0 +1,173 @@
+/**
+ * The certificates of a replica: the installation's authority, which all replicas share, and the certificate that this
+ * one shows. The latter is the operator's, or one of the authority for as long as the replica runs; it is replaced in
+ * time, and when the machine gets another address.
+ */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Validity } from '@slipway/kit/net/renewed-files';
+import { chainValidity, RenewedFiles, validities } from '@slipway/kit/net/renewed-files';
+import { TlsSource } from '@slipway/kit/net/tls-source';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { CertificateLife, CertifiedKey } from '@slipway/kit/tls/authority';
+import { Authority, createAuthority, DAY_MS, SERIAL_LENGTH } from '@slipway/kit/tls/authority';
+import { pinText } from '@slipway/kit/tls/pin';
+import { ServerTls } from '@slipway/kit/tls/server-tls';
+import type { CoreConfig } from '../config.ts';
+import type { Stores } from '../store/storage.ts';
+import { certificateNames, hostOf } from './server-names.ts';
+
+/** Period of the check in milliseconds. */
+const PERIOD_MS = 30_000;
+/** Lifetime of a replica's certificate. It is replaced in the last third. */
+const SERVER_DAYS = 90;
+const NAME_LENGTH = 8;
+
+interface CoreCertificatesOptions {
+  config: Pick<CoreConfig, 'listen' | 'advertise' | 'tlsNames' | 'tlsCertFile' | 'tlsKeyFile'>;
+  installation: Pick<Stores['installation'], 'authority'>;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** A certificate of the authority, and what must stay true of it. */
+interface Issued extends CertifiedKey {
+  names: readonly string[];
+  validity: Validity;
+}
+
+export class CoreCertificates extends LoopService {
+  readonly #options: CoreCertificatesOptions;
+  readonly #files: RenewedFiles<CertifiedKey & { validity: Validity }> | undefined;
+  #authority: Authority | undefined;
+  #issued: Issued | undefined;
+  #shown = '';
+  #server: ServerTls | undefined;
+  #peers: TlsSource | undefined;
+  #fault: string | undefined;
+
+  constructor(options: CoreCertificatesOptions) {
+    super({ ...options, name: 'certificates of core', periodMs: PERIOD_MS });
+    this.#options = options;
+    const { tlsCertFile, tlsKeyFile } = options.config;
+    if (tlsCertFile !== '') this.#files = operatorFiles(tlsCertFile, tlsKeyFile);
+  }
+
+  /** True if the replica speaks TLS somewhere. */
+  get isUsed(): boolean {
+    return this.#options.config.listen.some(({ secure }) => secure);
+  }
+
+  /** The authority. `undefined` where the replica speaks no TLS. */
+  get authority(): Authority | undefined {
+    return this.#authority;
+  }
+
+  /** Digest of the authority of what the replica shows. `undefined`: the operator's certificate, or no TLS. */
+  get digest(): string | undefined {
+    return this.#files ? undefined : this.#authority?.digest;
+  }
+
+  /** Server side of TLS. `undefined` before the start, and without TLS. */
+  get server(): ServerTls | undefined {
+    return this.#server;
+  }
+
+  /** Client side for calls of other replicas, which have the same authority. */
+  get peers(): TlsSource | undefined {
+    return this.#peers;
+  }
+
+  /** For the watch over certificates. */
+  get watched(): { more(): Readonly<Record<string, Validity>> } {
+    return { more: () => this.#validity() };
+  }
+
+  /** Returns when the certificates end, by kind. */
+  #validity(): Readonly<Record<string, Validity>> {
+    if (!this.#authority) return {};
+    const server = this.#files?.current().validity ?? this.#issued?.validity;
+    return { installation: { fromMs: 0, toMs: this.#authority.endsAtMs }, ...(server && { server }) };
+  }
+
+  /** Returns what a certificate that is made now needs. */
+  life(days: number): CertificateLife {
+    const { clock, random } = this.#options;
+    return { nowMs: clock.nowMs(), days, serial: random.bytes(SERIAL_LENGTH) };
+  }
+
+  protected override async onStart(): Promise<void> {
+    if (!this.isUsed) return;
+    const { installation, clock, random, logger } = this.#options;
+    const create = (): CertifiedKey =>
+      createAuthority(`Slipway ${random.id(NAME_LENGTH)}`, clock.nowMs(), random.bytes(SERIAL_LENGTH));
+    this.#authority = new Authority(await installation.authority(create));
+    this.#show(this.#current());
+    const { digest } = this;
+    const trust = digest === undefined ? 'of the operator' : pinText(digest);
+    logger.info({ authority: trust, names: this.#issued?.names }, 'core shows a certificate');
+    await super.onStart();
+  }
+
+  protected override async pass(): Promise<void> {
+    try {
+      const next = this.#current();
+      if (next.certificate !== this.#shown) {
+        this.#show(next);
+        this.#options.logger.info('a new certificate is in use');
+      }
+      this.#note(this.#files?.fault);
+    } catch (error) {
+      this.#note((error as Error).message);
+    }
+  }
+
+  #note(fault: string | undefined): void {
+    if (fault !== undefined && fault !== this.#fault)
+      this.#options.logger.warn({ cause: fault }, 'the certificate cannot be replaced; the previous one stays');
+    this.#fault = fault;
+  }
+
+  /** Returns the certificate to show now. */
+  #current(): CertifiedKey {
+    if (this.#files) return this.#files.current();
+    const names = this.#names();
+    const { clock } = this.#options;
+    const isMissing = names.some((name) => !this.#issued?.names.includes(name));
+    const isOld = (this.#issued?.validity.toMs ?? 0) - clock.nowMs() < (SERVER_DAYS * DAY_MS) / 3;
+    if (!this.#issued || isMissing || isOld) this.#issued = this.#issue(names);
+    return this.#issued;
+  }
+
+  #names(): string[] {
+    const { listen, advertise, tlsNames } = this.#options.config;
+    return certificateNames([...tlsNames, hostOf(advertise), ...listen.map(({ address }) => hostOf(address))]);
+  }
+
+  #issue(names: readonly string[]): Issued {
+    const made = this.#authority!.issueServer(names, this.life(SERVER_DAYS));
+    const { validFrom, validTo } = new X509Certificate(made.certificate);
+    return { ...made, names, validity: { fromMs: Date.parse(validFrom), toMs: Date.parse(validTo) } };
+  }
+
+  #show({ certificate, key }: CertifiedKey): void {
+    const { certificate: clientAuthorities } = this.#authority!;
+    const shown = { certificate, key, clientAuthorities };
+    if (this.#server) this.#server.replace(shown);
+    else this.#server = new ServerTls(shown);
+    // The operator's chain may end at an authority that nobody here knows.
+    this.#peers = new TlsSource(undefined, `${clientAuthorities}${certificate}`);
+    this.#shown = certificate;
+  }
+}
+
+function operatorFiles(certFile: string, keyFile: string): RenewedFiles<CertifiedKey & { validity: Validity }> {
+  return new RenewedFiles([certFile, keyFile], ([chain, key]) => {
+    const validity = chainValidity(validities(chain!, certFile));
+    if (!new X509Certificate(chain!).checkPrivateKey(createPrivateKey(key!)))
+      throw new Error(`${keyFile} does not hold the private key of ${certFile}`);
+    return { certificate: chain!.toString(), key: key!.toString(), validity };
+  });
+}

@@ -1,0 +1,47 @@
+/** Reads how a process trusts core: the settings that facades, edge, agent and command line share. */
+import type { EnvReader } from '../host/env.ts';
+import { readPin } from '../tls/pin.ts';
+import { parseAddress } from './address.ts';
+import type { TlsFiles } from './tls.ts';
+
+/**
+ * Reads SLIPWAY_CORE_CA (`sha256:DIGEST`, or a file), SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE and
+ * SLIPWAY_CORE_CERT_KEY_FILE. The files are not opened here.
+ */
+export function readCoreTls(reader: EnvReader): TlsFiles {
+  const trusted = reader.text('SLIPWAY_CORE_CA', '');
+  const file = reader.text('SLIPWAY_CORE_CA_FILE', '');
+  if (trusted !== '' && file !== '')
+    reader.fault('SLIPWAY_CORE_CA and SLIPWAY_CORE_CA_FILE are both set; one is enough');
+  if (isWrongPin(trusted)) reader.fault(wrongPin('SLIPWAY_CORE_CA', trusted));
+  return {
+    ...trustOf(trusted === '' ? file : trusted),
+    certFile: reader.text('SLIPWAY_CORE_CERT_FILE', ''),
+    certKeyFile: reader.text('SLIPWAY_CORE_CERT_KEY_FILE', ''),
+  };
+}
+
+/** Returns the trust that a digest or the name of a file stands for. */
+export function trustOf(text: string): Pick<TlsFiles, 'caFile' | 'caDigest'> {
+  const caDigest = readPin(text);
+  return caDigest === undefined ? { caFile: text } : { caFile: '', caDigest };
+}
+
+/** True if the text begins like a digest and is none. */
+export function isWrongPin(text: string): boolean {
+  return /^sha256:/i.test(text) && readPin(text) === undefined;
+}
+
+/** Returns the error of such a text. `name`: of the setting or option. */
+export function wrongPin(name: string, text: string): string {
+  return `${name} is ${JSON.stringify(text)}, but must be sha256: and 64 hex digits, or the name of a PEM file`;
+}
+
+/**
+ * Returns the address as it is used: where core's authority is known, an address without a scheme is one by TLS, so
+ * that nobody between can have the key in plain text.
+ */
+export function withTls(address: string, { caFile, caDigest }: TlsFiles): string {
+  const isKnown = caFile !== '' || caDigest !== undefined;
+  return isKnown && parseAddress(address)?.secure === false ? `grpcs://${address}` : address;
+}
