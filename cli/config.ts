@@ -101,6 +101,10 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
       SLIPWAY_AGENT_CONTAINERS: options.containers,
       SLIPWAY_PREFETCH: options.prefetch?.toString(),
       SLIPWAY_IMAGE_DISK_GB: options.imageDisk?.toString(),
+      SLIPWAY_MODEL_DISK_GB: options.modelDisk?.toString(),
+      SLIPWAY_MODEL_DIR: file(options.modelDir),
+      SLIPWAY_MODEL_PEER_LISTEN: options.modelPeers,
+      SLIPWAY_MODEL_PEER_MB_PER_SECOND: options.modelPeerBandwidth?.toString(),
       SLIPWAY_WORKER_USER: options.workerUser,
       SLIPWAY_AGENT_ALLOW_COMMANDS: options.allowCommands ? 'true' : undefined,
       SLIPWAY_METRICS_LISTEN: options.metrics,
@@ -263,6 +267,10 @@ export interface AgentOptions {
   containers?: string;
   prefetch?: boolean;
   imageDisk?: number;
+  modelDisk?: number;
+  modelDir?: string;
+  modelPeers?: string;
+  modelPeerBandwidth?: number;
   workerUser?: string;
   allowCommands?: boolean;
   metrics?: string;

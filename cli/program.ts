@@ -16,6 +16,7 @@ import { addAccounts } from './keys/accounts.ts';
 import { addKeys } from './keys/keys.ts';
 import { addMachines } from './machines/machines.ts';
 import { addWorkers } from './machines/workers.ts';
+import { addModels } from './models/models.ts';
 import { addCore } from './parts/core.ts';
 import { addEdge } from './parts/edge.ts';
 import { addFacade } from './parts/facade.ts';
@@ -48,6 +49,7 @@ const COMMANDS = [
   addAgent,
   addStart,
   addInstall,
+  addModels,
   addPods,
   addVolumes,
   addRegistryAuths,

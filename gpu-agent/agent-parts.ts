@@ -28,10 +28,12 @@ import { findHttpServer } from './find-http-server.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
+import { ModelHost } from './model-host.ts';
 import type { ConnectLoop } from './session/connect-loop.ts';
 import { ImageResolver } from './session/image-resolver.ts';
 import { Inbound } from './session/inbound.ts';
 import { Lease } from './session/lease.ts';
+import { ModelResolver } from './session/model-resolver.ts';
 import { StartInventory } from './start-inventory.ts';
 import { TunnelPool } from './tunnel/tunnel-pool.ts';
 import { SharedFolders } from './users/shared-folder.ts';
@@ -59,6 +61,8 @@ export class AgentParts {
   readonly config: AgentConfig;
   readonly deps: AgentDependencies;
   readonly imageResolver: ImageResolver;
+  readonly modelResolver: ModelResolver;
+  readonly models: ModelHost;
   readonly containers: ContainerHost;
   readonly workloads: WorkloadBase;
   readonly attempts: AttemptParts;
@@ -89,6 +93,8 @@ export class AgentParts {
     this.deps = deps;
     this.#tls = new TlsSource(config.coreTls);
     this.imageResolver = new ImageResolver(deps);
+    this.modelResolver = new ModelResolver(deps);
+    this.models = this.#buildModels();
     this.metricsServer = new MetricsServer({
       listen: config.metricsListen,
       metrics: this.#metrics,
@@ -105,11 +111,18 @@ export class AgentParts {
     this.lease = this.#buildLease();
     const { attempts, pods, containers, lease } = this;
     this.adoption = new Adoption({ ...attempts, ...deps, pods, containers, lease });
-    this.inbound = new Inbound({ ...attempts, ...deps, pods, images: containers, archive: this.workloads.archive });
+    this.inbound = new Inbound({
+      ...attempts,
+      ...deps,
+      pods,
+      images: containers,
+      models: this.models,
+      archive: this.workloads.archive,
+    });
     const connect = buildConnectLoop(this, this.#tls);
     this.gpus = this.#buildGpus(connect);
     this.inventory = new StartInventory({ ...this, ...deps, connect, dataDir: config.dataDir });
-    const early = [...(tracing ? [tracing] : []), this.bridge, this.#buildWatch(), connect];
+    const early = [...(tracing ? [tracing] : []), this.bridge, this.models, this.#buildWatch(), connect];
     this.services = [...early, this.#buildTunnels(), ...this.gpus.services, ...this.#buildUpkeep(), this.metricsServer];
   }
 
@@ -144,6 +157,16 @@ export class AgentParts {
     });
   }
 
+  #buildModels(): ModelHost {
+    return new ModelHost({
+      config: this.config,
+      ...this.deps,
+      settle: (request) => this.modelResolver.resolve(request),
+      workerIds: () => new Set(this.attempts.pool.all().flatMap(({ id, hasEnded }) => (hasEnded ? [] : [id]))),
+      onChanged: () => this.attempts.outbox.addModels(),
+    });
+  }
+
   #buildWorkloads({ onStart }: AgentMeter): WorkloadBase {
     return buildWorkloadBase({
       config: this.config,
@@ -151,6 +174,7 @@ export class AgentParts {
       container: this.containers,
       started: { gpus: () => this.gpus.all, machineId: () => this.machineId, bridgeUrl: () => this.bridge.url },
       resolveImage: (request) => this.imageResolver.resolve(request),
+      models: this.models,
       onStart,
     });
   }

@@ -7,11 +7,13 @@ import type { AgentConfig } from './config.ts';
 import type { ContainerHost } from './container-host.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
+import type { ModelHost } from './model-host.ts';
 import type { ConnectOptions } from './session/connect-loop.ts';
 import { ConnectLoop } from './session/connect-loop.ts';
 import type { ImageResolver } from './session/image-resolver.ts';
 import type { Inbound } from './session/inbound.ts';
 import type { Lease } from './session/lease.ts';
+import type { ModelResolver } from './session/model-resolver.ts';
 import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 
 /** Parts of the agent that the session reads from and reports to. */
@@ -23,6 +25,8 @@ interface ConnectedParts {
   readonly containers: ContainerHost;
   readonly gpus: MachineGpus;
   readonly imageResolver: ImageResolver;
+  readonly modelResolver: ModelResolver;
+  readonly models: ModelHost;
   readonly inbound: Inbound;
   readonly lease: Lease;
   readonly instance: AgentInstance;
@@ -32,7 +36,7 @@ interface ConnectedParts {
 
 /** Returns the loop that keeps a session with core. The parts are read when a session opens, not before. */
 export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): ConnectLoop {
-  const { config, deps, attempts, lease, imageResolver } = parts;
+  const { config, deps, attempts, lease, imageResolver, modelResolver } = parts;
   const { outbox, large, chunks, outcomes, pool, reporter } = attempts;
   return new ConnectLoop({
     ...deps,
@@ -48,6 +52,7 @@ export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): Connect
       pod: (id) => parts.pods.get(id)?.report(),
       containers: () => parts.containers.has,
       gpuLoads: () => ({ loads: [...parts.gpus.loads] }),
+      models: () => parts.models.report(),
     },
     lease,
     hello: () => buildHello({ ...parts, has: parts.containers.has, parts: attempts }),
@@ -55,6 +60,7 @@ export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): Connect
       parts.isConnected = true;
       large.up(link);
       imageResolver.up(link);
+      modelResolver.up(link);
       // Chunks first: an outcome must not overtake them.
       chunks.sendAll();
       outcomes.sendAll();
@@ -63,6 +69,7 @@ export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): Connect
       parts.isConnected = false;
       large.down();
       imageResolver.down();
+      modelResolver.down();
     },
     onMessage: (message) => parts.inbound.receive(message),
   });

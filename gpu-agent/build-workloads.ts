@@ -16,6 +16,8 @@ import { GpuHandover } from './launch/gpu-handover.ts';
 import { WorkloadLauncher } from './launch/launcher.ts';
 import { LogArchive } from './launch/log-archive.ts';
 import { VolumeFolders } from './launch/volume-folders.ts';
+import { WorkerModels } from './launch/worker-models.ts';
+import type { ModelHost } from './model-host.ts';
 import { WorkerUsers } from './users/worker-users.ts';
 import { StartGate, startPermits } from './workloads/start-gate.ts';
 import type { OnStart } from './workloads/workload-kind.ts';
@@ -66,9 +68,10 @@ export function buildWorkloadBase(options: {
   container: ContainerSide;
   started: StartedFacts;
   resolveImage(request: SettleImageRequest): Promise<string>;
+  models: Pick<ModelHost, 'store' | 'puller'>;
   onStart: OnStart;
 }): WorkloadBase {
-  const { config, logger, clock, container, started, resolveImage, onStart } = options;
+  const { config, logger, clock, container, started, resolveImage, models, onStart } = options;
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
   if (config.allowCommands && process.platform === 'linux' && findSetpriv() === '') {
     logger.warn(
@@ -91,6 +94,7 @@ export function buildWorkloadBase(options: {
     users,
     scratchFolder,
     volumes,
+    models: new WorkerModels({ ...models, views, scratchFolder }),
     machineName: name,
     locations,
     hostEnv,

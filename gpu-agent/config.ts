@@ -19,10 +19,16 @@ import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseUlimit } from './launch/container-ulimits.ts';
 import { hostVariables } from './launch/host-variables.ts';
+import type { ModelSettings } from './models/model-settings.ts';
+import { peerListenFault, readModelSettings } from './models/model-settings.ts';
 import type { WorkerUserSetting } from './users/worker-user-setting.ts';
 import { parseWorkerUser } from './users/worker-user-setting.ts';
 
-export interface AgentConfig {
+/**
+ * Those of models are in models/model-settings.ts: SLIPWAY_MODEL_DIR, SLIPWAY_MODEL_DISK_GB, SLIPWAY_MODEL_PEER_LISTEN,
+ * SLIPWAY_MODEL_PEER_MB_PER_SECOND.
+ */
+export interface AgentConfig extends ModelSettings {
   /**
    * Core replicas, or the edge in front of them: `host:port`, or `grpcs://host:port` for TLS. The agent keeps a session
    * with one of them. SLIPWAY_CORE_ADDRESS, separated by commas.
@@ -147,6 +153,17 @@ export function readCleanConfig(
   return config;
 }
 
+/** Reads the settings that an import of models needs. */
+export function readImportConfig(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Pick<AgentConfig, 'modelDir' | 'modelDiskGb' | 'logLevel'> {
+  const reader = new EnvReader(env);
+  const { modelDir, modelDiskGb } = readModelSettings(reader, readLocations(reader).dataDir);
+  const logLevel = reader.choice('SLIPWAY_LOG_LEVEL', LOG_LEVELS, 'info');
+  reader.finish();
+  return { modelDir, modelDiskGb, logLevel };
+}
+
 /** Reads the locations of folders and of the container engine. */
 function readLocations(reader: EnvReader): Pick<AgentConfig, 'dataDir' | 'volumesDir' | 'containers'> {
   const dataDir = resolve(reader.text('SLIPWAY_AGENT_DATA_DIR', '.slipway/agent'));
@@ -174,11 +191,12 @@ export function readAgentConfig(
       reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
   }
   const coreTls = readTlsFiles(reader);
+  const locations = readLocations(reader);
   const config: AgentConfig = {
     coreAddresses: coreAddresses.map((address) => withTls(address, coreTls)),
     coreTls,
     key: reader.secret('SLIPWAY_AGENT_KEY'),
-    ...readLocations(reader),
+    ...locations,
     workerUser: readWorkerUser(reader, asRoot),
     name: reader.text('SLIPWAY_AGENT_NAME', hostname()),
     locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),
@@ -192,6 +210,7 @@ export function readAgentConfig(
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
     prefetch: reader.flag('SLIPWAY_PREFETCH', false),
     imageDiskGb: reader.integer('SLIPWAY_IMAGE_DISK_GB', 0, 0, 1_000_000),
+    ...readModelSettings(reader, locations.dataDir),
     endedLogsMib: reader.integer('SLIPWAY_ENDED_LOGS_MIB', 64, 4, 100_000),
     stopPolicy: reader.choice('SLIPWAY_STOP_POLICY', STOP_POLICIES, 'auto'),
     stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),
@@ -206,7 +225,10 @@ export function readAgentConfig(
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
     hostEnv: hostVariables(env),
   };
-  const fault = metricsListenFault(config.metricsListen) ?? otlpEndpointFault(config.otlpEndpoint);
+  const fault =
+    metricsListenFault(config.metricsListen) ??
+    peerListenFault(config, config.advertiseHost) ??
+    otlpEndpointFault(config.otlpEndpoint);
   if (fault !== undefined) reader.fault(fault);
   reader.finish();
   return config;

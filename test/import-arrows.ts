@@ -78,8 +78,12 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   ['gpu-agent/spool/', ['proto/', 'kit/']],
   ['gpu-agent/inventory/', ['proto/', 'kit/']],
   ['gpu-agent/images/', ['proto/', 'kit/']],
+  ['gpu-agent/models/', ['gpu-agent/images/', 'proto/', 'kit/']],
   ['gpu-agent/executors/', ['gpu-agent/images/', 'gpu-agent/inventory/', 'kit/']],
-  ['gpu-agent/launch/', ['gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'kit/']],
+  [
+    'gpu-agent/launch/',
+    ['gpu-agent/models/', 'gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'kit/'],
+  ],
   [
     'gpu-agent/workloads/',
     ['gpu-agent/launch/', 'gpu-agent/executors/', 'gpu-agent/inventory/', 'gpu-agent/users/', 'proto/', 'kit/'],

@@ -25,7 +25,7 @@ const DATA_DIR_DEFAULT = '.slipway/joined-agent';
 
 /** Adds the command. */
 export function addAgent(program: Command, cli: Cli): void {
-  addCommand(program, {
+  const command = addCommand(program, {
     usage: 'agent',
     description:
       'Join this machine and run workers on it until Ctrl-C. Each machine has a key of its own, which the ' +
@@ -88,19 +88,35 @@ export function addAgent(program: Command, cli: Cli): void {
       'instead: remove what a stopped agent left here: containers, networks, firewall rules, volume mounts',
     )
     .action((options: AgentCommandOptions) => (options.clean ? cleanHost(cli, options) : runAgent(cli, options)));
+  addModelOptions(command);
+}
+
+/** Adds the options of cached models. */
+function addModelOptions(command: Command): void {
+  command
+    .option(
+      '--model-disk <GB>',
+      'disk for models of the Hugging Face hub, 0: none; the least recently used are removed. Default: half of ' +
+        'the disk',
+      wholeNumber(0, IMAGE_DISK_GB_MAX),
+    )
+    .option('--model-dir <folder>', 'where they are kept; default models in the data folder')
+    .option('--model-peers <address>', 'host:port at which other machines copy models; default nowhere', listenAddress)
+    .option('--model-peer-bandwidth <MB/s>', 'most that they copy in total; default 100', wholeNumber(1, 100_000));
 }
 
 /** Cleans the host. Uses only the data folder and the container engine of the options. */
 async function cleanHost(cli: Cli, { dataDir, containers }: AgentCommandOptions): Promise<void> {
   const { config } = cli;
   const env = {
-    SLIPWAY_AGENT_DATA_DIR: dataDirOf(config, dataDir),
+    SLIPWAY_AGENT_DATA_DIR: agentDataDir(config, dataDir),
     ...(containers && { SLIPWAY_AGENT_CONTAINERS: containers }),
   };
   await runPart(cli, { module: '@slipway/gpu-agent/clean', env });
 }
 
-function dataDirOf({ workingDir, agentDataDir }: CliConfig, given: string | undefined): string {
+/** Returns the data folder of this machine's agent. */
+export function agentDataDir({ workingDir, agentDataDir }: CliConfig, given: string | undefined): string {
   return resolve(workingDir, given ?? agentDataDir ?? DATA_DIR_DEFAULT);
 }
 
@@ -118,7 +134,7 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
     );
   }
   const address = options.join ?? target.address;
-  const dataDir = dataDirOf(config, options.dataDir);
+  const dataDir = agentDataDir(config, options.dataDir);
   const coreCa = coreCaOf(targetOptions);
   const env = agentEnv(
     { ...options, ...key, ...(coreCa === undefined ? {} : { coreCa }), join: address, dataDir },

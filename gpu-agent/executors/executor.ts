@@ -30,6 +30,8 @@ export interface Mount {
   source: string;
   /** Absolute path where the workload finds it. */
   target: string;
+  /** The workload cannot write into it. */
+  readOnly?: boolean;
   /**
    * Makes files that others left in it accessible to a workload that runs as `name`: the image's user as the image
    * names it, `root` for root. Never rejects.

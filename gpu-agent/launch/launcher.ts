@@ -19,6 +19,8 @@ import { limitsOf } from './limits.ts';
 import { buildPodEnv } from './pod-env.ts';
 import type { VolumeFolders } from './volume-folders.ts';
 import { buildWorkerEnv } from './worker-env.ts';
+import type { WorkerModels } from './worker-models.ts';
+import { NO_MODELS } from './worker-models.ts';
 
 /**
  * Seconds that a worker may take to ask for work if its endpoint sets no limit
@@ -33,6 +35,8 @@ interface LauncherParts {
   /** Parent of the workers' scratch folders. */
   scratchFolder: string;
   volumes: VolumeFolders;
+  /** Models of this machine. Default: it has none. */
+  models?: WorkerModels;
   machineName: string;
   locations: readonly string[];
   hostEnv: Readonly<Record<string, string>>;
@@ -59,6 +63,10 @@ interface WorkerLaunch {
   /** Variables that say where it must serve HTTP. `undefined` if it asks for work. */
   httpVariables: Readonly<Record<string, string>> | undefined;
   onOutput(bytes: Buffer): void;
+  /** Reports a line for people while its models are downloaded. */
+  progress(line: string): void;
+  /** Aborts when it is not wanted any more. */
+  signal: AbortSignal;
 }
 
 /** A pod to launch. */
@@ -93,16 +101,20 @@ export class WorkloadLauncher {
    * Prepares a worker for its start. Rejects with the reason; a PrepareError with REFUSED means that this machine can
    * never start it.
    */
-  async worker({ workerId, endpointId, token, spec, httpVariables, onOutput }: WorkerLaunch): Promise<Ready> {
+  async worker(worker: WorkerLaunch): Promise<Ready> {
+    const { workerId, endpointId, token, spec, httpVariables, onOutput } = worker;
     const choice = chooseExecutor(spec, this.#parts.executors);
     if (choice.by === 'nothing') throw new PrepareError('REFUSED', REJECTIONS[choice.why]);
     const { executor, by } = choice;
     const user = await this.#parts.users.of(spec.accountNumber);
     const scratch = this.#scratch(workerId);
     if (by === 'process') await giveFolder(scratch, user);
-    const mounts = await this.#parts.volumes.open(spec.volumes, by, user);
+    const { models } = this.#parts;
+    const cached = models && spec.models.length > 0 ? await models.open({ ...worker, by, user }) : NO_MODELS;
+    const volumes = await this.#parts.volumes.open(spec.volumes, by, user);
     const env = buildWorkerEnv({
-      ...this.#facts(spec, by, user, mounts),
+      ...this.#facts(spec, by, user, volumes),
+      modelCache: cached.folder,
       workerId,
       endpointId,
       token,
@@ -118,7 +130,8 @@ export class WorkloadLauncher {
         ...this.#base(spec, by, user, scratch),
         workloadId: workerId,
         image: this.#image(spec, by, request),
-        mounts,
+        // Volumes first: a model may lie inside of one.
+        mounts: [...volumes, ...cached.mounts],
         env,
         onOutput,
       },
@@ -145,8 +158,9 @@ export class WorkloadLauncher {
     };
   }
 
-  /** Removes a worker's scratch folder. */
+  /** Removes a worker's scratch folder, and ends its use of models. */
   async dropScratch(workerId: string): Promise<void> {
+    await this.#parts.models?.close(workerId);
     await dropFolder(this.#scratch(workerId));
   }
 

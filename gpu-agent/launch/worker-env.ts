@@ -21,6 +21,8 @@ export interface WorkerEnvFacts extends HostFacts {
   userEnv: Readonly<Record<string, string>>;
   /** Seconds that it may take to ask for work. */
   initTimeoutSeconds: number;
+  /** The hub's cache with its models, for a command of the host. `undefined`: they are where images find them. */
+  modelCache?: string | undefined;
   /**
    * Variables that say where it must serve HTTP. Such a worker does not use the worker protocol and gets no address of
    * the bridge. `undefined` if it asks for work.
@@ -64,6 +66,7 @@ function defaults(facts: WorkerEnvFacts): Record<string, string> {
     // Object stores on a private network have private addresses.
     RUNPOD_ALLOW_PRIVATE_DOWNLOAD_URLS: 'true',
     RUNPOD_INIT_TIMEOUT: String(facts.initTimeoutSeconds),
+    ...(facts.modelCache === undefined ? {} : { HF_HUB_CACHE: facts.modelCache }),
   };
 }
 

@@ -22,6 +22,8 @@ interface InboundParts {
   pods: PodRegistry;
   /** Cache of the machine's images. */
   images: { want(images: readonly DesiredImage[]): void };
+  /** Gives models of this machine to others. */
+  models: { setPeerKey(key: Uint8Array): void };
   intake: Intake;
   stopper: AttemptStopper;
   outcomes: OutcomeReporter;
@@ -65,8 +67,11 @@ export class Inbound {
   /** Handles one message. */
   receive(message: SessionResponse): void {
     if (this.#held) return void this.#held.push(message);
-    const { pool, pods, images, intake, stopper, outcomes, chunks, large } = this.#parts;
-    if (message.welcome) pool.connected();
+    const { pool, pods, images, models, intake, stopper, outcomes, chunks, large } = this.#parts;
+    if (message.welcome) {
+      pool.connected();
+      models.setPeerKey(message.welcome.modelPeerKey);
+    }
     if (message.desired && !this.#closed) {
       // Pods first: a worker may get the GPU of a pod that is to go.
       pods.apply(message.desired.pods);

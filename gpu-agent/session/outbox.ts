@@ -12,6 +12,7 @@ import type {
   AttemptRef,
   GpuLoads,
   MachineContainers,
+  MachineModels,
   PodReport,
   WorkerLogReply,
   WorkerReport,
@@ -31,6 +32,7 @@ export interface Reports {
   pod(podId: string): PodReport | undefined;
   containers(): MachineContainers;
   gpuLoads(): GpuLoads;
+  models(): MachineModels;
 }
 
 export class Outbox implements ToCore {
@@ -41,6 +43,8 @@ export class Outbox implements ToCore {
   readonly #pods = new Set<string>();
   #containers = false;
   #gpuLoads = false;
+  /** `soon`: with the next message that leaves anyway. */
+  #models: 'no' | 'soon' | 'now' = 'no';
   #waiting = new Map<string, AttemptRef>();
   readonly #progress = new Map<string, AttemptProgress>();
   readonly #chunks: ChunkLog;
@@ -68,6 +72,7 @@ export class Outbox implements ToCore {
     return (
       this.#heartbeat !== undefined ||
       this.#containers ||
+      this.#models === 'now' ||
       this.#workers.size + this.#pods.size + this.#progress.size + this.#waiting.size + queued > 0
     );
   }
@@ -110,6 +115,12 @@ export class Outbox implements ToCore {
     this.#gpuLoads = true;
   }
 
+  /** Marks models as changed. */
+  addModels(): void {
+    this.#models = 'now';
+    this.onWaiting?.();
+  }
+
   addOutcome(outcome: AttemptOutcome, key = attemptKey(outcome.ref!)): void {
     // A progress value that leaves after the outcome would only be ignored.
     this.#progress.delete(key);
@@ -135,6 +146,7 @@ export class Outbox implements ToCore {
     this.#containers = false;
     // A hello does not contain them.
     this.#gpuLoads = true;
+    this.#models = 'soon';
     this.#waiting.clear();
     this.#logReplies.clear();
   }
@@ -161,6 +173,8 @@ export class Outbox implements ToCore {
     this.#containers = false;
     if (this.#gpuLoads) message.gpuLoads = reports.gpuLoads();
     this.#gpuLoads = false;
+    if (this.#models !== 'no') message.models = reports.models();
+    this.#models = 'no';
     message.waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     message.chunks = this.#chunks.take(budget);

@@ -59,16 +59,13 @@ async function prepare({
   parts,
   signal,
 }: PrepareOptions): Promise<() => RunningWorkload> {
-  const { launch, executor } = await kind.launch(desired);
+  const report = (line: string): void => {
+    if (!signal.aborted) progress.report(line);
+  };
+  const { launch, executor } = await kind.launch(desired, report, signal);
   await Promise.race([parts.handover.free(gpus.uuids), aborted(signal)]);
   signal.throwIfAborted();
-  await executor.prepare(
-    launch,
-    (line) => {
-      if (!signal.aborted) progress.report(line);
-    },
-    signal,
-  );
+  await executor.prepare(launch, report, signal);
   if (parts.starts.isFull) progress.report('waiting for others to start');
   await parts.starts.enter(launch.workloadId, kind.policy.initTimeoutMs !== undefined, signal);
   signal.throwIfAborted();

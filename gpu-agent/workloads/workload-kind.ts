@@ -20,9 +20,14 @@ export interface WorkloadKind {
   executor(): Executor | undefined;
   /**
    * Prepares its own resources, for instance folders, and returns what to start. Rejects with the reason; a
-   * PrepareError with REFUSED is final.
+   * PrepareError with REFUSED is final. `progress` gets lines for people; `signal` aborts when it is not wanted any
+   * more.
    */
-  launch(desired: Desired): Promise<{ launch: Launch; executor: Executor }>;
+  launch(
+    desired: Desired,
+    progress: (line: string) => void,
+    signal: AbortSignal,
+  ): Promise<{ launch: Launch; executor: Executor }>;
   /** Its phase, desired state or progress changed. */
   changed(): void;
   /** It wrote this output. */

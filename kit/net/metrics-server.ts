@@ -10,11 +10,14 @@ const ADDRESS = /^(?<host>[\w.-]+|\[[0-9a-f:]+\]):(?<port>\d{1,5})$/i;
 const PORT_MAX = 65_535;
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8' };
 
-/** Returns the fault of a listen address, as text for the operator; `undefined` if it is valid or empty. */
-export function metricsListenFault(address: string): string | undefined {
+/**
+ * Returns the fault of a listen address, as text for the operator; `undefined` if it is valid or empty. `name`: of its
+ * variable.
+ */
+export function metricsListenFault(address: string, name = 'SLIPWAY_METRICS_LISTEN'): string | undefined {
   const port = ADDRESS.exec(address)?.groups?.['port'];
   if (address === '' || (port !== undefined && Number(port) <= PORT_MAX)) return undefined;
-  return `SLIPWAY_METRICS_LISTEN is ${JSON.stringify(address)}, but must be host:port, for instance 127.0.0.1:9464`;
+  return `${name} is ${JSON.stringify(address)}, but must be host:port, for instance 127.0.0.1:9464`;
 }
 
 /** Options of the server. */

@@ -8,6 +8,7 @@ import { RegistryGuard } from '@slipway/gpu-agent/images/registry-guard';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
 import { containerCases } from '../gpu-agent/executors/container/container-cases.ts';
+import { modelCases } from '../gpu-agent/executors/container/model-cases.ts';
 import { networkCases } from '../gpu-agent/executors/container/network-cases.ts';
 import { volumeCases } from '../gpu-agent/executors/container/volume-cases.ts';
 import { launchOf, makeExecutor, startContainer } from '../helpers/engines/containers.ts';
@@ -28,6 +29,7 @@ t.test('Docker', { skip: dockerSkip || registrySkip || skipWithoutPython('new') 
   await t.test('containers', (t) => containerCases(t, docker));
   await t.test('networks', (t) => networkCases(t, docker));
   await t.test('volumes', (t) => volumeCases(t, docker));
+  await t.test('models', (t) => modelCases(t, docker));
 
   await t.test('a private registry', async (t) => {
     const registry = await startRegistry(docker);

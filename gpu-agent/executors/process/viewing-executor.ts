@@ -59,9 +59,9 @@ export class ViewingExecutor implements Executor {
       for (const source of opened.splice(0)) await this.#views.close(source, user!);
     };
     try {
-      for (const { source, target } of mounts) {
+      for (const { source, target, readOnly } of mounts) {
         if (source === target) continue;
-        await this.#views.open(source, user!);
+        await this.#views.open(source, user!, readOnly);
         opened.push(source);
       }
     } catch (error) {

@@ -8,7 +8,7 @@ import type { Ready } from '../../launch/launcher.ts';
 import { initTimeoutSeconds } from '../../launch/launcher.ts';
 import type { TimedLog } from '../../launch/timed-log.ts';
 import { HttpServing } from '../http/http-serving.ts';
-import type { EndCause, Policy } from '../step.ts';
+import type { Desired, EndCause, Policy } from '../step.ts';
 import { isLive } from '../step.ts';
 import { Workload } from '../workload.ts';
 import type { WorkloadKind } from '../workload-kind.ts';
@@ -226,12 +226,13 @@ export class Worker implements WorkloadKind {
     return this.#parts.launcher.executorOf(this.spec);
   }
 
-  async launch(): Promise<Ready> {
+  async launch(_desired: Desired, progress: (line: string) => void, signal: AbortSignal): Promise<Ready> {
     this.#end.rejectStart(this.#notAgain);
     const { ids, token, spec, http } = this;
     if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
     const onOutput = (bytes: Buffer): void => this.output(bytes);
-    return this.#parts.launcher.worker({ ...ids, token, spec, httpVariables: http?.variables(), onOutput });
+    const httpVariables = http?.variables();
+    return this.#parts.launcher.worker({ ...ids, token, spec, httpVariables, onOutput, progress, signal });
   }
 
   started(): void {

@@ -132,6 +132,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
         },
         pod: () => undefined,
         gpuLoads: () => ({ loads: [] }),
+        models: () => ({ models: [], limitBytes: 0, usedBytes: 0, peerAddress: '' }),
         containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
       }),
     /** Its process ends. */

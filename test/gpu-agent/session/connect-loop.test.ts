@@ -64,6 +64,7 @@ async function runLoop(t: Test, address: string, tries: number) {
       worker: () => undefined,
       pod: () => undefined,
       gpuLoads: () => ({ loads: [] }),
+      models: () => ({ models: [], limitBytes: 0, usedBytes: 0, peerAddress: '' }),
       containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
     },
     lease: new Lease({ clock, onExpired: () => undefined }),

@@ -11,6 +11,7 @@ const reports: Reports = {
   worker: report,
   pod: () => undefined,
   gpuLoads: () => ({ loads: [] }),
+  models: () => ({ models: [], limitBytes: 0, usedBytes: 0, peerAddress: '' }),
   containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
 };
 

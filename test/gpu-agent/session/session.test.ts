@@ -43,6 +43,7 @@ async function begin() {
       worker: () => undefined,
       pod: () => undefined,
       gpuLoads: () => ({ loads: [] }),
+      models: () => ({ models: [], limitBytes: 0, usedBytes: 0, peerAddress: '' }),
       containers: () => ({ engine: undefined, noEngineReason: '', images: [] }),
     },
     onWelcome: () => {

@@ -1,0 +1,95 @@
+/**
+ * Downloads the content of one file: continues what an earlier try left, verifies the digest, and only then shows the
+ * file under its name.
+ */
+import type { Hash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
+import { beginHash, hashFile } from './file-hash.ts';
+import type { FileSource } from './file-source.ts';
+import { leave } from './http-get.ts';
+import { ModelError } from './model-error.ts';
+import type { ModelFolder } from './model-folder.ts';
+import type { ModelFile } from './model-record.ts';
+
+/** A content to download. */
+interface WantedFile {
+  file: ModelFile;
+  folder: ModelFolder;
+  /** Reports how many bytes of it are there. */
+  onBytes(bytes: number): void;
+  signal: AbortSignal;
+}
+
+/**
+ * Reads the content from a source once. Resolves when it is complete. Rejects with the source's error, or with a
+ * ModelError (CORRUPT) when the source sent something else; what has arrived then stays or is dropped.
+ */
+export async function downloadFile(wanted: WantedFile, source: FileSource): Promise<void> {
+  const { file, folder, onBytes, signal } = wanted;
+  const path = folder.incomplete(file.digest);
+  let hash = beginHash(file);
+  let position = await hashFile(path, hash, signal);
+  if (position > file.sizeBytes) {
+    await rm(path, { force: true });
+    [hash, position] = [beginHash(file), 0];
+  }
+  onBytes(position);
+  if (position < file.sizeBytes || file.sizeBytes === 0)
+    ({ hash, position } = await receive(wanted, source, { hash, position }));
+  const isRight = position === file.sizeBytes && hash.digest('hex') === file.digest;
+  if (isRight) return folder.complete(file.digest);
+  await rm(path, { force: true });
+  onBytes(0);
+  throw new ModelError(
+    'CORRUPT',
+    `${file.path} of ${folder.key.repository} differs from its digest as ${source.name} sends it`,
+  );
+}
+
+/** What has arrived of a file. */
+interface Arrived {
+  hash: Hash;
+  /** Bytes. */
+  position: number;
+}
+
+async function receive(
+  { file, folder, onBytes, signal }: WantedFile,
+  source: FileSource,
+  arrived: Arrived,
+): Promise<Arrived> {
+  const { repository, commit } = folder.key;
+  const { body, offset } = await source.open(repository, commit, file, arrived.position, signal);
+  let { hash, position } = arrived;
+  const handle = await open(folder.incomplete(file.digest), position === 0 || offset === 0 ? 'w' : 'r+', 0o644).catch(
+    (error: unknown) => {
+      leave(body);
+      throw error;
+    },
+  );
+  try {
+    // The source could not begin later.
+    if (offset === 0 && position > 0) [hash, position] = [beginHash(file), 0];
+    for await (const part of body as AsyncIterable<Buffer>) {
+      // More than was announced is wrong, whatever it is, and must not fill the disk.
+      if (position + part.length > file.sizeBytes) return { hash, position: position + part.length };
+      hash.update(part);
+      await writeAll(handle, part, position);
+      position += part.length;
+      onBytes(position);
+    }
+    if (position < file.sizeBytes) throw new Error(`${source.name} ended the connection`);
+    return { hash, position };
+  } finally {
+    leave(body);
+    await handle.close();
+  }
+}
+
+async function writeAll(handle: FileHandle, part: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < part.length; ) {
+    const { bytesWritten } = await handle.write(part, done, part.length - done, position + done);
+    done += bytesWritten;
+  }
+}
