@@ -64,6 +64,7 @@ export class ModelHost extends LoopService {
       filesAtOnce: FILES_AT_ONCE,
       pause: PAUSE,
       triesMax: TRIES_MAX,
+      logger,
       clock,
       random,
     });

@@ -39,8 +39,15 @@ export async function importModel(
 ): Promise<boolean> {
   const { repository, commit, revisions } = found;
   const key = { repository, commit, accountNumber: 0 };
-  const current = await new ModelFolder(store, key).read();
+  const folder = new ModelFolder(store, key);
+  const current = await folder.read();
   if (current && revisions.every((revision) => current.record.revisions.includes(revision))) return false;
+  if (current) {
+    // Workers may use it: its folder stays, and only its names change.
+    const all = new Set([...current.record.revisions, ...revisions]);
+    await folder.rename({ ...current.record, revisions: [...all], imported: true });
+    return true;
+  }
   await checkSpace(store, found, limitBytes);
   const name = `${PART}${random.id(ID_LETTERS)}`;
   const part = new ModelFolder(store, key, name);
@@ -50,8 +57,7 @@ export async function importModel(
     for (const file of found.files) files.push(await copy(part, file));
     const fault = filesFault(files);
     if (fault !== undefined) throw new FolderError(`${repository} cannot be stored as a model: ${fault}.`);
-    const all = new Set([...(current?.record.revisions ?? []), ...revisions]);
-    await part.finish({ ...key, revisions: [...all], files, imported: true });
+    await part.finish({ ...key, revisions, files, imported: true });
     await show(store, name, treeName(key), random);
     return true;
   } finally {
@@ -90,7 +96,7 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Makes a complete folder appear under its name, in the place of one that is not complete or has fewer names. */
+/** Makes a complete folder appear under its name, in the place of one that is not complete. */
 async function show(store: string, part: string, name: string, random: Random): Promise<void> {
   const old = join(store, `${TRASH}${random.id(ID_LETTERS)}`);
   await rename(join(store, name), old).catch((error: NodeJS.ErrnoException) => {

@@ -154,6 +154,12 @@ export class ModelFolder {
     return record && treeName(record) === treeName(this.key) ? { record, usedAtMs: found.mtimeMs } : undefined;
   }
 
+  /** Returns whether the record was written after this time, in milliseconds since 1970: an import gave it a name. */
+  async isNewer(usedAtMs: number): Promise<boolean> {
+    const found = await stat(join(this.path, RECORD)).catch(() => undefined);
+    return found !== undefined && found.mtimeMs > usedAtMs + 1;
+  }
+
   /** Records that it was used at this time, in milliseconds since 1970. */
   async touch(usedAtMs: number): Promise<void> {
     await utimes(join(this.path, RECORD), usedAtMs / 1_000, usedAtMs / 1_000).catch(() => undefined);

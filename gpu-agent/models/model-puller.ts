@@ -3,6 +3,7 @@
  * however many workers wait for it. Public models are downloaded without a token and shared by all accounts; others
  * belong to the account whose token it took.
  */
+import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { SettleModelRequest, SettleModelResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { HubClient } from './hub-client.ts';
@@ -43,6 +44,7 @@ interface ModelPullerOptions extends RetryRule {
   store: ModelStore;
   status: ModelStatusTable;
   clock: Clock;
+  logger: Logger;
   /** Resolves a commit with core, and names machines that have it. */
   settle(request: SettleModelRequest): Promise<SettleModelResponse>;
   /** Milliseconds without a byte after which a connection to the hub is given up. */
@@ -91,12 +93,18 @@ export class ModelPuller {
 
   /** Brings a model, and keeps its state for the reports of the machine. */
   async #follow(wanted: WantedModel, report: (text: string) => void, signal: AbortSignal): Promise<ModelRecord> {
-    const run = this.#options.status.begin(wanted);
+    const { status, logger } = this.#options;
+    const { endpointId, repository, revision } = wanted;
+    const run = status.begin(wanted);
     try {
       const record = await this.#bring(wanted, report, signal, (key, done, total) => run.progress(key, done, total));
       run.end();
+      const { commit, accountNumber } = record;
+      logger.info({ endpointId, repository, revision, commit, accountNumber }, 'model is ready');
       return record;
     } catch (error) {
+      const reason = (error as Error).message;
+      if (!signal.aborted) logger.warn({ endpointId, repository, revision, reason }, 'model could not be downloaded');
       run.end(signal.aborted ? undefined : error);
       throw error;
     }
@@ -158,7 +166,9 @@ export class ModelPuller {
     try {
       return await this.#pulls.join(
         treeName(key),
-        (report, signal) =>
+        async (report, signal) =>
+          // Another may have brought it since.
+          this.#options.store.find(key) ??
           new ModelPull(order, {
             ...this.#options,
             report,

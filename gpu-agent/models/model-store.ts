@@ -109,7 +109,8 @@ export class ModelStore {
       }
       for (const name of names) {
         const key = keyOfName(name);
-        if (!key || this.#busy.has(name) || this.#models.get(name)?.record) continue;
+        const known = this.#models.get(name);
+        if (!key || this.#busy.has(name) || (known?.record && !(await known.folder.isNewer(known.usedAtMs)))) continue;
         const model = await this.#read(key);
         this.#models.set(name, model);
         changed ||= model.record !== undefined;

@@ -43,8 +43,7 @@ export class Outbox implements ToCore {
   readonly #pods = new Set<string>();
   #containers = false;
   #gpuLoads = false;
-  /** `soon`: with the next message that leaves anyway. */
-  #models: 'no' | 'soon' | 'now' = 'no';
+  #models = false;
   #waiting = new Map<string, AttemptRef>();
   readonly #progress = new Map<string, AttemptProgress>();
   readonly #chunks: ChunkLog;
@@ -72,7 +71,7 @@ export class Outbox implements ToCore {
     return (
       this.#heartbeat !== undefined ||
       this.#containers ||
-      this.#models === 'now' ||
+      this.#models ||
       this.#workers.size + this.#pods.size + this.#progress.size + this.#waiting.size + queued > 0
     );
   }
@@ -117,7 +116,7 @@ export class Outbox implements ToCore {
 
   /** Marks models as changed. */
   addModels(): void {
-    this.#models = 'now';
+    this.#models = true;
     this.onWaiting?.();
   }
 
@@ -146,7 +145,7 @@ export class Outbox implements ToCore {
     this.#containers = false;
     // A hello does not contain them.
     this.#gpuLoads = true;
-    this.#models = 'soon';
+    this.#models = false;
     this.#waiting.clear();
     this.#logReplies.clear();
   }
@@ -173,8 +172,8 @@ export class Outbox implements ToCore {
     this.#containers = false;
     if (this.#gpuLoads) message.gpuLoads = reports.gpuLoads();
     this.#gpuLoads = false;
-    if (this.#models !== 'no') message.models = reports.models();
-    this.#models = 'no';
+    if (this.#models) message.models = reports.models();
+    this.#models = false;
     message.waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     message.chunks = this.#chunks.take(budget);

@@ -73,7 +73,7 @@ export class Session {
 
   /** Runs the session to its end. Never rejects. */
   run(): Promise<SessionEnd> {
-    const { stream, outbox, lease, clock, hello } = this.#options;
+    const { stream, outbox, reports, lease, clock, hello } = this.#options;
     return new Promise((resolve) => {
       this.#resolveEnd = resolve;
       stream.on('data', (message: SessionResponse) => this.#receive(message));
@@ -85,7 +85,7 @@ export class Session {
       lease.beginSession();
       outbox.beginSession();
       outbox.onWaiting = () => this.#sending.wake();
-      this.#first = SessionRequest.create({ hello, heartbeat: { sequence: this.#beat() } });
+      this.#first = SessionRequest.create({ hello, heartbeat: { sequence: this.#beat() }, models: reports.models() });
       this.#sending.wake();
     });
   }

@@ -127,6 +127,9 @@ t.test('the files of one model', async (t) => {
   const { hubPath } = machine.store.folderOf(record);
   t.equal(readFileSync(join(hubPath, 'snapshots', record.commit, 'sub/a.bin'), 'utf8'), 'A');
   t.equal(readFileSync(join(hubPath, 'refs/v1'), 'utf8'), record.commit);
+  t.equal(await importFolder(store, from, 'own/model', 'v2'), 'imported', 'another name for the same files');
+  await machine.store.scan();
+  t.match(await machine.bring('own/model', { revision: 'v2' }), { commit: record.commit, revisions: ['v1', 'v2'] });
   symlinkSync('/etc/hostname', join(from, 'evil'));
   t.match(await importFolder(store, from, 'own/evil', 'v1'), /evil leads nowhere, or out of/);
 });

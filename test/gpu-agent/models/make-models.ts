@@ -5,6 +5,7 @@ import { ModelPuller } from '@slipway/gpu-agent/models/model-puller';
 import type { ModelRecord } from '@slipway/gpu-agent/models/model-record';
 import { ModelStatusTable } from '@slipway/gpu-agent/models/model-status';
 import { ModelStore } from '@slipway/gpu-agent/models/model-store';
+import { createLogger } from '@slipway/kit/log/logger';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { ModelPeer } from '@slipway/proto/gen/slipway/v1/agent_service';
 
@@ -32,6 +33,7 @@ export async function openModels(
   const settled: string[] = [];
   const puller = new ModelPuller({
     ...seams,
+    logger: createLogger('test', 'silent'),
     store,
     status,
     settle: async (request) => {
