@@ -57,7 +57,8 @@ export function planImport(source: SourceAccount, context: ImportContext, { sele
     },
     references: references.registries,
   });
-  const isSamePlace = (row: SourceRow, known: NetworkVolume): boolean => known.dataCenterId === placeOf(row, context);
+  const isSamePlace = (row: SourceRow, known: NetworkVolume): boolean =>
+    [undefined, known.dataCenterId].includes(placeOf(row, context));
   const volumes = planKind('volumes', chosen('volumes', source.volumes), {
     here: referTo(references.volumes, source.volumes, matchHere(source.volumes, target.volumes, isSamePlace)),
     check: (row) => volumeRequest(row, context).notes,
@@ -139,9 +140,11 @@ function neededBy({ endpoints, templates }: SourceAccount, selection: Selection)
   return needed;
 }
 
-function placeOf({ fields }: SourceRow, { mapping }: ImportContext): unknown {
+/** Returns the data centre of a volume here. `undefined`: none is named, so that its name alone tells which it is. */
+function placeOf({ fields }: SourceRow, { mapping, target }: ImportContext): string | undefined {
   const place = fields['dataCenter'];
-  return typeof place === 'string' ? (mapping[place] ?? place) : undefined;
+  if (typeof place !== 'string') return undefined;
+  return mapping[place] ?? (target.locations.has(place) ? place : undefined);
 }
 
 function quoted(name: string): string {

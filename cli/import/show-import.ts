@@ -103,6 +103,6 @@ function summary({ steps, applied, source }: ImportReport): string {
   const failed = many('failed') > 0 ? `, ${many('failed')} failed` : '';
   return (
     `${count(many('created'), 'resource')} created, ${many('exists')} were here${waits}${failed}. ` +
-    `Nothing was changed at ${source.address}. The same command continues with what is left.`
+    `Nothing was changed at ${source.address}.${waits + failed === '' ? '' : ' The same command continues.'}`
   );
 }
