@@ -6,7 +6,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Parts from outside npm's packages that the runner makes or starts for files that declare them. */
-export const TEST_NEEDS = ['postgres', 'python', 'envoy', 'grpcurl', 'schemathesis', 'openai', 'huggingface'] as const;
+export const TEST_NEEDS = [
+  'postgres',
+  'python',
+  'envoy',
+  'grpcurl',
+  'schemathesis',
+  'openai',
+  'huggingface',
+  'runpod-two',
+] as const;
 export type TestNeed = (typeof TEST_NEEDS)[number];
 
 /** Declaration of one test file. A file without the line shares its process, needs nothing and is short. */

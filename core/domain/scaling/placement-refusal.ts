@@ -206,6 +206,9 @@ function listed(names: readonly string[]): string {
 
 /** Returns the least size of a machine in words. */
 export function hostText({ vcpus, memoryGb }: HostMinimum): string {
-  const parts = [...(vcpus > 0 ? [`${vcpus} processors`] : []), ...(memoryGb > 0 ? [`${memoryGb} GB of memory`] : [])];
+  const parts = [
+    ...(vcpus > 0 ? [vcpus === 1 ? '1 processor' : `${vcpus} processors`] : []),
+    ...(memoryGb > 0 ? [`${memoryGb} GB of memory`] : []),
+  ];
   return `at least ${parts.join(' and ')}`;
 }
