@@ -120,6 +120,19 @@ export function makeBaseTar(file: string, more: readonly string[] = []): void {
   ]);
 }
 
+/**
+ * Writes a root file system that stands for the published base of our images: this process's Node, a shell, and
+ * `programs` of this host. `runnable`: programs that other layers add, and whose libraries the base has.
+ */
+export function makeNodeBaseTar(file: string, programs: readonly string[], runnable: readonly string[]): void {
+  const node = realpathSync(process.execPath);
+  const files = ['/bin/sh', '/usr/bin/env', '/usr/bin/readlink', '/usr/bin/find', ...programs];
+  const libraries = librariesOf(`ls ${[node, ...files, ...runnable].join(' ')}`);
+  const names = [...files, ...libraries, node].map((name) => name.slice(1));
+  const options = ['--create', '--dereference', '--hard-dereference', '--file', file, '--directory=/'];
+  execFileSync('tar', [...options, `--transform=s,^${node.slice(1)}$,usr/local/bin/node,`, ...new Set(names)]);
+}
+
 /** Returns the shared libraries needed by the files that a shell line lists. */
 function librariesOf(list: string): string[] {
   const linked = execFileSync('sh', ['-c', `ldd $(${list}) 2>/dev/null || true`], {
