@@ -61,7 +61,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
   const parts = buildParts({ ...storage, openChannel }, sealer, config, dependencies, own);
   const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, dependencies);
   const measures = new MetricsServer({ listen: config.metricsListen, metrics: parts.metrics, logger });
-  const { table, loop, scaling, reports, pods, containers, desired, audit } = parts.dispatch;
+  const { table, loop, scaling, reports, pods, containers, models, desired, audit } = parts.dispatch;
   const resigns: Service = {
     name: 'singleton tasks (end)',
     start: async () => undefined,
@@ -76,6 +76,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     reports,
     pods,
     containers,
+    models,
     desired,
     audit,
     scaling,

@@ -4,6 +4,7 @@
  */
 
 import type { BatchMeter } from '@slipway/kit/bytes/batcher';
+import type { Sealer } from '@slipway/kit/host/seal';
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -13,8 +14,10 @@ import { DesiredImages } from './dispatch/desired/desired-images.ts';
 import { DesiredLoop } from './dispatch/desired/desired-loop.ts';
 import type { SecretResolver } from './dispatch/desired/secret-resolver.ts';
 import { DispatchLoop } from './dispatch/dispatch-loop.ts';
+import { ModelPeers } from './dispatch/model-peers.ts';
 import { ContainerReports } from './dispatch/reports/container-reports.ts';
 import { ExecutionTimes } from './dispatch/reports/execution-times.ts';
+import { ModelReports } from './dispatch/reports/model-reports.ts';
 import { PodReports } from './dispatch/reports/pod-reports.ts';
 import { WorkerLogs } from './dispatch/reports/worker-logs.ts';
 import { WorkerReports } from './dispatch/reports/worker-reports.ts';
@@ -40,11 +43,15 @@ interface DispatchOptions {
   scales: Stores['scales'];
   podReports: Stores['podReports'];
   images: Stores['images'];
+  cachedModels: Stores['cachedModels'];
   events: CoreEvents;
   /** Singleton task that resyncs scaling. */
   task: SingletonTask;
   openCredentials: OpenCredentials;
   secrets: SecretResolver;
+  sealer: Sealer;
+  /** Address of the hub that models come from. */
+  modelHub: string;
   /** Counts batches of leases. */
   batches: BatchMeter;
   /** Metrics of reconciles. */
@@ -125,6 +132,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     events,
     openCredentials,
     secrets,
+    modelHub: options.modelHub,
     onNotStarted: ({ machineId, id: sessionId }, workerId, reason) =>
       reports.changed({ machineId, sessionId }, notStarted(workerId, reason)),
     linksStableMs,
@@ -133,6 +141,9 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...shared });
   const pods = new PodReports({ podReports, ...shared });
   const containers = new ContainerReports({ images, ...shared });
+  const { cachedModels, sealer } = options;
+  const models = new ModelReports({ cachedModels, ...shared });
+  const modelPeers = new ModelPeers({ cachedModels, sealer, clock });
   const logs = new WorkerLogs(table, clock);
   const drain = async (workerId: string, machineId: string): Promise<void> => {
     const endpointId = await scales.drainOne(workerId, machineId);
@@ -141,6 +152,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   };
   const sessions: SessionContext = {
     ...{ table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving },
+    ...{ models, modelPeers },
     replicaAddress: options.replicaAddress,
     onCapacity,
     ...shared,
@@ -152,7 +164,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
       table.own(drain(workerId, machineId).catch(onFailure));
     },
   };
-  return { sessions, table, loop, scaling, reports, pods, containers, desired, audit, logs };
+  return { sessions, table, loop, scaling, reports, pods, containers, models, desired, audit, logs };
 }
 
 /** Returns the facts of a worker that its agent is not asked to start. */

@@ -86,6 +86,8 @@ export function buildParts(
     onStarts: meter.onStarts,
     batches: meter.engine.batches,
     ...dependencies,
+    sealer,
+    modelHub: config.modelHub,
     secrets: new SecretResolver({ secrets: stores.secrets, sealer, logger }),
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });

@@ -34,6 +34,8 @@ export interface CoreConfig {
   secretKey: string;
   /** Accounts whose webhooks may point to private addresses. */
   webhookAllowPrivate: PrivateWebhooks;
+  /** Address of the hub that models come from, or of a mirror with its routes. Without a slash at its end. */
+  modelHub: string;
   /** Image registries that may have private addresses. */
   privateRegistries: PrivateRegistries;
   /**
@@ -80,6 +82,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
     webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
+    modelHub: reader.text('SLIPWAY_MODEL_HUB', 'https://huggingface.co').replace(/\/+$/, ''),
     webhookCaFile: checkPem(reader, 'SLIPWAY_WEBHOOK_CA_FILE'),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
@@ -113,6 +116,8 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   }
   if ((config.tlsCertFile === '') !== (config.tlsKeyFile === ''))
     reader.fault('SLIPWAY_CORE_TLS_CERT_FILE and SLIPWAY_CORE_TLS_KEY_FILE belong together, but only one is set');
+  if (!isHubAddress(config.modelHub))
+    reader.fault('SLIPWAY_MODEL_HUB must be an http:// or https:// address without a query or credentials');
   const traceFault = otlpEndpointFault(config.otlpEndpoint);
   if (traceFault !== undefined) reader.fault(traceFault);
   if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey))
@@ -146,6 +151,12 @@ function checkPem(reader: EnvReader, name: string): string {
     reader.fault(`${name}: ${(error as Error).message}`);
   }
   return path;
+}
+
+function isHubAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && username + password + search + hash === '';
 }
 
 function isAddress(text: string): boolean {

@@ -25,6 +25,7 @@ import type { MachineFacts } from '../store/machines/machine-rows.ts';
 import type { WorkerSpecRow } from '../store/machines/worker-specs.ts';
 import type { DesiredWorkerRow, WorkerFacts } from '../store/machines/worker-store.ts';
 import { engineFromMessage } from './container-messages.ts';
+import { modelHubOf } from './desired/model-hub.ts';
 import type { HeldAttempt } from './slot-pool.ts';
 
 const GPUS_MAX = 256;
@@ -232,12 +233,16 @@ export function credentialsOf(row: PulledRow, open: OpenCredentials): RegistryCr
   return opened && { ...opened, name: registryAuthName ?? '' };
 }
 
-/** Returns a worker's specification as a message. `env`: with its secrets. `open` decrypts the registry credentials. */
+/**
+ * Returns a worker's specification as a message. `env`: with its secrets. `open` decrypts the registry credentials.
+ * `hub`: address of the hub that models come from.
+ */
 export function desiredToMessage(
   row: DesiredWorkerRow,
   spec: WorkerSpecRow,
   env: Record<string, string>,
   open: OpenCredentials,
+  hub: string,
 ): DesiredWorker {
   const gpu = spec.gpus.find((candidate) => candidate.uuid === spec.gpuUuids[0]);
   const { imageName, networkVolumeId, networkVolumeGb } = spec;
@@ -269,8 +274,8 @@ export function desiredToMessage(
       imageDigest: spec.imageDigest,
       containerDiskGb: spec.containerDiskGb,
       ports: spec.ports,
-      models: [],
-      modelHub: undefined,
+      models: spec.models,
+      modelHub: modelHubOf(hub, spec.models, env),
       httpServer: spec.type === 'LB' ? httpServerOf({ env, ports: spec.ports }) : undefined,
       // These are for pods only.
       volumeGb: 0,

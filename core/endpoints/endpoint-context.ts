@@ -19,6 +19,7 @@ type OwnStores =
   | 'volumes'
   | 'scales'
   | 'explains'
+  | 'cachedModels'
   | 'releases'
   | 'traffic';
 

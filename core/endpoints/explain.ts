@@ -3,6 +3,7 @@
 import { endpointNotFound } from '../domain/accounts/permission.ts';
 import type { JobKey } from '../domain/jobs/job.ts';
 import { jobNotFound } from '../domain/jobs/job.ts';
+import { downloadText, modelFaultChange } from '../domain/machines/cached-model.ts';
 import { explainAttempts } from '../domain/reports/attempt-explanation.ts';
 import type {
   AttemptExplanation,
@@ -12,6 +13,8 @@ import type {
 } from '../domain/reports/explanation.ts';
 import { queueLimits, summarizeEndpoint, summarizeJob } from '../domain/reports/explanation.ts';
 import { explainMachines } from '../domain/reports/machine-explanation.ts';
+import type { EndpointModel } from '../domain/reports/model-explanation.ts';
+import { explainModels, on } from '../domain/reports/model-explanation.ts';
 import type { ShownRollout } from '../domain/reports/rollout-text.ts';
 import { describeRollout, HELD_CHANGE } from '../domain/reports/rollout-text.ts';
 import { withChange } from '../domain/reports/what-would-change.ts';
@@ -29,6 +32,7 @@ import type { CannotRun } from './cannot-run.ts';
 export interface ExplainContext {
   explains: Stores['explains'];
   scales: Pick<Stores['scales'], 'refusals' | 'crashes'>;
+  cachedModels: Pick<Stores['cachedModels'], 'ofEndpoint'>;
   cannotRun: Pick<CannotRun, 'of' | 'machines'>;
   /** Requests that rate limits rejected recently. */
   rejections: { of(accountId: string, endpointId: string): ScaleLimit[] };
@@ -68,7 +72,7 @@ export async function explainEndpoint(
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
-  const [[last], reports, refusals, nowhere, machines, crashes, queue, preempted, starved] = await Promise.all([
+  const [[last], reports, refusals, nowhere, machines, crashes, queue, preempted, starved, models] = await Promise.all([
     explains.decisions(endpointId, 0, 1),
     explains.workers(
       endpointId,
@@ -81,13 +85,20 @@ export async function explainEndpoint(
     explains.queueLength(endpointId),
     explains.preemptedWorkers(endpointId),
     explains.starved(endpointId),
+    seen.endpoint.modelReferences?.length ? context.cachedModels.ofEndpoint(endpointId) : [],
   ]);
   const ends = new Map(reports.map((worker) => [worker.id, worker]));
   const preemptions = new Map(preempted.map((worker) => [worker.workerId, preemptionText(worker)]));
   const what = seen.endpoint.type === 'LB' ? ('request' as const) : ('job' as const);
   const workers = shown.map((worker) => {
     const { reason = '', away = false, health = '' } = ends.get(worker.id) ?? {};
-    const aside = { report: sight.workers ? reason : '', preemption: preemptions.get(worker.id) ?? '', away };
+    const own = models.filter(({ machineId }) => machineId === worker.machineId);
+    const aside = {
+      report: sight.workers ? reason : '',
+      preemption: preemptions.get(worker.id) ?? '',
+      away,
+      ...modelFacts(own, sight.operator),
+    };
     return explainWorker(worker, settings, what === 'request' ? { ...aside, health } : aside);
   });
   const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string =>
@@ -126,6 +137,17 @@ export async function explainEndpoint(
       ...context.rejections.of(seen.endpoint.accountId, endpointId),
     ].map((limit) => withChange(limit)),
     machines: shownMachines,
+    models: explainModels(seen.endpoint.modelReferences ?? [], models, sight.operator),
+  };
+}
+
+/** Returns what a worker's explanation says about the models on its machine. */
+function modelFacts(models: readonly EndpointModel[], operator: boolean) {
+  const downloading = models.find(({ state }) => state === 'DOWNLOADING');
+  const failed = models.find(({ state }) => state === 'FAILED');
+  return {
+    downloading: downloading && on(downloadText(downloading), downloading, operator),
+    modelChange: failed && modelFaultChange(failed.fault),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { Caller } from '../domain/accounts/permission.ts';
 import { unauthorized } from '../domain/accounts/permission.ts';
+import type { MachineModels } from '../domain/machines/cached-model.ts';
 import type { MachineExplanation } from '../domain/reports/machine-explanation.ts';
 import { explainMachine } from '../domain/reports/machine-explanation.ts';
 import { withCrashes } from '../domain/scaling/machine-crashes.ts';
@@ -30,10 +31,11 @@ export interface MachinePage {
   pods: MachinePod[];
   images: MachineImages;
   addresses: MachineAddress[];
+  models: MachineModels;
   refusals: UnplaceableEndpoint[];
 }
 
-type ReadContext = Pick<EndpointContext, 'machines' | 'machineViews' | 'cannotRun' | 'scales'>;
+type ReadContext = Pick<EndpointContext, 'machines' | 'machineViews' | 'cachedModels' | 'cannotRun' | 'scales'>;
 
 /**
  * Returns a machine. `named`: its id or name. Throws UNAUTHORIZED if the caller is not the operator. NOT_FOUND: there
@@ -50,17 +52,19 @@ export async function readMachine(context: ReadContext, { scope }: Caller, named
         `${[status, ...others].map(({ id }) => id).join(', ')}`,
     );
   const { id } = status;
-  const { machineViews } = context;
-  const [standing, pods, images, addresses, refusals] = await Promise.all([
+  const { machineViews, cachedModels } = context;
+  const [standing, pods, images, addresses, models, disk, refusals] = await Promise.all([
     machineViews.standing(id),
     machineViews.pods(id),
     machineViews.images(id),
     machineViews.addresses(id),
+    cachedModels.list(id),
+    cachedModels.diskOf(id),
     refusalsOf(context, id),
   ]);
   // Deleted since.
   if (!standing) throw machineNotFound(named);
-  return { status, standing, pods, images, addresses, refusals };
+  return { status, standing, pods, images, addresses, models: { models, ...disk }, refusals };
 }
 
 async function refusalsOf(

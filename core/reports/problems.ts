@@ -75,6 +75,7 @@ export class Problems {
         throttled: await problems.throttled(accountId),
         crashed: await problems.crashed(accountId),
         held: await problems.held(accountId),
+        failedModels: await problems.failedModels(accountId),
         queues: await problems.queues(accountId),
         starved: await problems.starved(accountId),
         givenUp: await problems.givenUp(accountId),

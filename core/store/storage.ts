@@ -23,6 +23,7 @@ import { RunningJobs } from './jobs/running-jobs.ts';
 import { SubmissionStore } from './jobs/submission-store.ts';
 import { WebhookResultStore } from './jobs/webhook-result-store.ts';
 import { WebhookStore } from './jobs/webhook-store.ts';
+import { CachedModelStore } from './machines/cached-model-store.ts';
 import { EdgeStore } from './machines/edge-store.ts';
 import { ImageStore } from './machines/image-store.ts';
 import { JoinTokenStore } from './machines/join-token-store.ts';
@@ -97,6 +98,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     explains: new ExplainStore(database, running),
     traffic: new TrafficStore(database),
     images: new ImageStore(database),
+    cachedModels: new CachedModelStore(database),
     pods: new PodStore(database, sealer),
     podViews: new PodViewStore(database, sealer),
     podReports: new PodReportStore(database, sealer),

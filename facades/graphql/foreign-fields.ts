@@ -8,7 +8,9 @@ import { GraphQLError, Kind } from 'graphql';
 import { rootFieldsOf } from './root-fields.ts';
 
 const NO_HUB = 'there is no hub here; make a template of the image that you mean, and an endpoint of that.';
-const NO_MODELS = 'there is no repository of models here; put the model into the image or a network volume.';
+const NO_MODELS =
+  'there is no repository of models here; name models of Hugging Face in modelReferences of an endpoint, or put the ' +
+  'model into the image or a network volume.';
 const NO_PUBLIC_ENDPOINTS =
   'there are no public endpoints here; the endpoints of your account are in myself { endpoints { id name } }.';
 const NO_FLASH =

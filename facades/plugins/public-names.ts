@@ -48,6 +48,7 @@ export const REST_V2_NAMES: FieldNames = {
   instance_ids: 'cpu',
   is_serverless: 'serverless',
   locations: 'dataCenterIds',
+  model_references: 'models',
   network_volume_id: 'mounts.network',
   network_volume_ids: 'networkVolumes',
   public_key: 'keys',

@@ -25,6 +25,7 @@ export const ENDPOINT_SETTINGS = {
   modelAliases: { default: [], inPlace: true },
   modelWeight: { default: 1, min: 0, max: 1000, inPlace: true },
   modelQueueMax: { default: 0, min: 0, max: 1000000, inPlace: true },
+  modelReferences: { default: [] },
   queueDelayMs: { default: 0, min: 0, max: 1000000000, inPlace: true },
   executionTimeoutUnset: { default: false, inPlace: true },
   priorityFlashBoot: { default: false, inPlace: true },

@@ -109,6 +109,15 @@ t.test('a root key that can be guessed, and one that is short, do not start', as
   );
 });
 
+t.test('the hub of models is an address', async (t) => {
+  const env = { SLIPWAY_DATABASE_URL: 'postgres://x', SLIPWAY_SECRET_KEY: '0'.repeat(64) };
+  const hub = (address: string) => readCoreConfig({ ...env, SLIPWAY_MODEL_HUB: address }).modelHub;
+  t.equal(readCoreConfig(env).modelHub, 'https://huggingface.co');
+  t.equal(hub('http://mirror.lan:8080/hf/'), 'http://mirror.lan:8080/hf');
+  for (const wrong of ['mirror.lan', 'ftp://mirror.lan', 'https://me:pw@mirror.lan', 'https://mirror.lan/?a=b'])
+    t.throws(() => hub(wrong), /SLIPWAY_MODEL_HUB must be an http/, wrong);
+});
+
 t.test('a file of authorities for webhooks that holds none does not start', async (t) => {
   const env = { SLIPWAY_DATABASE_URL: 'postgres://x', SLIPWAY_SECRET_KEY: '0'.repeat(64) };
   const file = join(t.testdir({ 'junk.pem': 'junk' }), 'junk.pem');

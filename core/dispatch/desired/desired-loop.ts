@@ -37,6 +37,8 @@ interface DesiredLoopOptions {
   events: CoreEvents;
   openCredentials: OpenCredentials;
   secrets: SecretResolver;
+  /** Address of the hub that models come from. */
+  modelHub: string;
   /** Called for a worker that must not start, with the reason. */
   onNotStarted(session: LiveSession, workerId: string, reason: string): void;
   /** Returns for how many milliseconds facades and edges have been able to report requests. */
@@ -178,7 +180,7 @@ export class DesiredLoop extends LoopService {
     const picture = `${workersSeen};${podPicture(podRows)};${imagesSeen}`;
     const before = this.#sent.get(session);
     if (before?.picture === picture) return;
-    const { podReports, secrets, openCredentials, onNotStarted } = this.#options;
+    const { podReports, secrets, openCredentials, modelHub, onNotStarted } = this.#options;
     const pods = await desiredPods(podReports, podRows, before?.pods, secrets, openCredentials);
     const known = new Set(session.workerIds());
     let complete = true;
@@ -191,7 +193,7 @@ export class DesiredLoop extends LoopService {
       if (refusal && !known.has(row.id)) {
         complete = false;
         onNotStarted(session, row.id, notStartedReason(refusal));
-      } else if (spec) messages.set(row.id, desiredToMessage(row, spec, env, openCredentials));
+      } else if (spec) messages.set(row.id, desiredToMessage(row, spec, env, openCredentials, modelHub));
       // A worker without a specification was deleted between the two reads; the next pass drops it.
       else if (sent) messages.set(row.id, { ...sent, desired: desiredStateOf(row), idle: row.idle });
     }

@@ -7,8 +7,10 @@ import type { SessionResponse, WorkerLogReply } from '@slipway/proto/gen/slipway
 import type { AttemptCalls } from '../../jobs/job-engine.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { DesiredLoop } from '../desired/desired-loop.ts';
+import type { ModelPeers } from '../model-peers.ts';
 import type { ContainerReports } from '../reports/container-reports.ts';
 import type { ExecutionTimes } from '../reports/execution-times.ts';
+import type { ModelReports } from '../reports/model-reports.ts';
 import type { PodReports } from '../reports/pod-reports.ts';
 import type { WorkerReports } from '../reports/worker-reports.ts';
 import type { SessionTable } from '../session-table.ts';
@@ -37,6 +39,8 @@ export interface SessionContext {
   reports: WorkerReports;
   pods: PodReports;
   containers: ContainerReports;
+  models: ModelReports;
+  modelPeers: Pick<ModelPeers, 'keyOf' | 'settle'>;
   desired: DesiredLoop;
   /** Attempts whose outcome has arrived and is not recorded yet. */
   arriving: Set<string>;

@@ -112,9 +112,9 @@ export class Session implements AssignmentSink, LiveSession {
     if (this.#state === 'open') return this.#handle(message);
     if (this.#state === 'closed' || this.#joined) return;
     this.#stream.pause();
-    this.#joined = this.#join(message.hello)
+    this.#joined = this.#join(message)
       .then(() => {
-        if (this.#state === 'open') this.#handle({ ...message, hello: undefined });
+        if (this.#state === 'open') this.#handle({ ...message, hello: undefined, models: undefined });
         this.#stream.resume();
       })
       .catch((error: unknown) => this.#reject(error));
@@ -179,8 +179,8 @@ export class Session implements AssignmentSink, LiveSession {
     return this.#workers?.ids() ?? [];
   }
 
-  async #join(hello: Hello | undefined): Promise<void> {
-    const { table, workers, running, pods, containers, attempts, leases, desired, logger } = this.#context;
+  async #join({ hello, models: reported }: SessionRequest): Promise<void> {
+    const { table, workers, running, pods, containers, models, attempts, leases, desired, logger } = this.#context;
     const machine = machineFromMessage(hello?.machine);
     await this.#key.bind(machine.id);
     if (this.#hasEnded()) return;
@@ -216,6 +216,7 @@ export class Session implements AssignmentSink, LiveSession {
     );
     await pods.begin({ machineId: machine.id, sessionId: this.id }, hello!.pods);
     await containers.begin({ machineId: machine.id, sessionId: this.id }, hello!);
+    await models.begin({ machineId: machine.id, sessionId: this.id }, reported);
     if (this.#state === 'closed' || table.closed)
       return this.close('core is shutting down', SessionEndReason.SHUTTING_DOWN);
     this.#open(hello!, held, own, new Set(current.map(attemptId)));
@@ -243,7 +244,7 @@ export class Session implements AssignmentSink, LiveSession {
       sessionId: this.id,
       heartbeatPeriodMs: HEARTBEAT_PERIOD_MS,
       leaseMs: LEASE_MS,
-      modelPeerKey: Buffer.alloc(0),
+      modelPeerKey: this.#context.modelPeers.keyOf(this.#machineId),
     });
     this.#workers.begin(hello.workers, held);
     for (const attempt of held) {
@@ -263,6 +264,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#context.pods.changed(session, message.pods);
     if (message.gpuLoads) this.#heartbeat.gpuLoads(gpuLoadsFromMessage(message.gpuLoads, this.#gpuUuids));
     for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);
+    if (message.models) this.#context.models.changed(session, message.models);
     try {
       if (message.containers) this.#context.containers.changed(session, message.containers);
     } catch (error) {

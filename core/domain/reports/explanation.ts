@@ -10,6 +10,7 @@ import type { ScaleLimit } from '../scaling/scale-target.ts';
 import type { ScaleSample, ScaleSettings } from '../scaling/scaler.ts';
 import { closed } from '../settings/sentence.ts';
 import type { MachineExplanation } from './machine-explanation.ts';
+import type { ModelExplanation } from './model-explanation.ts';
 import { busyChange, machineChange, placeChange } from './what-would-change.ts';
 import type { WorkerExplanation } from './worker-explanation.ts';
 import { AWAY_TEXT } from './worker-explanation.ts';
@@ -42,6 +43,7 @@ export interface EndpointExplanation {
   lastDecision: LoggedDecision | undefined;
   workers: WorkerExplanation[];
   machines: MachineExplanation[];
+  models: ModelExplanation[];
   limits: readonly LimitExplanation[];
 }
 

@@ -97,6 +97,9 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
     NO_SLOTS: 'let it take workers without a GPU, or add a machine that does',
     TOO_SMALL: 'ask for a smaller size (instanceIds), or add a larger machine',
     SMALL_HOST: 'ask for a machine with fewer processors or less memory, or add a larger one',
+    MODEL_DISK: 'let its operator give models more space (--model-disk), or name a smaller model',
+    NO_MODELS:
+      'let its operator give models space on its disk (--model-disk), or put the model into the image or a network volume',
     NO_ENGINE: 'install Docker or Podman there, or run a command instead of an image',
     NO_COMMANDS: 'run an image, or let its operator allow commands (--allow-commands)',
     CUDA: 'allow its CUDA version (allowedCudaVersions), or update its driver',

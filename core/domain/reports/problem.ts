@@ -1,5 +1,6 @@
 /** Lists current problems as text, sorted by severity. Pure. */
 
+import { modelFaultChange } from '../machines/cached-model.ts';
 import type { SecretRefusal } from '../resources/secret-reference.ts';
 import { secretRefusalChange, secretRefusalText } from '../resources/secret-reference.ts';
 import type { PlacementRefusal } from '../scaling/placement-refusal.ts';
@@ -8,6 +9,8 @@ import type { ScaleLimit, ScaleLimitName } from '../scaling/scale-target.ts';
 import { closed } from '../settings/sentence.ts';
 import type { CannotRunReason } from './cannot-run-reason.ts';
 import { queueLimits, STARVED_CHANGE, starvedText } from './explanation.ts';
+import type { EndpointModel } from './model-explanation.ts';
+import { failedText, on } from './model-explanation.ts';
 import { describeRollout, HELD_CHANGE } from './rollout-text.ts';
 import { withChange } from './what-would-change.ts';
 
@@ -54,6 +57,12 @@ export interface HeldRelease {
   reason: string;
 }
 
+/** A model of an endpoint that a machine could not download, and that no machine has. */
+export interface FailedModel extends EndpointModel {
+  /** The endpoint. */
+  id: string;
+}
+
 /** Webhook calls of an endpoint that were given up, with the latest job. */
 export interface GivenUpWebhooks {
   id: string;
@@ -87,6 +96,7 @@ interface Signs {
   throttled: readonly (PlacementRefusal & { id: string })[];
   crashed: readonly { id: string; count: number }[];
   held: readonly HeldRelease[];
+  failedModels: readonly FailedModel[];
   queues: readonly WaitingQueue[];
   /** Endpoints whose requests wait although a ready worker has none. */
   starved: readonly { id: string; waiting: number }[];
@@ -132,7 +142,11 @@ function endpointProblems(signs: Signs, operator: boolean): Problem[] {
         : ofEndpoint(id, 'CANNOT_RUN', true, textOf(reason)),
     ),
     ...signs.held.map((held) => ofEndpoint(held.id, 'RELEASE_HELD', true, heldText(held))),
-    ...signs.crashed.map(({ id, count }) => ofEndpoint(id, 'WORKERS_CRASHED', true, crashedText(count))),
+    ...signs.failedModels.map((model) => ofEndpoint(model.id, 'MODEL_FAILED', true, failedModelText(model, operator))),
+    // The failed download is why they could not start.
+    ...signs.crashed
+      .filter(({ id }) => !signs.failedModels.some((model) => model.id === id))
+      .map(({ id, count }) => ofEndpoint(id, 'WORKERS_CRASHED', true, crashedText(count))),
     ...signs.queues
       .filter(({ oldestWaitMs }) => oldestWaitMs >= OLD_QUEUE_MS)
       .map((queue) => ofEndpoint(queue.id, 'OLD_QUEUE', true, oldText(queue))),
@@ -233,6 +247,11 @@ function heldText({ version, goodVersion, reason }: HeldRelease): string {
 function secretText(refusal: SecretRefusal): string {
   const text = `No worker of its latest version can start: ${secretRefusalText(refusal)}`;
   return `${text}. To change that: ${secretRefusalChange(refusal)}.`;
+}
+
+function failedModelText(model: FailedModel, operator: boolean): string {
+  const text = sentence(on(failedText(model), model, operator));
+  return `${text} To change that: ${modelFaultChange(model.fault)}.`;
 }
 
 function crashedText(count: number): string {

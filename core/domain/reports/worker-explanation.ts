@@ -24,6 +24,10 @@ interface UnusedWorker {
   preemption: string;
   /** Its machine is not connected. */
   away: boolean;
+  /** Progress of a model on its machine, which its start waits for. Absent if none is. */
+  downloading?: string | undefined;
+  /** The remedy if its machine could not download a model. Absent if it could. */
+  modelChange?: string | undefined;
   /** State of the health path of a load-balancing endpoint. Absent for queue endpoints. */
   health?: WorkerHealth;
 }
@@ -34,7 +38,7 @@ export function explainWorker(
   { version, idleTimeoutSeconds, rollout }: ScaleSettings,
   aside: UnusedWorker,
 ): WorkerExplanation {
-  const { report, preemption, away, health } = aside;
+  const { report, preemption, away, health, downloading, modelChange } = aside;
   const { id, held } = worker;
   const what = health === undefined ? 'job' : 'request';
   const as = (state: WorkerExplanation['state'], reason: string, change = ''): WorkerExplanation => ({
@@ -48,7 +52,7 @@ export function explainWorker(
   if (worker.state === 'UNHEALTHY') {
     const next = worker.retryDue ? 'another worker replaces it' : 'its replacement starts after a pause';
     const often = worker.failures > 1 ? `, ${worker.failures} times in a row` : '';
-    return as('CRASHED', `it crashed${often}; ${next}${more}`, CRASH_CHANGE);
+    return as('CRASHED', `it crashed${often}; ${next}${more}`, modelChange ?? CRASH_CHANGE);
   }
   if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') {
     const not = away ? AWAY_TEXT : 'its machine is cordoned';
@@ -75,7 +79,7 @@ export function explainWorker(
     const yet = health === undefined ? 'it has not asked for work yet' : 'it is not ready yet';
     return as(
       'STARTING',
-      `${ofVersion}${yet}${afterCrashes(worker.failures)}${more}`,
+      `${ofVersion}${yet}${afterCrashes(worker.failures)}${downloading === undefined ? more : `: ${downloading}`}`,
       worker.failures > 0 ? CRASH_CHANGE : '',
     );
   }

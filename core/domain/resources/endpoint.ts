@@ -56,6 +56,8 @@ export interface EndpointSettings {
   modelAliases: string[];
   modelWeight: number;
   modelQueueMax: number;
+  /** Models that its workers need, in their stored form (core/domain/resources/model-reference.ts). */
+  modelReferences: string[];
 }
 
 /** A stored endpoint. */
@@ -102,6 +104,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   modelAliases: { default: [], inPlace: true },
   modelWeight: { default: 1, min: 0, max: 1_000, inPlace: true },
   modelQueueMax: { default: 0, min: 0, max: 1_000_000, inPlace: true },
+  modelReferences: { default: [] },
   queueDelayMs: { default: 0, min: 0, max: 1_000_000_000, inPlace: true },
   executionTimeoutUnset: { default: false, inPlace: true },
   priorityFlashBoot: { default: false, inPlace: true },

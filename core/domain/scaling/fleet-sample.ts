@@ -117,6 +117,9 @@ export function requestOf({
   locations,
   allowedCudaVersions,
   dataCenterIds,
+  modelReferences = [],
+  modelBytes = 0,
 }: PlacementRequest): PlacementRequest {
-  return { imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds };
+  const models = modelReferences.length > 0 ? { modelReferences, modelBytes } : {};
+  return { imageName, gpuIds, gpuCount, instanceIds, locations, allowedCudaVersions, dataCenterIds, ...models };
 }

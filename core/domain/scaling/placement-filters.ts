@@ -1,5 +1,6 @@
 /** Reasons why a machine cannot take a worker or pod. Pure: small filters, each with its reason. */
 
+import { gigabytes } from '../machines/cached-model.ts';
 import { gpuMemoryGb } from '../machines/gpu-facts.ts';
 import { isAt } from '../machines/location.ts';
 import { freeCapacityOf, hasEnough, rankOf, sizeFor } from './gpu-choice.ts';
@@ -113,6 +114,18 @@ const hostSize: Filter = ({ vcpus, memoryGb }, { hostMinimum }) => {
   return no('SMALL_HOST', `${hostText(hostMinimum)} is asked for and it has ${vcpus} processors and ${memoryGb} GB`);
 };
 
+/** Checks that the machine takes models, and that those of the request fit, as far as their size is known. */
+const models: Filter = ({ modelLimitBytes = 0 }, { modelReferences = [], modelBytes = 0 }) => {
+  if (modelReferences.length === 0) return undefined;
+  if (modelLimitBytes === 0)
+    return no('NO_MODELS', 'it takes no models (its agent runs without --model-disk, or its release is older)');
+  if (modelBytes <= modelLimitBytes) return undefined;
+  return no(
+    'MODEL_DISK',
+    `its models may take ${gigabytes(modelLimitBytes)} (--model-disk) and ${gigabytes(modelBytes)} are needed`,
+  );
+};
+
 /** Checks that enough GPUs are healthy. An unhealthy GPU returns when its agent reports it as healthy. */
 const gpuHealth: Filter = (machine, request) => {
   if (request.gpuCount === 0 || hasEnough(machine, request, ({ unhealthy }) => unhealthy === '')) return undefined;
@@ -162,6 +175,7 @@ const NEVER: readonly Filter[] = [
   anySlot,
   size,
   hostSize,
+  models,
 ];
 const FILTERS: readonly Filter[] = [
   connected,
@@ -186,9 +200,10 @@ export function lastingRefusal(machine: PlacementMachine, request: PlacementRequ
 
 /** Returns everything that `lastingRefusal` depends on, as text. Machines with the same text have the same result. */
 export function lastingFacts(machine: PlacementMachine): string {
-  const { locations, runsCommands, engine, cudaVersion, cpuSlots, vcpus, memoryGb, gpus } = machine;
+  const { locations, runsCommands, engine, cudaVersion, cpuSlots, vcpus, memoryGb, gpus, modelLimitBytes } = machine;
   const types = gpus.map(({ name, migProfile, shortGb = '' }) => `${name} ${migProfile} ${shortGb}`).sort();
-  return JSON.stringify([locations, runsCommands, engine, cudaVersion, cpuSlots > 0, vcpus, memoryGb, types]);
+  const rest = [cudaVersion, cpuSlots > 0, vcpus, memoryGb, types, modelLimitBytes];
+  return JSON.stringify([locations, runsCommands, engine, ...rest]);
 }
 
 function firstRefusal(

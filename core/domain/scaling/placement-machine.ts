@@ -60,6 +60,10 @@ export interface PlacementMachine {
   noEngineReason: string;
   /** It has the requested image. */
   hasImage: boolean;
+  /** Most that models may take on its disk, in bytes. 0 or absent: it takes none. */
+  modelLimitBytes?: number;
+  /** Progress of the requested models on it. Absent if it lacks one and does not download it. */
+  models?: 'READY' | 'DOWNLOADING';
   /** Its image disk is nearly full. Absent if there is space, or if that is unknown. */
   lacksRoom?: true;
   /** Endpoints for which workers here are preempted, one entry per worker. Absent if there are none. */
@@ -88,4 +92,8 @@ export interface PlacementRequest {
   dataCenterIds: readonly string[];
   /** Absent: any machine. */
   hostMinimum?: HostMinimum;
+  /** Models that must be on the machine. Absent or empty: none. */
+  modelReferences?: readonly string[];
+  /** Bytes of the models, as far as known. */
+  modelBytes?: number;
 }

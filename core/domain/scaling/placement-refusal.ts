@@ -21,6 +21,8 @@ export type RefusalKind =
   | 'NO_SLOTS'
   | 'TOO_SMALL'
   | 'SMALL_HOST'
+  | 'NO_MODELS'
+  | 'MODEL_DISK'
   | 'CORDONED'
   | 'GPUS_UNHEALTHY'
   | 'GPUS_TAKEN'
@@ -73,6 +75,7 @@ interface RefusedRequest {
   locations: readonly string[];
   dataCenterIds: readonly string[];
   hostMinimum?: HostMinimum | undefined;
+  modelReferences?: readonly string[];
 }
 
 const NO_MACHINE_TEXT = 'no machine has joined';
@@ -93,6 +96,8 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   NO_SLOTS: ['has no slots for workers without a GPU', 'have no slots for workers without a GPU'],
   TOO_SMALL: ['is too small', 'are too small'],
   SMALL_HOST: ['is too small', 'are too small'],
+  MODEL_DISK: ['has too little disk for its models', 'have too little disk for its models'],
+  NO_MODELS: ['takes no models', 'take no models'],
   GPU_MEMORY: ['has them with less memory than their type has', 'have them with less memory than their type has'],
   OTHER_GPUS: ['has other GPUs', 'have other GPUs'],
   NO_GPU: ['has no GPU', 'have no GPU'],
@@ -168,11 +173,12 @@ function refusalOf(what: string, { counts, byMachine }: RefusedMachines): Placem
 }
 
 function needed(request: RefusedRequest): string {
-  const { imageName, gpuIds, gpuCount, instanceIds } = request;
+  const { imageName, gpuIds, gpuCount, instanceIds, modelReferences = [] } = request;
   const runs = imageName === '' ? 'a machine that allows commands' : 'a container engine for its image';
   const parts = [
     ...(gpuCount > 0 ? [gpusText(gpuIds, gpuCount, '')] : []),
     ...(instanceIds.length > 0 ? [`room for ${listed(instanceIds)}`] : []),
+    ...(modelReferences.length > 0 ? ['space for its models'] : []),
   ];
   return [runs, ...parts].join(' and ') + where(request);
 }

@@ -80,15 +80,20 @@ export function bestOf(candidates: readonly PlacementMachine[], request: Placeme
 }
 
 /**
- * Number of siblings by which a machine is ranked lower if it must pull the image first. A pull costs one slow start.
- * Workers that share the only machine with the image are all lost with it, as long as they run.
+ * Number of siblings by which a machine is ranked lower if it must pull the image or download a model first. That costs
+ * one slow start, with a model a very slow one. Workers that share the only machine with the image are all lost with it,
+ * as long as they run.
  */
 const PULL_AS_SIBLINGS = 1;
+const DOWNLOAD_AS_SIBLINGS = 4;
+/** The same of a machine that downloads the model already. */
+const DOWNLOADING_AS_SIBLINGS = 2;
 
 /**
  * Ranks machines. First machines without crashes of this endpoint, machines with crashes last
  * (core/domain/scaling/machine-crashes.ts). Then by preferred GPU type. If the image must be pulled: machines with disk
- * space first, then few siblings as far as that is worth a pull, then machines with the image. Then by fewest standby
+ * space first, then few siblings as far as that is worth a pull or the download of a model, then machines with the
+ * models and the image. Then by fewest standby
  * workers to evict and by fewest siblings, which spreads an endpoint's workers. Then by fewest remaining GPUs of that
  * type and of any type, so that large blocks stay free. Without a GPU, the machine with the most free capacity first.
  */
@@ -102,6 +107,7 @@ function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest)
         sizeRank(a.size, request) - sizeRank(b.size, request) ||
         lackRank(a, request) - lackRank(b, request) ||
         pullRank(a, request) - pullRank(b, request) ||
+        modelRank(a, request) - modelRank(b, request) ||
         Number(b.machine.hasImage) - Number(a.machine.hasImage) ||
         a.evicted.length - b.evicted.length ||
         a.machine.siblings - b.machine.siblings ||
@@ -156,6 +162,8 @@ function alikeKey({
   locations,
   allowedCudaVersions,
   dataCenterIds,
+  modelReferences = [],
+  modelBytes = 0,
 }: PlacementRequest): string {
   return JSON.stringify([
     imageName === '',
@@ -165,6 +173,8 @@ function alikeKey({
     locations,
     allowedCudaVersions,
     dataCenterIds,
+    modelReferences.length > 0,
+    modelBytes,
   ]);
 }
 
@@ -248,9 +258,17 @@ function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementRequest):
   return size === undefined ? 0 : instanceIds.indexOf(size.instanceId);
 }
 
-/** Host commands need no pull. */
-function pullRank({ machine }: Candidate, { imageName }: PlacementRequest): number {
-  return imageName === '' ? 0 : machine.siblings + (machine.hasImage ? 0 : PULL_AS_SIBLINGS);
+/** Host commands without models need neither. */
+function pullRank(candidate: Candidate, request: PlacementRequest): number {
+  const { hasImage, siblings } = candidate.machine;
+  const { imageName, modelReferences = [] } = request;
+  if (imageName === '' && modelReferences.length === 0) return 0;
+  return siblings + (imageName === '' || hasImage ? 0 : PULL_AS_SIBLINGS) + modelRank(candidate, request);
+}
+
+function modelRank({ machine: { models } }: Candidate, { modelReferences = [] }: PlacementRequest): number {
+  if (modelReferences.length === 0 || models === 'READY') return 0;
+  return models === 'DOWNLOADING' ? DOWNLOADING_AS_SIBLINGS : DOWNLOAD_AS_SIBLINGS;
 }
 
 /** A machine with a nearly full disk would first have to remove images. */

@@ -74,10 +74,9 @@ export function agentHandlers({
       const machineId = await machineOf(access, apiKey);
       return { digest: await resolveImageDigest(images, machineId, request) };
     }),
-    settleModel: unary(logger, async (_request, apiKey) => {
-      await machineOf(access, apiKey);
-      throw new DomainError('NOT_FOUND', 'This machine has no worker of that version that needs the model.');
-    }),
+    settleModel: unary(logger, async (request, apiKey) =>
+      context.modelPeers.settle(await machineOf(access, apiKey), request),
+    ),
     reportOutcome: (call, done) => {
       machineOf(access, keyOf(call.metadata))
         .then((machineId) => receiveOutcome(call, machineId, { ...context, budget }))

@@ -7,8 +7,10 @@ import type {
   MachineServiceServer,
 } from '@slipway/proto/gen/slipway/v1/machine_service';
 import type { Access } from '../../access/access.ts';
+import { modelToMessage } from '../../dispatch/model-messages.ts';
 import { unauthorized } from '../../domain/accounts/permission.ts';
 import { groupEnded } from '../../domain/machines/ended-workers.ts';
+import { isRepository } from '../../domain/resources/model-reference.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { checkTexts, invalid } from '../../domain/settings/fields.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
@@ -54,6 +56,21 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       if (!(await context.machines.cordon(id, cordoned, keyId))) throw machineNotFound(id);
       if (!cordoned) context.onCapacity([id]);
       return {};
+    }),
+    listMachineModels: listing(options, async ({ repository }, apiKey, enter) => {
+      const { scope, accountId } = await access.caller(apiKey);
+      if (scope !== 'ROOT') throw unauthorized();
+      if (repository !== '' && !isRepository(repository))
+        throw invalid('repository must be the name of a repository, org/name, or empty');
+      await enter(accountId);
+      const found = await context.cachedModels.list('', repository);
+      return {
+        models: found.map(({ machineId, machineName, ...model }) => ({
+          machineId,
+          machineName,
+          model: modelToMessage(model),
+        })),
+      };
     }),
     listWorkers: listing(options, async (request, apiKey, enter) => {
       const { endpointId, accountId = '', pageToken = '', machines } = request;

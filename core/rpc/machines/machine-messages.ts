@@ -13,6 +13,7 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import { engineToMessage } from '../../dispatch/container-messages.ts';
+import { modelToMessage } from '../../dispatch/model-messages.ts';
 import { gpuLoadToMessage } from '../../dispatch/reports/gpu-load-messages.ts';
 import type { EndedGroup } from '../../domain/machines/ended-workers.ts';
 import { gpuDisplayName, gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
@@ -46,6 +47,7 @@ export function machinePageToMessage({
   pods,
   images,
   addresses,
+  models,
   refusals,
 }: MachinePage): GetMachineResponse {
   const { replicaAddress, agentSinceMs, keyId, keyRevokedAtMs } = standing;
@@ -65,6 +67,10 @@ export function machinePageToMessage({
     imageCount: images.count,
     imageBytes: images.bytes,
     addresses,
+    models: models.models.map(modelToMessage),
+    modelLimitBytes: models.limitBytes,
+    modelUsedBytes: models.usedBytes,
+    modelPeerAddress: models.peerAddress,
     refusals: refusals.map(({ endpoint: { id, name, accountId }, refusal }) => ({
       endpointId: id,
       endpointName: name,

@@ -6,6 +6,7 @@ import type { CreateEndpointRequest, OwnTemplate } from '@slipway/proto/gen/slip
 import { describeRollout } from '../../domain/reports/rollout-text.ts';
 import type { EndpointSettings } from '../../domain/resources/endpoint.ts';
 import { ENDPOINT_SETTINGS, LB_DEFAULTS } from '../../domain/resources/endpoint.ts';
+import { storedReferences } from '../../domain/resources/model-reference.ts';
 import type { OwnTemplateChange } from '../../domain/resources/own-template.ts';
 import { ownTemplateSettings } from '../../domain/resources/own-template.ts';
 import { currentRollout } from '../../domain/scaling/rollout.ts';
@@ -63,7 +64,6 @@ export function endpointToMessage(
     flashBootType: flashBootType === 'FLASHBOOT' ? FlashBootType.FLASHBOOT : FlashBootType.OFF,
     createTime: createdAt,
     webhookSecret: '',
-    modelReferences: [],
   };
 }
 
@@ -78,6 +78,7 @@ const READERS = {
   computeType: (endpoint: EndpointMessage) => computeType(endpoint.computeType),
   // 0 is a choice: only an absent weight takes the default.
   modelWeight: ({ modelWeight }: EndpointMessage) => modelWeight ?? ENDPOINT_SETTINGS.modelWeight.default!,
+  modelReferences: ({ modelReferences }: EndpointMessage) => storedReferences(modelReferences),
 };
 const FIELDS = Object.keys(ENDPOINT_SETTINGS) as (keyof EndpointSettings)[];
 

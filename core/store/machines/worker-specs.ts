@@ -6,6 +6,7 @@ import type { StartVariables } from '../../domain/resources/secret-reference.ts'
 import { endpointEnvIdentity, templateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
 import { openEnv, overTemplate } from '../sql/env-seals.ts';
+import { repositoryOf, revisionOf } from '../sql/model-rows.ts';
 
 /** Start spec of a worker, from the current endpoint and template or the stored version. */
 export interface WorkerSpecRow {
@@ -13,6 +14,8 @@ export interface WorkerSpecRow {
   startCommand: string[];
   workingDirectory: string;
   imageName: string;
+  /** Its models, with the resolved commits. Empty commit: not resolved yet. */
+  models: { repository: string; revision: string; commit: string }[];
   /** Resolved digest of the image. Empty: not resolved yet. */
   imageDigest: string;
   entrypoint: string[];
@@ -74,10 +77,22 @@ function workerProgram(sql: Sql): Fragment {
       WHERE t.id = e.template_id AND k.version IS NULL AND NOT EXISTS (SELECT FROM given_template g
         WHERE g.endpoint_id = e.id)
     ) run CROSS JOIN LATERAL (
-      SELECT '{}'::jsonb AS env, k.endpoint_env_sealed AS env_sealed, k.worker_concurrency, k.network_volume_ids
-        WHERE k.version IS NOT NULL
-      UNION ALL SELECT e.env, e.env_sealed, e.worker_concurrency, e.network_volume_ids WHERE k.version IS NULL
+      SELECT '{}'::jsonb AS env, k.endpoint_env_sealed AS env_sealed, k.worker_concurrency, k.network_volume_ids,
+        k.model_references WHERE k.version IS NOT NULL
+      UNION ALL SELECT e.env, e.env_sealed, e.worker_concurrency, e.network_volume_ids, e.model_references
+      WHERE k.version IS NULL
     ) own`;
+}
+
+/** Returns the models of a worker `w` of an endpoint `e`, by the references in `own`. */
+function workerModels(sql: Sql): Fragment {
+  const [repository, revision] = [repositoryOf(sql, sql`r.text`), revisionOf(sql, sql`r.text`)];
+  return sql`coalesce((
+    SELECT jsonb_agg(jsonb_build_object('repository', ${repository}, 'revision', ${revision},
+      'commit', coalesce(s.commit, '')) ORDER BY r.place)
+    FROM unnest(own.model_references) WITH ORDINALITY AS r (text, place) LEFT JOIN endpoint_model s
+      ON s.endpoint_id = e.id AND s.version = w.version AND s.repository = ${repository} AND s.revision = ${revision}),
+    '[]')`;
 }
 
 /** Returns the start specs of these workers. */
@@ -105,6 +120,7 @@ export async function readWorkerSpecs(
         (SELECT v.size_gb FROM network_volume v WHERE v.id = ANY(own.network_volume_ids)
           AND v.data_center_id = ANY(m.locations)
           ORDER BY array_position(own.network_volume_ids, v.id) LIMIT 1) AS "networkVolumeGb",
+        ${workerModels(sql)} AS models,
         r.id AS "registryAuthId", r.credentials_sealed AS "credentialsSealed", r.name AS "registryAuthName"
       FROM worker w JOIN endpoint e ON e.id = w.endpoint_id JOIN machine m ON m.id = w.machine_id
         LEFT JOIN endpoint_version k ON k.endpoint_id = w.endpoint_id AND k.version = w.version

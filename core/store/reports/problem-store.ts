@@ -4,6 +4,7 @@
  */
 
 import type {
+  FailedModel,
   FailedPod,
   GivenUpWebhooks,
   HeldRelease,
@@ -15,6 +16,7 @@ import type { PlacementRefusal } from '../../domain/scaling/placement-refusal.ts
 import { oldestWaitMs } from '../jobs/queue-age.ts';
 import type { Database, Fragment, Sql } from '../sql/database.ts';
 import { DEMAND_VALID_MS, starvedEndpoints } from '../sql/demand-rows.ts';
+import { endpointModels, modelColumns } from '../sql/model-rows.ts';
 
 /** Most counted webhook calls of an endpoint, and most pods that are read. */
 const GIVEN_UP_MAX = 1_000;
@@ -60,6 +62,19 @@ export class ProblemStore {
         ON r.endpoint_id = e.id
       WHERE ${owned(this.#sql, accountId)} AND r.state = 'HELD' AND r.version = e.version
         AND r.good_version IS NOT NULL`;
+  }
+
+  /** Returns models of endpoints that machines could not download and that no machine has, one machine of each. */
+  async failedModels(accountId: string): Promise<FailedModel[]> {
+    const sql = this.#sql;
+    const own = endpointModels(sql);
+    return sql<FailedModel[]>`
+      SELECT DISTINCT ON (e.id, m.repository, m.revision) e.id, ${modelColumns(sql)} ${own}
+      WHERE ${owned(sql, accountId)} AND e.workers_max > 0 AND m.state = 'FAILED'
+        AND NOT EXISTS (SELECT FROM machine_model h JOIN machine o ON o.id = h.machine_id
+          WHERE h.repository = m.repository AND h.revision = m.revision AND h.state = 'READY'
+            AND h.account_number IN (0, a.number) AND o.session_id IS NOT NULL AND o.lease_expires_at > now())
+      ORDER BY e.id, m.repository, m.revision, m.fault = '', n.name`;
   }
 
   /**

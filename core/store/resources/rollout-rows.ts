@@ -5,6 +5,7 @@
 import type { RolloutStep } from '../../domain/scaling/rollout.ts';
 import type { RolloutState } from '../../domain/scaling/rollout-settings.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
+import { modelBytes } from '../sql/model-rows.ts';
 
 /** Number of good versions per endpoint to which a rollback may return. Older ones are deleted. */
 const VERSIONS_KEPT = 10;
@@ -34,6 +35,7 @@ export function rolloutColumns(sql: Sql): Fragment {
       'gpuIds', to_jsonb(g.gpu_ids),
       'gpuCount', g.gpu_count, 'instanceIds', to_jsonb(g.instance_ids), 'locations', to_jsonb(g.locations),
       'allowedCudaVersions', to_jsonb(g.allowed_cuda_versions),
+      'modelReferences', to_jsonb(g.model_references), 'modelBytes', ${modelBytes(sql, sql`g.model_references`)},
       'dataCenterIds',
       to_jsonb(ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(g.network_volume_ids)
         ORDER BY v.id))) END AS good`;
@@ -82,12 +84,12 @@ async function keepVersion(sql: Sql, endpointId: string, version: number): Promi
       working_directory, container_disk_gb, ports,
       registry_auth_id, template_env_sealed, endpoint_env_sealed, gpu_ids, gpu_count, instance_ids, locations,
       network_volume_ids, allowed_cuda_versions,
-      worker_concurrency)
+      worker_concurrency, model_references)
     SELECT e.id, e.version, t.id, run.image_name, run.start_command, run.entrypoint, run.working_directory,
       run.container_disk_gb, run.ports,
       t.registry_auth_id, run.env_sealed, e.env_sealed, e.gpu_ids, e.gpu_count, e.instance_ids, e.locations,
       e.network_volume_ids,
-      e.allowed_cuda_versions, e.worker_concurrency
+      e.allowed_cuda_versions, e.worker_concurrency, e.model_references
     FROM endpoint e JOIN template t ON t.id = e.template_id CROSS JOIN LATERAL (
       SELECT image_name, start_command, entrypoint, working_directory, container_disk_gb, ports, env, env_sealed
         FROM given_template WHERE endpoint_id = e.id

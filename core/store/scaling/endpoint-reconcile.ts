@@ -174,7 +174,8 @@ async function machinesWithout(
   const { id: endpointId, version, imageName } = endpoint;
   await written.flushWorkers();
   const imageDigest = imageName === '' ? '' : await resolvedDigest(sql, { endpointId, version, imageName });
-  return fleet.withCrashesOf(endpoint, await placementView(sql, { endpointId, imageName, imageDigest, goneIds }));
+  const machines = await placementView(sql, { endpointId, imageName, imageDigest, goneIds });
+  return fleet.withCrashesOf(endpoint, fleet.withModelsOf(endpoint, machines));
 }
 
 async function commit(

@@ -7,6 +7,7 @@ import { GONE_AFTER_MINUTES } from '../../domain/scaling/placement.ts';
 import type { PlacementGpu, PlacementMachine } from '../../domain/scaling/placement-machine.ts';
 import type { PlacementStandby } from '../../domain/scaling/standby-eviction.ts';
 import type { Sql, Statement } from '../sql/database.ts';
+import { modelBytes } from '../sql/model-rows.ts';
 import { lockPlacement } from './standby-rows.ts';
 
 /** The request that the view is for. */
@@ -39,6 +40,7 @@ export interface MachineRow {
   runs_commands: boolean;
   engine: EngineRow | null;
   no_engine_reason: string;
+  model_limit_bytes: number;
   connected: boolean;
 }
 
@@ -81,7 +83,7 @@ export async function readPlacement(
   const rows = await statement<(Omit<MachineRow, 'agent_version' | 'cpu_model' | 'cpu_threads_per_core'> & Uses)[]>`
     SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib,
       m.standby_max, m.runs_commands, m.engine,
-      m.no_engine_reason, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
+      m.no_engine_reason, m.model_limit_bytes, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
       m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone, coalesce(u.cpu_used, 0) AS cpu_used,
       coalesce(u.siblings, 0) AS siblings,
       coalesce(u.used_uuids, '') AS used_uuids, coalesce(u.sizes, '') AS sizes,
@@ -130,8 +132,9 @@ export async function readPlacement(
     engine: row.engine ?? undefined,
     noEngineReason: row.no_engine_reason,
     hasImage: row.has_image,
+    modelLimitBytes: row.model_limit_bytes,
     ...(isNearlyFull(row.engine) && { lacksRoom: true as const }),
-    ...(row.gave_way_to !== '' && { gaveWayTo: row.gave_way_to.split(',') }),
+    ...(row.gave_way_to !== '' && { preemptedFor: row.gave_way_to.split(',') }),
   }));
 }
 
@@ -173,7 +176,8 @@ export function asked(sql: Sql) {
     ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(e.network_volume_ids)
       ORDER BY v.id) AS "dataCenterIds",
     coalesce((SELECT g.image_name FROM given_template g WHERE g.endpoint_id = e.id),
-      (SELECT t.image_name FROM template t WHERE t.id = e.template_id)) AS "imageName"`;
+      (SELECT t.image_name FROM template t WHERE t.id = e.template_id)) AS "imageName",
+    e.model_references AS "modelReferences", ${modelBytes(sql, sql`e.model_references`)} AS "modelBytes"`;
 }
 
 /** Returns the sum over some sizes. */

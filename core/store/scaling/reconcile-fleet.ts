@@ -15,6 +15,8 @@ import type { Decision } from '../../domain/scaling/scale-decision.ts';
 import { accountsWithQuota, readQuotaState } from '../accounts/quota-rows.ts';
 import type { Sql } from '../sql/database.ts';
 import { areGpusShort, readGpuContention } from './gpu-contention.ts';
+import type { ModelProgress } from './model-progress.ts';
+import { readModelProgress, withModelProgress } from './model-progress.ts';
 import { readPlacement } from './placement-view.ts';
 import type { EndpointVersion, ScaleEndpoint, WorkerRow } from './scale-samples.ts';
 import { readWorkers } from './scale-samples.ts';
@@ -29,6 +31,7 @@ export class ReconcileFleet {
   #workers = new Map<string, WorkerRow[]>();
   /** Machines that have the image of an endpoint. */
   #images = new Map<string, Set<string>>();
+  #models: ModelProgress = new Map();
   /** Accounts with a quota. */
   #limited: ReadonlySet<string> = new Set();
   /** Some workers that need GPUs are unplaced. */
@@ -46,7 +49,7 @@ export class ReconcileFleet {
     const sql = this.#sql;
     // Sent together and executed in order, as others wait for the lock during every round trip. Each statement sees
     // what was committed before it runs.
-    const [, machines, workers, limited, contested] = await Promise.all([
+    const [, machines, workers, limited, contested, models] = await Promise.all([
       lockPlacement(sql),
       readPlacement(sql, { endpointId: '', imageName: '', imageDigest: '' }),
       readWorkers(
@@ -58,11 +61,13 @@ export class ReconcileFleet {
         this.#endpoints.map(({ accountId }) => accountId),
       ),
       areGpusShort(sql),
+      readModelProgress(sql, this.#endpoints),
       this.#readImages(),
     ]);
     this.#workers = Map.groupBy(workers, ({ endpointId }) => endpointId);
     this.#limited = limited;
     this.#contested = contested;
+    this.#models = models;
     this.#machines = new Map(machines.map((machine) => [machine.id, machine]));
   }
 
@@ -105,10 +110,16 @@ export class ReconcileFleet {
       ({ desired, state }) => desired !== 'FREEZE' && state !== 'UNHEALTHY',
     );
     const own = Map.groupBy(there, ({ machineId }) => machineId);
-    return [...this.#machines!.values()].map((machine) => {
+    const machines = [...this.#machines!.values()].map((machine) => {
       const [siblings, hasImage] = [own.get(machine.id)?.length ?? 0, images?.has(machine.id) ?? false];
       return siblings === 0 && !hasImage ? machine : { ...machine, siblings, hasImage };
     });
+    return this.withModelsOf(endpoint, machines);
+  }
+
+  /** Returns these machines with the progress of an endpoint's models. */
+  withModelsOf({ id }: { id: string }, machines: readonly PlacementMachine[]): PlacementMachine[] {
+    return withModelProgress(machines, this.#models.get(id));
   }
 
   /** Returns these machines with the crashes of an endpoint. */

@@ -33,7 +33,6 @@ export interface EndpointInput {
   allowedCudaVersions?: string | null;
   minCudaVersion?: string | null;
   env?: EnvironmentVariable[] | null;
-  modelReferences?: string[] | null;
   hubReleaseId?: string | null;
   flashEnvironmentId?: string | null;
   [setting: string]: unknown;
@@ -89,11 +88,7 @@ function cudaVersions({ allowedCudaVersions, minCudaVersion }: EndpointInput): s
 }
 
 /** Rejects fields of unavailable features. Clients also send these fields empty, which is accepted. */
-function rejectForeign({ modelReferences, hubReleaseId, flashEnvironmentId }: EndpointInput): void {
-  if (modelReferences?.length)
-    throw refused(
-      'modelReferences: there is no repository of models here; put the model into the image or a network volume.',
-    );
+function rejectForeign({ hubReleaseId, flashEnvironmentId }: EndpointInput): void {
   if (hubReleaseId) throw refused('hubReleaseId: there is no hub here; give templateId or template.');
   if (flashEnvironmentId) throw refused('flashEnvironmentId: there are no such environments here.');
 }

@@ -42,7 +42,6 @@ export function presentEndpoint(endpoint: CoreMessage<Endpoint>, userId: string,
     minCudaVersion: lowestVersion(endpoint.allowedCudaVersions ?? []),
     version: numberOf(endpoint.version),
     createdAt: timeTextOf(endpoint.createTime),
-    modelReferences: [],
   };
 }
 

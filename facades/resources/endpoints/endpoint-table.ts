@@ -25,7 +25,7 @@ const SCALER =
 type StateField = 'throttledReason' | 'cannotRunReason' | 'rolloutState' | 'rolloutReason' | 'servingVersion';
 type Settings = Omit<
   Endpoint,
-  'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | 'modelWeight' | 'modelReferences' | StateField
+  'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | 'modelWeight' | StateField
 > & {
   modelWeight: number;
 };

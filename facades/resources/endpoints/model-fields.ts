@@ -1,4 +1,7 @@
-/** Settings of endpoints for the OpenAI address of the account (docs/reference/api.md#one-openai-address). */
+/**
+ * Settings of endpoints about models: those that its workers find on their machine (docs/guides/models.md), and those for
+ * the OpenAI address of the account (docs/reference/api.md#one-openai-address).
+ */
 import type { Field } from '../field.ts';
 
 /** Form of an alias, as core checks it. */
@@ -15,8 +18,26 @@ const QUEUE_MAX =
   'Jobs or requests that may wait before requests for a name that several endpoints have go to the others. ' +
   '0: any number';
 
+/** Form of a reference. Core says what is wrong in detail. */
+export const MODEL_REFERENCE = '^\\S+/\\S+$';
+const REFERENCES =
+  'Hugging Face models that its workers find on their machine, at most 10: org/name, org/name:revision, or an ' +
+  'address of https://huggingface.co.';
+
 /** As in the table of endpoints. */
 export const MODEL_FIELDS = {
+  modelReferences: {
+    kind: { is: 'texts', asList: true, pattern: MODEL_REFERENCE },
+    rest: { name: 'modelReferences', in: `${REFERENCES} An extension.`, out: `${REFERENCES} An extension.` },
+    graphql: { name: 'modelReferences', in: REFERENCES, out: REFERENCES, must: true },
+    cli: {
+      option: '--model <org/name>',
+      about:
+        'Hugging Face model that its workers find on their machine, org/name or org/name:revision; may be given more ' +
+        'than once; "" for none',
+      row: 'cached models',
+    },
+  },
   modelAliases: {
     kind: { is: 'texts', asList: true, pattern: MODEL_ALIAS },
     rest: { name: 'modelAliases', in: `${ALIASES} An extension.`, out: `${ALIASES} An extension.` },

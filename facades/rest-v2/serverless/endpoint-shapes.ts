@@ -3,7 +3,7 @@
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
-import { MODEL_ALIAS, MODEL_ALIASES_MAX } from '../../resources/endpoints/model-fields.ts';
+import { MODEL_ALIAS, MODEL_ALIASES_MAX, MODEL_REFERENCE } from '../../resources/endpoints/model-fields.ts';
 import { containerAnswer, containerBody, optionals } from '../container/container-part.ts';
 import { closed, moment, named, textOrNull, word } from '../schema-parts.ts';
 
@@ -11,6 +11,8 @@ const NAME = { minLength: 1, maxLength: ENDPOINT.name.kind.max };
 const ID_LENGTH_MAX = 191;
 const LIST_LENGTH_MAX = 100;
 const QUEUE_DELAY_MIN = 0.5;
+const MODELS_MAX = 10;
+const MODEL_LENGTH_MAX = 512;
 const CUDA_VERSION = '^\\d+\\.\\d+$';
 /** Defaults of REST v2, which differ from those of the other surfaces. */
 export const WORKER_DEFAULTS = { min: 0, max: 3, idleTimeout: 10 };
@@ -155,6 +157,15 @@ const settings = {
   workers,
   dataCenterIds: ids('Data centres. The machine is in one of them. Empty: anywhere.'),
   networkVolumes: ids('Network volumes to mount, one for each data centre.'),
+  model: textOrNull(
+    'Hugging Face model that workers find on their machine: org/name, org/name:revision, or an address of ' +
+      'https://huggingface.co. Null: none. Of several the first one.',
+    { pattern: MODEL_REFERENCE, maxLength: MODEL_LENGTH_MAX },
+  ),
+  models: Type.Array(Type.String({ pattern: MODEL_REFERENCE, maxLength: MODEL_LENGTH_MAX }), {
+    maxItems: MODELS_MAX,
+    description: 'The same for several models, in place of model. An extension.',
+  }),
   timeout: Type.Integer({
     minimum: 0,
     maximum: ENDPOINT.executionTimeoutMs.rule.max,
@@ -270,6 +281,8 @@ export const EndpointShape = named(
     scaling,
     dataCenterIds: settings.dataCenterIds,
     networkVolumes: settings.networkVolumes,
+    model: settings.model,
+    models: settings.models,
     timeout: Type.Integer({
       description: 'Longest run of a job in milliseconds, as it was given. 0: the default applies.',
     }),

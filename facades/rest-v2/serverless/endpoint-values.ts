@@ -75,9 +75,17 @@ function endpointFields(body: UpdateEndpointBody, pools: readonly GpuPool[]): En
     modelAliases: body.openai?.aliases,
     modelWeight: body.openai?.weight,
     modelQueueMax: body.openai?.queueMax,
+    modelReferences: modelsOf(body),
   };
   for (const [field, value] of Object.entries(given)) change(fields, field as keyof Endpoint & string, value as never);
   return { ...fields, ownTemplate: ownTemplateOf(body) };
+}
+
+/** Returns the models that a body names, `undefined` if none. Throws 400 if it names them twice. */
+function modelsOf({ model, models }: UpdateEndpointBody): string[] | undefined {
+  if (model !== undefined && models !== undefined) throw against('Give one of model and models.');
+  if (model === undefined) return models;
+  return model === null ? [] : [model];
 }
 
 function ownTemplateOf(body: UpdateEndpointBody): OwnTemplate | undefined {

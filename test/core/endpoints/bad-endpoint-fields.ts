@@ -49,6 +49,23 @@ export const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['21 models', { modelAliases: Array.from({ length: 21 }, (_, n) => `m${n}`) }, /model_aliases has 21 entries/],
   ['a model weight', { modelWeight: 1_001 }, /model_weight is 1001/],
   ['a model queue', { modelQueueMax: -1 }, /model_queue_max is -1/],
+  [
+    'a model reference',
+    { modelReferences: ['gpt2'] },
+    /model_references: "gpt2" names no model repository; name .* as org\/name/,
+  ],
+  [
+    'a model of elsewhere',
+    { modelReferences: ['https://x.example/a/b'] },
+    /is no address of https:\/\/huggingface\.co/,
+  ],
+  ['a model revision', { modelReferences: ['a/b:../c'] }, /names no branch, tag or commit/],
+  ['a model reference twice', { modelReferences: ['a/b', 'a/b:main'] }, /model_references names one twice/],
+  [
+    '11 models',
+    { modelReferences: Array.from({ length: 11 }, (_, n) => `a/m${n}`) },
+    /model_references has 11 entries/,
+  ],
   ['a CUDA version', { allowedCudaVersions: ['twelve'] }, /"twelve" is not a version/],
   ['a variable name', { env: { '1 bad': 'x' } }, /"1 bad" is not a name for a variable/],
   [

@@ -43,6 +43,7 @@ t.test('defaults', async (t) => {
     modelAliases: [],
     modelWeight: 1,
     modelQueueMax: 0,
+    modelReferences: [],
     version: 0,
     computeType: 'GPU',
     webhookSecret: '',
@@ -134,6 +135,7 @@ t.test('edges that are allowed', async (t) => {
     { workersMax: 0, workersMin: 0 },
     { modelAliases: ['gpt-4o', 'meta-llama/Llama-3.1-8B'], modelWeight: 0, modelQueueMax: 1_000_000 },
     { modelWeight: 1_000 },
+    { modelReferences: Array.from({ length: 10 }, (_, i) => `org/m${i}`) },
     { locations: ['EU-CZ-1', 'my cellar'] },
     { allowedCudaVersions: ['12.8'] },
     { computeType: 'CPU' },
@@ -197,6 +199,8 @@ t.test('updates touch what the mask names', async (t) => {
     [{ retryLimit: 0 }, 5],
     [{ modelAliases: ['a'], modelWeight: 0, modelQueueMax: 1 }, 5],
     [{ webhookSecret: '' }, 5],
+    [{ modelReferences: ['org/m'] }, 6],
+    [{ modelReferences: ['https://huggingface.co/org/m:main'] }, 6],
   ];
   for (const [fields, version] of versions)
     t.equal((await core.updateEndpoint(id, fields)).endpoint!.version, version, JSON.stringify(fields));
@@ -204,7 +208,7 @@ t.test('updates touch what the mask names', async (t) => {
   t.match(await reasonOf(core.updateEndpoint(id, {})), /update_mask is empty/);
   t.match(
     (await core.updateEndpoint(id, { name: 'c', type: EndpointType.QB, computeType: 'GPU' })).endpoint,
-    { name: 'c', version: 5 },
+    { name: 'c', version: 6 },
     'the same type',
   );
   t.match(

@@ -183,6 +183,7 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['ProblemService/ListProblems', 'everybody: read', plain()],
   ['ProblemService/ListProblems', 'endpoint: read', () => about(served, { endpointId: served })],
   ['MachineService/ListMachines', 'operator', plain()],
+  ['MachineService/ListMachineModels', 'operator', plain()],
   ['MachineService/GetMachine', 'operator', () => ({ request: { id: agent.machineId } })],
   ['MachineService/ForgetMachine', 'operator', async () => ({ request: { id: await newMachine() } })],
   ['MachineService/CordonMachine', 'operator', async () => ({ request: { id: await newMachine(), cordoned: true } })],
@@ -280,6 +281,13 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
         podId: '',
         run: 0,
       },
+    }),
+  ],
+  [
+    'AgentService/SettleModel',
+    'agents',
+    () => ({
+      request: { endpointId: served, version: agent.desired[0]!.spec!.version, repository: 'org/m', revision: 'main' },
     }),
   ],
   [

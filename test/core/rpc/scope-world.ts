@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
-import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { MachineModels, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
@@ -26,6 +26,7 @@ t.teardown(() => any.close());
 
 // Jobs whose input says so are held, all others fail at once: only failed ones can be retried.
 export const agent = await core.joinAgent({
+  models: MachineModels.fromPartial({ limitBytes: 1 }),
   cpuSlots: 10_000,
   capacity: 1_000,
   onLogRequest: () => Buffer.from('log'),
@@ -34,7 +35,7 @@ export const agent = await core.joinAgent({
 });
 export const templateId = await core.createTemplate();
 export const servedName = 'served-model';
-export const served = await core.createEndpoint({ templateId, modelAliases: [servedName] });
+export const served = await core.createEndpoint({ templateId, modelAliases: [servedName], modelReferences: ['org/m'] });
 export const elsewhere = await core.createEndpoint({ templateId, workersMin: 0, workersMax: 0 });
 await core.ready(served);
 export const workerId = agent.desired[0]!.workerId;

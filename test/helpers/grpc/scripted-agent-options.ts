@@ -5,6 +5,7 @@ import type {
   AttemptOutcome,
   AttemptRef,
   AttemptStop,
+  MachineModels,
   WorkerLogRequest,
   WorkerReport,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -37,6 +38,8 @@ export interface ScriptedAgentOptions {
   /** Images on the machine, and whether the agent pulls images before they are needed. */
   images?: MachineImage[];
   prefetches?: boolean;
+  /** Models of the machine, sent with the hello. Default: it takes no models. */
+  models?: MachineModels;
   /** True if it understands recalls, which revoke prefetched jobs. Default: true. */
   recalls?: boolean;
   /** Attempts that each worker reports it can hold. Default: 1. */

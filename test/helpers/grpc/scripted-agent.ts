@@ -40,6 +40,8 @@ export class ScriptedAgent {
   desiredPods: DesiredPod[] = [];
   /** Desired images in core's last message. */
   desiredImages: DesiredImage[] = [];
+  /** Core's first message. */
+  welcome: Welcome | undefined;
   /** Reason with which core ended the session. */
   end: SessionEnd | undefined;
   /** Resolves when the session has ended. */
@@ -96,7 +98,10 @@ export class ScriptedAgent {
       containerEngine: this.#options.engine === null ? undefined : (this.#options.engine ?? ENGINE),
     };
     const { instance = '', replaces = '', images = [], prefetches = false, recalls = true } = this.#options;
-    this.send({ hello: { machine, workers, attempts: held, instance, replaces, images, prefetches, recalls } });
+    this.send({
+      hello: { machine, workers, attempts: held, instance, replaces, images, prefetches, recalls },
+      models: this.#options.models,
+    });
     for (const { workerId, endpointId } of workers) this.#known.set(workerId!, endpointId ?? '');
     return new Promise((resolve, reject) => {
       stream.on('data', (message: SessionResponse) => {
@@ -152,6 +157,7 @@ export class ScriptedAgent {
     const period = this.#options.heartbeatMs ?? welcome.heartbeatPeriodMs;
     if (period > 0)
       this.#heartbeat = setInterval(() => this.send({ heartbeat: { sequence: ++this.#sequence } }), period);
+    this.welcome = welcome;
     resolve(welcome);
   }
 

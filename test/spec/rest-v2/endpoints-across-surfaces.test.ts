@@ -163,6 +163,49 @@ t.test('the place of an endpoint at the OpenAI address', async (t) => {
   await v2('DELETE', path);
 });
 
+t.test('models are set and read on each surface', async (t) => {
+  const made = await v2('POST', '/serverless', {
+    name: 'models',
+    type: 'QUEUE',
+    image: 'a/b:1',
+    gpu: { pools: ['AMPERE_24'] },
+    scaling: { type: 'QUEUE_DELAY', queueDelay: 4 },
+    workers: { max: 0 },
+    model: 'https://huggingface.co/org/big',
+  });
+  const at = `/serverless/${made.id}`;
+  const graphqlModels = async () =>
+    ((await graphql(`{ endpoint(id: "${made.id}") { modelReferences version } }`)) as unknown as { endpoint: object })
+      .endpoint;
+  t.match(made, { model: 'org/big', models: ['org/big'] });
+  t.match(await v1('GET', `/endpoints/${made.id}`), { modelReferences: ['org/big'], version: 0 });
+  t.same(await graphqlModels(), { modelReferences: ['org/big'], version: 0 });
+  await v1('PATCH', `/endpoints/${made.id}`, { modelReferences: ['org/a@v1', 'org/b'] });
+  t.match(await v2('GET', at), { model: 'org/a:v1', models: ['org/a:v1', 'org/b'] });
+  await graphql(
+    `mutation { saveEndpoint(input: { id: "${made.id}", name: "models", modelReferences: ["org/c:main"] }) { id } }`,
+  );
+  t.match(await v2('GET', at), { model: 'org/c', models: ['org/c'] });
+  t.match(await v2('PATCH', at, { models: ['org/d', 'org/e'] }), { models: ['org/d', 'org/e'] });
+  const before = await v2('GET', at);
+  for (const [wrong, status] of [
+    [{ model: 'org/x', models: [] }, 400],
+    [{ model: 'gpt2' }, 422],
+    [{ model: 'a/../b' }, 400],
+    [{ model: 'https://x.example/a/b' }, 400],
+    [{ model: 'a/b:..' }, 400],
+    [{ models: ['a/b', 'https://hf.co/a/b'] }, 400],
+    [{ models: null }, 422],
+    [{ models: Array.from({ length: 11 }, (_, i) => `a/m${i}`) }, 422],
+    [{ model: `a/${'b'.repeat(600)}` }, 422],
+  ] as const)
+    t.equal((await request('PATCH', `/v2${at}`, wrong)).status, status, JSON.stringify(wrong).slice(0, 80));
+  t.same(await v2('GET', at), before, 'which changed nothing');
+  t.match(await v2('PATCH', at, { model: null }), { model: null, models: [] });
+  t.same(await graphqlModels(), { modelReferences: [], version: 4 }, 'each change made a version');
+  await v2('DELETE', at);
+});
+
 t.test('rules between members of an endpoint', async (t) => {
   const base = {
     name: 'x',

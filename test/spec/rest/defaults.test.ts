@@ -92,6 +92,7 @@ t.test('defaults of a creation', async (t) => {
     modelAliases: [],
     modelWeight: 1,
     modelQueueMax: 0,
+    modelReferences: [],
     networkVolumeIds: [],
     env: {},
     flashboot: false,
@@ -168,6 +169,7 @@ t.test('an update of an endpoint replaces the fields it names', async (t) => {
   for (const body of inPlace)
     t.match(await rest('PATCH', `endpoints/${id}`, body), { version: 0 }, `in place: ${JSON.stringify(body)}`);
   const rolling = [
+    { modelReferences: ['org/m'] },
     { allowedCudaVersions: ['12.8'] },
     { minCudaVersion: '12.0' },
     { dataCenterIds: ['EU-RO-1'] },

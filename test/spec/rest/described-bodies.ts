@@ -21,6 +21,7 @@ export function bodies({
     minCudaVersion: '12.0',
     modelAliases: ['all'],
     modelQueueMax: 9,
+    modelReferences: ['org/all'],
     modelWeight: 0,
     name: 'all',
     networkVolumeId: volume,

@@ -7,7 +7,7 @@ const GPU_FIELDS = `id, count, displayName, securePrice, communityPrice, oneMont
 export const RECORDS: Record<string, string> = {
   Endpoint: `id name templateId template userId version createdAt computeType gpuTypeIds gpuCount instanceIds allowedCudaVersions minCudaVersion
     dataCenterIds env executionTimeoutMs idleTimeout networkVolumeId networkVolumeIds scalerType scalerValue workerConcurrency workersMin workersMax workers
-    flashboot workersStandby type modelAliases modelWeight modelQueueMax`,
+    flashboot workersStandby type modelAliases modelWeight modelQueueMax modelReferences`,
   Pod: `id, name, image, consumerUserId, machineId, templateId, endpointId, aiApiId, containerRegistryAuthId, cpuFlavorId, lastStartedAt,
     lastStatusChange, publicIp, volumeMountPath desiredStatus costPerHr adjustedCostPerHr, memoryInGb, vcpuCount containerDiskInGb, volumeInGb,
     slsVersion interruptible, locked, volumeEncrypted dockerEntrypoint, dockerStartCmd, ports env portMappings gpu machine networkVolume savingsPlans
@@ -45,7 +45,7 @@ export const QUERIES: Record<string, string> = {
 };
 const ENDPOINT_INPUT = `allowedCudaVersions cpuFlavorIds dataCenterIds executionTimeoutMs flashboot gpuCount gpuTypeIds idleTimeout minCudaVersion name
   networkVolumeId networkVolumeIds scalerType scalerValue templateId vcpuCount workerConcurrency workersMax workersMin modelAliases modelWeight
-  modelQueueMax`;
+  modelQueueMax modelReferences`;
 const POD_SETTINGS = `containerDiskInGb, containerRegistryAuthId, dockerEntrypoint, dockerStartCmd, env, globalNetworking, imageName, locked, name,
   ports, volumeInGb, volumeMountPath`;
 const TEMPLATE_SETTINGS = `name imageName containerDiskInGb volumeInGb volumeMountPath containerRegistryAuthId dockerEntrypoint dockerStartCmd env

@@ -149,8 +149,8 @@ export interface SessionRequest {
     | GpuLoads
     | undefined;
   /**
-   * Models of the machine. Send it once per session and when it changes; while only downloaded_bytes change at most every 2 s. Absent: unchanged; never
-   * set in a session: as in the one before.
+   * Models of the machine. Send it with `hello` and when it changes; while only downloaded_bytes change at most every 2 s. Absent with `hello`: the
+   * machine takes no models. Absent in other messages: unchanged.
    */
   models: MachineModels | undefined;
 }

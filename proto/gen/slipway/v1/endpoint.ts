@@ -184,8 +184,8 @@ export interface Endpoint {
   modelQueueMax: number;
   /**
    * Hugging Face repositories that its workers find in /runpod-volume/huggingface-cache/hub before they start, at most 10. Each is `org/name`,
-   * `org/name:revision` (a branch, tag or commit; default `main`) or an address of https://huggingface.co; at most 512 characters. Kept as given.
-   * Machines download them once. Empty: none.
+   * `org/name:revision` (a branch, tag or commit; default `main`) or an address of https://huggingface.co; at most 512 characters. Returned in the
+   * first form that fits. Machines download them once. Empty: none.
    */
   modelReferences: string[];
 }

@@ -31,6 +31,24 @@ export interface EndpointExplanation {
   machines: MachineExplanation[];
   /** What binds now: the endpoint's own settings, the account's quota, no place, and what refused requests within the last minute. */
   limits: ScaleLimit[];
+  /** Its cached models, in its order. */
+  models: ModelExplanation[];
+}
+
+/** How far machines are with a cached model of an endpoint. */
+export interface ModelExplanation {
+  /** As the endpoint names it. */
+  reference: string;
+  /** Connected machines that have it. */
+  ready: number;
+  /** Connected machines that download it. */
+  downloading: number;
+  /** Connected machines that could not download it. */
+  failed: number;
+  /** The same in words. Names machines for the operator alone. */
+  reason: string;
+  /** Action that would change it, in words. Empty: nothing is needed. */
+  change: string;
 }
 
 /** Why a job is where it is. */
@@ -188,6 +206,7 @@ function createBaseEndpointExplanation(): EndpointExplanation {
     workers: [],
     machines: [],
     limits: [],
+    models: [],
   };
 }
 
@@ -219,6 +238,9 @@ export const EndpointExplanation: MessageFns<EndpointExplanation> = {
     }
     for (const v of message.limits) {
       ScaleLimit.encode(v!, writer.uint32(74).fork()).join();
+    }
+    for (const v of message.models) {
+      ModelExplanation.encode(v!, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -308,6 +330,14 @@ export const EndpointExplanation: MessageFns<EndpointExplanation> = {
             message.limits.push(ScaleLimit.decode(reader, reader.uint32()));
             continue;
           }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.models.push(ModelExplanation.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -336,6 +366,122 @@ export const EndpointExplanation: MessageFns<EndpointExplanation> = {
     message.workers = object.workers?.map((e) => WorkerExplanation.fromPartial(e)) || [];
     message.machines = object.machines?.map((e) => MachineExplanation.fromPartial(e)) || [];
     message.limits = object.limits?.map((e) => ScaleLimit.fromPartial(e)) || [];
+    message.models = object.models?.map((e) => ModelExplanation.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseModelExplanation(): ModelExplanation {
+  return { reference: "", ready: 0, downloading: 0, failed: 0, reason: "", change: "" };
+}
+
+export const ModelExplanation: MessageFns<ModelExplanation> = {
+  encode(message: ModelExplanation, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.reference !== "") {
+      writer.uint32(10).string(message.reference);
+    }
+    if (message.ready !== 0) {
+      writer.uint32(16).int32(message.ready);
+    }
+    if (message.downloading !== 0) {
+      writer.uint32(24).int32(message.downloading);
+    }
+    if (message.failed !== 0) {
+      writer.uint32(32).int32(message.failed);
+    }
+    if (message.reason !== "") {
+      writer.uint32(42).string(message.reason);
+    }
+    if (message.change !== "") {
+      writer.uint32(50).string(message.change);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ModelExplanation {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseModelExplanation();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.reference = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.ready = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.downloading = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.failed = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.change = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ModelExplanation>): ModelExplanation {
+    return ModelExplanation.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ModelExplanation>): ModelExplanation {
+    const message = createBaseModelExplanation();
+    message.reference = object.reference ?? "";
+    message.ready = object.ready ?? 0;
+    message.downloading = object.downloading ?? 0;
+    message.failed = object.failed ?? 0;
+    message.reason = object.reason ?? "";
+    message.change = object.change ?? "";
     return message;
   },
 };

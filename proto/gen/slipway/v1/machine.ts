@@ -184,7 +184,10 @@ export interface CachedModel {
   fault: ModelFault;
   /** The same for people, at most 1,024 characters. Empty in other states. */
   error: string;
-  /** Number of the account whose token it took to download: only that account's workers may get it. 0: it took none, and any account's may. */
+  /**
+   * Number of the account whose token it took to download: only that account's workers may get it. 0: it took none, and any account's may. Of a model
+   * that FAILED: the account whose worker needed it.
+   */
   accountNumber: number;
 }
 

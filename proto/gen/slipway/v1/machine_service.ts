@@ -21,7 +21,7 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { JobLogPage, JobLogPlace } from "./job_log.ts";
 import { ListView } from "./list_view.ts";
-import { EndedWorkers, GpuLoad, Machine, MachineImage, Worker } from "./machine.ts";
+import { CachedModel, EndedWorkers, GpuLoad, Machine, MachineImage, Worker } from "./machine.ts";
 import { PodState, PodStatus } from "./pod.ts";
 
 /** Request of ListMachines. */
@@ -109,6 +109,14 @@ export interface GetMachineResponse {
    * are left out.
    */
   refusals: MachineRefusal[];
+  /** Its models, by name. */
+  models: CachedModel[];
+  /** Most that models may take on its disk, in bytes. 0: it takes none. */
+  modelLimitBytes: number;
+  /** What they take, in bytes. */
+  modelUsedBytes: number;
+  /** Where other machines copy its models, as host:port. Empty: nowhere. */
+  modelPeerAddress: string;
 }
 
 /** A pod of a machine, without what its account gave it. */
@@ -155,6 +163,28 @@ export interface MachineRefusal {
   reason: string;
   /** Action that would change it, as text for a person. */
   change: string;
+}
+
+/** Request of ListMachineModels. */
+export interface ListMachineModelsRequest {
+  /** Only models of this repository, `org/name`. Empty: all. */
+  repository: string;
+}
+
+/** Models on machines. */
+export interface ListMachineModelsResponse {
+  /** At most 1,000. */
+  models: MachineModel[];
+}
+
+/** A model on a machine. */
+export interface MachineModel {
+  /** The machine. */
+  machineId: string;
+  /** Its name. */
+  machineName: string;
+  /** The model. */
+  model: CachedModel | undefined;
 }
 
 /** Request of ForgetMachine. */
@@ -580,6 +610,10 @@ function createBaseGetMachineResponse(): GetMachineResponse {
     imageBytes: 0,
     addresses: [],
     refusals: [],
+    models: [],
+    modelLimitBytes: 0,
+    modelUsedBytes: 0,
+    modelPeerAddress: "",
   };
 }
 
@@ -617,6 +651,18 @@ export const GetMachineResponse: MessageFns<GetMachineResponse> = {
     }
     for (const v of message.refusals) {
       MachineRefusal.encode(v!, writer.uint32(90).fork()).join();
+    }
+    for (const v of message.models) {
+      CachedModel.encode(v!, writer.uint32(98).fork()).join();
+    }
+    if (message.modelLimitBytes !== 0) {
+      writer.uint32(104).int64(message.modelLimitBytes);
+    }
+    if (message.modelUsedBytes !== 0) {
+      writer.uint32(112).int64(message.modelUsedBytes);
+    }
+    if (message.modelPeerAddress !== "") {
+      writer.uint32(122).string(message.modelPeerAddress);
     }
     return writer;
   },
@@ -722,6 +768,38 @@ export const GetMachineResponse: MessageFns<GetMachineResponse> = {
             message.refusals.push(MachineRefusal.decode(reader, reader.uint32()));
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.models.push(CachedModel.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.modelLimitBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.modelUsedBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.modelPeerAddress = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -752,6 +830,10 @@ export const GetMachineResponse: MessageFns<GetMachineResponse> = {
     message.imageBytes = object.imageBytes ?? 0;
     message.addresses = object.addresses?.map((e) => MachineAddress.fromPartial(e)) || [];
     message.refusals = object.refusals?.map((e) => MachineRefusal.fromPartial(e)) || [];
+    message.models = object.models?.map((e) => CachedModel.fromPartial(e)) || [];
+    message.modelLimitBytes = object.modelLimitBytes ?? 0;
+    message.modelUsedBytes = object.modelUsedBytes ?? 0;
+    message.modelPeerAddress = object.modelPeerAddress ?? "";
     return message;
   },
 };
@@ -1094,6 +1176,197 @@ export const MachineRefusal: MessageFns<MachineRefusal> = {
     message.refusedBy = object.refusedBy ?? "";
     message.reason = object.reason ?? "";
     message.change = object.change ?? "";
+    return message;
+  },
+};
+
+function createBaseListMachineModelsRequest(): ListMachineModelsRequest {
+  return { repository: "" };
+}
+
+export const ListMachineModelsRequest: MessageFns<ListMachineModelsRequest> = {
+  encode(message: ListMachineModelsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.repository !== "") {
+      writer.uint32(10).string(message.repository);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListMachineModelsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListMachineModelsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.repository = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListMachineModelsRequest>): ListMachineModelsRequest {
+    return ListMachineModelsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListMachineModelsRequest>): ListMachineModelsRequest {
+    const message = createBaseListMachineModelsRequest();
+    message.repository = object.repository ?? "";
+    return message;
+  },
+};
+
+function createBaseListMachineModelsResponse(): ListMachineModelsResponse {
+  return { models: [] };
+}
+
+export const ListMachineModelsResponse: MessageFns<ListMachineModelsResponse> = {
+  encode(message: ListMachineModelsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.models) {
+      MachineModel.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListMachineModelsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListMachineModelsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.models.push(MachineModel.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListMachineModelsResponse>): ListMachineModelsResponse {
+    return ListMachineModelsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListMachineModelsResponse>): ListMachineModelsResponse {
+    const message = createBaseListMachineModelsResponse();
+    message.models = object.models?.map((e) => MachineModel.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseMachineModel(): MachineModel {
+  return { machineId: "", machineName: "", model: undefined };
+}
+
+export const MachineModel: MessageFns<MachineModel> = {
+  encode(message: MachineModel, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.machineId !== "") {
+      writer.uint32(10).string(message.machineId);
+    }
+    if (message.machineName !== "") {
+      writer.uint32(18).string(message.machineName);
+    }
+    if (message.model !== undefined) {
+      CachedModel.encode(message.model, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineModel {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineModel();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.machineId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.machineName = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.model = CachedModel.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineModel>): MachineModel {
+    return MachineModel.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineModel>): MachineModel {
+    const message = createBaseMachineModel();
+    message.machineId = object.machineId ?? "";
+    message.machineName = object.machineName ?? "";
+    message.model = (object.model !== undefined && object.model !== null)
+      ? CachedModel.fromPartial(object.model)
+      : undefined;
     return message;
   },
 };
@@ -1794,6 +2067,18 @@ export const MachineServiceService = {
       Buffer.from(CordonMachineResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CordonMachineResponse => CordonMachineResponse.decode(value),
   },
+  /** Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to the installation. */
+  listMachineModels: {
+    path: "/slipway.v1.MachineService/ListMachineModels" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListMachineModelsRequest): Buffer =>
+      Buffer.from(ListMachineModelsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListMachineModelsRequest => ListMachineModelsRequest.decode(value),
+    responseSerialize: (value: ListMachineModelsResponse): Buffer =>
+      Buffer.from(ListMachineModelsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListMachineModelsResponse => ListMachineModelsResponse.decode(value),
+  },
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers: {
     path: "/slipway.v1.MachineService/ListWorkers" as const,
@@ -1838,6 +2123,8 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    * NOT_FOUND: no such machine.
    */
   cordonMachine: handleUnaryCall<CordonMachineRequest, CordonMachineResponse>;
+  /** Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to the installation. */
+  listMachineModels: handleUnaryCall<ListMachineModelsRequest, ListMachineModelsResponse>;
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers: handleUnaryCall<ListWorkersRequest, ListWorkersResponse>;
   /**
@@ -1920,6 +2207,22 @@ export interface MachineServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CordonMachineResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to the installation. */
+  listMachineModels(
+    request: ListMachineModelsRequest,
+    callback: (error: ServiceError | null, response: ListMachineModelsResponse) => void,
+  ): ClientUnaryCall;
+  listMachineModels(
+    request: ListMachineModelsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListMachineModelsResponse) => void,
+  ): ClientUnaryCall;
+  listMachineModels(
+    request: ListMachineModelsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListMachineModelsResponse) => void,
   ): ClientUnaryCall;
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers(
