@@ -43,6 +43,7 @@ const COMMANDS = [
   addTemplates,
   addWorkers,
   addMachines,
+  addModels,
   addCore,
   addFacade,
   addEdge,

@@ -104,7 +104,7 @@ function showEndpoint(cli: Cli, explanation: EndpointExplanation): void {
   showParts(cli, explanation);
 }
 
-function showParts({ output }: Cli, { lastDecision, limits, workers, machines }: EndpointExplanation): void {
+function showParts({ output }: Cli, { lastDecision, limits, workers, machines, models }: EndpointExplanation): void {
   if (lastDecision) output.line(`\nlast decision: ${decisionText(lastDecision, output.nowMs())}`);
   for (const limit of limits) output.line(`  ${limitWord(limit)}: ${printable(limit.text)}${changeText(limit.change)}`);
   if (workers.length > 0) output.line('\nworkers:');
@@ -114,6 +114,9 @@ function showParts({ output }: Cli, { lastDecision, limits, workers, machines }:
         `${printableLines(reason, '    ')}${change === '' ? '' : `\n    to change that: ${printable(change)}`}`,
     );
   }
+  if (models.length > 0) output.line('\nmodels:');
+  for (const { reference, reason, change } of models)
+    output.line(`  ${printable(reference)}: ${printable(reason)}${changeText(change)}`);
   if (machines.length > 0) output.line('\nmachines, for one more worker:');
   for (const { name, count, reason, change } of machines) {
     const who = name === '' ? `${count} ${count === 1 ? 'machine' : 'machines'}` : name;

@@ -1,7 +1,7 @@
 /** `slipway machines get`: shows a machine with its workers, pods and images. */
 
 import { printable } from '@slipway/kit/log/printable';
-import type { Gpu, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import type { CachedModel, Gpu, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
@@ -9,6 +9,7 @@ import { allPages } from '@slipway/proto/wire/pages';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
+import { modelColumns, presentModel, sizeText } from '../models/list-models.ts';
 import type { Output } from '../output/output.ts';
 import type { Field } from '../output/table.ts';
 import { ago, memory, moment, nameOf } from '../output/words.ts';
@@ -65,6 +66,10 @@ function documentOf(page: GetMachineResponse, { workers, recent }: MachineWorker
     imageBytes,
     addresses,
     refusals,
+    models,
+    modelLimitBytes,
+    modelUsedBytes,
+    modelPeerAddress,
   } = page;
   return {
     ...presentMachine(status!),
@@ -79,6 +84,10 @@ function documentOf(page: GetMachineResponse, { workers, recent }: MachineWorker
     images,
     imageCount,
     imageBytes,
+    models: models.map(presentModel),
+    modelLimitBytes,
+    modelUsedBytes,
+    modelPeerAddress,
     addresses,
     refusals,
   };
@@ -103,7 +112,7 @@ function presentPod({ state, desiredStatus, stateChangeTime, ...pod }: MachinePo
 }
 
 function fieldsOf(
-  { status, agentSinceTime, keyId, keyRevokedTime, replicaAddress }: GetMachineResponse,
+  { status, agentSinceTime, keyId, keyRevokedTime, replicaAddress, ...models }: GetMachineResponse,
   nowMs: number,
 ): Field[] {
   const machine = status!.machine!;
@@ -123,7 +132,17 @@ function fieldsOf(
     ['slots', machine.cpuSlots],
     ['CUDA', machine.cudaVersion],
     ['images free', imageSpace(machine)],
+    ['models', modelSpace(models)],
   ];
+}
+
+/** `31 GB of 200 GB`. */
+function modelSpace({
+  modelLimitBytes,
+  modelUsedBytes,
+}: Pick<GetMachineResponse, 'modelLimitBytes' | 'modelUsedBytes'>): string {
+  if (modelLimitBytes === 0) return 'none: it takes no models';
+  return `${sizeText(modelUsedBytes) || '0 GB'} of ${sizeText(modelLimitBytes)}`;
 }
 
 function showGpus(output: Output, { status, pods }: GetMachineResponse, workers: readonly Worker[]): void {
@@ -177,7 +196,7 @@ function showWorkers(output: Output, { workers, recent }: MachineWorkers): void 
   );
 }
 
-function showRest(output: Output, { pods, images, imageCount, refusals, addresses }: GetMachineResponse): void {
+function showRest(output: Output, { pods, images, imageCount, models, refusals, addresses }: GetMachineResponse): void {
   if (pods.length > 0) output.line('');
   if (pods.length > 0)
     output.table<MachinePod>(
@@ -207,6 +226,8 @@ function showRest(output: Output, { pods, images, imageCount, refusals, addresse
       '',
     );
   if (images.length < imageCount) output.note(`The largest ${images.length} of ${imageCount} images.`);
+  if (models.length > 0) output.line('');
+  if (models.length > 0) output.table<CachedModel>(modelColumns(), models, '');
   for (const { id, port, address } of addresses)
     output.line(printable(`\n${id}${port === '' ? '' : ` port ${port}`} listens at ${address}`, '\n'));
   for (const { endpointName, accountId, reason, change } of refusals) {

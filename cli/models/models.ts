@@ -1,10 +1,11 @@
-/** `slipway models`: models of the Hugging Face hub on this machine. */
+/** `slipway models`: models of the Hugging Face hub on machines. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { agentDataDir } from '../agent/agent.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { runPart } from '../parts/run-part.ts';
+import { listModels } from './list-models.ts';
 
 /** Options of an import. */
 interface ImportOptions {
@@ -19,8 +20,13 @@ export function addModels(program: Command, cli: Cli): void {
   const models = addCommand(program, {
     usage: 'models',
     description: 'Models of the Hugging Face hub that machines keep for endpoints.',
-    examples: ['models import ~/.cache/huggingface'],
+    examples: ['models list', 'models import ~/.cache/huggingface'],
   });
+  addCommand(models, {
+    usage: 'list [repository]',
+    description: 'List which machine has which model, and how far downloads are. For the operator.',
+    examples: ['models list', 'models list Qwen/Qwen3-8B', 'models list --json'],
+  }).action((repository = '') => listModels(cli, repository));
   addCommand(models, {
     usage: 'import <folder>',
     description:

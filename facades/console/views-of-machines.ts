@@ -15,6 +15,20 @@ export interface MachinePodView {
   sinceMs: number;
 }
 
+/** A model on the machine. */
+export interface MachineModelView {
+  repository: string;
+  revision: string;
+  commit: string;
+  /** DOWNLOADING, READY or FAILED. */
+  state: string;
+  bytes: number;
+  downloadedBytes: number;
+  error: string;
+  /** Number of the account that it is for. 0: all. */
+  accountNumber: number;
+}
+
 /** Reason why the machine accepts no worker of an endpoint that needs one. */
 export interface MachineRefusalView {
   endpointId: string;
@@ -53,6 +67,10 @@ export interface MachinePageView {
   /** Number of all its images, and their bytes. */
   imageCount: number;
   imageBytes: number;
+  models: readonly MachineModelView[];
+  /** Space for models and what they take. A limit of 0: the machine takes none. */
+  modelLimitBytes: number;
+  modelUsedBytes: number;
   /** Addresses of HTTP servers. An entry without a port belongs to a worker. */
   addresses: readonly { id: string; port: string; address: string }[];
   refusals: readonly MachineRefusalView[];

@@ -205,6 +205,15 @@ export interface EndpointView extends ProblemsView {
   summary: string;
   oldestWaitMs: number;
   machines: readonly { count: number; name: string; fits: boolean; reason: string; change: string }[];
+  /** Its cached models, as core explains them. */
+  models: readonly {
+    reference: string;
+    ready: number;
+    downloading: number;
+    failed: number;
+    reason: string;
+    change: string;
+  }[];
   workers: readonly WorkerView[];
   /** Workers that ended within the last day. */
   recent: readonly WorkerView[];

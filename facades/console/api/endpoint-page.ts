@@ -50,6 +50,7 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, oper
         reason,
         change,
       })),
+      models: explanation?.models ?? [],
       workers: workers.map(workerView),
       recent: recent.map(workerView),
       ended: ended.map(endedView),

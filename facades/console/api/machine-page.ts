@@ -1,13 +1,14 @@
 /** Feeds a machine's page. For the operator only: core rejects others. */
 
-import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import type { CachedModel, Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import { CachedModelState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { WorkerView } from '../views.ts';
-import type { MachinePageView, MachinePodView } from '../views-of-machines.ts';
+import type { MachineModelView, MachinePageView, MachinePodView } from '../views-of-machines.ts';
 import { endedView, workerView } from './endpoint-page.ts';
 import { machineView } from './machines.ts';
 
@@ -49,6 +50,9 @@ function pageView(
     imageBytes,
     addresses,
     refusals,
+    models,
+    modelLimitBytes,
+    modelUsedBytes,
   } = page;
   const status = page.status!;
   const { cpuModel, cpuSlots, cudaVersion, runsCommands, noEngineReason, containerEngine: engine } = status.machine!;
@@ -69,6 +73,9 @@ function pageView(
     images: images.map(({ name, digest, sizeBytes }) => ({ name, digest, bytes: sizeBytes })),
     imageCount,
     imageBytes,
+    models: models.map(modelView),
+    modelLimitBytes,
+    modelUsedBytes,
     addresses,
     refusals: refusals.map(({ endpointId, endpointName, accountId, reason, change }) => ({
       endpointId,
@@ -85,6 +92,11 @@ function ofEndpoint(worker: Worker): WorkerView {
     ...workerView(worker),
     endpoint: { id: worker.endpointId, name: worker.endpointName, accountId: worker.accountId },
   };
+}
+
+function modelView({ fault: _fault, state, sizeBytes: bytes, ...model }: CachedModel): MachineModelView {
+  const word = Object.entries(CachedModelState).find(([, value]) => value === state)?.[0] ?? '';
+  return { ...model, state: word, bytes };
 }
 
 function podView({

@@ -4,6 +4,7 @@ import type {
   EndpointExplanation,
   JobExplanation,
   MachineExplanation,
+  ModelExplanation,
   ScaleDecision,
   WorkerExplanation,
 } from '@slipway/proto/gen/slipway/v1/explanation';
@@ -19,12 +20,19 @@ export function decisionRecord({ decideTime, actions, ...decision }: ScaleDecisi
 }
 
 /** Returns the record of an endpoint. */
-export function endpointExplanationRecord({ lastDecision, machines, workers, ...explanation }: EndpointExplanation) {
+export function endpointExplanationRecord({
+  lastDecision,
+  machines,
+  workers,
+  models,
+  ...explanation
+}: EndpointExplanation) {
   return {
     ...explanation,
     ...(lastDecision ? { lastDecision: decisionRecord(lastDecision) } : {}),
     machines: machines.map(machineRecord),
     workers: workers.map(workerRecord),
+    ...(models.length > 0 && { models: models.map(modelRecord) }),
   };
 }
 
@@ -46,6 +54,10 @@ function attemptRecord({ cause, machine, lostTime, startTime, endTime, ...attemp
     ...(endTime ? { endedAt: endTime.toISOString() } : {}),
   };
   return { ...attempt, ...times, ...lost, ...(machine === '' ? {} : { machine }) };
+}
+
+function modelRecord({ change, ...model }: ModelExplanation) {
+  return { ...model, ...(change === '' ? {} : { change }) };
 }
 
 function workerRecord({ change, ...worker }: WorkerExplanation) {

@@ -7,6 +7,7 @@ import { Figure, Panel } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
 import { UnfitMachines } from '../ui/unfit-machines.tsx';
 import { JobTimes } from './job-times.tsx';
+import { Models } from './models.tsx';
 import { Workers } from './workers.tsx';
 
 /** How far back decisions fill in history that no tab recorded, in milliseconds. */
@@ -14,7 +15,7 @@ const BACK_MS = 30 * 60_000;
 
 /** Shows the tab. */
 export function Activity({ view, past }: { view: EndpointView; past: PastView }) {
-  const { row, summary, problems, problemCount, oldestWaitMs, machines, nowMs } = view;
+  const { row, summary, problems, problemCount, oldestWaitMs, machines, models, nowMs } = view;
   const samples = withDecisions(useHistory([row], past, nowMs).get(row.id) ?? [], view);
   return (
     <>
@@ -49,6 +50,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
       </Panel>
       {row.type === 'QB' && <JobTimes id={row.id} />}
       <Workers view={view} />
+      <Models models={models} />
       <UnfitMachines machines={machines} />
     </>
   );

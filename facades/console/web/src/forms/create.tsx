@@ -62,7 +62,16 @@ export const FORMS = {
     title: 'New endpoint',
     path: '/api/v1/endpoints',
     table: 'endpoint',
-    first: ['name', 'templateId', 'gpuTypeIds', 'gpuCount', 'workersMin', 'workersMax', 'idleTimeout'],
+    first: [
+      'name',
+      'templateId',
+      'modelReferences',
+      'gpuTypeIds',
+      'gpuCount',
+      'workersMin',
+      'workersMax',
+      'idleTimeout',
+    ],
     offers: { templateId: OF_WORKERS },
   },
   template: {

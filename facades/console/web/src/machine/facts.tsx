@@ -1,6 +1,6 @@
 /** Details of a machine: its agent's report, its key, and the addresses of its workers. */
 import type { MachinePageView } from '../../../views-of-machines.ts';
-import { ago, mib, moment } from '../lib/format.ts';
+import { ago, bytes, mib, moment } from '../lib/format.ts';
 import { FactsTable, Panel } from '../ui/parts.tsx';
 
 /** Most addresses that are listed; the rest is counted. */
@@ -27,7 +27,7 @@ function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string]
     runsCommands,
     noEngineReason,
   } = view;
-  const { imageTotalMib, imageFreeMib } = view;
+  const { imageTotalMib, imageFreeMib, modelLimitBytes, modelUsedBytes } = view;
   const runs = [machine.engine === '' ? '' : `images (${machine.engine})`, runsCommands ? 'commands of the host' : '']
     .filter(Boolean)
     .join(', ');
@@ -41,6 +41,10 @@ function factsOf({ machine, nowMs, ...view }: MachinePageView): [string, string]
     ['Workers without a GPU', `at most ${cpuSlots}`],
     ['CUDA', cudaVersion],
     ['Disk for images', imageTotalMib === 0 ? '' : `${mib(imageFreeMib)} of ${mib(imageTotalMib)} free`],
+    [
+      'Disk for models',
+      modelLimitBytes === 0 ? 'none: it takes no models' : `${bytes(modelUsedBytes)} of ${bytes(modelLimitBytes)} used`,
+    ],
     ['Agent', `${machine.agentVersion || 'of an unknown version'}${since}`],
     ['Key', keyRevokedMs > 0 ? `${keyId}, revoked ${ago(keyRevokedMs, nowMs)}` : keyId],
     ['Session', replicaAddress === '' ? 'none' : `with core at ${replicaAddress}`],

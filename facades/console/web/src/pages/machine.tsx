@@ -8,6 +8,7 @@ import { MachineActions } from '../machine/actions.tsx';
 import { Facts } from '../machine/facts.tsx';
 import { Gpus } from '../machine/gpus.tsx';
 import { Images, Pods, UnfitEndpoints } from '../machine/lists.tsx';
+import { MachineModels } from '../machine/models.tsx';
 import { Away, Badge, Empty, Figure, Loading, Refused, Trail } from '../ui/parts.tsx';
 
 /** Shows the page. `name` is the machine's id or name. */
@@ -68,6 +69,7 @@ export default function MachinePage({ name }: { name: string }) {
       <Gpus view={view} />
       <Workers view={view} machineName={machine.name} />
       <Pods view={view} />
+      <MachineModels view={view} />
       <Images view={view} />
       <Facts view={view} />
       {workers.length === 0 && pods.length === 0 && machine.gpus.length === 0 && (
