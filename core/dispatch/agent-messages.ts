@@ -25,7 +25,7 @@ import type { MachineFacts } from '../store/machines/machine-rows.ts';
 import type { WorkerSpecRow } from '../store/machines/worker-specs.ts';
 import type { DesiredWorkerRow, WorkerFacts } from '../store/machines/worker-store.ts';
 import { engineFromMessage } from './container-messages.ts';
-import { modelHubOf } from './desired/model-hub.ts';
+import { modelHubOf } from './model-hub.ts';
 import type { HeldAttempt } from './slot-pool.ts';
 
 const GPUS_MAX = 256;

@@ -9,7 +9,7 @@ import type {
   MachineModels,
   CachedModelState as State,
 } from '../domain/machines/cached-model.ts';
-import { isRepository, isRevision } from '../domain/resources/model-reference.ts';
+import { isRepository, isRevision } from '../domain/machines/model-reference.ts';
 import { ADDRESS_FORM } from './agent-messages.ts';
 
 /** Most models stored per machine. Agents send the latest used first. */

@@ -7,7 +7,7 @@ import type { Sealer } from '@slipway/kit/host/seal';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { ModelPeer, SettleModelRequest, SettleModelResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { MODEL_PEER_TOKEN_SECONDS, signModelPeerToken } from '@slipway/proto/wire/model-peer-token';
-import { isRepository, isRevision } from '../domain/resources/model-reference.ts';
+import { isRepository, isRevision } from '../domain/machines/model-reference.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import { invalid } from '../domain/settings/fields.ts';
 import type { Stores } from '../store/storage.ts';

@@ -1,5 +1,5 @@
 /** Models on machines, as their agents report them, and why one could not be downloaded. Pure. */
-import { referenceText } from '../resources/model-reference.ts';
+import { referenceText } from './model-reference.ts';
 
 /** Progress of a model on a machine. */
 export type CachedModelState = 'DOWNLOADING' | 'READY' | 'FAILED';

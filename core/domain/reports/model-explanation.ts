@@ -1,7 +1,7 @@
 /** Explains how far machines are with the models of an endpoint: as fields and as a sentence. Pure. */
 import type { CachedModel } from '../machines/cached-model.ts';
 import { downloadText, modelFaultChange } from '../machines/cached-model.ts';
-import { referenceText } from '../resources/model-reference.ts';
+import { referenceText } from '../machines/model-reference.ts';
 
 /** A model of an endpoint on a machine. */
 export interface EndpointModel extends CachedModel {

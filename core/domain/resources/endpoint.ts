@@ -56,7 +56,7 @@ export interface EndpointSettings {
   modelAliases: string[];
   modelWeight: number;
   modelQueueMax: number;
-  /** Models that its workers need, in their stored form (core/domain/resources/model-reference.ts). */
+  /** Models that its workers need, in their stored form (core/domain/machines/model-reference.ts). */
   modelReferences: string[];
 }
 

@@ -10,7 +10,7 @@ import type { Access } from '../../access/access.ts';
 import { modelToMessage } from '../../dispatch/model-messages.ts';
 import { unauthorized } from '../../domain/accounts/permission.ts';
 import { groupEnded } from '../../domain/machines/ended-workers.ts';
-import { isRepository } from '../../domain/resources/model-reference.ts';
+import { isRepository } from '../../domain/machines/model-reference.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { checkTexts, invalid } from '../../domain/settings/fields.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';

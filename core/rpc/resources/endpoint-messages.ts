@@ -3,10 +3,10 @@
 import type { Endpoint as EndpointMessage } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { CreateEndpointRequest, OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { storedReferences } from '../../domain/machines/model-reference.ts';
 import { describeRollout } from '../../domain/reports/rollout-text.ts';
 import type { EndpointSettings } from '../../domain/resources/endpoint.ts';
 import { ENDPOINT_SETTINGS, LB_DEFAULTS } from '../../domain/resources/endpoint.ts';
-import { storedReferences } from '../../domain/resources/model-reference.ts';
 import type { OwnTemplateChange } from '../../domain/resources/own-template.ts';
 import { ownTemplateSettings } from '../../domain/resources/own-template.ts';
 import { currentRollout } from '../../domain/scaling/rollout.ts';

@@ -1,9 +1,9 @@
 /** Stores the models of machines, and the commits that the revisions of endpoints' models mean. */
 
 import type { MachineModels } from '../../domain/machines/cached-model.ts';
+import type { ModelReference } from '../../domain/machines/model-reference.ts';
+import { referenceText } from '../../domain/machines/model-reference.ts';
 import type { EndpointModel } from '../../domain/reports/model-explanation.ts';
-import type { ModelReference } from '../../domain/resources/model-reference.ts';
-import { referenceText } from '../../domain/resources/model-reference.ts';
 import type { Database } from '../sql/database.ts';
 import { inTransaction } from '../sql/database.ts';
 import { endpointModels, modelColumns } from '../sql/model-rows.ts';
@@ -19,7 +19,7 @@ interface ModelClaim extends ModelReference {
 }
 
 /** A machine that has a model. */
-export interface ModelHolder {
+interface ModelHolder {
   machineId: string;
   address: string;
   /** The account that the copy is for. 0: all. */

@@ -1,5 +1,5 @@
 /** Reads which machines have the models of endpoints, for placement. */
-import { referenceOf } from '../../domain/resources/model-reference.ts';
+import { referenceOf } from '../../domain/machines/model-reference.ts';
 import type { PlacementMachine, PlacementRequest } from '../../domain/scaling/placement-machine.ts';
 import type { Sql } from '../sql/database.ts';
 

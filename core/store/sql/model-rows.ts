@@ -1,5 +1,5 @@
 /** SQL about the models of endpoints. References are stored as `org/name` or `org/name:revision`. */
-import { DEFAULT_REVISION } from '../../domain/resources/model-reference.ts';
+import { DEFAULT_REVISION } from '../../domain/machines/model-reference.ts';
 import type { Fragment, Sql } from './database.ts';
 
 /** Returns the repository of a reference. */

@@ -1,5 +1,5 @@
 /** Forms in which an owner names models, and the one in which they are stored. */
-import { referenceOf, storedReferences } from '@slipway/core/domain/resources/model-reference';
+import { referenceOf, storedReferences } from '@slipway/core/domain/machines/model-reference';
 import t from 'tap';
 
 t.test('all forms mean the same', async (t) => {
