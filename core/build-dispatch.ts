@@ -126,13 +126,12 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
     ...shared,
   });
   const desiredImages = new DesiredImages({ images, machines, openCredentials, sessions: () => table.all(), clock });
-  const ofMachines = { table, workers, podReports, images: desiredImages };
+  const ofMachines = { table, workers, podReports, images: desiredImages, modelHub: options.modelHub };
   const desired = new DesiredLoop({
     ...ofMachines,
     events,
     openCredentials,
     secrets,
-    modelHub: options.modelHub,
     onNotStarted: ({ machineId, id: sessionId }, workerId, reason) =>
       reports.changed({ machineId, sessionId }, notStarted(workerId, reason)),
     linksStableMs,
@@ -141,9 +140,6 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const audit = new AttemptAudit({ table, pool, running, attempts, arriving, ...shared });
   const pods = new PodReports({ podReports, ...shared });
   const containers = new ContainerReports({ images, ...shared });
-  const { cachedModels, sealer } = options;
-  const models = new ModelReports({ cachedModels, ...shared });
-  const modelPeers = new ModelPeers({ cachedModels, sealer, clock });
   const logs = new WorkerLogs(table, clock);
   const drain = async (workerId: string, machineId: string): Promise<void> => {
     const endpointId = await scales.drainOne(workerId, machineId);
@@ -152,7 +148,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   };
   const sessions: SessionContext = {
     ...{ table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving },
-    ...{ models, modelPeers },
+    ...buildModels(options),
     replicaAddress: options.replicaAddress,
     onCapacity,
     ...shared,
@@ -164,7 +160,15 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
       table.own(drain(workerId, machineId).catch(onFailure));
     },
   };
-  return { sessions, table, loop, scaling, reports, pods, containers, models, desired, audit, logs };
+  return { sessions, table, loop, scaling, reports, pods, containers, models: sessions.models, desired, audit, logs };
+}
+
+/** Builds the parts for models that machines keep. */
+function buildModels({ cachedModels, sealer, clock, random, logger }: DispatchOptions) {
+  return {
+    models: new ModelReports({ cachedModels, clock, random, logger }),
+    modelPeers: new ModelPeers({ cachedModels, sealer, clock }),
+  };
 }
 
 /** Returns the facts of a worker that its agent is not asked to start. */

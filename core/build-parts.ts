@@ -85,9 +85,7 @@ export function buildParts(
     scaleMeter: meter.scales,
     onStarts: meter.onStarts,
     batches: meter.engine.batches,
-    ...dependencies,
-    sealer,
-    modelHub: config.modelHub,
+    ...{ ...dependencies, sealer, modelHub: config.modelHub },
     secrets: new SecretResolver({ secrets: stores.secrets, sealer, logger }),
     openCredentials: (id, sealed) => openRegistryCredentials(sealer, logger, id, sealed),
   });

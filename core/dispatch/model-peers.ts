@@ -1,6 +1,6 @@
 /**
- * Lets machines copy models from each other. Core gives each machine a key, and signs tokens for others with it. The key
- * is derived from the secret key of the installation, so it is the same on all replicas and stored nowhere.
+ * Lets machines copy models from each other. Core gives each machine a key, and signs tokens for others with it. The
+ * key is derived from the secret key of the installation, so it is the same on all replicas and stored nowhere.
  */
 
 import type { Sealer } from '@slipway/kit/host/seal';

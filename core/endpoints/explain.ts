@@ -18,11 +18,14 @@ import { explainModels, on } from '../domain/reports/model-explanation.ts';
 import type { ShownRollout } from '../domain/reports/rollout-text.ts';
 import { describeRollout, HELD_CHANGE } from '../domain/reports/rollout-text.ts';
 import { withChange } from '../domain/reports/what-would-change.ts';
+import type { WorkerExplanation } from '../domain/reports/worker-explanation.ts';
 import { explainWorker } from '../domain/reports/worker-explanation.ts';
 import { runsSomewhere, withCrashes } from '../domain/scaling/machine-crashes.ts';
+import type { Preemption } from '../domain/scaling/preemption.ts';
 import { preemptionLimits, preemptionText } from '../domain/scaling/preemption.ts';
 import { wishedChanges } from '../domain/scaling/scale-decision.ts';
 import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
+import type { ScaleSettings, WorkerSample } from '../domain/scaling/scaler.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import type { Release } from '../store/resources/release-store.ts';
 import { checkWord, unknownFilter } from '../store/sql/list-filter.ts';
@@ -87,20 +90,8 @@ export async function explainEndpoint(
     explains.starved(endpointId),
     seen.endpoint.modelReferences?.length ? context.cachedModels.ofEndpoint(endpointId) : [],
   ]);
-  const ends = new Map(reports.map((worker) => [worker.id, worker]));
-  const preemptions = new Map(preempted.map((worker) => [worker.workerId, preemptionText(worker)]));
   const what = seen.endpoint.type === 'LB' ? ('request' as const) : ('job' as const);
-  const workers = shown.map((worker) => {
-    const { reason = '', away = false, health = '' } = ends.get(worker.id) ?? {};
-    const own = models.filter(({ machineId }) => machineId === worker.machineId);
-    const aside = {
-      report: sight.workers ? reason : '',
-      preemption: preemptions.get(worker.id) ?? '',
-      away,
-      ...modelFacts(own, sight.operator),
-    };
-    return explainWorker(worker, settings, what === 'request' ? { ...aside, health } : aside);
-  });
+  const workers = explainWorkers(shown, settings, { reports, preempted, models, what }, sight);
   const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string =>
     (sight.operator ? refusal?.refusalByMachine : refusal?.refusal) ?? '';
   const now = wishedChanges(seen.sample);
@@ -139,6 +130,35 @@ export async function explainEndpoint(
     machines: shownMachines,
     models: explainModels(seen.endpoint.modelReferences ?? [], models, sight.operator),
   };
+}
+
+/** Further facts about the workers of an endpoint. */
+interface WorkerFacts {
+  reports: Awaited<ReturnType<ExplainContext['explains']['workers']>>;
+  preempted: readonly Preemption[];
+  models: readonly EndpointModel[];
+  what: 'request' | 'job';
+}
+
+function explainWorkers(
+  workers: readonly WorkerSample[],
+  settings: ScaleSettings,
+  { reports, preempted, models, what }: WorkerFacts,
+  sight: ExplainScope,
+): WorkerExplanation[] {
+  const ends = new Map(reports.map((worker) => [worker.id, worker]));
+  const preemptions = new Map(preempted.map((worker) => [worker.workerId, preemptionText(worker)]));
+  return workers.map((worker) => {
+    const { reason = '', away = false, health = '' } = ends.get(worker.id) ?? {};
+    const own = models.filter(({ machineId }) => machineId === worker.machineId);
+    const aside = {
+      report: sight.workers ? reason : '',
+      preemption: preemptions.get(worker.id) ?? '',
+      away,
+      ...modelFacts(own, sight.operator),
+    };
+    return explainWorker(worker, settings, what === 'request' ? { ...aside, health } : aside);
+  });
 }
 
 /** Returns what a worker's explanation says about the models on its machine. */

@@ -240,12 +240,9 @@ export class Session implements AssignmentSink, LiveSession {
   ): void {
     this.#state = 'open';
     this.#workers = new SessionWorkers(this, own, { ...this.#context, machineId: this.#machineId, sessionId: this.id });
-    this.#outbox.welcome({
-      sessionId: this.id,
-      heartbeatPeriodMs: HEARTBEAT_PERIOD_MS,
-      leaseMs: LEASE_MS,
-      modelPeerKey: this.#context.modelPeers.keyOf(this.#machineId),
-    });
+    const modelPeerKey = this.#context.modelPeers.keyOf(this.#machineId);
+    const times = { heartbeatPeriodMs: HEARTBEAT_PERIOD_MS, leaseMs: LEASE_MS };
+    this.#outbox.welcome({ sessionId: this.id, ...times, modelPeerKey });
     this.#workers.begin(hello.workers, held);
     for (const attempt of held) {
       if (!current.has(attemptId(attempt)))

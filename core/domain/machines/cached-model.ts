@@ -37,8 +37,8 @@ const CHANGES: Record<ModelFault, string> = {
     'correct the name or revision in its models; of a private repository, set HF_TOKEN in its variables, best as ' +
     '{{ RUNPOD_SECRET_name }}',
   FORBIDDEN:
-    'accept the terms of the model at its hub, and set HF_TOKEN in its variables to a token that may read it, best as ' +
-    '{{ RUNPOD_SECRET_name }}',
+    'accept the terms of the model at its hub, and set HF_TOKEN in its variables to a token that may read it, best ' +
+    'as {{ RUNPOD_SECRET_name }}',
   CORRUPT: 'check the disk of that machine, and the mirror if there is one (SLIPWAY_MODEL_HUB)',
   DISK_FULL: 'let its operator give models more space (--model-disk), or let workers with other models end there',
   UNREACHABLE:

@@ -99,7 +99,8 @@ function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: P
     SMALL_HOST: 'ask for a machine with fewer processors or less memory, or add a larger one',
     MODEL_DISK: 'let its operator give models more space (--model-disk), or name a smaller model',
     NO_MODELS:
-      'let its operator give models space on its disk (--model-disk), or put the model into the image or a network volume',
+      'let its operator give models space on its disk (--model-disk), or put the model into the image or a network ' +
+      'volume',
     NO_ENGINE: 'install Docker or Podman there, or run a command instead of an image',
     NO_COMMANDS: 'run an image, or let its operator allow commands (--allow-commands)',
     CUDA: 'allow its CUDA version (allowedCudaVersions), or update its driver',

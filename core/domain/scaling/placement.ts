@@ -81,8 +81,8 @@ export function bestOf(candidates: readonly PlacementMachine[], request: Placeme
 
 /**
  * Number of siblings by which a machine is ranked lower if it must pull the image or download a model first. That costs
- * one slow start, with a model a very slow one. Workers that share the only machine with the image are all lost with it,
- * as long as they run.
+ * one slow start, with a model a very slow one. Workers that share the only machine with the image are all lost with
+ * it, as long as they run.
  */
 const PULL_AS_SIBLINGS = 1;
 const DOWNLOAD_AS_SIBLINGS = 4;

@@ -25,6 +25,7 @@ import {
   newSecret,
   newVolume,
   newWebPod,
+  ofWorker,
   onJob,
   onNew,
   onPipeline,
@@ -272,24 +273,9 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   [
     'AgentService/SettleImage',
     'agents',
-    () => ({
-      request: {
-        endpointId: served,
-        version: agent.desired[0]!.spec!.version,
-        imageName: 'i',
-        digest: `sha256:${'a'.repeat(64)}`,
-        podId: '',
-        run: 0,
-      },
-    }),
+    ofWorker({ imageName: 'i', digest: `sha256:${'a'.repeat(64)}`, podId: '', run: 0 }),
   ],
-  [
-    'AgentService/SettleModel',
-    'agents',
-    () => ({
-      request: { endpointId: served, version: agent.desired[0]!.spec!.version, repository: 'org/m', revision: 'main' },
-    }),
-  ],
+  ['AgentService/SettleModel', 'agents', ofWorker({ repository: 'org/m', revision: 'main' })],
   [
     'AgentService/Session',
     'agents',

@@ -137,6 +137,10 @@ export const plain =
 export const about = (endpointId: string, request: object): Asked => ({ request, endpointId });
 
 // Things of the account, made anew for every call that changes or removes one.
+/** A request of the agent about a version that its first worker runs. */
+export const ofWorker =
+  (fields: object): Ask =>
+  () => ({ request: { endpointId: served, version: agent.desired[0]!.spec!.version, ...fields } });
 export const newEndpoint = () => core.createEndpoint({ templateId, workersMin: 0, workersMax: 0 });
 export const newVolume = () => core.createVolume('EU-1');
 export const newAuth = async (): Promise<string> => {
