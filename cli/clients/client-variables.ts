@@ -55,7 +55,11 @@ export const CLIENT_GUIDES = {
   },
   terraform: {
     reads: 'the Terraform provider runpod/runpod',
-    variables: ({ url, key }) => ({ RUNPOD_API_KEY: key, RUNPOD_BASE_URL: `${url}/v2` }),
+    variables: ({ url, key }) => ({
+      RUNPOD_API_KEY: key,
+      RUNPOD_BASE_URL: `${url}/v2`,
+      RUNPOD_GRAPHQL_URL: `${url}/graphql`,
+    }),
     notes: () => [],
   },
   dstack: {

@@ -33,7 +33,11 @@ t.test('each client gets its own variables', async (t) => {
     RUNPOD_INVOKE_URL: 'https://gpu.example/v2',
   });
   t.match(await of('mcp'), { RUNPOD_API_BASE_URL: 'https://gpu.example', RUNPOD_API_KEY: key });
-  t.same(await of('terraform'), { RUNPOD_API_KEY: key, RUNPOD_BASE_URL: 'https://gpu.example/v2' });
+  t.same(await of('terraform'), {
+    RUNPOD_API_KEY: key,
+    RUNPOD_BASE_URL: 'https://gpu.example/v2',
+    RUNPOD_GRAPHQL_URL: 'https://gpu.example/graphql',
+  });
   t.same(await of('openai'), { OPENAI_API_KEY: key, OPENAI_BASE_URL: 'https://gpu.example/openai/v1' });
   t.same(await of('dstack'), {});
   t.match(await cli.run('env', '--for', 'dstack'), { code: 0, stdout: /api\.runpod\.io[^]*gpu\.example/ });
