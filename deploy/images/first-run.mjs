@@ -65,10 +65,11 @@ async function setUp() {
   const endpoint = once('endpoint', () =>
     idOf(slipway('--json', 'endpoints', 'create', '--template', read('template'), '--compute', 'cpu')),
   );
-  process.stdout.write(`Slipway serves at http://127.0.0.1:${env.SLIPWAY_PORT}. Try it:
+  const headers = `-H 'Authorization: Bearer ${read('api-key')}' -H 'Content-Type: application/json'`;
+  const url = `http://127.0.0.1:${env.SLIPWAY_PORT}`;
+  process.stdout.write(`Slipway serves at ${url}. Try it:
 
-  curl -s http://127.0.0.1:${env.SLIPWAY_PORT}/v2/${endpoint}/runsync -H 'Authorization: Bearer ${read('api-key')}' \\
-    -H 'Content-Type: application/json' -d '{"input":{"name":"Ada"}}'
+  curl -s ${url}/v2/${endpoint}/runsync ${headers} -d '{"input":{"name":"Ada"}}'
 `);
 }
 

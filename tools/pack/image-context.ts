@@ -12,7 +12,8 @@ export const IMAGES: Readonly<Record<string, readonly string[]>> = {
   core: ['cli', 'core'],
   facade: ['cli', 'facades'],
   edge: ['cli', 'edge'],
-  agent: ['cli', 'gpu-agent'],
+  // JavaScript handlers in the image find `slipway-worker`.
+  agent: ['cli', 'gpu-agent', 'worker'],
   slipway: ['cli', 'core', 'facades', 'gpu-agent', 'dev'],
 };
 /** The pinned Node, because the base of the image has one, and types, which no program reads. */
@@ -37,7 +38,7 @@ export async function makeContext(
     const home = join(modules, readManifest(join(root, folder)).name);
     mkdirSync(home, { recursive: true });
     const made = staged.get(folder);
-    if (made === undefined) await stagePackage(root, folder, home);
+    if (made === undefined) await stagePackage(root, folder, home, { types: false });
     else cpSync(made, home, { recursive: true, verbatimSymlinks: true });
     const { dependencies = {}, bundleDependencies = [] } = readManifest(home) as StagedManifest;
     const needed = Object.keys(dependencies).filter((name) => !bundleDependencies.includes(name));

@@ -57,8 +57,13 @@ export function packageFolders(root: string): Map<string, string> {
   return new Map(folders.map((folder) => [readManifest(join(root, folder)).name, folder]));
 }
 
-/** Writes the package of `folder` into the empty folder `out`. */
-export async function stagePackage(root: string, folder: string, out: string): Promise<StagedPackage> {
+/** Writes the package of `folder` into the empty folder `out`. `types`: a library has its types. */
+export async function stagePackage(
+  root: string,
+  folder: string,
+  out: string,
+  { types = true } = {},
+): Promise<StagedPackage> {
   const folders = packageFolders(root);
   const { modules, external } = packageGraph(root, folder, folders);
   const own = readManifest(join(root, folder));
@@ -71,7 +76,7 @@ export async function stagePackage(root: string, folder: string, out: string): P
     copyFiles(root, each, homeOf(each), modules);
     if (each !== folder) write(join(homeOf(each), 'package.json'), inner(readManifest(join(root, each))));
   }
-  if (!own.private)
+  if (types && !own.private)
     for (const { file, text } of declarationsOf(root, folder)) write(join(out, file), pointToJavascript(text));
   const bundled = [
     ...[...used].filter((each) => each !== folder).map((each) => names.get(each)!),

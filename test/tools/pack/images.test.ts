@@ -65,7 +65,7 @@ t.test('images', { skip: podmanSkip }, async (t) => {
   await importBase();
   // The command is in all of them.
   mkdirSync(at('cli'));
-  await stagePackage(root, 'cli', at('cli'));
+  await stagePackage(root, 'cli', at('cli'), { types: false });
   for (const part of PARTS) {
     const context = at(`context-${part}`);
     mkdirSync(context);
