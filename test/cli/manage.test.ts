@@ -175,6 +175,19 @@ t.test('management', async (t) => {
       instanceIds: ['cpu3c-2-4', 'cpu5c-1-2'],
     });
     t.match(await cli.json('endpoints', 'update', 'sized', '--size', ''), { instanceIds: [] });
+    t.match(await cli.json('endpoints', 'update', 'sized', '--model', 'org/a@v1', '--model', 'https://hf.co/org/b'), {
+      modelReferences: ['org/a:v1', 'org/b'],
+    });
+    t.match((await cli.run('endpoints', 'get', 'sized')).stdout, /cached models +org\/a:v1, org\/b/);
+    t.match((await cli.run('why', 'sized')).stdout, /models:\n {2}org\/a:v1: on no machine[^]*machines, for/);
+    t.match(await cli.run('endpoints', 'update', 'sized', '--model', 'gpt2'), {
+      code: 1,
+      stderr: /INVALID_REQUEST: model.*"gpt2" names no model repository/,
+    });
+    t.match(await cli.json('endpoints', 'update', 'sized', '--model', ''), { modelReferences: [] });
+    t.match(await cli.run('models', 'list'), { code: 2, stderr: /^error: This command is for the operator/ });
+    t.match(await root.run('models', 'list'), { code: 0, stderr: '', stdout: /^No machine has a model/ });
+    t.same(await root.json('models', 'list', 'org/a'), []);
     t.equal((await cli.run('endpoints', 'delete', 'sized')).code, 0);
     const balanced = await cli.json(
       'endpoints',

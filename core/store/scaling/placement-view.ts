@@ -134,8 +134,13 @@ export async function readPlacement(
     hasImage: row.has_image,
     modelLimitBytes: row.model_limit_bytes,
     ...(isNearlyFull(row.engine) && { lacksRoom: true as const }),
-    ...(row.gave_way_to !== '' && { preemptedFor: row.gave_way_to.split(',') }),
+    ...preempted(row),
   }));
+}
+
+/** The type names the member: the spread of a literal is not checked. */
+function preempted({ gave_way_to: endpoints }: Pick<Uses, 'gave_way_to'>): Pick<PlacementMachine, 'preemptedFor'> {
+  return endpoints === '' ? {} : { preemptedFor: endpoints.split(',') };
 }
 
 /** Agents report free disk space in steps of 1 GiB. */

@@ -154,6 +154,14 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
       .getByRole('row')
       .filter({ hasText: 'model-3' })
       .waitFor();
+    await sql`
+      INSERT INTO machine_model (machine_id, account_number, repository, revision, commit, state, size_bytes,
+        downloaded_bytes, fault, error)
+      VALUES (${machineId}, 0, 'org/big', 'main', ${'a'.repeat(40)}, 'DOWNLOADING', 4000000000, 1000000000, '', ''),
+        (${machineId}, 7, 'org/gated', 'v1', '', 'FAILED', 0, 0, 'FORBIDDEN', 'the hub answers 403')`;
+    const models = page.getByRole('region', { name: /^Models/ }).getByRole('row');
+    await models.filter({ hasText: /org\/big.*downloading, 25.*4.GB.*all accounts/ }).waitFor();
+    await models.filter({ hasText: /org\/gated.*v1.*the hub answers 403.*account 7/ }).waitFor();
     const bad = await system.createEndpoint({
       command: ['/bin/sh', '-c', 'echo no such model >&2; exit 7'],
       fields: { name: 'bad', computeType: 'CPU', workersMin: 1 },
