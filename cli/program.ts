@@ -50,7 +50,6 @@ const COMMANDS = [
   addAgent,
   addStart,
   addInstall,
-  addModels,
   addPods,
   addVolumes,
   addRegistryAuths,
