@@ -103,7 +103,7 @@ export class WorkerModels {
     const mounts: Mount[] = [];
     for (const record of records) {
       const source = store.folderOf(record).path;
-      const target = await this.#shownAt(record, source, user);
+      const target = await this.#shownAt(source, user);
       if (target !== source) mounts.push({ source, target, readOnly: true });
       await symlink(join(target, cacheFolder(record.repository)), join(folder, cacheFolder(record.repository)));
     }
@@ -111,20 +111,15 @@ export class WorkerModels {
     return { mounts, folder };
   }
 
-  /** Returns where a user finds the model's folder. Without a view it lies open to all users of the host. */
-  async #shownAt(
-    { repository, accountNumber }: ModelRecord,
-    source: string,
-    user: WorkerUser | undefined,
-  ): Promise<string> {
+  /** Returns where a user finds the model's folder: only the agent reaches the store itself. */
+  async #shownAt(source: string, user: WorkerUser | undefined): Promise<string> {
     if (!user) return source;
     const { views } = this.#parts;
     if (views && (await views.isAble())) return views.pathOf(source, user);
-    if (accountNumber === 0) return source;
     throw new PrepareError(
       'REFUSED',
-      `${repository} belongs to one account, and this machine cannot keep it from commands of others (the agent may ` +
-        'not mount): use an image, or another machine',
+      'this machine cannot give models to commands, because its agent may not mount (it needs CAP_SYS_ADMIN and ' +
+        '/run): use an image, or another machine',
     );
   }
 

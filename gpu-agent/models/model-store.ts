@@ -37,8 +37,8 @@ interface StoreOptions {
 
 /** Prefix of folders that are being removed. */
 const TRASH = '.trash-';
-/** Others may pass through, but not list. */
-const PASSABLE = 0o711;
+/** Only the agent passes: models of one account are no concern of the others' commands. Workers get mounts. */
+const CLOSED = 0o700;
 const ID_LETTERS = 12;
 /** Disk that stays free for everything else of the machine: this share, but no more than these bytes. */
 const FREE_SHARE = 0.02;
@@ -88,7 +88,7 @@ export class ModelStore {
 
   async #open(): Promise<void> {
     await mkdir(this.path, { recursive: true });
-    await chmod(this.path, PASSABLE);
+    await chmod(this.path, CLOSED);
     for (const name of await readdir(this.path))
       if (name.startsWith(TRASH)) await rm(join(this.path, name), { recursive: true, force: true });
     const { blocks, bsize } = await statfs(this.path);

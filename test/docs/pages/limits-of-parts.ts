@@ -22,6 +22,17 @@ export const LIMITS_OF_PARTS: Readonly<Record<string, readonly Limit[]>> = {
         'end it',
       'gpu-agent/attempts/pace.ts',
     ),
+    row(
+      'a model',
+      '{FILES_MAX} files; their list {RECORD_BYTES_MAX}',
+      'gpu-agent/models/model-record.ts',
+    ),
+    row(
+      'download of a model',
+      '{FILES_AT_ONCE} files at once, {TRIES_MAX} tries in a row that bring nothing; {SILENCE_MS} of silence',
+      'gpu-agent/model-host.ts',
+    ),
+    row('copies of its models that a machine gives at once', '{COPIES_MAX}', 'gpu-agent/models/peer-server.ts'),
     row('log of a running worker', '{WORKER_LOG_BYTES_MAX}', WIRE),
     row(
       'logs of workers and pods that ended',

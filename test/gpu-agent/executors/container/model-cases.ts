@@ -11,6 +11,7 @@ import { ProcessExecutor } from '@slipway/gpu-agent/executors/process/process-ex
 import { ViewingExecutor } from '@slipway/gpu-agent/executors/process/viewing-executor';
 import { VolumeFolders } from '@slipway/gpu-agent/launch/volume-folders';
 import { WorkerModels } from '@slipway/gpu-agent/launch/worker-models';
+import { tryAs } from '@slipway/kit/host/host-user';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemClock } from '@slipway/kit/time/clock';
 import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
@@ -97,6 +98,8 @@ export async function modelCases(t: Test, engine: TestEngine): Promise<void> {
     await commands.prepare(launch, () => undefined, new AbortController().signal);
     await commands.start(launch).ended;
     t.equal(launch.output(), expected);
+    const blob = `cat ${join(store.path, '*/*/snapshots/*/sub/weights.bin')}`;
+    t.match(await tryAs({ uid: 7_654_332, gid: 7_654_332 }, blob, ''), /Permission denied|No such file/, 'others do not');
     await models.close(id);
     t.same(readdirSync(join(folder, 'scratch')), []);
   });
