@@ -22,11 +22,7 @@ export const LIMITS_OF_PARTS: Readonly<Record<string, readonly Limit[]>> = {
         'end it',
       'gpu-agent/attempts/pace.ts',
     ),
-    row(
-      'a model',
-      '{FILES_MAX} files; their list {RECORD_BYTES_MAX}',
-      'gpu-agent/models/model-record.ts',
-    ),
+    row('a model', '{FILES_MAX} files; their list {RECORD_BYTES_MAX}', 'gpu-agent/models/model-record.ts'),
     row(
       'download of a model',
       '{FILES_AT_ONCE} files at once, {TRIES_MAX} tries in a row that bring nothing; {SILENCE_MS} of silence',

@@ -99,7 +99,11 @@ export async function modelCases(t: Test, engine: TestEngine): Promise<void> {
     await commands.start(launch).ended;
     t.equal(launch.output(), expected);
     const blob = `cat ${join(store.path, '*/*/snapshots/*/sub/weights.bin')}`;
-    t.match(await tryAs({ uid: 7_654_332, gid: 7_654_332 }, blob, ''), /Permission denied|No such file/, 'others do not');
+    t.match(
+      await tryAs({ uid: 7_654_332, gid: 7_654_332 }, blob, ''),
+      /Permission denied|No such file/,
+      'others do not',
+    );
     await models.close(id);
     t.same(readdirSync(join(folder, 'scratch')), []);
   });
