@@ -9,6 +9,8 @@ export interface PackagesOptions {
   python: string;
   /** A requirements.txt and further requirements. */
   requirements: { file?: string; more: string[] };
+  /** Compiles bytecode: users who cannot write the environment run it. Default: true. */
+  compile?: boolean | undefined;
   /** Reports a line of progress. */
   report(line: string): void;
   /** Ends the work early. */
@@ -20,32 +22,28 @@ const TAIL_LINES = 15;
 const COLLECTED_PERIOD = 10;
 
 /**
- * Options that make uv work like pip. It resolves a requirement from several indexes as pip does. It compiles bytecode,
- * because workers that run as other users cannot write it. It copies files, because a worker must not change uv's
- * cache.
+ * Options that make uv work like pip. It resolves a requirement from several indexes as pip does. It copies files,
+ * because a worker must not change uv's cache.
  */
-const AS_PIP = [
-  '--index-strategy',
-  'unsafe-best-match',
-  '--compile-bytecode',
-  '--link-mode',
-  'copy',
-  '--no-progress',
-  '--color',
-  'never',
-];
+const AS_PIP = ['--index-strategy', 'unsafe-best-match', '--link-mode', 'copy', '--no-progress', '--color', 'never'];
 
 /** Installs the packages with uv. Returns false if uv could not, so that pip can try. */
 export async function installWithUv(
   { program, options }: Uv,
-  { python, requirements, report, signal }: PackagesOptions,
+  { python, requirements, compile = true, report, signal }: PackagesOptions,
 ): Promise<boolean> {
   const { file, more } = requirements;
   if (!file && more.length === 0) return true;
   report(`installing ${names(requirements)}; the first time this takes some seconds`);
   const { code } = await runProgram(
     program,
-    ['pip', 'install', '--python', python, ...AS_PIP, ...options, ...wanted(requirements), 'pip'],
+    [
+      ...['pip', 'install', '--python', python, ...AS_PIP],
+      ...(compile ? ['--compile-bytecode'] : []),
+      ...options,
+      ...wanted(requirements),
+      'pip',
+    ],
     {
       signal,
       onLine: (line) => {

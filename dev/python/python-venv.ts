@@ -14,6 +14,8 @@ import { installWithPip, installWithUv } from './python-packages.ts';
 /** Content and location of an environment. */
 interface VenvOptions {
   requirements: PackagesOptions['requirements'];
+  /** As in PackagesOptions. */
+  compile?: boolean;
   /** Folder of the environments. Each is named by a hash of its requirements. */
   parentDir: string;
   /** Name instead of the hash. An environment of that name with other requirements is made anew. */
@@ -61,7 +63,8 @@ async function fill(
   options: VenvOptions,
   deps: VenvDeps,
 ): Promise<void> {
-  const packages = { python, requirements: options.requirements, report: deps.report, signal: deps.signal };
+  const { requirements, compile } = options;
+  const packages = { python, requirements, compile, report: deps.report, signal: deps.signal };
   const uv = await findUv(options.parentDir, found, deps);
   if (uv) {
     await makeEmptyVenv(found.program, dir, ['--without-pip'], deps.signal);

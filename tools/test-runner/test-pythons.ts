@@ -32,8 +32,10 @@ export async function makeTestPythons(
 ): Promise<void> {
   for (const [name, more] of Object.entries(REQUIREMENTS)) {
     if (!isWanted(name as keyof typeof REQUIREMENTS)) continue;
-    const python = await makeVenv({ requirements: { more }, parentDir: join(root, '.slipway-test'), name }, deps);
-    if (!name.startsWith('python-')) continue;
+    const runsWorkers = name.startsWith('python-');
+    const options = { requirements: { more }, parentDir: join(root, '.slipway-test'), name, compile: runsWorkers };
+    const python = await makeVenv(options, deps);
+    if (!runsWorkers) continue;
     await rememberProcessor(python, deps.signal);
     await installStartup(python, name === 'python-old' ? [CALM_LOOP, LAZY_IMPORTS] : [LAZY_IMPORTS], deps.signal);
   }
