@@ -42,6 +42,7 @@ import { TrafficMeter } from './jobs/submit/traffic-meter.ts';
 import { DeadlineEnforcer } from './singleton-tasks/deadline-enforcer.ts';
 import { DecisionReaper } from './singleton-tasks/decision-reaper.ts';
 import { DeletionFinisher } from './singleton-tasks/deletion-finisher.ts';
+import { DrainEnforcer } from './singleton-tasks/drain-enforcer.ts';
 import { EncryptionBackfill } from './singleton-tasks/encryption-backfill.ts';
 import { ExpiryReaper } from './singleton-tasks/expiry-reaper.ts';
 import { LeaseRescuer } from './singleton-tasks/lease-rescuer.ts';
@@ -145,6 +146,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new QueueRecounter({ ...shared, task: singletonTasks.of('counts') }),
       new DecisionReaper({ ...shared, task: singletonTasks.of('decisions') }),
       new DeletionFinisher({ ...shared, deletes, task: singletonTasks.of('deletions') }),
+      new DrainEnforcer({ ...shared, attempts, task: singletonTasks.of('drains') }),
       new LeaseRescuer({ ...shared, attempts, task: singletonTasks.of('rescue') }),
       shared.webhooks,
       new EncryptionBackfill(shared),

@@ -6,9 +6,16 @@ import { allPages } from '@slipway/proto/wire/pages';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
+import { span } from '../option-values.ts';
 import { count, memory } from '../output/words.ts';
 import { addGetMachine } from './get-machine.ts';
-import { gpuText, imageSpace, presentMachine, runsText, stateText } from './present-machine.ts';
+import { drainText, gpuText, imageSpace, presentMachine, runsText, stateText } from './present-machine.ts';
+
+interface DrainOptions {
+  /** Milliseconds. */
+  deadline?: number;
+  reason?: string;
+}
 
 /** Adds the command. */
 export function addMachines(program: Command, cli: Cli): void {
@@ -26,15 +33,46 @@ export function addMachines(program: Command, cli: Cli): void {
     examples: ['machines forget 4kq0c2m9w1zp'],
   }).action((id: string) => forgetMachine(cli, id));
   addCommand(machines, {
-    usage: 'cordon <id>',
-    description: 'Place nothing new on a machine; what runs there keeps running. For the operator.',
-    examples: ['machines cordon 4kq0c2m9w1zp'],
+    usage: 'drain <machine>',
+    description:
+      'Empty a machine, by id or name: nothing new is placed there, its workers finish their jobs and requests and ' +
+      'end, and are replaced elsewhere. Pods stay. For the operator.',
+    examples: [
+      'machines drain rack-1',
+      'machines drain rack-1 --deadline 30m --reason "new GPUs"',
+      'machines undrain rack-1',
+    ],
+  })
+    .option(
+      '--deadline <time>',
+      'what still runs then is queued again, without a retry; such as 30m; default: never',
+      span,
+    )
+    .option('--reason <text>', 'for people')
+    .action((machine: string, options: DrainOptions) => drainMachine(cli, machine, options));
+  addCommand(machines, {
+    usage: 'cordon <machine>',
+    description: 'Place nothing new on a machine, by id or name; what runs there keeps running. For the operator.',
+    examples: ['machines cordon rack-1'],
   }).action((id: string) => cordonMachine(cli, id, true));
   addCommand(machines, {
-    usage: 'uncordon <id>',
-    description: 'Place workers and pods on a machine again. For the operator.',
-    examples: ['machines uncordon 4kq0c2m9w1zp'],
-  }).action((id: string) => cordonMachine(cli, id, false));
+    usage: 'uncordon <machine>',
+    description: 'Place workers and pods on a machine again, also after a drain. For the operator.',
+    examples: ['machines uncordon rack-1', 'machines undrain rack-1'],
+  })
+    .alias('undrain')
+    .action((id: string) => cordonMachine(cli, id, false));
+}
+
+async function drainMachine(cli: Cli, id: string, { deadline, reason = '' }: DrainOptions): Promise<void> {
+  const request = { id, deadlineMs: deadline, reason };
+  const status = (await cli.operator.machines.call((client) => client.drainMachine, request)).status!;
+  const { name } = status.machine!;
+  cli.output.result(presentMachine(status), () =>
+    cli.output.line(
+      `Machine ${name} is ${drainText(status.drain!, cli.output.nowMs())}; "slipway machines" shows how far it is.`,
+    ),
+  );
 }
 
 async function cordonMachine(cli: Cli, id: string, cordoned: boolean): Promise<void> {

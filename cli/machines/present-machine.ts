@@ -1,13 +1,26 @@
 /** Presents a machine to people and to programs. */
 
+import { printable } from '@slipway/kit/log/printable';
 import type { Gpu, GpuLoad, Machine } from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
-import type { MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
-import { ago, memory, nameOf } from '../output/words.ts';
+import type { MachineDrain, MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { ago, count, memory, nameOf, roughly } from '../output/words.ts';
 
 /** `connected, cordoned`. */
-export function stateText({ connected, cordoned, seenTime }: MachineStatus, nowMs: number): string {
-  return (connected ? 'connected' : `gone, seen ${ago(seenTime, nowMs)}`) + (cordoned ? ', cordoned' : '');
+export function stateText({ connected, cordoned, seenTime, drain }: MachineStatus, nowMs: number): string {
+  const state = connected ? 'connected' : `gone, seen ${ago(seenTime, nowMs)}`;
+  const closed = drain ? `, ${drainText(drain, nowMs)}` : cordoned ? ', cordoned' : '';
+  return state + closed;
+}
+
+/** `draining: 2 workers, 1 job left, 28 min to the deadline (new GPUs)`, or `drained`. */
+export function drainText({ workers, jobs, pods, deadlineTime, reason }: MachineDrain, nowMs: number): string {
+  const leftMs = deadlineTime ? deadlineTime.getTime() - nowMs : undefined;
+  const until = leftMs === undefined ? '' : leftMs > 0 ? `, ${roughly(leftMs)} to the deadline` : ', deadline over';
+  const state =
+    workers + jobs > 0 ? `draining: ${count(workers, 'worker')}, ${count(jobs, 'job')} left${until}` : 'drained';
+  const kept = pods > 0 ? `, ${count(pods, 'pod')} stay` : '';
+  return `${state}${kept}${reason === '' ? '' : ` (${printable(reason)})`}`;
 }
 
 const HANDOVERS: Record<GpuHandover, string> = {
@@ -57,9 +70,17 @@ export function loadText(load: GpuLoad | undefined): string {
 }
 
 /** Returns the record for programs. */
-export function presentMachine({ machine, connected, cordoned, seenTime, gpuLoads }: MachineStatus) {
+export function presentMachine({ machine, connected, cordoned, seenTime, gpuLoads, drain }: MachineStatus) {
   const { containerEngine: engine, ...rest } = machine!;
   // The engine with the name of its hand-over, or null if there is none.
   const containerEngine = engine ? { ...engine, gpuHandover: nameOf(GpuHandover, engine.gpuHandover) } : null;
-  return { ...rest, containerEngine, connected, cordoned, seenAt: seenTime?.toISOString(), gpuLoads };
+  return {
+    ...rest,
+    containerEngine,
+    connected,
+    cordoned,
+    drain: drain ?? null,
+    seenAt: seenTime?.toISOString(),
+    gpuLoads,
+  };
 }

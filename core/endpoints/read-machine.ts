@@ -37,20 +37,27 @@ export interface MachinePage {
 
 type ReadContext = Pick<EndpointContext, 'machines' | 'machineViews' | 'cachedModels' | 'cannotRun' | 'scales'>;
 
+/** Returns the machine with this id or name. Throws as `readMachine` does. */
+export async function findMachine(
+  { machines }: Pick<EndpointContext, 'machines'>,
+  { scope }: Caller,
+  named: string,
+): Promise<MachineStatus> {
+  if (scope !== 'ROOT') throw unauthorized();
+  checkText('id', named);
+  const [status, ...others] = await machines.find(named);
+  if (!status) throw machineNotFound(named);
+  if (others.length === 0) return status;
+  const ids = [status, ...others].map(({ id }) => id).join(', ');
+  throw invalid(`several machines are named ${JSON.stringify(named)}; use an id: ${ids}`);
+}
+
 /**
  * Returns a machine. `named`: its id or name. Throws UNAUTHORIZED if the caller is not the operator. NOT_FOUND: there
  * is no such machine. INVALID_REQUEST: several machines have this name.
  */
-export async function readMachine(context: ReadContext, { scope }: Caller, named: string): Promise<MachinePage> {
-  if (scope !== 'ROOT') throw unauthorized();
-  checkText('id', named);
-  const [status, ...others] = await context.machines.find(named);
-  if (!status) throw machineNotFound(named);
-  if (others.length > 0)
-    throw invalid(
-      `several machines are named ${JSON.stringify(named)}; use an id: ` +
-        `${[status, ...others].map(({ id }) => id).join(', ')}`,
-    );
+export async function readMachine(context: ReadContext, caller: Caller, named: string): Promise<MachinePage> {
+  const status = await findMachine(context, caller, named);
   const { id } = status;
   const { machineViews, cachedModels } = context;
   const [standing, pods, images, addresses, models, disk, refusals] = await Promise.all([

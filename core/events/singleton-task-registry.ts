@@ -9,6 +9,7 @@ import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 export const SINGLETON_TASKS = [
   'deadlines',
   'expiry',
+  'drains',
   'rescue',
   'deletions',
   'decisions',

@@ -24,6 +24,7 @@ import { SubmissionStore } from './jobs/submission-store.ts';
 import { WebhookResultStore } from './jobs/webhook-result-store.ts';
 import { WebhookStore } from './jobs/webhook-store.ts';
 import { CachedModelStore } from './machines/cached-model-store.ts';
+import { DrainStore } from './machines/drain-store.ts';
 import { EdgeStore } from './machines/edge-store.ts';
 import { ImageStore } from './machines/image-store.ts';
 import { JoinTokenStore } from './machines/join-token-store.ts';
@@ -113,6 +114,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     chunks: new ChunkStore(database),
     counts: new CountStore(database, running),
     deadlines: new DeadlineStore(database),
+    drains: new DrainStore(database),
     metrics: new MetricStore(database, running),
     running,
     machineViews: new MachineViewStore(database),

@@ -57,6 +57,12 @@ export const machine = pgTable(
     runsCommands: boolean('runs_commands').notNull().default(true),
     /** True if its operator wants no new workers or pods there. Existing ones continue. */
     cordoned: boolean('cordoned').notNull().default(false),
+    /** Time since which it is being drained. Null: it is not. */
+    drainingSince: instant('draining_since'),
+    /** Time at which its running jobs are handed back. Null: never. */
+    drainDeadlineAt: instant('drain_deadline_at'),
+    /** Why it is drained, for people. */
+    drainReason: text('drain_reason').notNull().default(''),
     /** Null: there is no container engine. */
     engine: jsonb('engine').$type<EngineRow>(),
     /** Why there is no engine. Empty with an engine. */

@@ -13,9 +13,10 @@ import { groupEnded } from '../../domain/machines/ended-workers.ts';
 import { isRepository } from '../../domain/machines/model-reference.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { checkTexts, invalid } from '../../domain/settings/fields.ts';
+import { drainMachine } from '../../endpoints/drain-machine.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
 import { forgetMachine, machineNotFound } from '../../endpoints/forget-machine.ts';
-import { readMachine } from '../../endpoints/read-machine.ts';
+import { findMachine, readMachine } from '../../endpoints/read-machine.ts';
 import type { LogParts } from '../jobs/read-log.ts';
 import { linesOf, readLog, tailBytesOf } from '../jobs/read-log.ts';
 import type { PageBudget } from '../server/page-budget.ts';
@@ -51,10 +52,10 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
     }),
     forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
     cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
-      const { scope, keyId } = await access.caller(apiKey);
-      if (scope !== 'ROOT') throw unauthorized();
-      if (!(await context.machines.cordon(id, cordoned, keyId))) throw machineNotFound(id);
-      if (!cordoned) context.onCapacity([id]);
+      const caller = await access.caller(apiKey);
+      const machine = await findMachine(context, caller, id);
+      if (!(await context.machines.cordon(machine.id, cordoned, caller.keyId))) throw machineNotFound(id);
+      if (!cordoned) context.onCapacity([machine.id]);
       return {};
     }),
     listMachineModels: listing(options, async ({ repository }, apiKey, enter) => {
@@ -71,6 +72,10 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
           model: modelToMessage(model),
         })),
       };
+    }),
+    drainMachine: unary(logger, async ({ id, deadlineMs, reason }, apiKey) => {
+      const status = await drainMachine(context, await access.caller(apiKey), id, { deadlineMs, reason });
+      return { status: machineToMessage(status) };
     }),
     listWorkers: listing(options, async (request, apiKey, enter) => {
       const { endpointId, accountId = '', pageToken = '', machines } = request;

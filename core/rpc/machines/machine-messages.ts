@@ -9,12 +9,14 @@ import type {
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type {
   GetMachineResponse,
+  MachineDrain as MachineDrainMessage,
   MachineStatus as MachineStatusMessage,
 } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import { engineToMessage } from '../../dispatch/container-messages.ts';
 import { modelToMessage } from '../../dispatch/model-messages.ts';
 import { gpuLoadToMessage } from '../../dispatch/reports/gpu-load-messages.ts';
+import type { DrainState } from '../../domain/machines/drain.ts';
 import type { EndedGroup } from '../../domain/machines/ended-workers.ts';
 import { gpuDisplayName, gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
 import type { Worker, WorkerPeriod } from '../../domain/machines/worker.ts';
@@ -25,6 +27,7 @@ import type { MachineFacts, MachineStatus } from '../../store/machines/machine-r
 export function machineToMessage({
   connected,
   cordoned,
+  drain,
   seenAtMs,
   podGpuUuids,
   gpuLoads,
@@ -34,10 +37,16 @@ export function machineToMessage({
     machine: machineMessage(machine),
     connected,
     cordoned,
+    drain: drain && drainToMessage(drain),
     podGpuUuids,
     seenTime: new Date(seenAtMs),
     gpuLoads: gpuLoads.map(gpuLoadToMessage),
   };
+}
+
+function drainToMessage({ sinceMs, deadlineMs, ...drain }: DrainState): MachineDrainMessage {
+  const deadlineTime = deadlineMs === null ? undefined : new Date(deadlineMs);
+  return { ...drain, startTime: new Date(sinceMs), deadlineTime };
 }
 
 /** Converts a machine with its workloads. */

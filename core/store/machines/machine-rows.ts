@@ -1,6 +1,7 @@
 /** Facts about machines, as stored in their rows. */
 
 import type { EngineRow, GpuRow } from '@slipway/drizzle/schema/machine';
+import type { DrainState } from '../../domain/machines/drain.ts';
 import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
 import type { MachineRow } from '../scaling/placement-view.ts';
 
@@ -30,6 +31,8 @@ export interface MachineStatus extends MachineFacts {
   connected: boolean;
   /** True if its operator wants no new workers or pods there. */
   cordoned: boolean;
+  /** `undefined`: it is not being drained. */
+  drain: DrainState | undefined;
   seenAtMs: number;
   /** UUIDs of the GPUs that pods hold. */
   podGpuUuids: string[];

@@ -14,6 +14,8 @@ import type { Database } from '../sql/database.ts';
 import { statementOf } from '../sql/database.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
 import { readPage } from '../sql/page.ts';
+import type { DrainRow } from './drain-rows.ts';
+import { drainColumns, drainOf } from './drain-rows.ts';
 import { MACHINE_LIST } from './machine-list.ts';
 import type { MachineFacts, MachineStatus } from './machine-rows.ts';
 import { factsOf } from './machine-rows.ts';
@@ -172,18 +174,20 @@ export class MachineStore {
   }
 
   async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {
-    const rows = await this.#database.sql<
-      (MachineRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[] })[]
+    const { sql } = this.#database;
+    const rows = await sql<
+      (MachineRow & DrainRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[] })[]
     >`
       SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
         session_id IS NOT NULL AND lease_expires_at > now() AS connected,
-        (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms
+        (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms, ${drainColumns(sql)}
       FROM machine ${which}`;
     return rows.map((row) => ({
       ...factsOf(row),
       connected: row.connected,
       cordoned: row.cordoned,
       seenAtMs: row.seen_at_ms,
+      drain: drainOf(row),
       podGpuUuids: row.pod_gpus,
       gpuLoads: row.connected ? row.gpu_loads : [],
     }));
@@ -232,13 +236,17 @@ export class MachineStore {
   }
 
   /**
-   * Cordons or uncordons a machine: a cordoned one gets no new workers or pods. Returns false if there is no such
-   * machine.
+   * Cordons or uncordons a machine: a cordoned one gets no new workers or pods, and an uncordoned one is drained no
+   * more. Returns false if there is no such machine.
    */
   async cordon(id: string, cordoned: boolean, keyId: string): Promise<boolean> {
     return this.#database.db.transaction(async (tx) => {
       const rows = await statementOf(tx)<{ changed: boolean }[]>`
-        UPDATE machine m SET cordoned = (${cordoned ? 1 : 0}::int = 1) FROM machine before
+        UPDATE machine m SET cordoned = (${cordoned ? 1 : 0}::int = 1),
+          draining_since = CASE WHEN ${cordoned ? 1 : 0}::int = 1 THEN m.draining_since END,
+          drain_deadline_at = CASE WHEN ${cordoned ? 1 : 0}::int = 1 THEN m.drain_deadline_at END,
+          drain_reason = CASE WHEN ${cordoned ? 1 : 0}::int = 1 THEN m.drain_reason ELSE '' END
+        FROM machine before
           WHERE m.id = ${id} AND before.id = m.id
         RETURNING before.cordoned <> m.cordoned AS changed`;
       const action = cordoned ? 'CordonMachine' : 'UncordonMachine';

@@ -45,7 +45,10 @@ export interface DesiredWorkerRow {
   endpointId: string;
   machineId: string;
   desired: 'RUN' | 'FREEZE' | 'DRAIN';
-  /** True if it drains, belongs to a load-balancing endpoint, and nobody reports a request for it. */
+  /**
+   * True if it drains, belongs to a load-balancing endpoint, and nobody reports a request for it, or its machine's
+   * deadline is over.
+   */
   idle: boolean;
 }
 
@@ -169,9 +172,10 @@ export class WorkerStore {
   async desiredOf(machineIds: readonly string[]): Promise<DesiredWorkerRow[]> {
     return this.#database.sql<DesiredWorkerRow[]>`
       SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired,
-        (w.desired = 'DRAIN' AND w.address <> '' AND NOT EXISTS (
+        (w.desired = 'DRAIN' AND w.address <> '' AND (NOT EXISTS (
           SELECT FROM endpoint_demand d WHERE d.endpoint_id = w.endpoint_id AND w.id = ANY(d.worker_ids)
-            AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')) AS idle
+            AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')
+          OR EXISTS (SELECT FROM machine m WHERE m.id = w.machine_id AND m.drain_deadline_at <= now()))) AS idle
       FROM worker w
       WHERE w.machine_id = ANY(${[...machineIds]}) AND w.ended_at IS NULL AND w.machine_id <> '' AND w.desired <> 'GONE'
         AND w.state <> 'UNHEALTHY'

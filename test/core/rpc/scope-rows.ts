@@ -187,6 +187,11 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['MachineService/ListMachineModels', 'operator', plain()],
   ['MachineService/GetMachine', 'operator', () => ({ request: { id: agent.machineId } })],
   ['MachineService/ForgetMachine', 'operator', async () => ({ request: { id: await newMachine() } })],
+  [
+    'MachineService/DrainMachine',
+    'operator',
+    async () => ({ request: { id: await newMachine(), deadlineMs: undefined, reason: '' } }),
+  ],
   ['MachineService/CordonMachine', 'operator', async () => ({ request: { id: await newMachine(), cordoned: true } })],
   ['MachineService/ListWorkers', 'operator', plain({ accountId: core.accountId })],
   ['MachineService/ListWorkers', 'endpoint: read', () => about(served, { endpointId: served })],

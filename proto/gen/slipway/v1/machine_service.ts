@@ -60,6 +60,8 @@ export interface MachineStatus {
   podGpuUuids: string[];
   /** How busy its GPUs are, at most about 10 s old, those that its driver tells something of. None while it is away. */
   gpuLoads: GpuLoad[];
+  /** It is being drained (DrainMachine), and cordoned too. Absent: it is not. */
+  drain?: MachineDrain | undefined;
 }
 
 /** A page of the machines. */
@@ -193,9 +195,47 @@ export interface ForgetMachineRequest {
   id: string;
 }
 
+/** Request of DrainMachine. */
+export interface DrainMachineRequest {
+  /** Its id or name. */
+  id: string;
+  /** Milliseconds from now until what still runs is handed back, at most 604,800,000 (7 days). 0: at once. Absent: never. */
+  deadlineMs?:
+    | number
+    | undefined;
+  /** For people, at most 500 characters. Default empty. */
+  reason: string;
+}
+
+/** Response of DrainMachine. */
+export interface DrainMachineResponse {
+  /** With its drain. */
+  status: MachineStatus | undefined;
+}
+
+/** A machine that is being emptied of workers, or is. */
+export interface MachineDrain {
+  /** When it began. */
+  startTime:
+    | Date
+    | undefined;
+  /** When what still runs is handed back. Absent: never. */
+  deadlineTime:
+    | Date
+    | undefined;
+  /** Why, for people. */
+  reason: string;
+  /** Workers that are still there. 0: it is drained. */
+  workers: number;
+  /** Jobs that still run there. */
+  jobs: number;
+  /** Pods on it, which stay. */
+  pods: number;
+}
+
 /** Request of CordonMachine. */
 export interface CordonMachineRequest {
-  /** Its id. */
+  /** Its id or name. */
   id: string;
   /** Nothing new from now on; false: it takes work again. */
   cordoned: boolean;
@@ -359,7 +399,15 @@ export const ListMachinesRequest: MessageFns<ListMachinesRequest> = {
 };
 
 function createBaseMachineStatus(): MachineStatus {
-  return { machine: undefined, connected: false, seenTime: undefined, cordoned: false, podGpuUuids: [], gpuLoads: [] };
+  return {
+    machine: undefined,
+    connected: false,
+    seenTime: undefined,
+    cordoned: false,
+    podGpuUuids: [],
+    gpuLoads: [],
+    drain: undefined,
+  };
 }
 
 export const MachineStatus: MessageFns<MachineStatus> = {
@@ -381,6 +429,9 @@ export const MachineStatus: MessageFns<MachineStatus> = {
     }
     for (const v of message.gpuLoads) {
       GpuLoad.encode(v!, writer.uint32(50).fork()).join();
+    }
+    if (message.drain !== undefined) {
+      MachineDrain.encode(message.drain, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -446,6 +497,14 @@ export const MachineStatus: MessageFns<MachineStatus> = {
             message.gpuLoads.push(GpuLoad.decode(reader, reader.uint32()));
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.drain = MachineDrain.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -471,6 +530,9 @@ export const MachineStatus: MessageFns<MachineStatus> = {
     message.cordoned = object.cordoned ?? false;
     message.podGpuUuids = object.podGpuUuids?.map((e) => e) || [];
     message.gpuLoads = object.gpuLoads?.map((e) => GpuLoad.fromPartial(e)) || [];
+    message.drain = (object.drain !== undefined && object.drain !== null)
+      ? MachineDrain.fromPartial(object.drain)
+      : undefined;
     return message;
   },
 };
@@ -1426,6 +1488,257 @@ export const ForgetMachineRequest: MessageFns<ForgetMachineRequest> = {
   },
 };
 
+function createBaseDrainMachineRequest(): DrainMachineRequest {
+  return { id: "", deadlineMs: undefined, reason: "" };
+}
+
+export const DrainMachineRequest: MessageFns<DrainMachineRequest> = {
+  encode(message: DrainMachineRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.deadlineMs !== undefined) {
+      writer.uint32(16).int64(message.deadlineMs);
+    }
+    if (message.reason !== "") {
+      writer.uint32(26).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DrainMachineRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDrainMachineRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.deadlineMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DrainMachineRequest>): DrainMachineRequest {
+    return DrainMachineRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DrainMachineRequest>): DrainMachineRequest {
+    const message = createBaseDrainMachineRequest();
+    message.id = object.id ?? "";
+    message.deadlineMs = object.deadlineMs ?? undefined;
+    message.reason = object.reason ?? "";
+    return message;
+  },
+};
+
+function createBaseDrainMachineResponse(): DrainMachineResponse {
+  return { status: undefined };
+}
+
+export const DrainMachineResponse: MessageFns<DrainMachineResponse> = {
+  encode(message: DrainMachineResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.status !== undefined) {
+      MachineStatus.encode(message.status, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DrainMachineResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDrainMachineResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.status = MachineStatus.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DrainMachineResponse>): DrainMachineResponse {
+    return DrainMachineResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DrainMachineResponse>): DrainMachineResponse {
+    const message = createBaseDrainMachineResponse();
+    message.status = (object.status !== undefined && object.status !== null)
+      ? MachineStatus.fromPartial(object.status)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseMachineDrain(): MachineDrain {
+  return { startTime: undefined, deadlineTime: undefined, reason: "", workers: 0, jobs: 0, pods: 0 };
+}
+
+export const MachineDrain: MessageFns<MachineDrain> = {
+  encode(message: MachineDrain, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.startTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.startTime), writer.uint32(10).fork()).join();
+    }
+    if (message.deadlineTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.deadlineTime), writer.uint32(18).fork()).join();
+    }
+    if (message.reason !== "") {
+      writer.uint32(26).string(message.reason);
+    }
+    if (message.workers !== 0) {
+      writer.uint32(32).int32(message.workers);
+    }
+    if (message.jobs !== 0) {
+      writer.uint32(40).int32(message.jobs);
+    }
+    if (message.pods !== 0) {
+      writer.uint32(48).int32(message.pods);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): MachineDrain {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMachineDrain();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.startTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.deadlineTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.workers = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.jobs = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.pods = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<MachineDrain>): MachineDrain {
+    return MachineDrain.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<MachineDrain>): MachineDrain {
+    const message = createBaseMachineDrain();
+    message.startTime = object.startTime ?? undefined;
+    message.deadlineTime = object.deadlineTime ?? undefined;
+    message.reason = object.reason ?? "";
+    message.workers = object.workers ?? 0;
+    message.jobs = object.jobs ?? 0;
+    message.pods = object.pods ?? 0;
+    return message;
+  },
+};
+
 function createBaseCordonMachineRequest(): CordonMachineRequest {
   return { id: "", cordoned: false };
 }
@@ -2054,8 +2367,8 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): ForgetMachineResponse => ForgetMachineResponse.decode(value),
   },
   /**
-   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on. Needs the root key.
-   * NOT_FOUND: no such machine.
+   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on, and a drain ends with false. Needs the
+   * root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name.
    */
   cordonMachine: {
     path: "/slipway.v1.MachineService/CordonMachine" as const,
@@ -2078,6 +2391,22 @@ export const MachineServiceService = {
     responseSerialize: (value: ListMachineModelsResponse): Buffer =>
       Buffer.from(ListMachineModelsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListMachineModelsResponse => ListMachineModelsResponse.decode(value),
+  },
+  /**
+   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold, and end. Workers that are still wanted
+   * start elsewhere. Pods stay. At the deadline running jobs are queued again, which counts as no retry, and open requests are cut. Again: sets the
+   * deadline and the reason anew. CordonMachine with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name.
+   * INVALID_ARGUMENT: several machines have this name, or the deadline is out of range.
+   */
+  drainMachine: {
+    path: "/slipway.v1.MachineService/DrainMachine" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DrainMachineRequest): Buffer => Buffer.from(DrainMachineRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): DrainMachineRequest => DrainMachineRequest.decode(value),
+    responseSerialize: (value: DrainMachineResponse): Buffer =>
+      Buffer.from(DrainMachineResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): DrainMachineResponse => DrainMachineResponse.decode(value),
   },
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers: {
@@ -2119,12 +2448,19 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    */
   forgetMachine: handleUnaryCall<ForgetMachineRequest, ForgetMachineResponse>;
   /**
-   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on. Needs the root key.
-   * NOT_FOUND: no such machine.
+   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on, and a drain ends with false. Needs the
+   * root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name.
    */
   cordonMachine: handleUnaryCall<CordonMachineRequest, CordonMachineResponse>;
   /** Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to the installation. */
   listMachineModels: handleUnaryCall<ListMachineModelsRequest, ListMachineModelsResponse>;
+  /**
+   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold, and end. Workers that are still wanted
+   * start elsewhere. Pods stay. At the deadline running jobs are queued again, which counts as no retry, and open requests are cut. Again: sets the
+   * deadline and the reason anew. CordonMachine with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name.
+   * INVALID_ARGUMENT: several machines have this name, or the deadline is out of range.
+   */
+  drainMachine: handleUnaryCall<DrainMachineRequest, DrainMachineResponse>;
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers: handleUnaryCall<ListWorkersRequest, ListWorkersResponse>;
   /**
@@ -2190,8 +2526,8 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: ForgetMachineResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on. Needs the root key.
-   * NOT_FOUND: no such machine.
+   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on, and a drain ends with false. Needs the
+   * root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name.
    */
   cordonMachine(
     request: CordonMachineRequest,
@@ -2223,6 +2559,27 @@ export interface MachineServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListMachineModelsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold, and end. Workers that are still wanted
+   * start elsewhere. Pods stay. At the deadline running jobs are queued again, which counts as no retry, and open requests are cut. Again: sets the
+   * deadline and the reason anew. CordonMachine with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name.
+   * INVALID_ARGUMENT: several machines have this name, or the deadline is out of range.
+   */
+  drainMachine(
+    request: DrainMachineRequest,
+    callback: (error: ServiceError | null, response: DrainMachineResponse) => void,
+  ): ClientUnaryCall;
+  drainMachine(
+    request: DrainMachineRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DrainMachineResponse) => void,
+  ): ClientUnaryCall;
+  drainMachine(
+    request: DrainMachineRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DrainMachineResponse) => void,
   ): ClientUnaryCall;
   /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
   listWorkers(
