@@ -50,14 +50,6 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       await enter(caller.accountId);
       return machinePageToMessage(await readMachine(context, caller, id));
     }),
-    forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
-    cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
-      const caller = await access.caller(apiKey);
-      const machine = await findMachine(context, caller, id);
-      if (!(await context.machines.cordon(machine.id, cordoned, caller.keyId))) throw machineNotFound(id);
-      if (!cordoned) context.onCapacity([machine.id]);
-      return {};
-    }),
     listMachineModels: listing(options, async ({ repository }, apiKey, enter) => {
       const { scope, accountId } = await access.caller(apiKey);
       if (scope !== 'ROOT') throw unauthorized();
@@ -73,10 +65,7 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
         })),
       };
     }),
-    drainMachine: unary(logger, async ({ id, deadlineMs, reason }, apiKey) => {
-      const status = await drainMachine(context, await access.caller(apiKey), id, { deadlineMs, reason });
-      return { status: machineToMessage(status) };
-    }),
+    ...stateHandlers(options),
     listWorkers: listing(options, async (request, apiKey, enter) => {
       const { endpointId, accountId = '', pageToken = '', machines } = request;
       const caller = await access.caller(apiKey);
@@ -105,6 +94,28 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
       };
     }),
     getWorkerLog: unary(logger, (request, apiKey, metadata) => workerLog(options, request, apiKey, metadata)),
+  };
+}
+
+/** Handlers that change whether a machine takes work. */
+function stateHandlers({
+  access,
+  context,
+  logger,
+}: MachineHandlersOptions): Pick<MachineServiceServer, 'forgetMachine' | 'cordonMachine' | 'drainMachine'> {
+  return {
+    forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
+    cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
+      const caller = await access.caller(apiKey);
+      const machine = await findMachine(context, caller, id);
+      if (!(await context.machines.cordon(machine.id, cordoned, caller.keyId))) throw machineNotFound(id);
+      if (!cordoned) context.onCapacity([machine.id]);
+      return {};
+    }),
+    drainMachine: unary(logger, async ({ id, deadlineMs, reason }, apiKey) => {
+      const status = await drainMachine(context, await access.caller(apiKey), id, { deadlineMs, reason });
+      return { status: machineToMessage(status) };
+    }),
   };
 }
 
