@@ -184,7 +184,7 @@ t.test('management', async (t) => {
     t.match(wrong, { code: 1, stderr: /INVALID_REQUEST: model.*"gpt2" names no model repository/ });
     t.match(await cli.json('endpoints', 'update', 'sized', '--model', ''), { modelReferences: [] });
     t.match(await cli.run('models', 'list'), { code: 2, stderr: /^error: This command is for the operator/ });
-    t.match(await root.run('models', 'list'), { code: 0, stderr: '', stdout: /^No machine has a model/ });
+    t.match(await root.run('models', 'list'), { code: 0, stdout: '', stderr: /^No machine has a model/ });
     t.equal((await cli.run('endpoints', 'delete', 'sized')).code, 0);
     const balanced = await cli.json(
       'endpoints',
