@@ -73,6 +73,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
   const services = [
     ...(parts.tracing ? [parts.tracing] : []),
     ...parts.engine.services,
+    parts.batches.runner,
     reports,
     pods,
     containers,

@@ -19,7 +19,7 @@ import { RedriveWebhook } from './jobs/change/redrive-webhook.ts';
 import { RetryJob } from './jobs/change/retry-job.ts';
 import { ClaimJobs } from './jobs/claim-jobs.ts';
 import type { EngineMeter } from './jobs/engine-meter.ts';
-import type { AttemptCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
+import type { AttemptCalls, BatchJobCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
 import type { CannotRunReader } from './jobs/read/count-jobs.ts';
 import { CountJobs } from './jobs/read/count-jobs.ts';
 import { JobErrors } from './jobs/read/job-errors.ts';
@@ -132,8 +132,9 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
     shared.onFinal(job);
   };
   return {
-    calls: buildJobCalls(shared, deletes),
+    ...buildJobCalls(shared, deletes),
     attempts,
+    checks: shared.checks,
     deleteJobs: (endpointId) => deletes.deleteAll(endpointId),
     services: [
       shared.tasks,
@@ -154,7 +155,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
   };
 }
 
-function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
+function buildJobCalls(shared: Shared, deletes: DeleteJobs): Pick<JobEngine, 'calls' | 'batchCalls'> {
   const { reads, waits } = shared;
   const batch = new SubmitBatch(shared);
   const submits = new SubmitJob({ ...shared, batch, webhookAllowPrivate: shared.config.webhookAllowPrivate });
@@ -167,7 +168,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
   const lists = new ListJobs(shared.stores);
   const errors = new JobErrors(shared);
   const counts = new CountJobs(shared.stores, shared.cannotRun, shared.clock);
-  return {
+  const calls: JobCalls = {
     submit: async (submission) => submits.store(await submits.prepare(submission)),
     submitAndWait: (submission, signal, onStored) => submitAndWait.run(submission, signal, onStored),
     get: (key, request) => reads.get(key, request),
@@ -183,6 +184,15 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): JobCalls {
     health: (endpointId) => counts.count(endpointId),
     webhooks: (key, filters) => webhooks.list(key, filters),
     redriveWebhook: (key) => webhooks.redrive(key),
+  };
+  const announce: BatchJobCalls['announce'] = (stored, jobs) => {
+    const byId = new Map(jobs.map(({ job }) => [job.id, job]));
+    for (const each of stored) batch.announceQueued(each, byId.get(each.job.id)!);
+  };
+  const { get, cancel, readChunks } = calls;
+  return {
+    calls,
+    batchCalls: { get, cancel, readChunks, prepare: (submission) => submits.prepare(submission), announce },
   };
 }
 

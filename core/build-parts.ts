@@ -6,6 +6,7 @@ import { Metrics } from '@slipway/kit/observe/metrics';
 import { tracingOf } from '@slipway/kit/observe/tracing';
 import { REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
 import { Access } from './access/access.ts';
+import { buildBatches } from './build-batches.ts';
 import { buildDispatch, buildSlots } from './build-dispatch.ts';
 import { buildJobEngine } from './build-job-engine.ts';
 import type { CoreConfig } from './config.ts';
@@ -92,16 +93,15 @@ export function buildParts(
   const rejections = new RejectionTracker(clock, REQUEST_WINDOW_SECONDS);
   const shared = { stores, sealer, events, rejections, cannotRun, engine, scaling: dispatch.scaling };
   const context = buildEndpointContext(shared, config, dependencies);
+  const batches = buildBatches({ ...shared, singletonTasks, onEnded: meter.onBatchRequests }, config, dependencies);
   const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
   const edge = buildEdge(shared, dependencies);
   return {
-    stores,
-    sealer,
-    engine,
+    ...shared,
     dispatch,
     singletonTasks,
     context,
-    rejections,
+    batches,
     access,
     edge,
     meter,

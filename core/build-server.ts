@@ -7,9 +7,11 @@ import { LoadReportingServiceService } from '@slipway/proto/gen/envoy/service/lo
 import { AccessServiceService, KeyServiceService } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { RegistryCredentials } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { AuditServiceService } from '@slipway/proto/gen/slipway/v1/audit_service';
+import { BatchServiceService } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { CatalogServiceService } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { EdgeServiceService } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { EndpointServiceService } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { FileServiceService } from '@slipway/proto/gen/slipway/v1/file_service';
 import { MachineServiceService } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { ModelServiceService } from '@slipway/proto/gen/slipway/v1/model_service';
 import { PodServiceService } from '@slipway/proto/gen/slipway/v1/pod_service';
@@ -26,7 +28,6 @@ import type { Dependencies } from './core-dependencies.ts';
 import { sealRegistryCredentials } from './dispatch/desired/registry-credentials.ts';
 import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/accounts/call-limits.ts';
 import { secretValueIdentity } from './domain/settings/sealed-identity.ts';
-import { ModelDirectory } from './endpoints/model-directory.ts';
 import { Problems } from './reports/problems.ts';
 import { UsageQueue } from './reports/usage-queue.ts';
 import { AccessChecks } from './rpc/accounts/access-checks.ts';
@@ -34,6 +35,8 @@ import { accessHandlers } from './rpc/accounts/access-handlers.ts';
 import { auditHandlers } from './rpc/accounts/audit-handlers.ts';
 import { keyHandlers } from './rpc/accounts/key-handlers.ts';
 import { createControlPlane } from './rpc/ads/ads-handlers.ts';
+import { batchHandlers } from './rpc/batches/batch-handlers.ts';
+import { fileHandlers } from './rpc/batches/file-handlers.ts';
 import { createJobHandlers } from './rpc/jobs/job-handlers.ts';
 import type { LogParts } from './rpc/jobs/read-log.ts';
 import { agentHandlers } from './rpc/machines/agent-handlers.ts';
@@ -145,8 +148,8 @@ function accountServices(
 
 /** Builds the services of what users deploy: endpoints, templates, volumes, credentials and pods. */
 function resourceServices(
-  { stores, sealer, context, access, rate, explainRate, logs, lists }: SharedParts,
-  { clock, random, logger }: Dependencies,
+  { stores, sealer, context, batches, access, rate, explainRate, logs, lists }: SharedParts,
+  { random, logger }: Dependencies,
 ): Services {
   const { onChanged, onDesired } = context;
   const secrets = {
@@ -169,7 +172,10 @@ function resourceServices(
   return [
     [EndpointServiceService, rate.limit(endpointHandlers(access, { ...context, rate: explainRate }, lists))],
     // Not limited as management is: requests of OpenAI clients wait for it. Facades count and cache it.
-    [ModelServiceService, modelHandlers(access, new ModelDirectory(stores.models, clock), logger)],
+    [ModelServiceService, modelHandlers(access, batches.models, logger)],
+    // A file is thousands of small calls.
+    [FileServiceService, fileHandlers(access, batches.context, lists)],
+    [BatchServiceService, rate.limit(batchHandlers(access, batches.context, lists))],
     [TemplateServiceService, rate.limit(templateHandlers(access, context, lists))],
     [
       VolumeServiceService,

@@ -47,6 +47,9 @@ export interface CoreConfig {
   metricsListen: string;
   /** Most endpoints with their own series in metrics. All others are "other". */
   metricsEndpointsMax: number;
+  /** Most files of an account, and gigabytes of its files and results of batches. */
+  accountFilesMax: number;
+  accountFileGb: number;
   /** Base URL of an OpenTelemetry collector that accepts OTLP over HTTP. Empty: no traces. */
   otlpEndpoint: string;
   logLevel: string;
@@ -86,6 +89,8 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     webhookCaFile: checkPem(reader, 'SLIPWAY_WEBHOOK_CA_FILE'),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
+    accountFilesMax: reader.integer('SLIPWAY_ACCOUNT_FILES_MAX', 1_000, 0, 100_000),
+    accountFileGb: reader.integer('SLIPWAY_ACCOUNT_FILES_GB', 10, 0, 100_000),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
     logFormat: reader.choice('SLIPWAY_LOG_FORMAT', LOG_FORMATS, 'auto'),

@@ -9,8 +9,10 @@ import type { Readiness } from './core-client/readiness.ts';
 import { frontRoutes } from './front/routes.ts';
 import type { GraphqlExecutor } from './graphql/executor.ts';
 import { graphqlRoutes } from './graphql/routes.ts';
+import { endpointBatchRoutes } from './jobs/endpoint-batches.ts';
 import type { JobParts } from './jobs/job-parts.ts';
 import { accountRoutes } from './openai/account-routes.ts';
+import { batchRoutes } from './openai/batch-routes.ts';
 import { openaiRoutes } from './openai/routes.ts';
 import type { WorkerRelay } from './openai/worker-relay.ts';
 import type { GateParts } from './plugins/authenticate.ts';
@@ -67,6 +69,9 @@ export function addSurfaces(app: FastifyInstance, parts: SurfaceParts): void {
   app.register(async (scope) => queueRoutes(scope, queue, gate));
   app.register(async (scope) => openaiRoutes(scope, queue, gate));
   app.register(async (scope) => accountRoutes(scope, queue, { models: core.models, gate, forward, random }));
+  const batches = { bodies, logger, gate, files: core.files, batches: core.batches };
+  app.register(async (scope) => batchRoutes(scope, batches));
+  app.register(async (scope) => endpointBatchRoutes(scope, batches));
   app.register(async (scope) => restRoutes(scope, { core, answers, bodies, config, clock, logger, gate }));
   app.register(async (scope) =>
     restV2Routes(scope, { core, answers, bodies, config, clock, logger }, gate, rejectUnrouted),

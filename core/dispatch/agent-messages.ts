@@ -203,7 +203,7 @@ function isUnready(health: HttpHealth): boolean {
 
 /** Returns a claimed job as a message for its agent. `s3Config` is the decrypted message. */
 export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Assignment {
-  const { input, inputSize, prefetched = false, traceparent } = job;
+  const { input, inputSize, prefetched = false, traceparent, batchId } = job;
   return {
     ref: refOf(job),
     input,
@@ -211,6 +211,7 @@ export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Ass
     s3Config: s3Config && S3Config.decode(s3Config),
     ahead: prefetched,
     traceparent,
+    batchId,
   };
 }
 

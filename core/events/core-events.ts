@@ -22,6 +22,8 @@ export interface ReplicatedEventMap {
   keys: readonly string[];
   /** These endpoints were created, changed or deleted: caches of them are void. */
   endpoints: readonly string[];
+  /** These batches were made or cancelled. A release before batches ignores it. */
+  batches: readonly string[];
 }
 
 /** All events. */
@@ -45,6 +47,7 @@ export class CoreEvents {
     rotation: new Set(),
     keys: new Set(),
     endpoints: new Set(),
+    batches: new Set(),
     load: new Set(),
     capacity: new Set(),
   };

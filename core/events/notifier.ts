@@ -59,6 +59,7 @@ const EVENT_NAMES: readonly EventName[] = [
   'rotation',
   'keys',
   'endpoints',
+  'batches',
 ];
 /** Most items that may wait; further ones are dropped, as hints may be. */
 const WAITING_MAX = 20_000;

@@ -16,6 +16,7 @@ export const SINGLETON_TASKS = [
   'counts',
   'webhooks',
   'scaling',
+  'batches',
 ] as const;
 type SingletonTaskName = (typeof SINGLETON_TASKS)[number];
 

@@ -1,7 +1,9 @@
 /** Interface of the job engine: the calls of dispatch, the calls of the rpc handlers, and the services to start. */
 
+import type { SlicedWork } from '@slipway/kit/bytes/sliced-work';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/jobs/job.ts';
+import type { StoredJob } from '../store/jobs/inserted-rows.ts';
 import type { JobListPage, JobListRequest } from '../store/jobs/job-list.ts';
 import type { WebhookCallRecord } from '../store/jobs/webhook-result-store.ts';
 import type { ChangeRequest, ChangeResult } from './change/change-jobs.ts';
@@ -11,6 +13,7 @@ import type { ErrorsRequest, FoundErrors } from './read/job-errors.ts';
 import type { AcquireMemory } from './read/read-job.ts';
 import type { AttemptChunk, AttemptOutcome } from './record/attempt-report.ts';
 import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
+import type { PreparedJob } from './submit/prepare-job.ts';
 import type { Submission } from './submit/submission.ts';
 
 /** Calls of the public API. All throw DomainError. The caller is authorized already. */
@@ -107,9 +110,20 @@ export interface AttemptCalls {
   openS3Config(job: ClaimedJob): Buffer | undefined;
 }
 
+/** Calls of batches, which store the rows of their jobs themselves. */
+export interface BatchJobCalls extends Pick<JobCalls, 'get' | 'cancel' | 'readChunks'> {
+  /** Validates a job, and checks that its queue has capacity. Stores nothing. */
+  prepare(submission: Submission): Promise<PreparedJob>;
+  /** Announces jobs that were stored outside of the engine. */
+  announce(stored: readonly StoredJob[], jobs: readonly PreparedJob[]): void;
+}
+
 /** The job engine. */
 export interface JobEngine {
   calls: JobCalls;
+  batchCalls: BatchJobCalls;
+  /** Work on texts of users, fair by account. */
+  checks: SlicedWork;
   attempts: AttemptCalls;
   /** Deletes all jobs of an endpoint that is being deleted. Returns their number. */
   deleteJobs(endpointId: string): Promise<number>;

@@ -33,6 +33,7 @@ export interface CoreMeter {
   onStarts(starts: readonly WorkerStart[]): void;
   onCall(path: string, code: Code, tookMs: number): void;
   onBackendsResent(): void;
+  onBatchRequests(outcome: 'completed' | 'failed', requests: number): void;
 }
 
 /** Registers all metrics of a replica. */
@@ -58,6 +59,7 @@ export function coreMetrics(options: CoreMetricsOptions): CoreMeter {
     scales: scaleMetrics(metrics),
     ...callMetrics(metrics),
     ...backendMetrics(metrics),
+    ...batchMetrics(metrics),
   };
 }
 
@@ -67,6 +69,15 @@ function backendMetrics(metrics: Metrics): Pick<CoreMeter, 'onBackendsResent'> {
     help: 'Backend lists sent again to a facade or edge that had not applied them.',
   });
   return { onBackendsResent: () => resent.inc() };
+}
+
+function batchMetrics(metrics: Metrics): Pick<CoreMeter, 'onBatchRequests'> {
+  const requests = metrics.counter({
+    name: 'slipway_core_batch_requests_total',
+    help: 'Requests of batches that ended.',
+    labels: ['outcome'],
+  });
+  return { onBatchRequests: (outcome, count) => requests.inc({ outcome }, count) };
 }
 
 function callMetrics(metrics: Metrics): Pick<CoreMeter, 'onCall'> {

@@ -11,6 +11,11 @@ import { ApiKeyStore } from './accounts/api-key-store.ts';
 import { AuditStore } from './accounts/audit-store.ts';
 import { EncryptionBackfillStore } from './accounts/encryption-backfill-store.ts';
 import { InstallationStore } from './accounts/installation-store.ts';
+import { BatchReaperStore } from './batches/batch-reaper-store.ts';
+import { BatchStore } from './batches/batch-store.ts';
+import { BatchWorkStore } from './batches/batch-work-store.ts';
+import { DraftStore } from './batches/draft-store.ts';
+import { FileStore } from './batches/file-store.ts';
 import { AttemptStore } from './jobs/attempt-store.ts';
 import { ChunkStore } from './jobs/chunk-store.ts';
 import { ClaimStore } from './jobs/claim-store.ts';
@@ -127,6 +132,11 @@ export function makeStores(database: Database, sealer: Sealer) {
     encryptionBackfill: new EncryptionBackfillStore(database, sealer),
     releases: new ReleaseStore(database),
     models: new ModelStore(database, sealer),
+    files: new FileStore(database),
+    batches: new BatchStore(database),
+    batchWork: new BatchWorkStore(database),
+    drafts: new DraftStore(database),
+    batchReaper: new BatchReaperStore(database),
   };
 }
 

@@ -94,6 +94,8 @@ export const jobInput = pgTable(
     s3ConfigSealed: bytes('s3_config_sealed'),
     /** W3C trace context of a submission whose trace is recorded. Null: not recorded. */
     traceparent: text('traceparent'),
+    /** The batch that it belongs to, for the worker. Null: none. */
+    batchId: text('batch_id'),
   },
   (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })],
 );

@@ -15,7 +15,7 @@ export interface LbTarget {
   queryKey: string | undefined;
   /**
    * The path is also an operation of queue-based endpoints: under /openai/, /explain, /logs/, /jobs/, at /metrics,
-   * /times, /errors.
+   * /times, /errors, /batch.
    */
   isShared: boolean;
   /** Whether the Authorization header is forwarded. */
@@ -25,8 +25,14 @@ export interface LbTarget {
 /** Operations of queue-based endpoints. The queue surface answers them for every type of endpoint. */
 const OF_ENDPOINT = /^(run|runsync|purge-queue|health|requests)$/;
 const OF_JOB = /^(status|status-sync|stream|cancel|retry)$/;
-const SHARED_FORM =
-  /^\/+(openai\/|(explain|metrics|times|errors)\/*([?#]|$)|(explain|logs)\/+[^/?#]+\/*([?#]|$)|jobs\/+(cancel|retry)\/*([?#]|$))/;
+const SHARED_FORMS = [
+  'openai/',
+  'batch(/+[^/?#]+){0,3}/*([?#]|$)',
+  '(explain|metrics|times|errors)/*([?#]|$)',
+  '(explain|logs)/+[^/?#]+/*([?#]|$)',
+  'jobs/+(cancel|retry)/*([?#]|$)',
+];
+const SHARED_FORM = new RegExp(`^/+(${SHARED_FORMS.join('|')})`);
 /** Form of nearly all requests to queue-based endpoints: a fast path that avoids parsing. */
 const PLAIN_QUEUE_FORM = /^\/v2\/[a-z0-9]{14}\/(run|runsync|health|(status|status-sync|stream)\/[\w-]+)(\?|$)/;
 const PATH_FORM = /^\/+v2\/+([^/?#]+)([^?]*)(\?.*)?$/;

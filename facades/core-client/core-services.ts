@@ -5,8 +5,10 @@ import type { ClientConstructor } from '@slipway/kit/net/channel';
 import { LargeJobServiceClient } from '@slipway/kit/net/large-message';
 import { AccessServiceClient, KeyServiceClient } from '@slipway/proto/gen/slipway/v1/access_service';
 import { AuditServiceClient } from '@slipway/proto/gen/slipway/v1/audit_service';
+import { BatchServiceClient } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { CatalogServiceClient } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { EndpointServiceClient } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { FileServiceClient } from '@slipway/proto/gen/slipway/v1/file_service';
 import type { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service';
 import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { ModelServiceClient } from '@slipway/proto/gen/slipway/v1/model_service';
@@ -31,6 +33,8 @@ export class CoreServices extends BaseService {
   readonly templates: ServiceCalls<TemplateServiceClient>;
   readonly jobs: ServiceCalls<JobServiceClient>;
   readonly models: ServiceCalls<ModelServiceClient>;
+  readonly files: ServiceCalls<FileServiceClient>;
+  readonly batches: ServiceCalls<BatchServiceClient>;
   readonly machines: ServiceCalls<MachineServiceClient>;
   readonly volumes: ServiceCalls<VolumeServiceClient>;
   readonly registryAuths: ServiceCalls<RegistryAuthServiceClient>;
@@ -52,6 +56,8 @@ export class CoreServices extends BaseService {
     this.templates = this.callsOf(TemplateServiceClient);
     this.jobs = this.callsOf(LargeJobServiceClient);
     this.models = this.callsOf(ModelServiceClient);
+    this.files = this.callsOf(FileServiceClient);
+    this.batches = this.callsOf(BatchServiceClient);
     this.machines = this.callsOf(MachineServiceClient);
     this.volumes = this.callsOf(VolumeServiceClient);
     this.registryAuths = this.callsOf(RegistryAuthServiceClient);

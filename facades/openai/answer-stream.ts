@@ -1,6 +1,7 @@
 /** Responds to an OpenAI request with `"stream": true`: forwards events of the worker. */
 
 import type { ErrorCode } from '@slipway/kit/net/error-help';
+import type { OpenaiError } from '@slipway/kit/openai/worker-error';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { Chunk } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
@@ -11,10 +12,9 @@ import { frameEvent } from '../jobs/sse.ts';
 import { openaiErrorShape } from '../plugins/errors/error-handler.ts';
 import { publicError, toCoreError } from '../plugins/errors/public-error.ts';
 import { sendOpenaiError } from './answer-whole.ts';
+import { errorOfJob } from './job-error.ts';
 import type { OpenaiJob } from './openai-job.ts';
 import { DONE, errorEvent, streamPiece } from './stream-text.ts';
-import type { OpenaiError } from './worker-error.ts';
-import { jobError } from './worker-error.ts';
 
 const WORKER_LOST: OpenaiError = {
   status: 500,
@@ -66,7 +66,7 @@ async function passThrough(job: OpenaiJob, text: StreamText): Promise<OpenaiErro
       return error;
     }
     if (!isFinal(page.state) || page.more) continue;
-    if (page.state !== JobState.COMPLETED) return jobError(page.state, page.error);
+    if (page.state !== JobState.COMPLETED) return errorOfJob(page.state, page.error);
     return text.finish(text.empty ? (await job.get()).output : undefined);
   }
   return undefined;

@@ -2,15 +2,16 @@
 
 import type { ErrorCode } from '@slipway/kit/net/error-help';
 import { helpLink, isOpenaiCode } from '@slipway/kit/net/help-link';
+import { unwrapOutput } from '@slipway/kit/openai/unwrap-output';
+import type { OpenaiError } from '@slipway/kit/openai/worker-error';
+import { errorMembers, outputError } from '@slipway/kit/openai/worker-error';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import type { FastifyReply } from 'fastify';
 import { sendJson } from '../jobs/job-parts.ts';
+import { errorOfJob } from './job-error.ts';
 import type { OpenaiJob } from './openai-job.ts';
-import { unwrapOutput } from './unwrap-output.ts';
-import type { OpenaiError } from './worker-error.ts';
-import { errorMembers, jobError, outputError } from './worker-error.ts';
 
 const TOO_LARGE: OpenaiError = {
   status: 500,
@@ -27,7 +28,7 @@ export async function answerWhole(job: OpenaiJob, reply: FastifyReply): Promise<
   const final = await job.finish();
   // The client has disconnected.
   if (final === undefined) return reply.hijack();
-  if (final.state !== JobState.COMPLETED) return sendOpenaiError(reply, jobError(final.state, final.error));
+  if (final.state !== JobState.COMPLETED) return sendOpenaiError(reply, errorOfJob(final.state, final.error));
   const output =
     (await job.work(final.output?.length ?? 0, unwrapOutput(final.output))) ?? (await streamedOutput(job, final));
   if (output === undefined) return sendOpenaiError(reply, TOO_LARGE);

@@ -20,27 +20,40 @@ const BOUNDARY = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i;
 
 /** Returns the fields in order. Throws INVALID_REQUEST with the fault. */
 export function readForm(contentType: string, body: Buffer): FormField[] {
-  const [, quoted, plain] = BOUNDARY.exec(contentType) ?? [];
-  const boundary = quoted ?? plain;
-  if (boundary === undefined) throw fault('its content type names no boundary');
-  const mark = Buffer.from(`\r\n--${boundary}`, 'latin1');
+  const mark = Buffer.from(`\r\n--${boundaryOf(contentType)}`, 'latin1');
   const fields: FormField[] = [];
   // The first boundary may stand at the very beginning, without a line end before it.
   const first = body.indexOf(mark.subarray(LINE_END.length));
-  if (first < 0) throw fault('its boundary is not in the body');
+  if (first < 0) throw formFault('its boundary is not in the body');
   let at = first + mark.length - LINE_END.length;
   while (!isLast(body, at)) {
-    if (fields.length === FIELDS_MAX) throw fault(`it has more than ${FIELDS_MAX} fields`);
+    if (fields.length === FIELDS_MAX) throw formFault(`it has more than ${FIELDS_MAX} fields`);
     const start = body.indexOf(LINE_END, at);
     const headEnd = start < 0 ? -1 : body.indexOf(HEAD_END, start);
-    if (headEnd < 0 || headEnd - start > HEAD_BYTES_MAX) throw fault('a field has no end of its headers');
+    if (headEnd < 0 || headEnd - start > HEAD_BYTES_MAX) throw formFault('a field has no end of its headers');
     const end = body.indexOf(mark, headEnd + LINE_END.length);
-    if (end < 0) throw fault('its last boundary is missing');
+    if (end < 0) throw formFault('its last boundary is missing');
     const valueStart = headEnd + HEAD_END.length;
     fields.push(fieldOf(body.toString('utf8', start, headEnd), body.subarray(Math.min(valueStart, end), end)));
     at = end + mark.length;
   }
   return fields;
+}
+
+/** Returns the boundary of a form. Throws INVALID_REQUEST if its content type names none. */
+export function boundaryOf(contentType: string): string {
+  const [, quoted, plain] = BOUNDARY.exec(contentType) ?? [];
+  const boundary = quoted ?? plain;
+  if (boundary === undefined) throw formFault('its content type names no boundary');
+  return boundary;
+}
+
+/** Returns what the head of a field says. Throws INVALID_REQUEST if it names no field. */
+export function partHead(head: string): Pick<FormField, 'name' | 'filename'> {
+  const disposition = /\r\ncontent-disposition:([^\r]*)/i.exec(head)?.[1] ?? '';
+  const name = parameterOf(disposition, 'name');
+  if (name === undefined) throw formFault('a field has no name');
+  return { name, filename: parameterOf(disposition, 'filename') };
 }
 
 /** Returns whether the boundary that ends at `at` is the last one. */
@@ -49,12 +62,8 @@ function isLast(body: Buffer, at: number): boolean {
 }
 
 function fieldOf(head: string, value: Buffer): FormField {
-  const disposition = /\r\ncontent-disposition:([^\r]*)/i.exec(head)?.[1] ?? '';
-  const name = parameterOf(disposition, 'name');
-  if (name === undefined) throw fault('a field has no name');
   return {
-    name,
-    filename: parameterOf(disposition, 'filename'),
+    ...partHead(head),
     contentType: /\r\ncontent-type:\s*([^\r]*)/i.exec(head)?.[1]?.trim(),
     value,
   };
@@ -67,6 +76,7 @@ function parameterOf(disposition: string, name: string): string | undefined {
   return quoted === undefined ? plain : quoted.replaceAll(/\\(["\\])/g, '$1').replaceAll('%22', '"');
 }
 
-function fault(what: string): CoreError {
+/** Returns the error for a form that cannot be read. */
+export function formFault(what: string): CoreError {
   return new CoreError('INVALID_REQUEST', `The form (multipart/form-data) cannot be read: ${what}.`);
 }

@@ -3,11 +3,12 @@
  * queue, the request itself for a worker of a load-balancing endpoint. Workers know a model by a name of their own.
  */
 import type { Work } from '@slipway/kit/bytes/sliced-work';
+import { openaiJobInput } from '@slipway/kit/openai/job-input';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { scanObject } from '../plugins/bodies/json-body.ts';
 import type { FormField } from './form-body.ts';
 import { readForm } from './form-body.ts';
-import { checkDepth, inputOf, isForm, routeOf, TRUE } from './openai-request.ts';
+import { checkDepth, isForm, routeOf, TRUE } from './openai-request.ts';
 
 /** A request of an OpenAI client that names a model. */
 export interface ModelRequest {
@@ -57,7 +58,7 @@ function* readJsonRequest(path: string, body: Buffer): Work<ModelRequest> {
     streaming: scan.member('stream')?.equals(TRUE) ?? false,
     // biome-ignore lint/correctness/useYield: small work, in the form of the larger one
     *jobInput(workerModel) {
-      return inputOf(route, forwarded(workerModel));
+      return openaiJobInput(route, forwarded(workerModel));
     },
     forwarded,
   };
@@ -101,7 +102,7 @@ function* formInput(route: string, fields: readonly FormField[], workerModel: st
     }
     if (isList) pieces.push(LIST_END);
   }
-  return inputOf(route, [...pieces, OBJECT_END]);
+  return openaiJobInput(route, [...pieces, OBJECT_END]);
 }
 
 /** Returns a JSON value in pieces. */

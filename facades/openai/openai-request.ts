@@ -1,5 +1,6 @@
 /** Turns an OpenAI request into the job input that OpenAI-speaking workers expect (docs/reference/api.md#openai). */
 import type { Work } from '@slipway/kit/bytes/sliced-work';
+import { openaiJobInput } from '@slipway/kit/openai/job-input';
 import { INPUT_DEPTH_MAX } from '@slipway/proto/wire/limits';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { scanObject } from '../plugins/bodies/json-body.ts';
@@ -13,7 +14,6 @@ interface OpenaiRequest {
 }
 
 const ROUTE_FORM = /^\/[A-Za-z0-9_\-./:@]{1,255}$/;
-const CLOSE = Buffer.from('}');
 /** Value of a JSON member that is true. */
 export const TRUE = Buffer.from('true');
 
@@ -46,16 +46,11 @@ export function checkDepth(depth: number): void {
     throw new CoreError('INVALID_INPUT', `The body is nested more than ${INPUT_DEPTH_MAX - 1} deep.`);
 }
 
-/** Returns the input of a job: the route and the pieces of the body, which together are a JSON text. */
-export function inputOf(route: string, body: readonly Buffer[]): Buffer {
-  return Buffer.concat([Buffer.from(`{"openai_route":${JSON.stringify(route)},"openai_input":`), ...body, CLOSE]);
-}
-
 /** Reads a request. `path` is the part after /openai; `body` is `undefined` for GET. Throws CoreError. */
 export function* readOpenaiRequest(path: string, body: Buffer | undefined): Work<OpenaiRequest> {
   const route = routeOf(path);
   if (body === undefined) return { input: Buffer.from(`{"openai_route":${JSON.stringify(route)}}`), streaming: false };
   const scan = yield* scanObject(body, ['stream']);
   checkDepth(scan.depth);
-  return { input: inputOf(route, [body]), streaming: scan.member('stream')?.equals(TRUE) ?? false };
+  return { input: openaiJobInput(route, [body]), streaming: scan.member('stream')?.equals(TRUE) ?? false };
 }

@@ -2,9 +2,9 @@
 import { kindAt, skipSpace } from '@slipway/kit/bytes/json-bytes';
 import { itemEnds } from '@slipway/kit/bytes/json-items';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
+import type { OpenaiError } from '@slipway/kit/openai/worker-error';
+import { errorMembers, outputError } from '@slipway/kit/openai/worker-error';
 import { frameEvent } from '../jobs/sse.ts';
-import type { OpenaiError } from './worker-error.ts';
-import { errorMembers, outputError } from './worker-error.ts';
 
 /** Last event of every OpenAI stream. */
 export const DONE = 'data: [DONE]\n\n';

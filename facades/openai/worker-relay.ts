@@ -3,9 +3,9 @@ import type { IncomingMessage as Message, ServerResponse } from 'node:http';
 import type { ErrorCode } from '@slipway/kit/net/error-help';
 import { helpLink } from '@slipway/kit/net/help-link';
 import { IncomingMessage } from '@slipway/kit/net/node-http';
+import { openaiErrorType } from '@slipway/kit/openai/error-type';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendJson } from '../jobs/job-parts.ts';
-import { openaiErrorType } from '../plugins/errors/error-handler.ts';
 import type { AccessRequest } from '../plugins/limits/access-cache.ts';
 import { REQUEST_ID_HEADER } from '../plugins/request-id.ts';
 

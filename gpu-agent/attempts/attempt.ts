@@ -64,6 +64,8 @@ export class Attempt {
   stop: StopRequest | undefined;
   /** Its part of a recorded trace. */
   trace: AttemptTrace | undefined;
+  /** The batch that the job belongs to. */
+  batchId: string | undefined;
   /** Number of its latest chunk. */
   chunkNumber = 0;
   /** Values that its handler yielded. */

@@ -81,8 +81,8 @@ export class HandOver {
       take.reserve();
       await kept;
     }
-    const jobs = attempts.flatMap(({ ref, input, s3Config, trace }) =>
-      input ? [{ id: ref.jobId, input, s3Config, traceparent: trace?.handed() }] : [],
+    const jobs = attempts.flatMap(({ ref, input, s3Config, trace, batchId }) =>
+      input ? [{ id: ref.jobId, input, s3Config, traceparent: trace?.handed(), batchId }] : [],
     );
     // All of them ended while that was written.
     if (jobs.length === 0) return take.empty();

@@ -56,9 +56,10 @@ export class Intake {
     const { table, handOver, holdings, pool, clock } = this.#parts;
     const touched = new Set<Worker>();
     const nowMs = clock.monotonicMs();
-    for (const { ref, input, inputSize, s3Config, ahead, traceparent } of assignments) {
+    for (const { ref, input, inputSize, s3Config, ahead, traceparent, batchId } of assignments) {
       if (!ref || this.#isKnown(ref)) continue;
       const attempt = new Attempt({ ref, input: input && [input], s3Config, nowMs, prefetch: ahead });
+      attempt.batchId = batchId;
       if (traceparent !== undefined) attempt.trace = new AttemptTrace(this.#parts.tracing, traceparent, ref);
       table.add(attempt);
       const worker = pool.get(ref.workerId);

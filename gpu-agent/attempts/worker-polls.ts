@@ -11,6 +11,8 @@ export interface JobParts {
   s3Config: S3Config | undefined;
   /** Trace context; `undefined` if no trace is recorded. */
   traceparent?: string | undefined;
+  /** The batch that the job belongs to. */
+  batchId?: string | undefined;
 }
 
 /** A take that waits for jobs. */

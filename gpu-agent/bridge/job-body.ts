@@ -9,7 +9,7 @@ const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
-/** Returns one job as JSON text: `{"id":…,"input":…,"s3Config":…}`. */
+/** Returns one job as JSON text: `{"id":…,"input":…,"s3Config":…,"batchId":…}`. */
 export function composeJob(job: JobParts): Uint8Array[] {
   return jobPieces(job);
 }
@@ -23,7 +23,8 @@ function jobPieces(job: JobParts, withTrace = false): Uint8Array[] {
   const head = Buffer.from(`{"id":${JSON.stringify(job.id)},"input":`);
   const s3Config = job.s3Config ? `,"s3Config":${JSON.stringify(publicS3Config(job.s3Config))}` : '';
   const trace = withTrace && job.traceparent !== undefined ? `,"traceparent":${JSON.stringify(job.traceparent)}` : '';
-  const tail = Buffer.from(`${s3Config}${trace}}`);
+  const batch = job.batchId === undefined ? '' : `,"batchId":${JSON.stringify(job.batchId)}`;
+  const tail = Buffer.from(`${s3Config}${batch}${trace}}`);
   return [head, ...job.input, tail];
 }
 

@@ -52,3 +52,13 @@ export function secretValueIdentity(accountId: string, secretId: string): string
 export function authorityKeyIdentity(): string {
   return 'installation/authority_key';
 }
+
+/** Returns the identity of a piece of a file. `start`: its offset in bytes. */
+export function filePieceIdentity(fileId: string, start: number): string {
+  return `file/${fileId}/${start}`;
+}
+
+/** Returns the identity of a piece of the result of a request of a batch. */
+export function batchResultIdentity(batchId: string, number: number, piece: number): string {
+  return `batch/${batchId}/result/${number}/${piece}`;
+}

@@ -22,7 +22,7 @@ import { checkWebhookUrl, mayCallPrivate } from '../../domain/jobs/webhook-url.t
 import { DomainError } from '../../domain/settings/errors.ts';
 import { s3ConfigIdentity, webhookIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { EndpointFacts } from '../../store/jobs/count-store.ts';
-import type { NewJob } from '../../store/jobs/submission-store.ts';
+import type { NewJob } from '../../store/jobs/inserted-rows.ts';
 import type { Submission } from './submission.ts';
 
 export interface PrepareOptions {

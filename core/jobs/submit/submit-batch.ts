@@ -9,7 +9,7 @@ import type { Job } from '../../domain/jobs/job.ts';
 import { INLINE_INPUT_BYTES_MAX } from '../../domain/jobs/job-limits.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { CoreEvents } from '../../events/core-events.ts';
-import type { JobWithSlot, NewJob, StoredJob } from '../../store/jobs/submission-store.ts';
+import type { JobWithSlot, NewJob, StoredJob } from '../../store/jobs/inserted-rows.ts';
 import { isTransient, persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';

@@ -7,7 +7,7 @@ import type { TaskGroup } from '@slipway/kit/lifecycle/task-group';
 import type { Random } from '@slipway/kit/time/clock';
 import type { Job } from '../../domain/jobs/job.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
-import type { NewJob } from '../../store/jobs/submission-store.ts';
+import type { NewJob } from '../../store/jobs/inserted-rows.ts';
 import { persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';

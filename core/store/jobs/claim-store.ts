@@ -20,6 +20,8 @@ export interface ClaimedRow extends MachineAttempt {
   s3ConfigSealed: Buffer | undefined;
   /** Context of a sampled trace. */
   traceparent?: string | undefined;
+  /** The batch that it belongs to. */
+  batchId?: string | undefined;
 }
 
 /** A claimed job and its queue position. */
@@ -54,6 +56,7 @@ interface ClaimRow {
   input: Buffer | null;
   s3_config_sealed: Buffer | null;
   traceparent: string | null;
+  batch_id: string | null;
 }
 
 /** Most bytes of inputs returned with one claim; agents fetch the others. */
@@ -169,12 +172,12 @@ export class ClaimStore {
 function withInputs(sql: Sql, inputBytesMax: number) {
   // octet_length reads only the head of a large value; the CASE keeps the rest on disk.
   return sql`, sized AS (
-      SELECT m.*, i.input, i.s3_config_sealed, i.traceparent, octet_length(i.input) AS input_size,
+      SELECT m.*, i.input, i.s3_config_sealed, i.traceparent, i.batch_id, octet_length(i.input) AS input_size,
         sum(least(octet_length(i.input), ${inputBytesMax}::int)) OVER (ORDER BY m.low_priority, m.position) AS running
       FROM moved m LEFT JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
     )
     SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size,
-      s3_config_sealed, traceparent,
+      s3_config_sealed, traceparent, batch_id,
       CASE WHEN input_size <= ${inputBytesMax}::int AND running <= ${CLAIM_BYTES_MAX}::int THEN input END AS input
     FROM sized ORDER BY low_priority, position`;
 }
@@ -193,6 +196,7 @@ function claimFromRow(endpointId: string, row: ClaimRow): Claim {
       inputSize: row.input_size,
       s3ConfigSealed: row.s3_config_sealed ?? undefined,
       traceparent: row.traceparent ?? undefined,
+      batchId: row.batch_id ?? undefined,
     },
   };
 }

@@ -3,6 +3,7 @@
 import type { Logger } from '@slipway/kit/log/logger';
 import { helpLink } from '@slipway/kit/net/help-link';
 import { STATUS_CODES } from '@slipway/kit/net/node-http';
+import { openaiErrorType } from '@slipway/kit/openai/error-type';
 import type { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { REST_NAMES, REST_V2_NAMES, withPublicNames } from '../public-names.ts';
@@ -39,14 +40,6 @@ export const problemShape: ErrorShape = ({ text, status, code, faults }) => ({
   ...(faults && { errors: faults }),
   code,
 });
-
-/** Returns OpenAI's error `type` for a status. */
-export function openaiErrorType(status: number): string {
-  if (status === 401) return 'authentication_error';
-  if (status === 404) return 'not_found_error';
-  if (status === 429) return 'rate_limit_error';
-  return status < 500 ? 'invalid_request_error' : 'server_error';
-}
 
 /**
  * Handles all errors of an app or scope with the given shape. `translate` maps an error of core to one of the surface.

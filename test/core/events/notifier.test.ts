@@ -32,6 +32,7 @@ await t.test('every kind of event reaches the other replica', async (t) => {
     rotation: ['e'],
     keys: ['key'],
     endpoints: ['e'],
+    batches: ['b'],
   };
   for (const name of Object.keys(sent) as (keyof ReplicatedEventMap)[]) {
     const received = heard(there!, name);

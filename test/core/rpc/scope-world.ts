@@ -100,6 +100,12 @@ export const RULES = {
   // A key for other endpoints does not see the model, and the operator's key belongs to no account.
   'model: read': [OK, OK, NO, NO, NO, OK, OK, GONE, NO, NO, GONE],
   'models: read': [OK, OK, NO, NO, NO, OK, OK, OK, NO, NO, OK],
+  // A key for some endpoints makes files and batches, and sees only its own.
+  'files: make': [OK, NO, NO, NO, NO, OK, OK, OK, NO, NO, OK],
+  'file: read': [OK, OK, NO, NO, NO, OK, GONE, GONE, NO, NO, GONE],
+  'file: change': [OK, NO, NO, NO, NO, OK, GONE, GONE, NO, NO, GONE],
+  'draft: read': [OK, OK, NO, NO, NO, OK, GONE, NO, NO, OK, GONE],
+  'draft: change': [OK, NO, NO, NO, NO, OK, GONE, NO, NO, OK, GONE],
   'endpoint: read': [OK, OK, NO, OK, OK, NO, OK, NO, NO, OK, GONE],
   'endpoint: change': [OK, NO, NO, NO, OK, NO, OK, NO, NO, OK, GONE],
   // A key for some endpoints reads the template that they use. What is not theirs does not exist for it, and it changes

@@ -4,8 +4,10 @@ import type { ClientConstructor, Transport } from '@slipway/kit/net/channel';
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
 import { AccessServiceClient, KeyServiceClient } from '@slipway/proto/gen/slipway/v1/access_service';
 import { AuditServiceClient } from '@slipway/proto/gen/slipway/v1/audit_service';
+import { BatchServiceClient } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { CatalogServiceClient } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import { EndpointServiceClient } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { FileServiceClient } from '@slipway/proto/gen/slipway/v1/file_service';
 import { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service';
 import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { ModelServiceClient } from '@slipway/proto/gen/slipway/v1/model_service';
@@ -27,6 +29,8 @@ export function grpcClients(address: string, transport: Transport = systemTransp
     endpoints: open(EndpointServiceClient),
     jobs: open(JobServiceClient),
     models: open(ModelServiceClient),
+    files: open(FileServiceClient),
+    batches: open(BatchServiceClient),
     machines: open(MachineServiceClient),
     templates: open(TemplateServiceClient),
     volumes: open(VolumeServiceClient),

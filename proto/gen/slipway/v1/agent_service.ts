@@ -642,7 +642,11 @@ export interface Assignment {
   /** Prefetch: beyond what the worker asked for. Hand it over together with the worker's other assignments of this message, after them. */
   ahead: boolean;
   /** W3C trace context of a job whose trace is recorded. Absent: none. */
-  traceparent?: string | undefined;
+  traceparent?:
+    | string
+    | undefined;
+  /** The batch that the job belongs to, for the worker. Absent: none. */
+  batchId?: string | undefined;
 }
 
 /** An attempt to end. */
@@ -3827,7 +3831,15 @@ export const RegistryCredentials: MessageFns<RegistryCredentials> = {
 };
 
 function createBaseAssignment(): Assignment {
-  return { ref: undefined, input: undefined, inputSize: 0, s3Config: undefined, ahead: false, traceparent: undefined };
+  return {
+    ref: undefined,
+    input: undefined,
+    inputSize: 0,
+    s3Config: undefined,
+    ahead: false,
+    traceparent: undefined,
+    batchId: undefined,
+  };
 }
 
 export const Assignment: MessageFns<Assignment> = {
@@ -3849,6 +3861,9 @@ export const Assignment: MessageFns<Assignment> = {
     }
     if (message.traceparent !== undefined) {
       writer.uint32(50).string(message.traceparent);
+    }
+    if (message.batchId !== undefined) {
+      writer.uint32(58).string(message.batchId);
     }
     return writer;
   },
@@ -3914,6 +3929,14 @@ export const Assignment: MessageFns<Assignment> = {
             message.traceparent = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.batchId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3939,6 +3962,7 @@ export const Assignment: MessageFns<Assignment> = {
       : undefined;
     message.ahead = object.ahead ?? false;
     message.traceparent = object.traceparent ?? undefined;
+    message.batchId = object.batchId ?? undefined;
     return message;
   },
 };

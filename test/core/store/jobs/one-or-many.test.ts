@@ -6,8 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import type { OutcomeKind } from '@slipway/core/domain/jobs/attempt-outcome';
 import { outcomeRule, rememberedAs } from '@slipway/core/domain/jobs/attempt-outcome';
+import type { JobWithSlot, NewJob } from '@slipway/core/store/jobs/inserted-rows';
 import type { OutcomeEntry } from '@slipway/core/store/jobs/outcome-store';
-import type { JobWithSlot, NewJob } from '@slipway/core/store/jobs/submission-store';
 import type { Test } from 'tap';
 import t from 'tap';
 import { startEngines } from '../../../helpers/system/job-engine.ts';

@@ -3,14 +3,12 @@
  * shapes. If one of them contains an OpenAI-style object with an HTTP code, the response has that code
  * (docs/reference/api.md#openai).
  */
-import { kindAt } from '@slipway/kit/bytes/json-bytes';
-import { scanJson } from '@slipway/kit/bytes/json-scan';
-import type { Work } from '@slipway/kit/bytes/sliced-work';
-import { workNow } from '@slipway/kit/bytes/sliced-work';
-import type { ErrorCode } from '@slipway/kit/net/error-help';
-import { JobState } from '@slipway/proto/gen/slipway/v1/job';
-import { isPlainObject } from '../plugins/bodies/json-body.ts';
-import { openaiErrorType } from '../plugins/errors/error-handler.ts';
+import { kindAt } from '../bytes/json-bytes.ts';
+import { scanJson } from '../bytes/json-scan.ts';
+import type { Work } from '../bytes/sliced-work.ts';
+import { workNow } from '../bytes/sliced-work.ts';
+import type { ErrorCode } from '../net/error-help.ts';
+import { openaiErrorType } from './error-type.ts';
 import { parsePythonLiteral } from './python-literal.ts';
 
 /** An error response with a 4xx or 5xx status. */
@@ -69,10 +67,10 @@ export function* errorMembers(json: Buffer): Work<Record<string, unknown> | unde
   return found;
 }
 
-/** Returns the error of a job in a final state other than COMPLETED. */
-export function jobError(state: JobState, errorText: string | undefined): OpenaiError {
-  if (state === JobState.CANCELLED) return plain(500, 'The job was cancelled.', 'job_cancelled');
-  if (state === JobState.TIMED_OUT)
+/** Returns the error of a job in a final state other than COMPLETED: the name of the state. */
+export function jobError(state: string, errorText: string | undefined): OpenaiError {
+  if (state === 'CANCELLED') return plain(500, 'The job was cancelled.', 'job_cancelled');
+  if (state === 'TIMED_OUT')
     return plain(500, errorText ?? 'The job ran longer than its execution timeout.', 'job_timed_out');
   const text = errorText && withoutTrace(errorText);
   return findError(parsed(text)) ?? plain(500, messageOf(text), 'job_failed');
@@ -156,4 +154,8 @@ function httpStatus(value: unknown): number | undefined {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

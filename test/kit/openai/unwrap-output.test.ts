@@ -1,7 +1,7 @@
 /** The one answer inside a job's output. */
 
-import { unwrapOutput } from '@slipway/facades/openai/unwrap-output';
 import { workNow } from '@slipway/kit/bytes/sliced-work';
+import { unwrapOutput } from '@slipway/kit/openai/unwrap-output';
 import t from 'tap';
 
 const unwrap = (text: string): string | undefined => workNow(unwrapOutput(Buffer.from(text)))?.toString();

@@ -2,8 +2,8 @@
  * Finds the single response in a job's output: workers that aggregate their stream return a list of one element
  * (docs/reference/api.md#openai).
  */
-import { scanJson } from '@slipway/kit/bytes/json-scan';
-import type { Work } from '@slipway/kit/bytes/sliced-work';
+import { scanJson } from '../bytes/json-scan.ts';
+import type { Work } from '../bytes/sliced-work.ts';
 
 /**
  * Returns the element of a list of one, byte for byte. Returns any other output unchanged, and `undefined` if it is

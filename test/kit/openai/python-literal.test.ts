@@ -1,6 +1,6 @@
 /** Reads Python's literals without Python. */
 
-import { parsePythonLiteral } from '@slipway/facades/openai/python-literal';
+import { parsePythonLiteral } from '@slipway/kit/openai/python-literal';
 import t from 'tap';
 
 t.test('values as str() writes them', async (t) => {

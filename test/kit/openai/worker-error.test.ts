@@ -1,10 +1,9 @@
 /** Errors of workers in OpenAI's envelope, with the code that the worker gave (docs/reference/api.md#openai). */
 
-import { jobError, outputError } from '@slipway/facades/openai/worker-error';
-import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { jobError, outputError } from '@slipway/kit/openai/worker-error';
 import t from 'tap';
 
-const { FAILED, CANCELLED, TIMED_OUT } = JobState;
+const [FAILED, CANCELLED, TIMED_OUT] = ['FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
 const OPENAI_ERROR = { message: 'The model `x` does not exist.', type: 'NotFoundError', param: 'model', code: 404 };
 
 t.test('every wrapping in which an OpenAI error has been seen', async (t) => {

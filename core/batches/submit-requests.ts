@@ -1,0 +1,129 @@
+/**
+ * Submits the next requests of a batch as jobs, only as many as its queue needs: a batch of fifty thousand never fills
+ * the queue of its endpoint.
+ */
+import { workNow } from '@slipway/kit/bytes/sliced-work';
+import { openaiJobInput } from '@slipway/kit/openai/job-input';
+import type { Batch } from '../domain/batches/batch.ts';
+import { LINE_BYTES_MAX } from '../domain/batches/batch.ts';
+import { TTL_MS_MAX } from '../domain/jobs/job-policy.ts';
+import { DomainError } from '../domain/settings/errors.ts';
+import type { PreparedJob } from '../jobs/submit/prepare-job.ts';
+import type { NewItem } from '../store/batches/batch-item-rows.ts';
+import type { BatchParts } from './batch-engine.ts';
+import { holderOf, readInput } from './batch-engine.ts';
+import { bodyFor, readLine } from './batch-line.ts';
+import { endPending } from './take-results.ts';
+
+/** Bytes of requests in memory at a time. */
+const READ_BYTES = LINE_BYTES_MAX + 2 * 1024 * 1024;
+/**
+ * Milliseconds for which the results of jobs are kept until they are taken over: a core that was away must still find
+ * them.
+ */
+const RESULT_KEPT_MS = 86_400_000;
+
+/** An endpoint that takes requests of the batch. */
+export interface RequestTarget {
+  endpointId: string;
+  workerModel: string;
+  share: number;
+}
+
+/** What came of it. `rejection`: why no more could be submitted. */
+interface Submitted {
+  jobs: number;
+  rejection: DomainError | undefined;
+}
+
+/** Returns the endpoints that take requests of a batch now. Throws MODEL_NOT_FOUND, ENDPOINT_NOT_FOUND. */
+export async function targetsOf({ models }: Pick<BatchParts, 'models'>, batch: Batch): Promise<RequestTarget[]> {
+  if (batch.kind === 'ENDPOINT') return [{ endpointId: batch.endpointId, workerModel: '', share: 1 }];
+  const found = await models.resolve(holderOf(batch), batch.model);
+  const targets = found.flatMap(({ candidate, workerModel, share }) =>
+    candidate.type === 'QB' ? [{ endpointId: candidate.id, workerModel, share }] : [],
+  );
+  if (targets.length > 0) return targets;
+  throw new DomainError(
+    'WRONG_ENDPOINT_TYPE',
+    `Only load-balancing endpoints have the model ${JSON.stringify(batch.model)}, and these have no queue.`,
+  );
+}
+
+/** Submits up to `count` requests. */
+export async function submitRequests(
+  parts: BatchParts,
+  batch: Batch,
+  targets: readonly RequestTarget[],
+  count: number,
+): Promise<Submitted> {
+  const { stores, jobs, random } = parts;
+  const items = await stores.batchWork.pending(batch.id, count);
+  if (items.length === 0) return { jobs: 0, rejection: undefined };
+  const start = items[0]!.start;
+  const end = items.at(-1)!.start + items.at(-1)!.bytes;
+  const part = await readInput(parts, batch.fileId, { start, end, bytesMax: READ_BYTES });
+  const prepared: { number: number; job: PreparedJob }[] = [];
+  let rejection: DomainError | undefined;
+  for (const item of items) {
+    const from = item.start - start;
+    if (from + item.bytes > part.length) break;
+    const outcome = await prepare(parts, batch, drawn(targets, random.fraction()), {
+      ...item,
+      text: part.subarray(from, from + item.bytes),
+    });
+    if ('job' in outcome) prepared.push({ number: item.number, job: outcome });
+    else if (isOfRequest(outcome)) await endPending(parts, batch, [{ ...item, error: outcome.message }]);
+    else rejection = outcome;
+    if (rejection) break;
+  }
+  if (prepared.length === 0) return { jobs: 0, rejection };
+  const rows = prepared.map(({ number, job: { job } }) => ({ number, job }));
+  const stored = await stores.batchWork.submit(batch.id, rows, random.uuid());
+  jobs.announce(
+    stored,
+    prepared.map(({ job }) => job),
+  );
+  return { jobs: stored.length, rejection };
+}
+
+/** Returns the job of a request, or why it can be none. */
+async function prepare(
+  { jobs, clock }: BatchParts,
+  batch: Batch,
+  { endpointId, workerModel }: RequestTarget,
+  { text }: NewItem & { text: Buffer },
+): Promise<PreparedJob | DomainError> {
+  let input = text;
+  if (batch.kind === 'OPENAI') {
+    const line = workNow(readLine(text, batch.route));
+    if ('code' in line) return new DomainError('INVALID_REQUEST', line.message);
+    input = openaiJobInput(batch.route, bodyFor(line, workerModel));
+  }
+  const leftMs = batch.expiresAt.getTime() - clock.nowMs();
+  try {
+    const prepared = await jobs.prepare({
+      ...{ endpointId, requestId: '', kind: 'ASYNC', input: Buffer.from(input), webhook: '', s3Config: undefined },
+      policy: { lowPriority: true, ttlMs: Math.min(Math.max(leftMs, 0) + RESULT_KEPT_MS, TTL_MS_MAX) },
+      ...{ waitMs: 0, idempotencyKey: '' },
+    });
+    return { ...prepared, job: { ...prepared.job, retentionMs: RESULT_KEPT_MS, batchId: batch.id } };
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
+}
+
+/** Returns whether a rejection is of one request, and not of all at this time. */
+function isOfRequest({ reason }: DomainError): boolean {
+  return ['INVALID_REQUEST', 'INVALID_INPUT', 'INVALID_POLICY', 'PAYLOAD_TOO_LARGE'].includes(reason);
+}
+
+function drawn(targets: readonly RequestTarget[], fraction: number): RequestTarget {
+  let left = fraction * targets.reduce((sum, { share }) => sum + share, 0);
+  const found = targets.find(({ share }) => {
+    left -= share;
+    return left < 0;
+  });
+  return found ?? targets.at(-1)!;
+}

@@ -1,0 +1,105 @@
+/** Lets batches advance, and deletes files and batches whose time is over. Costs nothing to speak of without any. */
+
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { BatchPace } from '../batches/advance-batch.ts';
+import { advanceBatch, newPace } from '../batches/advance-batch.ts';
+import type { BatchParts } from '../batches/batch-engine.ts';
+import type { CoreEvents } from '../events/core-events.ts';
+import type { Stores } from '../store/storage.ts';
+
+interface BatchRunnerOptions extends BatchParts {
+  stores: BatchParts['stores'] & Pick<Stores, 'batchReaper'>;
+  events: CoreEvents;
+  task: SingletonTask;
+}
+
+/** Milliseconds between two steps of a batch, and between two searches for batches when there are none. */
+const STEP_MS = 500;
+const SEARCH_MS = 20_000;
+/** A batch without progress is tried more rarely: after this share of the time it has stood still, … */
+const IDLE_SHARE = 0.2;
+/** … at most this many milliseconds later. */
+const IDLE_MS_MAX = 10_000;
+const REAP_MS = 60_000;
+/** Steps at a time of one batch that has more to do at once, until the others have their turn. */
+const STEPS_AT_ONCE = 5;
+
+interface KnownBatch {
+  pace: BatchPace;
+  dueMs: number;
+}
+
+export class BatchRunner extends LoopService {
+  readonly #options: BatchRunnerOptions;
+  readonly #known = new Map<string, KnownBatch>();
+  #searchDueMs = 0;
+  #reapDueMs = 0;
+  #off: () => void = () => undefined;
+
+  constructor(options: BatchRunnerOptions) {
+    super({ ...options, name: 'batch runner', periodMs: STEP_MS });
+    this.#options = options;
+  }
+
+  protected override onStart(): Promise<void> {
+    this.#off = this.#options.events.on('batches', (ids) => {
+      this.#searchDueMs = 0;
+      for (const id of ids) this.#known.delete(id);
+      this.wake();
+    });
+    return super.onStart();
+  }
+
+  protected override onStop(): Promise<void> {
+    this.#off();
+    return super.onStop();
+  }
+
+  protected override async pass(): Promise<boolean> {
+    const { clock, stores } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs >= this.#searchDueMs) {
+      this.#searchDueMs = nowMs + SEARCH_MS;
+      await this.#search();
+    }
+    let more = false;
+    for (const [id, known] of this.#known) {
+      if (this.ending.aborted) return false;
+      if (clock.monotonicMs() >= known.dueMs) more = (await this.#advance(id, known)) || more;
+    }
+    if (!more && nowMs >= this.#reapDueMs) {
+      const reaped = (await stores.batchReaper.reapFile()) || (await stores.batchReaper.reapBatch());
+      if (!reaped) this.#reapDueMs = nowMs + REAP_MS;
+      return reaped;
+    }
+    return more;
+  }
+
+  async #search(): Promise<void> {
+    const active = new Set(await this.#options.stores.batchWork.active());
+    for (const id of this.#known.keys()) if (!active.has(id)) this.#known.delete(id);
+    for (const id of active) if (!this.#known.has(id)) this.#known.set(id, { pace: newPace(), dueMs: 0 });
+  }
+
+  /** A fault of one batch must not stop the others. */
+  async #advance(id: string, known: KnownBatch): Promise<boolean> {
+    const { clock, logger } = this.#options;
+    const { pace } = known;
+    try {
+      for (let steps = 0; steps < STEPS_AT_ONCE; steps += 1) {
+        const next = this.ending.aborted ? 'later' : await advanceBatch(this.#options, id, pace);
+        if (next === 'now') continue;
+        if (next === 'never') this.#known.delete(id);
+        known.dueMs = clock.monotonicMs() + Math.min(pace.idleSteps * STEP_MS * IDLE_SHARE, IDLE_MS_MAX);
+        return false;
+      }
+      return true;
+    } catch (error) {
+      pace.idleSteps += 1;
+      known.dueMs = clock.monotonicMs() + Math.min(pace.idleSteps * STEP_MS, IDLE_MS_MAX);
+      if (!this.ending.aborted) logger.warn({ err: error, batchId: id }, 'batch did not advance, will try again');
+      return false;
+    }
+  }
+}

@@ -1,0 +1,167 @@
+/** Files and batches of an account at its OpenAI address (docs/reference/api.md#batches). */
+import { Readable } from 'node:stream';
+import type { Batch, BatchServiceClient } from '@slipway/proto/gen/slipway/v1/batch_service';
+import type { File, FileServiceClient } from '@slipway/proto/gen/slipway/v1/file_service';
+import { CoreError } from '@slipway/proto/wire/reason';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ServiceCalls } from '../core-client/service-calls.ts';
+import type { JobParts } from '../jobs/job-parts.ts';
+import { sendJson } from '../jobs/job-parts.ts';
+import type { GateParts } from '../plugins/authenticate.ts';
+import { modelGate } from '../plugins/authenticate.ts';
+import { isPlainObject, parseSettings } from '../plugins/bodies/json-body.ts';
+import { bodyBytes } from '../plugins/bodies/raw-body.ts';
+import { handleErrors, openaiErrorShape } from '../plugins/errors/error-handler.ts';
+import { presentBatch, presentFile, presentList } from './present-batches.ts';
+import { uploadFile } from './upload-file.ts';
+
+interface BatchRouteParts extends Pick<JobParts, 'bodies' | 'logger'> {
+  gate: GateParts;
+  files: ServiceCalls<FileServiceClient>;
+  batches: ServiceCalls<BatchServiceClient>;
+}
+
+/** Largest body of a batch in bytes: sixteen entries of metadata. */
+const BODY_BYTES_MAX = 64 * 1024;
+/** Largest upload in bytes: core bounds the file in it. */
+const UPLOAD_BYTES_MAX = 256 * 1024 * 1024;
+const MEMBERS = ['input_file_id', 'endpoint', 'completion_window', 'metadata', 'output_expires_after'];
+
+/** Adds the routes. */
+export function batchRoutes(app: FastifyInstance, parts: BatchRouteParts): void {
+  handleErrors(app, openaiErrorShape, parts.logger);
+  const onRequest = modelGate(parts.gate, BODY_BYTES_MAX);
+  app.register(async (scope) => uploadRoute(scope, parts));
+  fileRoutes(app, parts, onRequest);
+  const { batches } = parts;
+  app.post('/openai/v1/batches', { onRequest }, async (request, reply) => {
+    const made = await readBatch(parts, request);
+    const { batch } = await batches.call((client) => client.createBatch, made, writing(request));
+    return sendJson(reply, JSON.stringify(presentBatch(batch!)));
+  });
+  app.get('/openai/v1/batches', { onRequest }, async (request, reply) => {
+    const { after, limit } = pageOf(request, 100);
+    const page = { endpointId: '', after, limit };
+    const { batches: found, more } = await batches.call((client) => client.listBatches, page, reading(request));
+    return sendJson(reply, JSON.stringify(presentList(found.map(presentBatch), more)));
+  });
+  app.get('/openai/v1/batches/:id', { onRequest }, async (request, reply) => {
+    const key = { id: idOf(request), endpointId: '' };
+    const { batch } = await batches.call((client) => client.getBatch, key, reading(request));
+    return sendJson(reply, JSON.stringify(presentBatch(batch as Batch)));
+  });
+  app.post('/openai/v1/batches/:id/cancel', { onRequest }, async (request, reply) => {
+    if (request.body instanceof Error) throw request.body;
+    const key = { id: idOf(request), endpointId: '' };
+    const { batch } = await batches.call((client) => client.cancelBatch, key, reading(request));
+    return sendJson(reply, JSON.stringify(presentBatch(batch as Batch)));
+  });
+}
+
+/** The body of an upload is read by its handler while it arrives. */
+function uploadRoute(app: FastifyInstance, { gate, files, logger }: BatchRouteParts): void {
+  handleErrors(app, openaiErrorShape, logger);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+  app.post('/openai/v1/files', { onRequest: modelGate(gate, UPLOAD_BYTES_MAX) }, async (request, reply) => {
+    if (request.headers.expect !== undefined) reply.raw.writeContinue();
+    return sendJson(reply, JSON.stringify(presentFile(await uploadFile(files, request))));
+  });
+}
+
+function fileRoutes(app: FastifyInstance, { files }: BatchRouteParts, onRequest: ReturnType<typeof modelGate>): void {
+  app.get('/openai/v1/files', { onRequest }, async (request, reply) => {
+    const { order = 'desc', purpose = '' } = request.query as Record<string, string | undefined>;
+    if (order !== 'asc' && order !== 'desc') throw new CoreError('INVALID_REQUEST', 'order must be asc or desc.');
+    // Clients ask for up to 10,000.
+    const page = { ...pageOf(request, 10_000), ascending: order === 'asc', purpose };
+    const asked = { ...page, limit: Math.min(page.limit, 1_000) };
+    const { files: found, more } = await files.call((client) => client.listFiles, asked, reading(request));
+    return sendJson(reply, JSON.stringify(presentList(found.map(presentFile), more)));
+  });
+  const get = async (request: FastifyRequest): Promise<File> =>
+    (await files.call((client) => client.getFile, { id: idOf(request) }, reading(request))).file!;
+  app.get('/openai/v1/files/:id', { onRequest }, async (request, reply) =>
+    sendJson(reply, JSON.stringify(presentFile(await get(request)))),
+  );
+  app.get('/openai/v1/files/:id/content', { onRequest }, async (request, reply) => {
+    const { bytes } = await get(request);
+    const content = contentOf(files, request);
+    reply.headers({ 'content-type': 'application/octet-stream', 'content-length': bytes });
+    return reply.send(Readable.from(content, { objectMode: false, highWaterMark: 1 }));
+  });
+  app.delete('/openai/v1/files/:id', { onRequest }, async (request, reply) => {
+    if (request.body instanceof Error) throw request.body;
+    const id = idOf(request);
+    await files.call((client) => client.deleteFile, { id }, writing(request));
+    return sendJson(reply, JSON.stringify({ id, object: 'file', deleted: true }));
+  });
+}
+
+/** Reads a file part by part, as fast as the client takes it. */
+async function* contentOf(files: ServiceCalls<FileServiceClient>, request: FastifyRequest): AsyncGenerator<Buffer> {
+  const id = idOf(request);
+  let cursor = '';
+  do {
+    const part = await files.call((client) => client.readFile, { id, cursor }, reading(request));
+    if (part.content.length > 0) yield part.content;
+    cursor = part.nextCursor;
+  } while (cursor !== '');
+}
+
+async function readBatch({ bodies }: BatchRouteParts, request: FastifyRequest) {
+  const body = bodyBytes(request.body);
+  const values = await bodies.run(request.caller.accountId, body.length, parseSettings(body));
+  const unknown = Object.keys(values).find((name) => !MEMBERS.includes(name));
+  if (unknown !== undefined) throw invalid(`${unknown.slice(0, 64)} is not a member of a batch`);
+  const { metadata, output_expires_after: expiry } = values;
+  if (metadata !== undefined && metadata !== null && !isTexts(metadata))
+    throw invalid('metadata must be an object of texts');
+  if (expiry !== undefined && expiry !== null && !isExpiry(expiry))
+    throw invalid('output_expires_after must be {"anchor": "created_at", "seconds": a whole number}');
+  return {
+    inputFileId: textOf(values, 'input_file_id'),
+    route: textOf(values, 'endpoint'),
+    completionWindow: textOf(values, 'completion_window'),
+    metadata: (metadata ?? {}) as Record<string, string>,
+    resultSeconds: isExpiry(expiry) ? expiry.seconds : 0,
+  };
+}
+
+function textOf(values: Record<string, unknown>, name: string): string {
+  const value = values[name];
+  if (typeof value !== 'string' || value === '') throw invalid(`${name} must be a text`);
+  return value;
+}
+
+function isTexts(value: unknown): boolean {
+  return isPlainObject(value) && Object.values(value).every((each) => typeof each === 'string');
+}
+
+function isExpiry(value: unknown): value is { seconds: number } {
+  return isPlainObject(value) && value['anchor'] === 'created_at' && Number.isSafeInteger(value['seconds']);
+}
+
+function pageOf({ query }: FastifyRequest, limitMax: number): { after: string; limit: number } {
+  const { after = '', limit } = query as Record<string, string | undefined>;
+  const most = limit === undefined ? 0 : Number(limit);
+  if (limit !== undefined && (!Number.isInteger(most) || most < 1 || most > limitMax))
+    throw invalid(`limit must be from 1 to ${limitMax}`);
+  return { after, limit: most };
+}
+
+function invalid(text: string): CoreError {
+  return new CoreError('INVALID_REQUEST', `${text}.`);
+}
+
+function idOf(request: FastifyRequest): string {
+  return (request.params as { id: string }).id;
+}
+
+function reading({ caller: { apiKey } }: FastifyRequest) {
+  return { apiKey, repeatable: true };
+}
+
+function writing({ caller: { apiKey } }: FastifyRequest) {
+  return { apiKey, repeatable: false };
+}

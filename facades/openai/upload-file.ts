@@ -1,0 +1,117 @@
+/** POST /openai/v1/files: hands a file on to core piece by piece, while it arrives. */
+import type { File, FileServiceClient } from '@slipway/proto/gen/slipway/v1/file_service';
+import { CoreError } from '@slipway/proto/wire/reason';
+import type { FastifyRequest } from 'fastify';
+import type { ServiceCalls } from '../core-client/service-calls.ts';
+import { unpack } from '../plugins/bodies/unpack.ts';
+import { readFormStream } from './form-stream.ts';
+import { isForm } from './openai-request.ts';
+
+/** Size of a piece in bytes, and the longest value of a text field. */
+const PIECE_BYTES = 1024 * 1024;
+const FIELD_BYTES_MAX = 1_024;
+/** Time for one piece, in milliseconds. */
+const PIECE_MS = 30_000;
+
+/** The text fields of the form. */
+interface FileFields {
+  purpose: string | undefined;
+  expireSeconds: number;
+}
+
+/** Stores the file of a request. Throws CoreError. */
+export async function uploadFile(files: ServiceCalls<FileServiceClient>, request: FastifyRequest): Promise<File> {
+  if (!isForm(request.sentContentType))
+    throw new CoreError('INVALID_REQUEST', 'Send the file as a form (multipart/form-data) with file and purpose.');
+  const { apiKey } = request.caller;
+  const texts = new Map<string, string>();
+  let upload: Upload | undefined;
+  let field = '';
+  const { body } = unpack(request.raw, (error) => request.raw.destroy(error));
+  for await (const event of readFormStream(request.sentContentType, body)) {
+    if (event.kind === 'part') {
+      field = event.name;
+      if (field === 'file' && upload) throw new CoreError('INVALID_REQUEST', 'The form has two files.');
+      // Its purpose may come after it.
+      if (field === 'file') upload = await Upload.begin(files, apiKey, texts.get('purpose'), event.filename);
+    } else if (field === 'file') await upload!.add(event.bytes);
+    else addText(texts, field, event.bytes);
+  }
+  if (!upload) throw new CoreError('INVALID_REQUEST', 'The form has no field file.');
+  const { purpose = '', expireSeconds } = fieldsOf(texts);
+  // Core says why no other purpose is possible.
+  if (purpose !== 'batch') await Upload.begin(files, apiKey, purpose, '');
+  return upload.finish(expireSeconds);
+}
+
+class Upload {
+  readonly #files: ServiceCalls<FileServiceClient>;
+  readonly #apiKey: string;
+  readonly #id: string;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #start = 0;
+
+  private constructor(files: ServiceCalls<FileServiceClient>, apiKey: string, id: string) {
+    this.#files = files;
+    this.#apiKey = apiKey;
+    this.#id = id;
+  }
+
+  static async begin(
+    files: ServiceCalls<FileServiceClient>,
+    apiKey: string,
+    purpose = 'batch',
+    filename = '',
+  ): Promise<Upload> {
+    const request = { purpose, filename: filename || 'requests.jsonl', expireSeconds: 0 };
+    const { file } = await files.call((client) => client.createFile, request, { apiKey, repeatable: false });
+    return new Upload(files, apiKey, file!.id);
+  }
+
+  async add(bytes: Buffer): Promise<void> {
+    this.#pieces.push(bytes);
+    this.#bytes += bytes.length;
+    if (this.#bytes >= PIECE_BYTES) await this.#send();
+  }
+
+  async finish(expireSeconds: number): Promise<File> {
+    if (this.#bytes > 0) await this.#send();
+    const request = { id: this.#id, expireSeconds };
+    const { file } = await this.#files.call((client) => client.finishFile, request, this.#options());
+    return file!;
+  }
+
+  async #send(): Promise<void> {
+    const all = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#bytes = 0;
+    for (let at = 0; at < all.length; at += PIECE_BYTES) {
+      const content = all.subarray(at, at + PIECE_BYTES);
+      const request = { id: this.#id, start: this.#start, content };
+      await this.#files.call((client) => client.appendFile, request, this.#options());
+      this.#start += content.length;
+    }
+  }
+
+  /** The same piece may be sent again. */
+  #options() {
+    return { apiKey: this.#apiKey, repeatable: true, tryMs: PIECE_MS };
+  }
+}
+
+function addText(texts: Map<string, string>, field: string, bytes: Buffer): void {
+  const text = (texts.get(field) ?? '') + bytes.toString('utf8');
+  if (text.length > FIELD_BYTES_MAX)
+    throw new CoreError('INVALID_REQUEST', `The field ${field.slice(0, 64)} is too long.`);
+  texts.set(field, text);
+}
+
+function fieldsOf(texts: ReadonlyMap<string, string>): FileFields {
+  const seconds = texts.get('expires_after[seconds]');
+  const anchor = texts.get('expires_after[anchor]') ?? 'created_at';
+  if (anchor !== 'created_at') throw new CoreError('INVALID_REQUEST', 'expires_after.anchor must be "created_at".');
+  if (seconds !== undefined && !/^\d{1,9}$/.test(seconds))
+    throw new CoreError('INVALID_REQUEST', 'expires_after.seconds must be a whole number.');
+  return { purpose: texts.get('purpose'), expireSeconds: seconds === undefined ? 0 : Number(seconds) };
+}
