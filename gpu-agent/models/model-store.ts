@@ -11,9 +11,9 @@ import { ModelError } from './model-error.ts';
 import { ModelFolder } from './model-folder.ts';
 import type { ModelKey } from './model-name.ts';
 import { keyOfName, treeName } from './model-name.ts';
-import { ModelPins } from './model-pins.ts';
 import type { ModelFile, ModelRecord } from './model-record.ts';
 import { contentsOf, sizeOf, withRevision } from './model-record.ts';
+import { ModelUses } from './model-uses.ts';
 
 /** A model on the disk. */
 interface StoredModel {
@@ -50,7 +50,7 @@ export class ModelStore {
   readonly path: string;
   readonly #options: StoreOptions;
   readonly #models = new Map<string, StoredModel>();
-  readonly #pins: ModelPins;
+  readonly #pins: ModelUses;
   readonly #opened = Promise.withResolvers<void>();
   /** Names of folders that are being downloaded. */
   readonly #busy = new Set<string>();
@@ -60,7 +60,7 @@ export class ModelStore {
 
   constructor(options: StoreOptions) {
     this.path = options.path;
-    this.#pins = new ModelPins(options.path);
+    this.#pins = new ModelUses(options.path);
     this.#options = options;
   }
 

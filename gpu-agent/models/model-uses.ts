@@ -8,7 +8,7 @@ import { join } from 'node:path';
 /** Folder with a file for each worker: the names of the folders of its models. */
 const FOLDER = '.pins';
 
-export class ModelPins {
+export class ModelUses {
   readonly #folder: string;
   readonly #pins = new Map<string, Set<string>>();
 
