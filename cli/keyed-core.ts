@@ -51,6 +51,7 @@ export class KeyedCore {
   readonly endpoints = this.#keyed((core) => core.endpoints);
   readonly templates = this.#keyed((core) => core.templates);
   readonly jobs = this.#keyed((core) => core.jobs);
+  readonly joins = this.#keyed((core) => core.joins);
   readonly machines = this.#keyed((core) => core.machines);
   readonly catalog = this.#keyed((core) => core.catalog);
   readonly volumes = this.#keyed((core) => core.volumes);

@@ -12,6 +12,7 @@ import { CatalogServiceService } from '@slipway/proto/gen/slipway/v1/catalog_ser
 import { EdgeServiceService } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { EndpointServiceService } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { FileServiceService } from '@slipway/proto/gen/slipway/v1/file_service';
+import { JoinServiceService } from '@slipway/proto/gen/slipway/v1/join_service';
 import { MachineServiceService } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { ModelServiceService } from '@slipway/proto/gen/slipway/v1/model_service';
 import { PodServiceService } from '@slipway/proto/gen/slipway/v1/pod_service';
@@ -28,6 +29,7 @@ import type { Dependencies } from './core-dependencies.ts';
 import { sealRegistryCredentials } from './dispatch/desired/registry-credentials.ts';
 import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/accounts/call-limits.ts';
 import { secretValueIdentity } from './domain/settings/sealed-identity.ts';
+import { Joining } from './joining/join-machine.ts';
 import { Problems } from './reports/problems.ts';
 import { UsageQueue } from './reports/usage-queue.ts';
 import { AccessChecks } from './rpc/accounts/access-checks.ts';
@@ -41,6 +43,7 @@ import { createJobHandlers } from './rpc/jobs/job-handlers.ts';
 import type { LogParts } from './rpc/jobs/read-log.ts';
 import { agentHandlers } from './rpc/machines/agent-handlers.ts';
 import { createEdgeHandlers } from './rpc/machines/edge-handlers.ts';
+import { joinHandlers } from './rpc/machines/join-handlers.ts';
 import { machineHandlers } from './rpc/machines/machine-handlers.ts';
 import { podHandlers } from './rpc/pods/pod-handlers.ts';
 import { problemHandlers } from './rpc/reports/problem-handlers.ts';
@@ -70,6 +73,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     edge: stores.edge,
     ...parts.edge,
     edgeKey: config.edgeKey,
+    sealer: parts.sealer,
     onResent: parts.meter.onBackendsResent,
     ...dependencies,
   });
@@ -113,7 +117,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
       [LoadReportingServiceService, controlPlane.loadReports],
       ...accountServices(shared, dependencies),
       ...resourceServices(shared, dependencies),
-      ...operatorServices(shared, dependencies),
+      ...operatorServices(shared, dependencies, config),
     ],
   });
   return { server, jobCalls: jobs.service, edgeStreams: edge.service, envoyStreams: controlPlane.service };
@@ -189,8 +193,9 @@ function resourceServices(
 
 /** Builds the services of operators and agents: machines, catalog, problems and sessions. */
 function operatorServices(
-  { stores, dispatch, context, rejections, access, rate, logs, lists, meter, onKeyChanged }: SharedParts,
-  { clock, logger }: Dependencies,
+  { stores, dispatch, context, rejections, access, rate, logs, lists, meter, onKeyChanged, own, sealer }: SharedParts,
+  { clock, random, logger }: Dependencies,
+  { advertise }: Pick<CoreConfig, 'advertise'>,
 ): Services {
   const problems = new Problems({ stores, cannotRun: context.cannotRun, rejections, clock });
   const agents = agentHandlers({
@@ -202,9 +207,13 @@ function operatorServices(
     meter: meter.engine.budgets,
     logger,
   });
+  const joined = { joinTokens: stores.joinTokens, ...own, random };
+  const joining = new Joining({ ...joined, access, sealer, clock });
+  const tokens = { ...joined, advertise };
   return [
+    [JoinServiceService, joinHandlers({ access, joining, tokens, logger })],
     [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],
-    [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, ...lists }))],
+    [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, clock, ...lists }))],
     [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
     [PieceAgentService, agents],
   ];

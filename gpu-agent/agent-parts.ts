@@ -25,6 +25,8 @@ import { buildWorkloadBase } from './build-workloads.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerHost } from './container-host.ts';
 import { findHttpServer } from './find-http-server.ts';
+import { IdentityFiles } from './identity/identity-files.ts';
+import { Joining } from './identity/joining.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
@@ -83,6 +85,9 @@ export class AgentParts {
   /** Identity of this run, known once the data folder was opened. */
   instance: AgentInstance = { instance: '', replaces: '' };
   machineId = '';
+  /** What a machine that joined with a token proves itself by. */
+  readonly identity: IdentityFiles;
+  readonly joining: Joining;
   readonly #tls: TlsSource;
   /** Budget for bodies that workers send, shared by all requests to the bridge. */
   readonly #bodies = bodyBudget();
@@ -92,6 +97,14 @@ export class AgentParts {
     this.config = config;
     this.deps = deps;
     this.#tls = new TlsSource(config.coreTls);
+    this.identity = new IdentityFiles(config.dataDir);
+    this.joining = new Joining({
+      ...deps,
+      ...config,
+      files: this.identity,
+      token: config.joinToken,
+      addresses: config.coreAddresses,
+    });
     this.imageResolver = new ImageResolver(deps);
     this.modelResolver = new ModelResolver(deps);
     this.models = this.#buildModels();
@@ -246,16 +259,18 @@ export class AgentParts {
   }
 
   #buildTunnels(): Service {
-    const { tunnelAddresses: addresses, key } = this.config;
+    const { tunnelAddresses: addresses, key: ownKey, trust } = this.config;
+    const key = (): string => ownKey || this.identity.facts.tunnelKey;
     const find = (name: string): ReturnType<typeof findHttpServer> =>
       findHttpServer(name, this.attempts.pool, this.pods);
-    return new TunnelPool({ addresses, tls: this.#tls, key, ...this.deps, find });
+    return new TunnelPool({ addresses, tls: new TlsSource(trust), key, ...this.deps, find });
   }
 
   /** Services that remove old logs and read changed certificates. */
   #buildUpkeep(): Service[] {
     const pass = (): Promise<void> => this.workloads.archive.prune();
     return [
+      ...(this.config.key === '' ? [this.joining] : []),
       new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass, ...this.deps }),
       new CertificateWatch({
         prefix: 'slipway_agent',

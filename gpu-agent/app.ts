@@ -88,6 +88,7 @@ class AgentProcess extends SingleRunService {
     );
     await users.open(dataDir, [scratchFolder, podsFolder]);
     const id = await openState(dataDir, () => machineId(dataDir, random));
+    await parts.joining.join(id, this.ending);
     parts.instance = await takeInstance(dataDir, random);
     await openState(dataDir, () => archive.open());
     const recovered = await openState(dataDir, () => parts.attempts.outcomes.recover());

@@ -5,6 +5,7 @@ import type { AttemptParts } from './build-attempts.ts';
 import { buildHello } from './build-hello.ts';
 import type { AgentConfig } from './config.ts';
 import type { ContainerHost } from './container-host.ts';
+import type { IdentityFiles } from './identity/identity-files.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
 import type { ModelHost } from './model-host.ts';
@@ -29,6 +30,7 @@ interface ConnectedParts {
   readonly models: ModelHost;
   readonly inbound: Inbound;
   readonly lease: Lease;
+  readonly identity: IdentityFiles;
   readonly instance: AgentInstance;
   readonly machineId: string;
   isConnected: boolean;

@@ -2,6 +2,7 @@
 import type { Hello, MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptParts } from './build-attempts.ts';
 import type { AgentConfig } from './config.ts';
+import type { IdentityFiles } from './identity/identity-files.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import { hostSize } from './inventory/host-size.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
@@ -11,6 +12,7 @@ import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 /** Sources of a hello. */
 interface HelloParts {
   config: AgentConfig;
+  identity: Pick<IdentityFiles, 'exists' | 'facts'>;
   machineId: string;
   gpus: MachineGpus;
   instance: AgentInstance;
@@ -20,8 +22,8 @@ interface HelloParts {
 }
 
 /** Builds the hello. */
-export function buildHello({ config, machineId, gpus, instance, has, parts, pods }: HelloParts): Hello {
-  const { name, locations, cpuSlots, standbyMax, prefetch } = config;
+export function buildHello({ config, identity, machineId, gpus, instance, has, parts, pods }: HelloParts): Hello {
+  const { name, cpuSlots, standbyMax, prefetch } = config;
   const { engine, noEngineReason, images } = has;
   const { pool, reporter, table } = parts;
   return {
@@ -29,7 +31,8 @@ export function buildHello({ config, machineId, gpus, instance, has, parts, pods
       ...hostSize(),
       id: machineId,
       name,
-      locations,
+      // A machine that names none has those of the token that let it in.
+      locations: config.locations.length > 0 || !identity.exists ? config.locations : identity.facts.locations,
       cpuSlots,
       standbyMax,
       agentVersion: AGENT_VERSION,

@@ -6,7 +6,7 @@ import { runsAsRoot } from '@slipway/kit/host/host-user';
 import type { LogFormat } from '@slipway/kit/log/log-text';
 import { LOG_FORMATS } from '@slipway/kit/log/log-text';
 import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
-import { readCoreTls, withTls } from '@slipway/kit/net/core-tls';
+import { readCoreTls, secureAddress, withTls } from '@slipway/kit/net/core-tls';
 import { metricsListenFault } from '@slipway/kit/net/metrics-server';
 import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
 import type { TlsFiles } from '@slipway/kit/net/tls';
@@ -15,12 +15,14 @@ import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
 import type { StopPolicy } from './attempts/stop-policy.ts';
 import type { Ulimit } from './executors/container/container-plan.ts';
 import type { EngineSearch } from './executors/container/engine-finder.ts';
+import { readIdentity } from './identity/read-identity.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseUlimit } from './launch/container-ulimits.ts';
 import { hostVariables } from './launch/host-variables.ts';
 import type { ModelSettings } from './models/model-settings.ts';
 import { peerListenFault, readModelSettings } from './models/model-settings.ts';
+import { readTunnelAddresses } from './tunnel/read-tunnel-addresses.ts';
 import type { WorkerUserSetting } from './users/worker-user-setting.ts';
 import { parseWorkerUser } from './users/worker-user-setting.ts';
 
@@ -43,6 +45,13 @@ export interface AgentConfig extends ModelSettings {
    * API key with the scope AGENT. SLIPWAY_AGENT_KEY, or SLIPWAY_AGENT_KEY_FILE with the name of a file that holds it.
    */
   key: string;
+  /**
+   * Text of the token by which this machine joins if it has no key. SLIPWAY_JOIN_TOKEN, or SLIPWAY_JOIN_TOKEN_FILE.
+   * Empty: it has joined, or has a key.
+   */
+  joinToken: string;
+  /** Trust in core as it was set, without what the joining added. */
+  trust: TlsFiles;
   /** Folder for unacknowledged results, logs and scratch folders. SLIPWAY_AGENT_DATA_DIR, default `.slipway/agent`. */
   dataDir: string;
   /**
@@ -190,12 +199,18 @@ export function readAgentConfig(
     if (!parseAddress(address))
       reader.fault(`SLIPWAY_CORE_ADDRESS holds ${JSON.stringify(address)}, but must be ${ADDRESS_FORMS}`);
   }
-  const coreTls = readTlsFiles(reader);
+  const trust = readTlsFiles(reader);
   const locations = readLocations(reader);
+  const identity = readIdentity(reader, locations.dataDir, trust);
+  const coreTls = identity.tls;
   const config: AgentConfig = {
-    coreAddresses: coreAddresses.map((address) => withTls(address, coreTls)),
+    coreAddresses: coreAddresses.map((address) =>
+      identity.key === '' ? secureAddress(address) : withTls(address, coreTls),
+    ),
     coreTls,
-    key: reader.secret('SLIPWAY_AGENT_KEY'),
+    key: identity.key,
+    joinToken: identity.joinToken,
+    trust,
     ...locations,
     workerUser: readWorkerUser(reader, asRoot),
     name: reader.text('SLIPWAY_AGENT_NAME', hostname()),
@@ -247,25 +262,6 @@ function readUlimits(reader: EnvReader): Ulimit[] {
     reader.fault(
       `SLIPWAY_CONTAINER_ULIMITS has ${JSON.stringify(text)}, but each must be name=soft or name=soft:hard, ` +
         'for instance memlock=unlimited or nofile=65536:1048576',
-    );
-    return [];
-  });
-}
-
-function readTunnelAddresses(reader: EnvReader): string[] {
-  return reader.list('SLIPWAY_TUNNEL_ADDRESS', []).flatMap((text) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (
-      url &&
-      /^https?:$/.test(url.protocol) &&
-      url.host !== '' &&
-      url.pathname === '/' &&
-      url.search + url.hash + url.username === ''
-    )
-      return [url.origin];
-    reader.fault(
-      `SLIPWAY_TUNNEL_ADDRESS holds ${JSON.stringify(text)}, but must be http://HOST:PORT of a facade or ` +
-        'https://HOST:PORT of an edge',
     );
     return [];
   });

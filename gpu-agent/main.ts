@@ -10,6 +10,7 @@ import { buildAgent } from './app.ts';
 import type { AgentConfig } from './config.ts';
 import { readAgentConfig } from './config.ts';
 import { DataFolderError } from './data-folder.ts';
+import { JoinError } from './identity/joining.ts';
 import { WorkerUserError } from './users/worker-users.ts';
 
 const config = readConfig();
@@ -62,7 +63,8 @@ try {
 } catch (error) {
   // A stop was requested during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);
-  if (error instanceof DataFolderError || error instanceof WorkerUserError) process.stderr.write(`${error.message}\n`);
+  if (error instanceof DataFolderError || error instanceof WorkerUserError || error instanceof JoinError)
+    process.stderr.write(`${error.message}\n`);
   else logger.fatal({ err: error }, 'agent did not start');
   process.exit(1);
 }

@@ -1,5 +1,6 @@
 /** `slipway agent`: joins this machine to Slipway for as long as the command runs. */
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
@@ -13,6 +14,8 @@ import { coreCaOf } from '../target.ts';
 /** Options of the command: none needs to be given. */
 interface AgentCommandOptions extends Partial<Omit<AgentOptions, 'key'>> {
   clean?: boolean;
+  token?: string;
+  tokenFile?: string;
 }
 
 const CPU_SLOTS_MAX = 10_000;
@@ -33,6 +36,7 @@ export function addAgent(program: Command, cli: Cli): void {
       'keeps it; one that has lost its data folder needs another key, and a machine gets another key when its ' +
       'old one was revoked.',
     examples: [
+      'agent --join core.example:50051 --token sjt_…',
       'agent --join core.example:50051 --key-file rack-1.key',
       'agent --join core.example:50051 --key-file rack-1.key --name rack-1 --location eu-1 --cpu-slots 4',
       'agent --join grpcs://slipway.example:8444 --ca-file ca.pem --cert-file rack-1.pem --cert-key-file ' +
@@ -48,6 +52,8 @@ export function addAgent(program: Command, cli: Cli): void {
     )
     .option('--cert-file <file>', 'certificate of this machine, for an edge that authenticates agents by certificate')
     .option('--cert-key-file <file>', 'and its private key')
+    .option('--token <token>', 'joins this machine the first time: slipway machines token; later it is not needed')
+    .option('--token-file <file>', 'file that holds the token')
     .option('--key-file <file>', "file that holds the machine's key; or set SLIPWAY_AGENT_KEY")
     .option('--name <name>', "name of the machine for people; default: the host's")
     .option('--location <location>', 'country code or data centre; may be given more than once', collect)
@@ -123,7 +129,9 @@ export function agentDataDir({ workingDir, agentDataDir }: CliConfig, given: str
 async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   const { config, output, target, targetOptions } = cli;
   // Never the key of local.env: it is a user's key, and core would reject it again and again.
-  const key = chooseKey(config, targetOptions.key, options.keyFile);
+  const dataDir = agentDataDir(config, options.dataDir);
+  const joins = joinEnv(config, options, dataDir);
+  const key = joins ? NO_KEY : chooseKey(config, targetOptions.key, options.keyFile);
   if (targetOptions.key !== undefined)
     output.note('Everybody on this machine can read a key in --key (ps shows it): --key-file is better.');
   if (config.asRoot && !(options.workerUser ?? config.workerUser)) {
@@ -134,14 +142,31 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
     );
   }
   const address = options.join ?? target.address;
-  const dataDir = agentDataDir(config, options.dataDir);
   const coreCa = coreCaOf(targetOptions);
   const env = agentEnv(
     { ...options, ...key, ...(coreCa === undefined ? {} : { coreCa }), join: address, dataDir },
     config.workingDir,
   );
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);
-  await runPart(cli, { module: '@slipway/gpu-agent/main', args: ['--end-if-rejected'], env });
+  await runPart(cli, { module: '@slipway/gpu-agent/main', args: ['--end-if-rejected'], env: { ...env, ...joins } });
+}
+
+const NO_KEY = { key: undefined, keyFile: undefined };
+
+/** Returns the variables of a machine that joins by a token, or has done so. `undefined`: it has a key. */
+function joinEnv(
+  { workingDir, env, agentKey, agentKeyFile }: CliConfig,
+  { token, tokenFile, keyFile }: AgentCommandOptions,
+  dataDir: string,
+): Record<string, string | undefined> | undefined {
+  if ((token ?? tokenFile) !== undefined && keyFile !== undefined)
+    throw new UsageError('Give --token or --key-file, not both.');
+  if (tokenFile !== undefined)
+    return { SLIPWAY_JOIN_TOKEN: undefined, SLIPWAY_JOIN_TOKEN_FILE: resolve(workingDir, tokenFile) };
+  if (token !== undefined) return { SLIPWAY_JOIN_TOKEN: token, SLIPWAY_JOIN_TOKEN_FILE: undefined };
+  if (env['SLIPWAY_JOIN_TOKEN'] || env['SLIPWAY_JOIN_TOKEN_FILE']) return {};
+  const hasKey = (keyFile ?? agentKey ?? agentKeyFile) !== undefined;
+  return !hasKey && existsSync(join(dataDir, 'identity', 'identity.json')) ? {} : undefined;
 }
 
 /**
@@ -157,7 +182,8 @@ function chooseKey(
   const keyFile = file ?? (key === undefined ? config.agentKeyFile : undefined);
   if (key === undefined && keyFile === undefined) {
     throw new UsageError(
-      'A machine joins with a key of scope agent: give it with --key-file or SLIPWAY_AGENT_KEY.\n' +
+      'A machine joins with a token (slipway machines token), or with a key of scope agent: give it with --key-file ' +
+        'or SLIPWAY_AGENT_KEY.\n' +
         'The operator makes one for each machine: slipway keys create NAME --scope agent --save FILE',
     );
   }

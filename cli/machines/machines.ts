@@ -9,6 +9,7 @@ import { addCommand } from '../command.ts';
 import { span } from '../option-values.ts';
 import { count, memory } from '../output/words.ts';
 import { addGetMachine } from './get-machine.ts';
+import { addJoinTokens } from './join-tokens.ts';
 import { drainText, gpuText, imageSpace, presentMachine, runsText, stateText } from './present-machine.ts';
 
 interface DrainOptions {
@@ -16,6 +17,9 @@ interface DrainOptions {
   deadline?: number;
   reason?: string;
 }
+
+/** Longest time for which a removal waits for the end of a lease, in milliseconds. */
+const REMOVAL_MS = 30_000;
 
 /** Adds the command. */
 export function addMachines(program: Command, cli: Cli): void {
@@ -25,13 +29,21 @@ export function addMachines(program: Command, cli: Cli): void {
     examples: ['machines', 'machines --json', 'machines get rack-1', 'machines forget 4kq0c2m9w1zp'],
   }).action(() => listMachines(cli));
   addGetMachine(machines, cli);
+  addJoinTokens(machines, cli);
   addCommand(machines, {
     usage: 'forget <id>',
     description:
       'Forget a machine that will not come back. Its workers are lost, its pods are deleted and its key is ' +
       'revoked. For the operator.',
     examples: ['machines forget 4kq0c2m9w1zp'],
-  }).action((id: string) => forgetMachine(cli, id));
+  }).action((id: string) => forgetMachine(cli, id, false));
+  addCommand(machines, {
+    usage: 'remove <id>',
+    description:
+      'Remove a machine, also while it is connected: its key or certificate is revoked at once, its session ends ' +
+      'within seconds, and what runs there starts anew elsewhere. For the operator.',
+    examples: ['machines remove 4kq0c2m9w1zp'],
+  }).action((id: string) => forgetMachine(cli, id, true));
   addCommand(machines, {
     usage: 'drain <machine>',
     description:
@@ -81,8 +93,12 @@ async function cordonMachine(cli: Cli, id: string, cordoned: boolean): Promise<v
   cli.output.result({ id, cordoned }, () => cli.output.line(`Machine ${id} ${now}.`));
 }
 
-async function forgetMachine(cli: Cli, id: string): Promise<void> {
-  const { lostWorkers, deletedPods } = await cli.operator.machines.call((client) => client.forgetMachine, { id });
+async function forgetMachine(cli: Cli, id: string, connected: boolean): Promise<void> {
+  const { lostWorkers, deletedPods } = await cli.operator.machines.call(
+    (client) => client.forgetMachine,
+    { id, connected },
+    { waitMs: connected ? REMOVAL_MS : 0 },
+  );
   const what = `${count(lostWorkers, 'worker')} lost, ${count(deletedPods, 'pod')} deleted`;
   cli.output.result({ id, lostWorkers, deletedPods }, () => cli.output.line(`Machine ${id} is forgotten: ${what}.`));
 }
@@ -115,7 +131,7 @@ async function listMachines(cli: Cli): Promise<void> {
         { title: 'AGENT', text: ({ machine }) => machine!.agentVersion },
       ],
       machines,
-      'No machine has joined yet; "slipway agent --help" shows how one does.',
+      'No machine has joined yet; "slipway machines token" prints the line by which one does.',
     );
     for (const { machine } of machines) {
       for (const { uuid, unhealthy } of machine!.gpus.filter((gpu) => gpu.unhealthy !== '')) {

@@ -8,6 +8,7 @@ import { Batcher } from '@slipway/kit/bytes/batcher';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { AccessRequest, Caller } from '../domain/accounts/permission.ts';
 import { endpointNotFound, permit, ROOT_CALLER, unauthorized } from '../domain/accounts/permission.ts';
+import { DomainError } from '../domain/settings/errors.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { OwnedEndpoint } from '../store/resources/endpoint-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -103,6 +104,20 @@ export class Access {
     const known = this.#root(hash) ?? (await this.#callers.get(hash));
     if (!known.value) throw unauthorized();
     return known.value;
+  }
+
+  /**
+   * Returns the machine with a public key, by its hash. Rejects with UNAUTHORIZED if no machine has joined with it, or
+   * the machine was removed.
+   */
+  async certified(keyHash: string): Promise<Caller> {
+    const { value } = await this.#callers.get(keyHash);
+    if (value) return value;
+    throw new DomainError(
+      'UNAUTHORIZED',
+      'The certificate of this machine was revoked: the machine was removed. It joins again with a new token: ' +
+        'slipway machines token',
+    );
   }
 
   #root(hash: string): Cached<Caller> | undefined {

@@ -1,9 +1,15 @@
 /** Deletes a machine that will not come back. */
 
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import type { Caller } from '../domain/accounts/permission.ts';
 import { unauthorized } from '../domain/accounts/permission.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import type { EndpointContext } from './endpoint-context.ts';
+
+/** Longest wait for the end of a machine's lease, in milliseconds: keys are cached for 5 s, a lease lasts 10 s. */
+const REMOVAL_MS_MAX = 25_000;
+const REMOVAL_PERIOD_MS = 500;
 
 /**
  * Deletes a machine: revokes its key, counts its workers as lost and deletes its pods. The singleton task that rescues
@@ -27,6 +33,32 @@ export async function forgetMachine(
   onKeysChanged(forgotten.keyIds);
   onChanged(forgotten.endpointIds);
   return forgotten;
+}
+
+/**
+ * Deletes a machine, also while it is connected: revokes its keys, which ends its session, and waits for the end of its
+ * lease. Throws as `forgetMachine` does; IN_USE if its lease does not end.
+ */
+export async function removeMachine(
+  context: Pick<EndpointContext, 'machines' | 'onChanged' | 'onKeysChanged'>,
+  caller: Caller,
+  id: string,
+  clock: Clock,
+): Promise<{ lostWorkers: number; deletedPods: number }> {
+  if (caller.scope !== 'ROOT') throw unauthorized();
+  const revoked = await context.machines.revokeKeys(id, caller.keyId);
+  if (!revoked) throw machineNotFound(id);
+  context.onKeysChanged(revoked);
+  const untilMs = clock.monotonicMs() + REMOVAL_MS_MAX;
+  for (;;) {
+    try {
+      return await forgetMachine(context, caller, id);
+    } catch (error) {
+      const isLeased = error instanceof DomainError && error.reason === 'IN_USE';
+      if (!isLeased || clock.monotonicMs() > untilMs) throw error;
+      await delay(clock, REMOVAL_PERIOD_MS);
+    }
+  }
 }
 
 /** Returns the error for an unknown machine. */

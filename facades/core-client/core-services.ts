@@ -10,6 +10,7 @@ import { CatalogServiceClient } from '@slipway/proto/gen/slipway/v1/catalog_serv
 import { EndpointServiceClient } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { FileServiceClient } from '@slipway/proto/gen/slipway/v1/file_service';
 import type { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service';
+import { JoinServiceClient } from '@slipway/proto/gen/slipway/v1/join_service';
 import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { ModelServiceClient } from '@slipway/proto/gen/slipway/v1/model_service';
 import { PodServiceClient } from '@slipway/proto/gen/slipway/v1/pod_service';
@@ -35,6 +36,7 @@ export class CoreServices extends BaseService {
   readonly models: ServiceCalls<ModelServiceClient>;
   readonly files: ServiceCalls<FileServiceClient>;
   readonly batches: ServiceCalls<BatchServiceClient>;
+  readonly joins: ServiceCalls<JoinServiceClient>;
   readonly machines: ServiceCalls<MachineServiceClient>;
   readonly volumes: ServiceCalls<VolumeServiceClient>;
   readonly registryAuths: ServiceCalls<RegistryAuthServiceClient>;
@@ -58,6 +60,7 @@ export class CoreServices extends BaseService {
     this.models = this.callsOf(ModelServiceClient);
     this.files = this.callsOf(FileServiceClient);
     this.batches = this.callsOf(BatchServiceClient);
+    this.joins = this.callsOf(JoinServiceClient);
     this.machines = this.callsOf(MachineServiceClient);
     this.volumes = this.callsOf(VolumeServiceClient);
     this.registryAuths = this.callsOf(RegistryAuthServiceClient);

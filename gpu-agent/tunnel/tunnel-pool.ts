@@ -32,7 +32,8 @@ const SAID_MAX = 300;
 interface TunnelPoolOptions extends TunnelEndOptions {
   /** Facades, or edges in front of them: `http://host:port` or `https://host:port`. */
   addresses: readonly string[];
-  key: string;
+  /** Returns the key that speaks for this machine. */
+  key(): string;
   /** TLS settings for https addresses. */
   tls: TlsSource;
   random: Random;
@@ -117,7 +118,7 @@ export class TunnelPool extends BaseService {
 
   #ask(url: string): Promise<{ socket: Socket; facades: number }> {
     const { key, tls, clock } = this.#options;
-    const headers = { authorization: `Bearer ${key}`, connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL };
+    const headers = { authorization: `Bearer ${key()}`, connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL };
     const options = { headers, agent: false, signal: this.ending } as const;
     return new Promise((resolve, reject) => {
       const asked = url.startsWith('https:')

@@ -43,5 +43,10 @@ export function wrongPin(name: string, text: string): string {
  */
 export function withTls(address: string, { caFile, caDigest }: TlsFiles): string {
   const isKnown = caFile !== '' || caDigest !== undefined;
-  return isKnown && parseAddress(address)?.secure === false ? `grpcs://${address}` : address;
+  return isKnown ? secureAddress(address) : address;
+}
+
+/** Returns the address as one by TLS. */
+export function secureAddress(address: string): string {
+  return parseAddress(address)?.secure === false ? `grpcs://${address}` : address;
 }

@@ -6,6 +6,7 @@ import type { KeyObject } from 'node:crypto';
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, X509Certificate } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import { bits, boolean, integer, octets, oid, sequence, set, tagged, time, utf8 } from './der.ts';
+import { digestOf } from './pin.ts';
 
 const OIDS = {
   commonName: oid('2.5.4.3'),
@@ -148,11 +149,6 @@ export function signingRequest(key: string, name: string): Buffer {
   const publicKey = createPublicKey(privateKey);
   const info = sequence(integer(Buffer.of(0)), nameOf(name), spkiOf(publicKey), tagged(0, Buffer.alloc(0)));
   return signedBy(info, privateKey);
-}
-
-/** Returns the SHA-256 of a certificate, in hexadecimal digits. */
-export function digestOf(certificate: X509Certificate): string {
-  return certificate.fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
 /** Returns a public key as SubjectPublicKeyInfo in DER. */

@@ -1,7 +1,6 @@
 /** Checks of a server that is known by the digest of its authority alone. */
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { digestOf } from './authority.ts';
 
 const PREFIX = 'sha256:';
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
@@ -55,4 +54,9 @@ function chainTo(leaf: X509Certificate, digest: string): X509Certificate[] | und
     last = issuer;
   }
   return chain;
+}
+
+/** Returns the SHA-256 of a certificate, in hexadecimal digits. */
+export function digestOf(certificate: X509Certificate): string {
+  return certificate.fingerprint256.replaceAll(':', '').toLowerCase();
 }

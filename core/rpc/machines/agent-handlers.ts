@@ -12,7 +12,8 @@ import type {
 import { SessionEndReason } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { SIDE_STREAM_PIECE_BYTES } from '@slipway/proto/wire/limits';
 import type { Access } from '../../access/access.ts';
-import { agentOf, machineOf } from '../../access/agent-key.ts';
+import type { AgentCredential } from '../../access/agent-key.ts';
+import { agentOf, agentOfCertificate, machineOf } from '../../access/agent-key.ts';
 import { bindKey } from '../../access/bind-key.ts';
 import { keyFromRef } from '../../dispatch/agent-messages.ts';
 import { resolveImageDigest } from '../../dispatch/reports/resolve-image-digest.ts';
@@ -23,7 +24,7 @@ import { DomainError } from '../../domain/settings/errors.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { Stores } from '../../store/storage.ts';
 import { OutcomeBudget } from '../server/outcome-budget.ts';
-import { keyOf, statusOf, unary } from '../server/unary.ts';
+import { agentUnary, credentialOf, statusOf } from '../server/unary.ts';
 import { receiveOutcome } from './receive-outcome.ts';
 
 interface AgentHandlersOptions {
@@ -51,11 +52,12 @@ export function agentHandlers({
   const budget = new OutcomeBudget({ meter });
   return {
     session: (call) => {
-      const check = (): Promise<Caller> => agentOf(access, keyOf(call.metadata));
+      const credential = credentialOf(call);
+      const check = (): Promise<Caller> => agentOf(access, credential);
       const bind = async (machineId: string): Promise<void> => bindKey(keys, await check(), machineId, onBound);
       const stream = sessionStream(call, logger);
       // The stream is not read until the key was checked.
-      check()
+      enter(access, credential, context.clock.nowMs())
         .then(() => {
           if (context.table.closed)
             throw new DomainError('UNAVAILABLE', 'This replica is shutting down; connect again.');
@@ -64,21 +66,21 @@ export function agentHandlers({
         .catch((error: unknown) => stream.end(error));
     },
     fetchInput: (call) => {
-      machineOf(access, keyOf(call.metadata))
+      machineOf(access, credentialOf(call))
         .then((machineId) => sendInput(call, machineId, context))
         .catch((error: unknown) => {
           call.emit('error', statusOf(error, call, logger));
         });
     },
-    settleImage: unary(logger, async (request, apiKey) => {
-      const machineId = await machineOf(access, apiKey);
+    settleImage: agentUnary(logger, async (request, credential) => {
+      const machineId = await machineOf(access, credential);
       return { digest: await resolveImageDigest(images, machineId, request) };
     }),
-    settleModel: unary(logger, async (request, apiKey) =>
-      context.modelPeers.settle(await machineOf(access, apiKey), request),
+    settleModel: agentUnary(logger, async (request, credential) =>
+      context.modelPeers.settle(await machineOf(access, credential), request),
     ),
     reportOutcome: (call, done) => {
-      machineOf(access, keyOf(call.metadata))
+      machineOf(access, credentialOf(call))
         .then((machineId) => receiveOutcome(call, machineId, { ...context, budget }))
         .then(
           () => done(null, {}),
@@ -86,6 +88,12 @@ export function agentHandlers({
         );
     },
   };
+}
+
+/** Checks a credential at the beginning of a session. */
+async function enter(access: Access, credential: AgentCredential, nowMs: number): Promise<void> {
+  if (credential.apiKey === '') await agentOfCertificate(access, credential.certificate, nowMs);
+  else await agentOf(access, credential);
 }
 
 function attach(call: ServerDuplexStream<SessionRequest, SessionResponse>, session: Session): void {

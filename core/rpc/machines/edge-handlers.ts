@@ -1,5 +1,6 @@
 /** EdgeService: the streams of facades, the tunnels that they may use, and the requests that they rejected. */
 
+import type { Sealer } from '@slipway/kit/host/seal';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { EdgeServiceServer } from '@slipway/proto/gen/slipway/v1/edge_service';
@@ -7,6 +8,7 @@ import { machineOf } from '../../access/agent-key.ts';
 import { podNotFound } from '../../domain/pods/pod.ts';
 import { locatePod } from '../../edge/locate-pod.ts';
 import type { RejectionTracker } from '../../edge/rejection-tracker.ts';
+import { keyHashOf } from '../../joining/tunnel-key.ts';
 import type { Stores } from '../../store/storage.ts';
 import { ownAccount } from '../server/own-account.ts';
 import { unary } from '../server/unary.ts';
@@ -42,7 +44,7 @@ class OpenStreams extends BaseService {
 
 /** Handlers of the service. */
 export function createEdgeHandlers(
-  parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; rejections: RejectionTracker },
+  parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; rejections: RejectionTracker; sealer: Sealer },
 ): EdgeHandlers {
   const { access, edge, rejections, logger } = parts;
   const open = new OpenStreams();
@@ -56,7 +58,14 @@ export function createEdgeHandlers(
     service: open,
     handlers: {
       watchRotation: (stream) => open.add((onEnd) => new BackendStream(stream, parts, onEnd)),
-      admitTunnel: unary(logger, async (_request, apiKey) => ({ machineId: await machineOf(access, apiKey) })),
+      admitTunnel: unary(logger, async (_request, apiKey) => {
+        const keyHash = keyHashOf(parts.sealer, apiKey);
+        const machineId =
+          keyHash === undefined
+            ? await machineOf(access, { apiKey, certificate: undefined })
+            : (await access.certified(keyHash)).machineId!;
+        return { machineId };
+      }),
       tellRefusals: unary(logger, async ({ endpoints }) => {
         await recordRejections(access, rejections, endpoints);
         return {};

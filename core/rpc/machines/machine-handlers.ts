@@ -1,6 +1,7 @@
 /** MachineService: decode, call a use case, encode. */
 import type { Metadata } from '@grpc/grpc-js';
 import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
 import type {
   GetWorkerLogRequest,
   GetWorkerLogResponse,
@@ -15,7 +16,7 @@ import { DomainError } from '../../domain/settings/errors.ts';
 import { checkTexts, invalid } from '../../domain/settings/fields.ts';
 import { drainMachine } from '../../endpoints/drain-machine.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
-import { forgetMachine, machineNotFound } from '../../endpoints/forget-machine.ts';
+import { forgetMachine, machineNotFound, removeMachine } from '../../endpoints/forget-machine.ts';
 import { findMachine, readMachine } from '../../endpoints/read-machine.ts';
 import type { LogParts } from '../jobs/read-log.ts';
 import { linesOf, readLog, tailBytesOf } from '../jobs/read-log.ts';
@@ -29,6 +30,7 @@ interface MachineHandlersOptions {
   context: EndpointContext;
   logs: LogParts;
   budget: PageBudget;
+  clock: Clock;
   logger: Logger;
 }
 
@@ -101,10 +103,14 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
 function stateHandlers({
   access,
   context,
+  clock,
   logger,
 }: MachineHandlersOptions): Pick<MachineServiceServer, 'forgetMachine' | 'cordonMachine' | 'drainMachine'> {
   return {
-    forgetMachine: unary(logger, async ({ id }, apiKey) => forgetMachine(context, await access.caller(apiKey), id)),
+    forgetMachine: unary(logger, async ({ id, connected }, apiKey) => {
+      const caller = await access.caller(apiKey);
+      return connected ? removeMachine(context, caller, id, clock) : forgetMachine(context, caller, id);
+    }),
     cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
       const caller = await access.caller(apiKey);
       const machine = await findMachine(context, caller, id);

@@ -6,6 +6,8 @@ import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
 import { OverloadError } from '@slipway/kit/bytes/batcher';
 import type { Logger } from '@slipway/kit/log/logger';
 import { toGrpcStatus } from '@slipway/proto/wire/reason';
+import type { AgentCredential } from '../../access/agent-key.ts';
+import { certificateOf } from '../../access/machine-certificate.ts';
 import type { DomainReason } from '../../domain/settings/errors.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { isTransient, isUnstorable } from '../../store/sql/transient.ts';
@@ -13,6 +15,8 @@ import { REQUEST_ID_KEY } from './interceptors.ts';
 
 /** A status as grpc-js sends it. */
 type FailedStatus = ReturnType<typeof toGrpcStatus>;
+
+type AgentCall = { metadata: Metadata } & Parameters<typeof certificateOf>[0];
 
 /** Text of internal errors. It has no details; the log has all. */
 const INTERNAL_TEXT = 'Something went wrong on our side; it has been logged.';
@@ -24,6 +28,11 @@ const OVERLOAD_TEXT = 'Too many requests are waiting; try again shortly.';
 export function keyOf(metadata: Metadata): string {
   const [value] = metadata.get('authorization');
   return typeof value === 'string' ? value.replace(/^bearer +/i, '').trim() : '';
+}
+
+/** Returns what an agent's call proves itself by. */
+export function credentialOf(call: AgentCall): AgentCredential {
+  return { apiKey: keyOf(call.metadata), certificate: certificateOf(call) };
 }
 
 /** Returns the reason and text of a failure, as a caller may see them. */
@@ -46,6 +55,20 @@ export function statusOf(
   if (reason === 'INTERNAL') logger.error({ err: error, ...ids }, 'call failed');
   else if (reason === 'UNAVAILABLE') logger.warn({ err: error, ...ids }, 'call could not be served now');
   return toGrpcStatus(reason, message);
+}
+
+/** Makes a grpc-js handler of a function that takes the request and what the calling agent proves itself by. */
+export function agentUnary<Request, Response>(
+  logger: Logger,
+  handle: (request: Request, credential: AgentCredential) => Promise<Response>,
+): handleUnaryCall<Request, Response> {
+  return (call, done) => {
+    const answer = async (): Promise<Response> => handle(call.request, credentialOf(call));
+    answer().then(
+      (response) => done(null, response),
+      (error: unknown) => done(statusOf(error, call, logger)),
+    );
+  };
 }
 
 /** Makes a grpc-js handler of a function that takes the request and the caller's key. */

@@ -235,6 +235,20 @@ export class MachineStore {
     });
   }
 
+  /** Revokes the keys of a machine. Returns their ids; `undefined` if there is no such machine. Idempotent. */
+  async revokeKeys(id: string, keyId: string): Promise<string[] | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const statement = statementOf(tx);
+      const [found] = await statement`SELECT FROM machine WHERE id = ${id}`;
+      if (!found) return undefined;
+      const keys = await statement<{ id: string }[]>`
+        UPDATE api_key SET revoked_at = now() WHERE machine_id = ${id} AND revoked_at IS NULL RETURNING id`;
+      for (const key of keys)
+        await recordChange(tx, { accountId: '', keyId, action: 'RevokeKey', subjectId: key.id, fields: [] });
+      return keys.map((key) => key.id);
+    });
+  }
+
   /**
    * Cordons or uncordons a machine: a cordoned one gets no new workers or pods, and an uncordoned one is drained no
    * more. Returns false if there is no such machine.

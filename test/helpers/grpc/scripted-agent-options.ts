@@ -1,5 +1,6 @@
 /** Options of the scripted agent. */
 
+import type { TlsSource } from '@slipway/kit/net/tls-source';
 import type {
   Assignment,
   AttemptOutcome,
@@ -16,7 +17,10 @@ import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 /** Options of the scripted agent. */
 export interface ScriptedAgentOptions {
   address: string;
+  /** Empty: it proves itself by the certificate of `tls`. */
   agentKey: string;
+  /** Certificates of a grpcs address. */
+  tls?: TlsSource;
   /** Default: a fixed id. Give each agent of a test its own. */
   machineId?: string;
   gpus?: (Omit<Gpu, 'displayName' | 'unhealthy'> & { unhealthy?: string })[];

@@ -60,7 +60,7 @@ export class ScriptedAgent {
 
   constructor(options: ScriptedAgentOptions) {
     this.#options = options;
-    this.#client = systemTransport.openClient(AgentServiceClient, options.address);
+    this.#client = systemTransport.openClient(AgentServiceClient, options.address, { tls: options.tls });
   }
 
   get machineId(): string {

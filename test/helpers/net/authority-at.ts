@@ -1,7 +1,7 @@
 /** The authority of a server's certificate, as a careless client sees it. */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
-import { digestOf } from '@slipway/kit/tls/authority';
+import { digestOf } from '@slipway/kit/tls/pin';
 
 /** Returns the digest of the authority that a server shows. `address`: grpcs://host:port. */
 export async function digestAt(address: string): Promise<string> {

@@ -43,11 +43,11 @@ export async function startReplicas(
   const logger = given.logger ?? createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   const sql = postgres(url, { max: 2, onnotice: () => undefined });
   const agents: ScriptedAgent[] = [];
-  const replicas: { address: string; metrics: string; stop(): Promise<void> }[] = [];
+  const replicas: { address: string; secureAddress: string; metrics: string; stop(): Promise<void> }[] = [];
   const startReplica = async () => {
     const core = buildCore(config, { logger, ...(given.clock && { clock: given.clock }) });
-    const { address, metrics } = await core.start();
-    const replica = { address, metrics, stop: () => core.stop() };
+    const { address, secureAddress, metrics } = await core.start();
+    const replica = { address, secureAddress, metrics, stop: () => core.stop() };
     replicas.push(replica);
     return replica;
   };

@@ -193,6 +193,11 @@ export interface MachineModel {
 export interface ForgetMachineRequest {
   /** Its id. */
   id: string;
+  /**
+   * Also while it is connected: its key or certificate is revoked first, which ends its session within seconds, and the call waits until its lease is
+   * over (10 s). What runs there starts anew elsewhere.
+   */
+  connected?: boolean | undefined;
 }
 
 /** Request of DrainMachine. */
@@ -1434,13 +1439,16 @@ export const MachineModel: MessageFns<MachineModel> = {
 };
 
 function createBaseForgetMachineRequest(): ForgetMachineRequest {
-  return { id: "" };
+  return { id: "", connected: undefined };
 }
 
 export const ForgetMachineRequest: MessageFns<ForgetMachineRequest> = {
   encode(message: ForgetMachineRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
+    }
+    if (message.connected !== undefined) {
+      writer.uint32(16).bool(message.connected);
     }
     return writer;
   },
@@ -1466,6 +1474,14 @@ export const ForgetMachineRequest: MessageFns<ForgetMachineRequest> = {
             message.id = reader.string();
             continue;
           }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.connected = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1484,6 +1500,7 @@ export const ForgetMachineRequest: MessageFns<ForgetMachineRequest> = {
   fromPartial(object: DeepPartial<ForgetMachineRequest>): ForgetMachineRequest {
     const message = createBaseForgetMachineRequest();
     message.id = object.id ?? "";
+    message.connected = object.connected ?? undefined;
     return message;
   },
 };

@@ -1,0 +1,48 @@
+/** JoinService: decode, call a use case, encode. */
+import type { Logger } from '@slipway/kit/log/logger';
+import type { JoinServiceServer, JoinToken as JoinTokenMessage } from '@slipway/proto/gen/slipway/v1/join_service';
+import type { Access } from '../../access/access.ts';
+import type { JoinToken } from '../../domain/machines/join-token.ts';
+import { TTL_SECONDS, USES } from '../../domain/machines/join-token.ts';
+import type { Joining } from '../../joining/join-machine.ts';
+import type { JoinTokenContext } from '../../joining/join-tokens.ts';
+import { createJoinToken, listJoinTokens, revokeJoinToken } from '../../joining/join-tokens.ts';
+import { agentUnary, unary } from '../server/unary.ts';
+
+interface JoinHandlersOptions {
+  access: Access;
+  joining: Joining;
+  tokens: JoinTokenContext;
+  logger: Logger;
+}
+
+/** Handlers of the service. */
+export function joinHandlers({ access, joining, tokens, logger }: JoinHandlersOptions): JoinServiceServer {
+  return {
+    createJoinToken: unary(logger, async ({ pool, locations, usesMax, ttlSeconds }, apiKey) => {
+      const made = await createJoinToken(tokens, await access.caller(apiKey), {
+        pool,
+        locations,
+        usesMax: usesMax ?? USES.fallback,
+        ttlSeconds: ttlSeconds ?? TTL_SECONDS.fallback,
+      });
+      return { ...made, token: toMessage(made.token) };
+    }),
+    listJoinTokens: unary(logger, async (_request, apiKey) => {
+      const listed = await listJoinTokens(tokens, await access.caller(apiKey));
+      return { tokens: listed.map(toMessage) };
+    }),
+    revokeJoinToken: unary(logger, async ({ id }, apiKey) => {
+      await revokeJoinToken(tokens, await access.caller(apiKey), id);
+      return {};
+    }),
+    joinMachine: unary(logger, async (request) => joining.join(request)),
+    renewCertificate: agentUnary(logger, async (_request, { certificate }) => ({
+      certificate: await joining.renew(certificate),
+    })),
+  };
+}
+
+function toMessage({ createdAt, expiresAt, revokedAt, ...token }: JoinToken): JoinTokenMessage {
+  return { ...token, createTime: createdAt, expireTime: expiresAt, revokeTime: revokedAt ?? undefined };
+}
