@@ -24,15 +24,15 @@ import { ListView } from "./list_view.ts";
 
 /** Scope of a key. */
 export const KeyScope = {
-  /** UNSPECIFIED - Refused with INVALID_ARGUMENT. */
+  /** UNSPECIFIED - Rejected with `INVALID_ARGUMENT`. */
   UNSPECIFIED: 0,
-  /** ALL - Everything in its account. */
+  /** ALL - Full access to its account. */
   ALL: 1,
-  /** READ_ONLY - Reads only: no submit, cancel, retry, purge, create, update or delete. */
+  /** READ_ONLY - Read access: no submit, cancel, retry, purge, create, update or delete. */
   READ_ONLY: 2,
   /**
-   * AGENT - Join one machine, the first that uses it: AgentService and nothing else. Belongs to the installation; made, listed and revoked by the
-   * operator only.
+   * AGENT - Joins one machine, the first that uses the key: AgentService and nothing else. Belongs to the installation. Only
+   * the operator can create, list and revoke such keys.
    */
   AGENT: 3,
   /** RESTRICTED - Exactly the given `permissions`. */
@@ -49,9 +49,9 @@ export namespace KeyScope {
   export type RESTRICTED = typeof KeyScope.RESTRICTED;
 }
 
-/** A part of the API that a key can be restricted to. */
+/** A part of the API to which a key can be restricted. */
 export const Api = {
-  /** UNSPECIFIED - Taken as MANAGEMENT. */
+  /** UNSPECIFIED - Same as MANAGEMENT. */
   UNSPECIFIED: 0,
   /** MANAGEMENT - Endpoints, templates, pods, volumes, registry credentials and usage: the REST and GraphQL surfaces. */
   MANAGEMENT: 1,
@@ -69,7 +69,7 @@ export namespace Api {
 
 /** Access of a restricted key to one API. */
 export const Permission = {
-  /** UNSPECIFIED - Nothing. */
+  /** UNSPECIFIED - None. */
   UNSPECIFIED: 0,
   /** READ - Read. */
   READ: 1,
@@ -87,173 +87,188 @@ export namespace Permission {
 
 /** Permissions of a restricted key. */
 export interface KeyPermissions {
-  /** With what jobs run on. */
+  /** Permission for API_MANAGEMENT. */
   management: Permission;
-  /** With jobs. */
+  /** Permission for API_JOBS. */
   jobs: Permission;
 }
 
 /** An API key without its secret text. */
 export interface Key {
-  /** Names it in lists and for revocation. */
+  /** ID of the key, for lists and revocation. */
   id: string;
-  /** For people, at most 191 characters. */
+  /** Human-readable name, at most 191 characters. */
   name: string;
   /** Scope of the key. */
   scope: KeyScope;
   /**
-   * Only these endpoints: their jobs, workers and logs, the templates that they use, the network volumes that they have, the keys for them
-   * alone, and their workers' usage can be read; they themselves can be changed, to templates and volumes among those. Pods, registry
-   * credentials and all else of the account are as if they were not there, and nothing else is made or changed. The account's name and SSH key,
-   * the catalogue and prices can be read. Empty: all of the account.
+   * IDs of the endpoints to which the key is limited. Empty: the whole account.
+   *
+   * The key can read the jobs, workers and logs of these endpoints, their templates and network volumes, the usage of
+   * their workers, and keys that are limited to the same endpoints. It can change these endpoints, but only to those
+   * templates and volumes. It can also read the name and SSH key of the account, the catalog and the prices. Everything
+   * else in the account, such as pods and registry credentials, is invisible to it and cannot be created or changed.
    */
   endpointIds: string[];
-  /** When it was made. */
+  /** Time of creation. */
   createTime:
     | Date
     | undefined;
-  /** When it was revoked. Absent while it works. */
+  /** Time of revocation. Absent while the key is valid. */
   revokeTime:
     | Date
     | undefined;
-  /** Of a key with scope RESTRICTED. Absent for the others. */
+  /** Permissions, if the scope is RESTRICTED. Absent otherwise. */
   permissions:
     | KeyPermissions
     | undefined;
-  /** Of a key with scope AGENT: the machine that uses it, for good. Empty: none has yet. */
+  /** If the scope is AGENT: ID of the machine that uses the key, which never changes. Empty: none yet. */
   machineId: string;
-  /** Whose key it is. Empty for keys of machines. Output only. */
+  /** ID of the account. Empty for keys of machines. Output only. */
   accountId: string;
 }
 
 /** Quotas of an account. Absent fields: no limit. */
 export interface Quota {
-  /** Workers that have not ended, of all its endpoints, 0 to 1,000,000. More are throttled. */
+  /** Workers of all endpoints that have not ended, 0 to 1,000,000. Further ones are throttled. */
   workers?:
     | number
     | undefined;
-  /** GPUs of its workers and running pods, 0 to 1,000,000. Workers over it are throttled, pods are refused with NO_CAPACITY. */
+  /**
+   * GPUs of workers and running pods, 0 to 1,000,000. Further workers are throttled, further pods are rejected with
+   * NO_CAPACITY.
+   */
   gpus?:
     | number
     | undefined;
   /**
-   * Jobs that wait in the queues of all its endpoints, 0 to 1,000,000,000. Submissions beyond are refused with QUEUE_FULL, by a count that each
-   * core replica corrects at least every 5 s: for that long a burst may exceed it by what the other replicas took.
+   * Queued jobs of all endpoints, 0 to 1,000,000,000. Further submissions are rejected with QUEUE_FULL. Each core
+   * replica corrects its count at least every 5 s. Until then, a burst may exceed the quota by the jobs that other
+   * replicas accepted.
    */
   queuedJobs?:
     | number
     | undefined;
-  /** Requests to the job API of its endpoints in 10 s, 0 to 1,000,000,000, counted by each facade for itself. Beyond: RATE_LIMITED. */
+  /**
+   * Requests to the job API of all endpoints per 10 s, 0 to 1,000,000,000, counted by each facade separately. Further
+   * ones are rejected with RATE_LIMITED.
+   */
   requests?:
     | number
     | undefined;
   /**
-   * No limit, but the account's share where GPUs are short, 1 to 1,000. Absent: 1. While workers of several accounts wait for GPUs, a free one goes to
-   * the account that has the fewest for its weight.
+   * Weight of the account while GPUs are short, 1 to 1,000. Not a limit. While workers of several accounts wait for
+   * GPUs, a free one goes to the account with the fewest GPUs relative to its weight. Absent: 1.
    */
   gpuWeight?: number | undefined;
 }
 
-/** The owner of keys, templates, endpoints and their jobs. */
+/** Owner of keys, templates, endpoints and their jobs. */
 export interface Account {
-  /** `user_` and 27 letters and digits. Output only. */
+  /** ID, `user_` and 27 letters and digits. Output only. */
   id: string;
-  /** For people. Output only. */
+  /** Human-readable name. Output only. */
   name: string;
   /** SSH key that pods find in their environment as PUBLIC_KEY. At most 16,384 characters. */
   publicKey: string;
-  /** Output only. */
+  /** Time of creation. Output only. */
   createTime:
     | Date
     | undefined;
-  /** Quotas of the account. Set by the operator. Output only. */
+  /** Quotas of the account, set by the operator. Output only. */
   quota: Quota | undefined;
 }
 
-/** An account to create. */
+/** Request of CreateAccount. */
 export interface CreateAccountRequest {
-  /** For people. Unique; the same name again returns the first account. */
+  /** Human-readable name, unique. If an account has this name, it is returned. */
   name: string;
 }
 
-/** The account. */
+/** Response of CreateAccount. */
 export interface CreateAccountResponse {
-  /** `user_` and 27 letters and digits. */
+  /** ID of the account, `user_` and 27 letters and digits. */
   accountId: string;
 }
 
-/** Facts that a facade needs before it reads a body. */
+/** Request of CheckAccess: facts that a facade knows before it reads a body. */
 export interface CheckAccessRequest {
-  /** The endpoint the request names. Empty: check the key alone. */
+  /** ID of the endpoint that the request names. Empty: check the key only. */
   endpointId: string;
   /** The request changes something. */
   write: boolean;
-  /** The part of the API it belongs to. */
+  /** Part of the API to which the request belongs. */
   api: Api;
 }
 
-/** A decision on a key. */
+/** Response of CheckAccess. */
 export interface CheckAccessResponse {
-  /** Owner of the key. */
+  /** ID of the account: the owner of the key, or with the root key of the endpoint. */
   accountId: string;
-  /** The key. */
+  /** ID of the key. */
   keyId: string;
-  /** Type of the endpoint; UNSPECIFIED when none was named. */
+  /** Type of the endpoint. UNSPECIFIED if none was named. */
   endpointType: EndpointType;
-  /** Workers of the endpoint that are running now; the dynamic rate limit of docs/reference/api.md#rate-limits grows with them. */
+  /**
+   * Number of running workers of the endpoint. The dynamic rate limit (docs/reference/api.md#rate-limits) grows with
+   * it.
+   */
   workersRunning: number;
-  /** Milliseconds for which a facade may reuse this decision. */
+  /** Time in milliseconds for which a facade may cache this decision. */
   validMs: number;
-  /** Most requests of the account in 10 s (Quota.requests). Absent: no limit. */
+  /** Maximum number of requests of the account per 10 s (Quota.requests). Absent: no limit. */
   requestQuota?: number | undefined;
 }
 
-/** All accounts. */
+/** Request of ListAccounts. */
 export interface ListAccountsRequest {
-  /** Most entries of a page, 1 to 1,000. Absent: all, in one answer. */
+  /**
+   * Maximum number of entries per page, 1 to 1,000. Absent, together with `page_token` and `view`: all accounts in one
+   * response.
+   */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
   /**
-   * Searches id and name. Ordered by `created` or `name`. Filtered by `quota` (yes, no: it has one of workers, GPUs, queued jobs or requests) and `endpoints`
-   * (yes, no: it has some). Absent: all, in its own order.
+   * Searches ID and name. Sorting: `created`, `name`. Filters: `quota` (`yes` or `no`: has a quota of workers, GPUs,
+   * queued jobs or requests) and `endpoints` (`yes` or `no`: has endpoints). Absent: all in default order.
    */
   view?: ListView | undefined;
 }
 
-/** All accounts. */
+/** Response of ListAccounts. */
 export interface ListAccountsResponse {
-  /** By name, unless the request says otherwise. */
+  /** Accounts by name, unless the view requests otherwise. */
   accounts: Account[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
 /** Request of SetQuota. */
 export interface SetQuotaRequest {
-  /** The account. */
+  /** ID of the account. */
   accountId: string;
-  /** Takes the place of the one before; a field that is absent is no limit. */
+  /** New quotas. They replace the previous ones; an absent field is no limit. */
   quota: Quota | undefined;
 }
 
-/** As it is now. */
+/** Response of SetQuota. */
 export interface SetQuotaResponse {
-  /** The account. */
+  /** The account after the change. */
   account: Account | undefined;
 }
 
 /** Request of GetAccount. */
 export interface GetAccountRequest {
-  /** With the root key: the account. Otherwise absent or the caller's own. */
+  /** ID of the account. With the root key: required. With other keys: absent or the caller's own account. */
   accountId?: string | undefined;
 }
 
-/** As it is. */
+/** Response of GetAccount. */
 export interface GetAccountResponse {
   /** The account. */
   account: Account | undefined;
@@ -261,78 +276,91 @@ export interface GetAccountResponse {
 
 /** Request of UpdateAccount. */
 export interface UpdateAccountRequest {
-  /** The new SSH key; empty: none. */
+  /** New SSH key. Empty: none. */
   publicKey: string;
 }
 
-/** As it is now. */
+/** Response of UpdateAccount. */
 export interface UpdateAccountResponse {
-  /** The account. */
+  /** The account after the change. */
   account: Account | undefined;
 }
 
-/** A key to create. */
+/** Request of CreateKey. */
 export interface CreateKeyRequest {
-  /** For people. */
+  /** Human-readable name, at most 191 characters. */
   name: string;
-  /** Scope of the key. */
+  /** Scope of the key. Required. */
   scope: KeyScope;
-  /** Only these endpoints. Empty: all. */
+  /** IDs of the endpoints to which the key is limited. Empty: all. Must be empty with scope AGENT. */
   endpointIds: string[];
-  /** Whose key it is. Only with the root key; otherwise the caller's own account. INVALID_ARGUMENT with scope AGENT. */
+  /**
+   * ID of the account. With the root key: required, except with scope AGENT, where it fails with `INVALID_ARGUMENT`.
+   * With other keys: empty or the caller's own account.
+   */
   accountId: string;
-  /** Required for scope RESTRICTED, INVALID_ARGUMENT with any other. */
+  /** Permissions. Required with scope RESTRICTED; `INVALID_ARGUMENT` with any other. */
   permissions: KeyPermissions | undefined;
 }
 
-/** The new key. */
+/** Response of CreateKey. */
 export interface CreateKeyResponse {
-  /** What it is. */
+  /** The key without its text. */
   key:
     | Key
     | undefined;
-  /** The key itself. Never shown again. */
+  /** Text of the key. Never returned again. */
   secret: string;
 }
 
 /** Request of ListKeys. */
 export interface ListKeysRequest {
-  /** Which account. Only with the root key; otherwise empty or the caller's own. With the root key, empty: keys of machines (scope AGENT). */
+  /**
+   * ID of the account. With the root key: empty lists keys of machines (scope AGENT). With other keys: empty or the
+   * caller's own account.
+   */
   accountId: string;
-  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  /**
+   * Maximum number of entries per page, 1 to 1,000. Default 1,000. A page may hold fewer, because its size in bytes is
+   * limited too.
+   */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
-  /** Keys of all accounts and of machines. Only with the root key and without account_id. */
+  /** List the keys of all accounts and machines. Requires the root key, and an empty account_id. */
   all?:
     | boolean
     | undefined;
   /**
-   * Searches id, name and the ids of its endpoints. Ordered by `created`, `name` or `scope`. Filtered by `scope` (ALL, READ_ONLY, RESTRICTED, AGENT),
-   * `revoked` (yes, no) and `joined` (keys of scope AGENT with which a machine has joined: yes; has not: no). Absent: all, in its own order.
+   * Searches ID, name and endpoint IDs. Sorting: `created`, `name`, `scope`. Absent: all in default order.
+   *
+   * Filters:
+   * - `scope`: `ALL`, `READ_ONLY`, `RESTRICTED` or `AGENT`.
+   * - `revoked`: `yes` or `no`.
+   * - `joined`: keys of scope AGENT with which a machine has joined (`yes`) or has not (`no`).
    */
   view?: ListView | undefined;
 }
 
-/** All of the account. */
+/** Response of ListKeys. */
 export interface ListKeysResponse {
-  /** Oldest first. */
+  /** Keys, oldest first unless the view requests otherwise. */
   keys: Key[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** A key to revoke. */
+/** Request of RevokeKey. */
 export interface RevokeKeyRequest {
-  /** Its id. */
+  /** ID of the key. */
   id: string;
 }
 
-/** Nothing to say. */
+/** Response of RevokeKey. */
 export interface RevokeKeyResponse {
 }
 
@@ -2010,10 +2038,13 @@ export const RevokeKeyResponse: MessageFns<RevokeKeyResponse> = {
   },
 };
 
-/** Who may do what. The facades ask it so that a bad key is refused before its body is read; core checks again at every call. */
+/**
+ * Manages accounts and checks permissions. Facades check a key before they read a body; core checks it again at every
+ * call.
+ */
 export type AccessServiceService = typeof AccessServiceService;
 export const AccessServiceService = {
-  /** Creates an account. Needs the operator's root key. */
+  /** Creates an account. Requires the operator's root key. */
   createAccount: {
     path: "/slipway.v1.AccessService/CreateAccount" as const,
     requestStream: false as const,
@@ -2025,8 +2056,12 @@ export const AccessServiceService = {
     responseDeserialize: (value: Buffer): CreateAccountResponse => CreateAccountResponse.decode(value),
   },
   /**
-   * The caller's account and what its key may do with one endpoint. UNAUTHENTICATED: no such key. NOT_FOUND: no such endpoint.
-   * A decision may be cached for its valid_ms and no longer.
+   * Returns the caller's account and whether its key may make a call. The decision may be cached for its `valid_ms` and
+   * no longer.
+   *
+   * Errors:
+   * - `UNAUTHENTICATED`: the key does not exist or lacks the permission.
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
    */
   checkAccess: {
     path: "/slipway.v1.AccessService/CheckAccess" as const,
@@ -2037,7 +2072,7 @@ export const AccessServiceService = {
     responseSerialize: (value: CheckAccessResponse): Buffer => Buffer.from(CheckAccessResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CheckAccessResponse => CheckAccessResponse.decode(value),
   },
-  /** Lists all accounts by name. Needs the root key. */
+  /** Lists all accounts by name. Requires the root key. */
   listAccounts: {
     path: "/slipway.v1.AccessService/ListAccounts" as const,
     requestStream: false as const,
@@ -2049,8 +2084,12 @@ export const AccessServiceService = {
     responseDeserialize: (value: Buffer): ListAccountsResponse => ListAccountsResponse.decode(value),
   },
   /**
-   * Sets what an account may use at most; it holds within 5 s. What runs and waits already goes on. Needs the root key. NOT_FOUND: no such
-   * account. INVALID_ARGUMENT: a number is out of range.
+   * Sets the quotas of an account. They take effect within 5 s. Running and waiting work continues. Requires the root
+   * key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the account does not exist.
+   * - `INVALID_ARGUMENT`: a number is out of range.
    */
   setQuota: {
     path: "/slipway.v1.AccessService/SetQuota" as const,
@@ -2061,7 +2100,7 @@ export const AccessServiceService = {
     responseSerialize: (value: SetQuotaResponse): Buffer => Buffer.from(SetQuotaResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SetQuotaResponse => SetQuotaResponse.decode(value),
   },
-  /** Reads the caller's account; with the root key the one that is named. */
+  /** Returns the caller's account, or with the root key the named one. */
   getAccount: {
     path: "/slipway.v1.AccessService/GetAccount" as const,
     requestStream: false as const,
@@ -2071,7 +2110,7 @@ export const AccessServiceService = {
     responseSerialize: (value: GetAccountResponse): Buffer => Buffer.from(GetAccountResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetAccountResponse => GetAccountResponse.decode(value),
   },
-  /** Changes the caller's account. */
+  /** Changes the caller's account. Requires a key that may do everything in its account. */
   updateAccount: {
     path: "/slipway.v1.AccessService/UpdateAccount" as const,
     requestStream: false as const,
@@ -2085,28 +2124,36 @@ export const AccessServiceService = {
 } as const;
 
 export interface AccessServiceServer extends UntypedServiceImplementation {
-  /** Creates an account. Needs the operator's root key. */
+  /** Creates an account. Requires the operator's root key. */
   createAccount: handleUnaryCall<CreateAccountRequest, CreateAccountResponse>;
   /**
-   * The caller's account and what its key may do with one endpoint. UNAUTHENTICATED: no such key. NOT_FOUND: no such endpoint.
-   * A decision may be cached for its valid_ms and no longer.
+   * Returns the caller's account and whether its key may make a call. The decision may be cached for its `valid_ms` and
+   * no longer.
+   *
+   * Errors:
+   * - `UNAUTHENTICATED`: the key does not exist or lacks the permission.
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
    */
   checkAccess: handleUnaryCall<CheckAccessRequest, CheckAccessResponse>;
-  /** Lists all accounts by name. Needs the root key. */
+  /** Lists all accounts by name. Requires the root key. */
   listAccounts: handleUnaryCall<ListAccountsRequest, ListAccountsResponse>;
   /**
-   * Sets what an account may use at most; it holds within 5 s. What runs and waits already goes on. Needs the root key. NOT_FOUND: no such
-   * account. INVALID_ARGUMENT: a number is out of range.
+   * Sets the quotas of an account. They take effect within 5 s. Running and waiting work continues. Requires the root
+   * key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the account does not exist.
+   * - `INVALID_ARGUMENT`: a number is out of range.
    */
   setQuota: handleUnaryCall<SetQuotaRequest, SetQuotaResponse>;
-  /** Reads the caller's account; with the root key the one that is named. */
+  /** Returns the caller's account, or with the root key the named one. */
   getAccount: handleUnaryCall<GetAccountRequest, GetAccountResponse>;
-  /** Changes the caller's account. */
+  /** Changes the caller's account. Requires a key that may do everything in its account. */
   updateAccount: handleUnaryCall<UpdateAccountRequest, UpdateAccountResponse>;
 }
 
 export interface AccessServiceClient extends Client {
-  /** Creates an account. Needs the operator's root key. */
+  /** Creates an account. Requires the operator's root key. */
   createAccount(
     request: CreateAccountRequest,
     callback: (error: ServiceError | null, response: CreateAccountResponse) => void,
@@ -2123,8 +2170,12 @@ export interface AccessServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateAccountResponse) => void,
   ): ClientUnaryCall;
   /**
-   * The caller's account and what its key may do with one endpoint. UNAUTHENTICATED: no such key. NOT_FOUND: no such endpoint.
-   * A decision may be cached for its valid_ms and no longer.
+   * Returns the caller's account and whether its key may make a call. The decision may be cached for its `valid_ms` and
+   * no longer.
+   *
+   * Errors:
+   * - `UNAUTHENTICATED`: the key does not exist or lacks the permission.
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
    */
   checkAccess(
     request: CheckAccessRequest,
@@ -2141,7 +2192,7 @@ export interface AccessServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CheckAccessResponse) => void,
   ): ClientUnaryCall;
-  /** Lists all accounts by name. Needs the root key. */
+  /** Lists all accounts by name. Requires the root key. */
   listAccounts(
     request: ListAccountsRequest,
     callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
@@ -2158,8 +2209,12 @@ export interface AccessServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Sets what an account may use at most; it holds within 5 s. What runs and waits already goes on. Needs the root key. NOT_FOUND: no such
-   * account. INVALID_ARGUMENT: a number is out of range.
+   * Sets the quotas of an account. They take effect within 5 s. Running and waiting work continues. Requires the root
+   * key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the account does not exist.
+   * - `INVALID_ARGUMENT`: a number is out of range.
    */
   setQuota(
     request: SetQuotaRequest,
@@ -2176,7 +2231,7 @@ export interface AccessServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SetQuotaResponse) => void,
   ): ClientUnaryCall;
-  /** Reads the caller's account; with the root key the one that is named. */
+  /** Returns the caller's account, or with the root key the named one. */
   getAccount(
     request: GetAccountRequest,
     callback: (error: ServiceError | null, response: GetAccountResponse) => void,
@@ -2192,7 +2247,7 @@ export interface AccessServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetAccountResponse) => void,
   ): ClientUnaryCall;
-  /** Changes the caller's account. */
+  /** Changes the caller's account. Requires a key that may do everything in its account. */
   updateAccount(
     request: UpdateAccountRequest,
     callback: (error: ServiceError | null, response: UpdateAccountResponse) => void,
@@ -2219,10 +2274,13 @@ export const AccessServiceClient = makeGenericClientConstructor(
   serviceName: string;
 };
 
-/** API keys of an account. They are shown once and stored hashed. */
+/** Manages API keys of an account. Their texts are returned once and stored as hashes. */
 export type KeyServiceService = typeof KeyServiceService;
 export const KeyServiceService = {
-  /** Creates a key. Only with the operator's root key another account or the AGENT scope can be named. */
+  /**
+   * Creates a key. Requires a key that may do everything in its account. Another account and the scope AGENT require
+   * the operator's root key.
+   */
   createKey: {
     path: "/slipway.v1.KeyService/CreateKey" as const,
     requestStream: false as const,
@@ -2233,8 +2291,8 @@ export const KeyServiceService = {
     responseDeserialize: (value: Buffer): CreateKeyResponse => CreateKeyResponse.decode(value),
   },
   /**
-   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, of machines, or all. A key for
-   * some endpoints sees those that are for no others.
+   * Lists the keys of the account, including revoked ones. With the root key: those of the named account, of machines,
+   * or all. A key that is limited to some endpoints sees the keys that are limited to no others.
    */
   listKeys: {
     path: "/slipway.v1.KeyService/ListKeys" as const,
@@ -2245,7 +2303,7 @@ export const KeyServiceService = {
     responseSerialize: (value: ListKeysResponse): Buffer => Buffer.from(ListKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListKeysResponse => ListKeysResponse.decode(value),
   },
-  /** Revokes a key; it stops working everywhere within 5 s. */
+  /** Revokes a key. It stops working everywhere within 5 s. */
   revokeKey: {
     path: "/slipway.v1.KeyService/RevokeKey" as const,
     requestStream: false as const,
@@ -2258,19 +2316,25 @@ export const KeyServiceService = {
 } as const;
 
 export interface KeyServiceServer extends UntypedServiceImplementation {
-  /** Creates a key. Only with the operator's root key another account or the AGENT scope can be named. */
+  /**
+   * Creates a key. Requires a key that may do everything in its account. Another account and the scope AGENT require
+   * the operator's root key.
+   */
   createKey: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
   /**
-   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, of machines, or all. A key for
-   * some endpoints sees those that are for no others.
+   * Lists the keys of the account, including revoked ones. With the root key: those of the named account, of machines,
+   * or all. A key that is limited to some endpoints sees the keys that are limited to no others.
    */
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
-  /** Revokes a key; it stops working everywhere within 5 s. */
+  /** Revokes a key. It stops working everywhere within 5 s. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, RevokeKeyResponse>;
 }
 
 export interface KeyServiceClient extends Client {
-  /** Creates a key. Only with the operator's root key another account or the AGENT scope can be named. */
+  /**
+   * Creates a key. Requires a key that may do everything in its account. Another account and the scope AGENT require
+   * the operator's root key.
+   */
   createKey(
     request: CreateKeyRequest,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
@@ -2287,8 +2351,8 @@ export interface KeyServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists the keys of the account, revoked ones included; with the root key those of the account that is named, of machines, or all. A key for
-   * some endpoints sees those that are for no others.
+   * Lists the keys of the account, including revoked ones. With the root key: those of the named account, of machines,
+   * or all. A key that is limited to some endpoints sees the keys that are limited to no others.
    */
   listKeys(
     request: ListKeysRequest,
@@ -2305,7 +2369,7 @@ export interface KeyServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListKeysResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes a key; it stops working everywhere within 5 s. */
+  /** Revokes a key. It stops working everywhere within 5 s. */
   revokeKey(
     request: RevokeKeyRequest,
     callback: (error: ServiceError | null, response: RevokeKeyResponse) => void,

@@ -37,7 +37,10 @@ export const OutcomeKind = {
   COMPLETED: 1,
   /** FAILED - The handler reported an error: the job is FAILED with `error`. */
   FAILED: 2,
-  /** LOST - The worker died or stopped responding: the job is requeued at the front, or FAILED with `error` at the endpoint's limit. */
+  /**
+   * LOST - The worker died or stopped responding: the job is requeued at the front, or FAILED with `error` at the endpoint's
+   * limit.
+   */
   LOST: 3,
   /** RETURNED - No worker has seen the job: it is requeued at the front, and no attempt is counted. */
   RETURNED: 4,
@@ -60,7 +63,10 @@ export namespace OutcomeKind {
 export const LossCause = {
   /** UNSPECIFIED - Unknown. */
   UNSPECIFIED: 0,
-  /** OUT_OF_MEMORY - Its worker ran out of memory and had no other attempt: the job is FAILED with `error`, because a retry on the same size would fail too. */
+  /**
+   * OUT_OF_MEMORY - Its worker ran out of memory and had no other attempt: the job is FAILED with `error`, because a retry on the same
+   * size would fail too.
+   */
   OUT_OF_MEMORY: 1,
 } as const;
 
@@ -71,7 +77,7 @@ export namespace LossCause {
   export type OUT_OF_MEMORY = typeof LossCause.OUT_OF_MEMORY;
 }
 
-/** Reason for the end of a session. */
+/** Reason why core ends a session. */
 export const SessionEndReason = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
@@ -79,7 +85,7 @@ export const SessionEndReason = {
   SHUTTING_DOWN: 1,
   /** SUPERSEDED - A newer session of the machine replaced it. */
   SUPERSEDED: 2,
-  /** LEASE_OVER - The agent sent nothing for the length of a lease. */
+  /** LEASE_OVER - The agent sent nothing for the duration of a lease. */
   LEASE_OVER: 3,
 } as const;
 
@@ -96,11 +102,11 @@ export namespace SessionEndReason {
 export const DesiredState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
-  /** RUN - Start it if it does not run. */
+  /** RUN - Start the worker if it does not run, or resume it from standby. */
   RUN: 1,
-  /** DRAIN - Give it no more work and stop it when it holds no attempt. */
+  /** DRAIN - Give the worker no more work, and stop it when it holds no attempt. */
   DRAIN: 2,
-  /** FREEZE - Give it no more work, and put it into standby when it holds no attempt. RUN resumes it. */
+  /** FREEZE - Give the worker no more work, and put it into standby when it holds no attempt. */
   FREEZE: 3,
 } as const;
 
@@ -113,17 +119,17 @@ export namespace DesiredState {
   export type FREEZE = typeof DesiredState.FREEZE;
 }
 
-/** Agent to core. Any of the fields may be set in one message; core handles them in the order of their numbers. */
+/** Message from agent to core. Any fields may be set together. Core handles them in the order of their numbers. */
 export interface SessionRequest {
-  /** Only in the first message. */
+  /** State of the machine. Only in the first message. */
   hello:
     | Hello
     | undefined;
-  /** At least every heartbeat_period_ms of `welcome`. */
+  /** Extends the lease. Sent at least every heartbeat_period_ms of `welcome`. */
   heartbeat:
     | Heartbeat
     | undefined;
-  /** Workers that changed. A worker that is not listed is as it was. */
+  /** Workers that changed. Others are unchanged. */
   workers: WorkerReport[];
   /** Yielded output, in order within an attempt. */
   chunks: AttemptChunk[];
@@ -131,39 +137,46 @@ export interface SessionRequest {
   progress: AttemptProgress[];
   /** Attempts that ended. Chunks of the same attempt were sent before. */
   outcomes: AttemptOutcome[];
-  /** Answers to `log_requests`. */
+  /** Replies to `log_requests`. */
   logReplies: WorkerLogReply[];
-  /** Pods that changed. A pod that is not listed is as it was. */
+  /** Pods that changed. Others are unchanged. */
   pods: PodReport[];
   /** Container engine and images of the machine. Send it when they change, at most once a second. Absent: unchanged. */
   containers:
     | MachineContainers
     | undefined;
   /**
-   * Prefetched attempts (Assignment.ahead) that their workers have not begun after 2 s, because earlier ones take longer than expected. Repeat every
-   * second until they begin: their execution time and its limit count from the last report.
+   * Prefetched attempts (Assignment.ahead) that their workers have not begun after 2 s, because earlier ones take
+   * longer than expected. Repeat every second until they begin: their execution time and its limit count from the last
+   * report.
    */
   waiting: AttemptRef[];
-  /** Current load of the GPUs. Core stores it with the next heartbeat. Absent: unchanged; never set in a session: unknown. */
+  /**
+   * Current load of the GPUs. Core stores it with the next heartbeat. Absent: unchanged. Never set in a session:
+   * unknown.
+   */
   gpuLoads:
     | GpuLoads
     | undefined;
   /**
-   * Models of the machine. Send it with `hello` and when it changes; while only downloaded_bytes change at most every 2 s. Absent with `hello`: the
-   * machine takes no models. Absent in other messages: unchanged.
+   * Models of the machine. Send it once per session and when it changes; while only downloaded_bytes change, at most
+   * every 2 s. Absent: unchanged. Never set in a session: as in the previous session.
    */
   models: MachineModels | undefined;
 }
 
-/** Models of a machine, complete. */
+/** Complete list of the models on a machine. */
 export interface MachineModels {
-  /** Last used first, those that are downloading and FAILED included. Core stores the first 200. */
+  /** Models, last used first, including those that are DOWNLOADING and FAILED. Core stores the first 200. */
   models: CachedModel[];
-  /** Most that models may take on its disk, in bytes (--model-disk). 0: the machine takes no models. */
+  /** Maximum disk space of models in bytes (--model-disk). 0: the machine takes no models. */
   limitBytes: number;
-  /** What they take now, in bytes. */
+  /** Disk space that models use now, in bytes. */
   usedBytes: number;
-  /** host:port where other machines of the fleet can copy its models, with the token of a ModelPeer. Empty: it gives none. */
+  /**
+   * host:port at which other machines can copy its models, with the token of a ModelPeer. Empty: it does not offer
+   * them.
+   */
   peerAddress: string;
 }
 
@@ -173,171 +186,190 @@ export interface GpuLoads {
   loads: GpuLoad[];
 }
 
-/** Container engine and images of a machine, complete. */
+/** Container engine and complete list of the images on a machine. */
 export interface MachineContainers {
-  /** The engine. Absent: there is none. */
+  /** Container engine. Absent: none. */
   engine:
     | ContainerEngine
     | undefined;
-  /** Reason why there is no engine. Empty with an engine. */
+  /** Human-readable reason why there is no engine. Empty with an engine. */
   noEngineReason: string;
   /** Images on the machine, last used first. Core stores the first 1,000. */
   images: MachineImage[];
 }
 
-/** Complete state of the machine, once per session. */
+/** Complete state of a machine, once per session. */
 export interface Hello {
   /** The machine. */
   machine:
     | Machine
     | undefined;
-  /** All running workers, and those that ended since the last report. */
+  /** Running workers, and those that ended since the last report. */
   workers: WorkerReport[];
-  /** All attempts of the agent, including those whose outcome is not acknowledged yet. Core treats every other attempt of this machine as lost. */
+  /**
+   * Attempts of the agent, including those whose outcome is not acknowledged yet. Core treats every other attempt of
+   * this machine as lost.
+   */
   attempts: AttemptRef[];
-  /** All pods the agent knows. */
+  /** All pods that the agent knows. */
   pods: PodReport[];
   /**
-   * Names this run of the agent: chosen at its start, at most 64 letters, digits, - and _. While a machine's lease lasts, only the run that
-   * holds it, or its successor, may speak for it. Empty: an agent that does not say; it is taken for any other that does not.
+   * ID of this run of the agent, chosen at its start, at most 64 letters, digits, `-` and `_`. While the lease of a
+   * machine lasts, only the run that holds it, or its successor, may represent the machine. Empty: not supported; the
+   * agent counts as the same run as any other without an ID.
    */
   instance: string;
-  /** The run that had the agent's data folder before: this one is its successor. Empty: the first. */
+  /** `instance` of the previous run that used the agent's data folder. This run is its successor. Empty: the first run. */
   replaces: string;
   /** Images on the machine, last used first. Core stores the first 1,000. */
   images: MachineImage[];
-  /** The agent pulls images before they are needed: DesiredWorkers.images then comes with credentials. */
+  /** The agent pulls images before they are needed. DesiredWorkers.images then has credentials. */
   prefetches: boolean;
-  /** The agent understands `recalls` of SessionResponse. */
+  /** The agent supports `recalls` of SessionResponse. */
   recalls: boolean;
 }
 
-/** Names one attempt of one job. */
+/** Identifies one attempt of a job. */
 export interface AttemptRef {
-  /** The job's endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** The job. */
+  /** ID of the job. */
   jobId: string;
-  /** Number of the attempt, from 1: the fencing token. */
+  /** Number of the attempt, from 1. Serves as fencing token. */
   attempt: number;
-  /** The worker that runs it. */
+  /** ID of the worker that runs it. */
   workerId: string;
 }
 
-/** Extends the lease. */
+/** Extends the lease of a machine. */
 export interface Heartbeat {
-  /** Rises by one within a session. */
+  /** Number that rises by one within a session. */
   sequence: number;
 }
 
-/** One worker as the agent sees it. */
+/** State of a worker as its agent sees it. */
 export interface WorkerReport {
-  /** The worker, by the id of DesiredWorker. */
+  /** ID of the worker, as in DesiredWorker. */
   workerId: string;
-  /** Endpoint of the worker. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Observed state. UNHEALTHY and STOPPED only once core has acknowledged every outcome of its attempts, DRAINING until then. */
+  /**
+   * Observed state. UNHEALTHY and STOPPED only once core has acknowledged every outcome of its attempts, DRAINING until
+   * then.
+   */
   state: WorkerState;
-  /** How many attempts it can hold at once right now: those it holds plus those it asked for. 0 until it asks for work. */
+  /**
+   * Number of attempts that the worker can hold at once now: those it holds plus those it has requested. 0 until it
+   * asks for work.
+   */
   capacity: number;
   /**
-   * Why it ended or is unhealthy, with the last lines it wrote (at most 4 KiB). While INITIALIZING what it is at, for instance `pulling
-   * ollama/ollama:latest: 43 % of 2.8 GB`: at most once a second, core shows the latest and drops it when the worker is READY.
-   * Of a server whose health path does not answer 200, in either state: what it answers, or that it does not. Empty otherwise.
+   * Reason why it ended or is unhealthy, with its last log lines (at most 4 KiB). If INITIALIZING: the current step,
+   * for example `pulling ollama/ollama:latest: 43 % of 2.8 GB`, sent at most once a second; core shows the latest and
+   * drops it when the worker is READY. If its health path does not respond with 200: what it responds, or that it does
+   * not. Empty otherwise.
    */
   reason: string;
-  /** Exit code. Absent while it runs, and when a signal ended it. */
+  /** Exit code. Absent while it runs, and if a signal ended it. */
   exitCode?:
     | number
     | undefined;
-  /** SDK version it reported. Empty until it did. */
+  /** SDK version that the worker reported. Empty until then. */
   sdkVersion: string;
-  /** The worker wants to be replaced before its next job (refresh_worker). */
+  /** The worker must be replaced before its next job (refresh_worker). */
   refresh: boolean;
   /**
-   * Where its HTTP server listens, as host:port that facades and proxies can dial, or `tunnel`: they reach it through the tunnels that its agent
-   * has opened to facades, and in no other way. Empty: none is known yet, or its spec has no http_server.
+   * host:port of its HTTP server, which facades and proxies can dial; or `tunnel`: they reach it only through the
+   * tunnels that its agent opened to facades. Empty: unknown yet, or its spec has no http_server.
    */
   address: string;
-  /** What its health path answers. UNSPECIFIED: as `address`. */
+  /** State of its health path. UNSPECIFIED: unknown yet, or its spec has no http_server. */
   health: HttpHealth;
   /**
-   * The worker's open request for work may be answered with more jobs than it asked for (prefetch). It runs them one after the other and cannot
-   * return them.
+   * The worker's open request for work may be answered with more jobs than it asked for (prefetch). It runs them one
+   * after the other and cannot return them.
    */
   takesAhead: boolean;
   /**
-   * The agent prefetches: it keeps jobs beyond `capacity` until the worker has a free slot, so that the worker is never idle for a round trip. Jobs that
-   * wait for more than 3 s are given back as RETURNED.
+   * The agent prefetches: it keeps jobs beyond `capacity` until the worker has a free slot, so that the worker is never
+   * idle for a round trip. Jobs that wait for more than 3 s are given back as RETURNED.
    */
   keepsAhead: boolean;
   /**
-   * Use each connection to its HTTP server for one request: the server closes idle connections within 2 s, so that a request sent just then would be lost,
-   * or it serves one connection at a time. False: neither is known.
+   * Use each connection to its HTTP server for one request: the server closes idle connections within 2 s, so that a
+   * request sent just then would be lost, or it serves one connection at a time. False: neither is known.
    */
   singleUse: boolean;
   /**
-   * The worker gets no jobs until an attempt that core stopped has ended, because it cannot be notified of the stop or ignores it. Core starts another
-   * worker instead if jobs wait.
+   * The worker gets no jobs until an attempt that core stopped has ended, because it cannot be notified of the stop or
+   * ignores it. Core starts another worker instead if jobs wait.
    */
   blocked: boolean;
 }
 
-/** One pod as the agent sees it. */
+/** State of a pod as its agent sees it. */
 export interface PodReport {
-  /** The pod. */
+  /** ID of the pod. */
   podId: string;
-  /** Run of the pod. Core ignores reports of earlier runs. */
+  /** Number of the run. Core ignores reports of earlier runs. */
   run: number;
   /** Observed state. */
   state: PodState;
-  /** Why it ended, with the last lines it wrote (at most 4 KiB). While STARTING what it is at, as WorkerReport has it. Empty while it runs. */
+  /**
+   * Reason why it ended, with its last log lines (at most 4 KiB). If STARTING: the current step, as in WorkerReport.
+   * Empty while it runs.
+   */
   reason: string;
-  /** Exit code. Absent while it runs, and when a signal ended it. */
+  /** Exit code. Absent while it runs, and if a signal ended it. */
   exitCode?:
     | number
     | undefined;
-  /** Where its http ports listen, those of its spec that end in `/http`, at most 20. Only while it is RUNNING, and known a moment later. */
+  /**
+   * Addresses of its http ports: those of its spec that end in `/http`, at most 20. Only while it is RUNNING, with a
+   * short delay.
+   */
   httpPorts: PodPort[];
 }
 
-/** A port of a pod. */
+/** An http port of a pod. */
 export interface PodPort {
-  /** As its spec names it, 1 to 65535. */
+  /** Number as in the pod's spec, 1 to 65535. */
   port: number;
-  /** host:port that facades can dial, or `tunnel`, as WorkerReport has it. */
+  /** host:port that facades can dial, or `tunnel`, as in WorkerReport. */
   address: string;
 }
 
-/** One yielded value. */
+/** A yielded value of an attempt. */
 export interface AttemptChunk {
   /** The attempt. */
   ref:
     | AttemptRef
     | undefined;
   /**
-   * Sequence number from 1 within the attempt, without gaps; the agent guarantees that. Core never waits for a missing number: it stores and acknowledges
-   * each chunk, and readers get the stored ones in order of number. A reader that is already past a number does not see a late chunk. Resend until
-   * acknowledged: a stored number is never overwritten. Below 1: ignored.
+   * Sequence number within the attempt, from 1, without gaps; the agent guarantees that. Below 1: ignored.
+   *
+   * Core never waits for a missing number: it stores and acknowledges each chunk, and readers get the stored ones in
+   * order. A reader that is already past a number does not see a late chunk. Resend until acknowledged: a stored number
+   * is never overwritten.
    */
   number: number;
-  /** JSON text, at most 1 MB. */
+  /** Value as JSON text, at most 1 MB. */
   output: Buffer;
   /** Metrics of the handler as a JSON object. Absent: none. */
   metrics?: Buffer | undefined;
 }
 
-/** A progress value. Replaces the previous one; ignored once the job is final. */
+/** A progress value of an attempt. Replaces the previous one. Ignored once the job is final. */
 export interface AttemptProgress {
   /** The attempt. */
   ref:
     | AttemptRef
     | undefined;
-  /** JSON text, at most 1 MB. */
+  /** Value as JSON text, at most 1 MB. */
   output: Buffer;
 }
 
-/** The end of an attempt. */
+/** Outcome of an attempt. */
 export interface AttemptOutcome {
   /** The attempt. */
   ref:
@@ -349,9 +381,12 @@ export interface AttemptOutcome {
   output?:
     | Buffer
     | undefined;
-  /** For FAILED and LOST: the reason, as text for a person. The Python SDK puts a JSON document here. */
+  /** For FAILED and LOST: human-readable reason. The Python SDK puts a JSON document here. */
   error: string;
-  /** For COMPLETED and FAILED: execution time in milliseconds; of a prefetched attempt from the end of the previous one. Absent: unknown. */
+  /**
+   * For COMPLETED and FAILED: execution time in milliseconds, for a prefetched attempt from the end of the previous
+   * one. Absent: unknown.
+   */
   executionMs?:
     | number
     | undefined;
@@ -359,9 +394,9 @@ export interface AttemptOutcome {
   cause?: LossCause | undefined;
 }
 
-/** Log of a worker. */
+/** Log of a worker, or of a pod. */
 export interface WorkerLogReply {
-  /** Quotes the request. */
+  /** `request_id` of the request. */
   requestId: number;
   /** Last bytes of the log. Empty: the agent has none. */
   log: Buffer;
@@ -371,17 +406,17 @@ export interface WorkerLogReply {
   job?: JobLogPage | undefined;
 }
 
-/** Core to agent. Any of the fields may be set in one message; the agent handles them in the order of their numbers. */
+/** Message from core to agent. Any fields may be set together. The agent handles them in the order of their numbers. */
 export interface SessionResponse {
-  /** Only in the first message. */
+  /** Accepts the session. Only in the first message. */
   welcome:
     | Welcome
     | undefined;
-  /** Answers the latest heartbeat: the lease now lasts lease_ms from the moment that heartbeat was sent. */
+  /** Answers the latest heartbeat: the lease lasts lease_ms from the moment at which that heartbeat was sent. */
   heartbeat:
     | Heartbeat
     | undefined;
-  /** All workers and pods that this machine should have; the agent starts and stops the difference. Absent: unchanged. */
+  /** All workers and pods that this machine should have. The agent starts and stops the difference. Absent: unchanged. */
   desired:
     | DesiredWorkers
     | undefined;
@@ -395,164 +430,174 @@ export interface SessionResponse {
   chunkAcks: ChunkAck[];
   /** Logs to send. */
   logRequests: WorkerLogRequest[];
-  /** Only in the last message: why core ends the session. Absent when the connection broke. */
+  /** Why core ends the session. Only in the last message. Absent if the connection broke. */
   end:
     | SessionEnd
     | undefined;
   /**
-   * Revokes prefetched attempts reported as `waiting` that another worker could begin, at most one per worker. If the worker has not begun the attempt,
-   * it and all other prefetched attempts of the worker end RETURNED, and the worker is replaced: its last result is not answered and it is ended, so that
-   * it begins none of them. Otherwise nothing happens. Repeated while the attempts are reported as waiting; only sent to an agent with Hello.recalls.
+   * Revokes prefetched attempts reported as `waiting` that another worker could begin, at most one per worker. Only
+   * sent to an agent with Hello.recalls, and repeated while the attempts are reported as waiting.
+   *
+   * If the worker has not begun the attempt, it and all other prefetched attempts of the worker end as RETURNED, and
+   * the worker is replaced: its last result is not answered and the worker is stopped, so that it begins none of them.
+   * Otherwise nothing happens.
    */
   recalls: AttemptRef[];
 }
 
-/** The end of a session. */
+/** End of a session. */
 export interface SessionEnd {
   /** Reason. */
   reason: SessionEndReason;
-  /** The reason as text for a person. */
+  /** Human-readable reason. */
   text: string;
 }
 
 /** Accepts a session. */
 export interface Welcome {
-  /** Names this connection in logs. */
+  /** ID of this connection, for logs. */
   sessionId: string;
   /** Interval of heartbeats in milliseconds. */
   heartbeatPeriodMs: number;
-  /** Length of the lease in milliseconds: attempts may run this long after the last answered heartbeat was sent. */
+  /** Duration of the lease in milliseconds. Attempts may run this long after the last answered heartbeat was sent. */
   leaseMs: number;
   /**
-   * Key of this machine with which it verifies tokens of other machines that copy its models (proto/wire/model-peer-token.ts). The same for all
-   * sessions of the machine. Never logged.
+   * Key with which this machine verifies tokens of other machines that copy its models
+   * (proto/wire/model-peer-token.ts). The same in all sessions of the machine. Never logged.
    */
   modelPeerKey: Buffer;
 }
 
-/** All workers a machine should have. */
+/** Complete desired state of a machine. */
 export interface DesiredWorkers {
   /** Workers of the machine. Workers that are not listed are stopped at once; their attempts are lost. */
   workers: DesiredWorker[];
   /** Pods of the machine. Pods that are not listed are stopped and their files removed. */
   pods: DesiredPod[];
   /**
-   * Images of endpoints that may run on this machine and of its pods, at most 1,000. The disk budget removes none of them, and an agent that prefetches
-   * pulls the missing ones. Empty for a machine without an engine.
+   * Images of endpoints that may run on this machine and of its pods, at most 1,000. The disk budget removes none of
+   * them, and an agent that prefetches pulls the missing ones. Empty for a machine without an engine.
    */
   images: DesiredImage[];
 }
 
 /** An image that may be needed on a machine. */
 export interface DesiredImage {
-  /** As its owner wrote it. */
+  /** Name as its owner wrote it. */
   name: string;
-  /** `sha256:…` once the tag is resolved; empty: not yet. A prefetch does not resolve it. */
+  /** Digest, `sha256:…`, of the resolved tag. Empty: not resolved yet. A prefetch does not resolve it. */
   digest: string;
-  /** For its registry. Absent: none, or the agent's hello does not say that it prefetches. Never logged. */
+  /** Credentials for its registry. Absent: none, or the agent does not prefetch (Hello.prefetches). Never logged. */
   registryCredentials: RegistryCredentials | undefined;
 }
 
-/** One pod a machine should have. */
+/** A pod that a machine should have. */
 export interface DesiredPod {
-  /** Names the pod for its whole life. */
+  /** ID of the pod. */
   podId: string;
-  /** True: run it. False: stop it and keep its files. */
+  /** Start the pod. False: stop it and keep its files. */
   running: boolean;
-  /** Raised by core for every fresh start; the agent ends the process of another run and starts this one. */
+  /**
+   * Number of the run, raised by core for every fresh start. The agent ends the process of another run and starts this
+   * one.
+   */
   run: number;
-  /** Number of the pod's disk. Each number is an empty directory; the agent removes the others. */
+  /** Number of the pod's disk. A new number means a new, empty directory. The agent removes those of other numbers. */
   disk: number;
-  /** How to start it. Fixed for one run. Absent: it is not running, or not to be started (see refusal). */
+  /** How to start the pod. Fixed for one run. Absent: it is not running, or must not be started (see `refusal`). */
   spec:
     | WorkerSpec
     | undefined;
   /**
-   * Why it must not be started, for its owner: a secret that its environment names is missing, for instance. The agent starts nothing, reports it as
-   * FAILED for this reason, and waits for another run. A pod that runs goes on. Empty: it may be started.
+   * Human-readable reason why the pod must not be started, for its owner, for example a missing secret to which its
+   * environment refers. The agent starts nothing, reports the pod as FAILED for this reason, and waits for another run.
+   * A running pod continues. Empty: it may be started.
    */
   refusal: string;
 }
 
-/** One worker a machine should have. */
+/** A worker that a machine should have. */
 export interface DesiredWorker {
-  /** Names the worker for its whole life. */
+  /** ID of the worker, for its whole life. */
   workerId: string;
-  /** Endpoint of the worker. */
+  /** ID of the endpoint. */
   endpointId: string;
   /** Desired state. */
   desired: DesiredState;
-  /** How to start it. Never changes for one worker id. */
+  /** How to start the worker. Never changes for a worker ID. */
   spec:
     | WorkerSpec
     | undefined;
   /**
-   * With DRAIN, for a worker with an http_server: it has no more requests or client connections, as far as facades and proxies report. The agent then
-   * stops it, a moment after it left the endpoint set; without this flag after 6 minutes.
+   * With DRAIN, for a worker with an http_server: facades and proxies report no more requests or client connections.
+   * The agent then stops it a moment after it left the endpoint set. Without this flag it stops it after 6 minutes.
    */
   idle: boolean;
 }
 
-/** How to start a worker. */
+/** How to start a worker or pod. */
 export interface WorkerSpec {
-  /** Without an image: the command line with its arguments, run on the host. With one: replaces the image's command; empty: the image's own. */
+  /**
+   * Without an image: command line, one entry per argument, run on the host. With an image: replaces its command;
+   * empty: the command of the image.
+   */
   startCommand: string[];
-  /** Working directory. Empty: the worker's own scratch directory, or with an image the image's. */
+  /** Working directory. Empty: the worker's own scratch directory, or the working directory of the image. */
   workingDirectory: string;
-  /** Image for the container executor, which then runs it whatever start_command says. Empty: a command of the host. */
+  /** Image for the container executor, which then runs it whatever start_command is. Empty: a command on the host. */
   imageName: string;
-  /** Replaces the image's entry point. Empty: the image's own. Without an image always empty. */
+  /** Replaces the entry point of the image. Empty: the entry point of the image. Always empty without an image. */
   entrypoint: string[];
-  /** Environment: the template's with the endpoint's over it. */
+  /** Environment: that of the template, overridden by that of the endpoint. */
   env: { [key: string]: string };
-  /** GPUs it gets, by uuid. */
+  /** UUIDs of its GPUs. */
   gpuUuids: string[];
-  /** Attempts it holds at once when its SDK does not say so itself, 1 to 100. */
+  /** Number of attempts that it holds at once if its SDK does not set it, 1 to 100. */
   concurrency: number;
-  /** Endpoint version it belongs to. */
+  /** Version of the endpoint. */
   version: number;
-  /** Seconds it may take to ask for work before it counts as unhealthy. Default 420. */
+  /** Seconds within which it must ask for work, or it counts as unhealthy. Default 420. */
   initTimeoutSeconds: number;
-  /** The account's name for the GPU it was placed on, for RUNPOD_GPU_TYPE_ID. Empty without one. */
+  /** The account's name for its GPU, for RUNPOD_GPU_TYPE_ID. Empty without a GPU. */
   gpuTypeId: string;
-  /** Network volumes to mount, those of this machine's data centre. */
+  /** Network volumes to mount, those in the data center of this machine. */
   volumes: VolumeMount[];
-  /** For the image's registry. Absent: none. Never logged. */
+  /** Credentials for the registry of the image. Absent: none. Never logged. */
   registryCredentials:
     | RegistryCredentials
     | undefined;
-  /** Processors it was sized for, told to it as RUNPOD_CPU_COUNT. 0: all of the machine's. */
+  /** Number of processors of its size, passed to it as RUNPOD_CPU_COUNT. 0: all processors of the machine. */
   vcpuCount: number;
   /**
-   * Number of the account whose worker or pod it is, 1 and up, the same on all machines. An agent that gives each account a user of its own
-   * on the host takes that user from it. 0: core does not know numbers yet.
+   * Number of the account of the worker or pod, from 1, the same on all machines. An agent that runs each account as a
+   * separate host user derives that user from it. 0: core does not support numbers yet.
    */
   accountNumber: number;
-  /** `sha256:…` of image_name for this version or run. Empty: not resolved yet (call SettleImage), or no image. */
+  /** Digest of image_name for this version or run, `sha256:…`. Empty: not resolved yet (call SettleImage), or no image. */
   imageDigest: string;
-  /** Most that a container may write outside its volumes, in GB, where the engine can enforce it. 0: no limit. */
+  /** Maximum that a container may write outside its volumes, in GB, where the engine can enforce it. 0: no limit. */
   containerDiskGb: number;
-  /** Memory it was sized for, in GB. 0: it has no size, and may take the machine's share. */
+  /** Memory of its size in GB. 0: it has no size, and may use the share of the machine. */
   memoryGb: number;
-  /** Ports that it listens on, like `8888/http` or `22/tcp`. */
+  /** Ports on which it listens, for example `8888/http` or `22/tcp`. */
   ports: string[];
-  /** Size of a pod's volume, which outlives its runs, in GB. 0: none. Always 0 for workers. */
+  /** Size of the pod's volume, which outlives its runs, in GB. 0: none. Always 0 for workers. */
   volumeGb: number;
   /** Mount path of that volume. Empty: not mounted. */
   volumeMountPath: string;
   /**
-   * Of a worker of a load-balancing endpoint: it is an HTTP server, gets requests instead of attempts and speaks no worker protocol. Absent: it
-   * asks for work.
+   * For a worker of a load-balancing endpoint: it is an HTTP server, gets requests instead of attempts and does not
+   * speak the worker protocol. Absent: it asks for work.
    */
   httpServer:
     | HttpServer
     | undefined;
   /**
-   * Models that must be on the machine before it starts, mounted read-only at /runpod-volume/huggingface-cache/hub in the layout of the hub's cache. At
-   * most 10.
+   * Models that must be on the machine before it starts, mounted read-only at /runpod-volume/huggingface-cache/hub in
+   * the layout of the hub's cache. At most 10.
    */
   models: WorkerModel[];
-  /** Where the machine gets those that it lacks. Absent without models. */
+  /** Hub from which the machine gets missing models. Absent without models. */
   modelHub: ModelHub | undefined;
 }
 
@@ -561,23 +606,26 @@ export interface WorkerSpec_EnvEntry {
   value: string;
 }
 
-/** A model of a worker. */
+/** A model that a worker needs. */
 export interface WorkerModel {
   /** Hugging Face repository, `org/name`. */
   repository: string;
   /** Branch, tag or commit. */
   revision: string;
-  /** The commit that it means for this version of the endpoint, 40 hexadecimal digits. Empty: not resolved yet (call SettleModel). */
+  /**
+   * Commit of the revision for this version of the endpoint, 40 hexadecimal digits. Empty: not resolved yet (call
+   * SettleModel).
+   */
   commit: string;
 }
 
 /** A server with the routes of the Hugging Face hub. */
 export interface ModelHub {
-  /** Base address, without a slash at its end, for instance `https://huggingface.co`. */
+  /** Base address, without a slash at the end, for example `https://huggingface.co`. */
   address: string;
   /**
-   * Token for gated and private repositories: HF_TOKEN of the worker's environment. Empty: none. Send it only when the hub refuses without it, so that
-   * public models are shared by all accounts. Never logged.
+   * Token for gated and private repositories: HF_TOKEN of the worker's environment. Empty: none. Send it only if the
+   * hub rejects a request without it, so that all accounts share public models. Never logged.
    */
   token: string;
 }
@@ -585,37 +633,38 @@ export interface ModelHub {
 /** HTTP server of a worker. */
 export interface HttpServer {
   /**
-   * Port that it shall listen on, told to it as PORT: that of its environment, else the first http port of its template, else 80. For commands of
-   * the host, which share its ports, the agent takes free ones instead.
+   * Port on which it must listen, passed to it as PORT: PORT of its environment, otherwise the first http port of its
+   * template, otherwise 80. For commands on the host, which share its ports, the agent uses free ports instead.
    */
   port: number;
-  /** Port of its health path, told to it as PORT_HEALTH. Default: `port`. */
+  /** Port of its health path, passed to it as PORT_HEALTH. Default: `port`. */
   healthPort: number;
   /**
-   * It speaks HTTP/2 without TLS (h2c), as gRPC servers do. Unless health_port is another port, it is asked by grpc.health.v1.Health/Check: SERVING is
-   * 200; a server that answers and has no such service is ready.
+   * The server speaks HTTP/2 without TLS (h2c), as gRPC servers do. Unless health_port differs from `port`, its health
+   * is checked by grpc.health.v1.Health/Check: SERVING counts as 200. A server that responds and has no such service is
+   * ready.
    */
   h2c: boolean;
   /**
-   * GET of it answers 200: ready; 204: still initializing; anything else, or three times nothing: it gets no requests. Told to it as
-   * HEALTH_CHECK_PATH. Default `/ping`.
+   * Path of the health check, passed to it as HEALTH_CHECK_PATH. GET responds with 200: ready; 204: still initializing;
+   * anything else, or three times no response: it gets no requests. Default `/ping`.
    */
   healthPath: string;
 }
 
 /** A network volume in a worker or pod. */
 export interface VolumeMount {
-  /** The volume. */
+  /** ID of the volume. */
   networkVolumeId: string;
-  /** Mount path in a container. A command of the host finds the directory in RUNPOD_VOLUME_PATH. */
+  /** Mount path in a container. A command on the host finds the directory in RUNPOD_VOLUME_PATH. */
   mountPath: string;
   /** Size in GB, enforced where the file system can. 0: not set. */
   sizeGb: number;
 }
 
-/** How to log in to a container registry. */
+/** Credentials for a container registry. */
 export interface RegistryCredentials {
-  /** Name. */
+  /** Username. */
   username: string;
   /** Password or token. */
   password: string;
@@ -625,23 +674,26 @@ export interface RegistryCredentials {
 
 /** A job to run. */
 export interface Assignment {
-  /** The attempt; `worker_id` says where. */
+  /** The attempt, with the ID of its worker. */
   ref:
     | AttemptRef
     | undefined;
-  /** The job's input as the caller sent it. Left out when it is over 256 KiB. */
+  /** Input of the job as the caller sent it. Absent if it is over 256 KiB. */
   input?:
     | Buffer
     | undefined;
-  /** Size of the input in bytes; when `input` is absent, get it with FetchInput. */
+  /** Size of the input in bytes. If `input` is absent, get it by FetchInput. */
   inputSize: number;
   /** Storage settings for the handler. Absent: none. */
   s3Config:
     | S3Config
     | undefined;
-  /** Prefetch: beyond what the worker asked for. Hand it over together with the worker's other assignments of this message, after them. */
+  /**
+   * Prefetch: beyond what the worker asked for. Pass it on together with the worker's other assignments of this
+   * message, after them.
+   */
   ahead: boolean;
-  /** W3C trace context of a job whose trace is recorded. Absent: none. */
+  /** W3C `traceparent` of a job whose trace is sampled. Absent: none. */
   traceparent?:
     | string
     | undefined;
@@ -649,7 +701,7 @@ export interface Assignment {
   batchId?: string | undefined;
 }
 
-/** An attempt to end. */
+/** An attempt to stop. */
 export interface AttemptStop {
   /** The attempt. */
   ref:
@@ -659,24 +711,24 @@ export interface AttemptStop {
   reason: string;
 }
 
-/** Chunks that are stored. */
+/** Acknowledges stored chunks. */
 export interface ChunkAck {
   /** The attempt. */
   ref:
     | AttemptRef
     | undefined;
   /**
-   * All chunks up to this number that the agent sent before on this session are stored. A number below an earlier acknowledgement does not take that
-   * back.
+   * All chunks up to this number that the agent sent before on this session are stored. A lower number than an earlier
+   * one does not revoke the earlier acknowledgement.
    */
   number: number;
 }
 
-/** A log to read. */
+/** Requests a log. */
 export interface WorkerLogRequest {
-  /** The reply quotes it. */
+  /** ID that the reply repeats. */
   requestId: number;
-  /** The worker. */
+  /** ID of the worker or pod. */
   workerId: string;
   /** Number of bytes from the end of the log, at most 1 MiB. */
   tailBytes: number;
@@ -690,40 +742,40 @@ export interface FetchInputRequest {
   ref: AttemptRef | undefined;
 }
 
-/** A piece of the input. */
+/** Response of FetchInput: a piece of the input. */
 export interface FetchInputResponse {
   /** At most 256 KiB. */
   piece: Buffer;
 }
 
-/** A large outcome, piece by piece. */
+/** Request of ReportOutcome: a large outcome, in pieces. */
 export interface ReportOutcomeRequest {
-  /** In the first message, with `output` empty; not after. */
+  /** The outcome, with an empty `output`. Only in the first message. */
   outcome:
     | AttemptOutcome
     | undefined;
   /** Next piece of the output, at most 256 KiB. */
   piece: Buffer;
   /**
-   * Size of the whole output in bytes, in the first message. Fewer bytes: UNAVAILABLE, the upload broke off. More: INVALID_ARGUMENT. Absent (older
-   * agents): the output is complete as it came.
+   * Size of the whole output in bytes. Only in the first message. Fewer bytes fail with `UNAVAILABLE` (the upload was
+   * interrupted), more with `INVALID_ARGUMENT`. Absent (older agents): the output is complete as it arrived.
    */
   size?: number | undefined;
 }
 
-/** Response of ReportOutcome: the outcome is committed, or no longer matters. */
+/** Response of ReportOutcome. The outcome is committed, or no longer matters. */
 export interface ReportOutcomeResponse {
 }
 
-/** Request of SettleImage: the digest that a tag resolved to on one machine. */
+/** Request of SettleImage: the digest to which a tag resolved on one machine. */
 export interface SettleImageRequest {
-  /** Endpoint of a worker of this machine. Empty for a pod. */
+  /** ID of the endpoint of a worker on this machine. Empty for a pod. */
   endpointId: string;
   /** `version` of its spec. */
   version: number;
-  /** Pod of this machine. Empty for a worker. */
+  /** ID of a pod on this machine. Empty for a worker. */
   podId: string;
-  /** Its `run`. */
+  /** `run` of the pod. */
   run: number;
   /** `image_name` of the spec. */
   imageName: string;
@@ -739,7 +791,7 @@ export interface SettleImageResponse {
 
 /** Request of SettleModel. */
 export interface SettleModelRequest {
-  /** Endpoint of a worker of this machine. */
+  /** ID of the endpoint of a worker on this machine. */
   endpointId: string;
   /** `version` of its spec. */
   version: number;
@@ -748,8 +800,9 @@ export interface SettleModelRequest {
   /** `revision` of the model. */
   revision: string;
   /**
-   * The commit that the revision means, 40 hexadecimal digits, as the hub says or as the machine has it. Empty: the machine cannot tell, because the hub
-   * does not answer and it lacks the model; then the commit of a machine that has the model ready is taken, if there is one.
+   * Commit of the revision, 40 hexadecimal digits, as the hub returns it or as the machine has it. Empty: unknown,
+   * because the hub does not respond and the machine lacks the model. Then the commit of a machine that has the model
+   * ready is used, if there is one.
    */
   commit: string;
 }
@@ -758,7 +811,10 @@ export interface SettleModelRequest {
 export interface SettleModelResponse {
   /** Commit to use. Another machine may have reported it first. Empty: none is known. */
   commit: string;
-  /** Machines that have the commit ready, in the order in which to try them, at most 4: those of the same location first. They may be away by now. */
+  /**
+   * Machines that have the commit ready, in the order in which to try them, at most 4, those of the same location
+   * first. They may be away by now.
+   */
   peers: ModelPeer[];
 }
 
@@ -766,9 +822,9 @@ export interface SettleModelResponse {
 export interface ModelPeer {
   /** `peer_address` of its MachineModels. */
   address: string;
-  /** Authorizes to read this model alone, for an hour (proto/wire/model-peer-token.ts). Never logged. */
+  /** Authorizes reading this model only, for one hour (proto/wire/model-peer-token.ts). Never logged. */
   token: string;
-  /** `account_number` of its CachedModel: what is copied with this token counts for the same account. */
+  /** `account_number` of its CachedModel. The copy counts for the same account. */
   accountNumber: number;
 }
 
@@ -4846,24 +4902,37 @@ export const ModelPeer: MessageFns<ModelPeer> = {
 };
 
 /**
- * Connects agents to core. Metadata `authorization: Bearer <key>` with a key of scope AGENT. A key belongs to the machine that used it
- * first, and a machine has one valid key; another pair is UNAUTHENTICATED with a text that says what to do. Reports of an agent count for the workers
- * and attempts of its own machine only. Reports about others are accepted and ignored, like those about an attempt that is not current.
+ * Connects agents to core.
  *
- * One Session stream per agent carries everything that is small: liveness, workers, assignments, chunks and outcomes, many to a
- * message. Payloads over 256 KiB travel on FetchInput and ReportOutcome, so that a 20 MB result never delays a heartbeat.
+ * The metadata is `authorization: Bearer <key>` with a key of scope AGENT. A key belongs to the machine that used it
+ * first, and a machine has one valid key. Any other pair fails with `UNAUTHENTICATED` and a message that says what to
+ * do. Reports of an agent count only for the workers and attempts of its own machine. Reports about others are accepted
+ * and ignored.
  *
- * Invariants: (1) an assignment is sent only after its claim is committed; (2) an agent keeps an outcome on its disk until core has
- * acknowledged it; (3) an agent ends its attempts when lease_ms have passed since it sent the last heartbeat that was answered,
- * because core may then give them away; (4) reports about an attempt that is not the current one are accepted and ignored.
+ * One Session stream per agent carries everything that is small: liveness, workers, assignments, chunks and outcomes,
+ * many in one message. Payloads over 256 KiB travel by FetchInput and ReportOutcome, so that a result of 20 MB never
+ * delays a heartbeat.
+ *
+ * Invariants:
+ * - An assignment is sent only after its claim is committed.
+ * - An agent keeps an outcome on its disk until core has acknowledged it.
+ * - An agent ends its attempts when lease_ms have passed since it sent the last heartbeat that was answered, because
+ *   core may then assign them to others.
+ * - Reports about an attempt that is not current are accepted and ignored.
  */
 export type AgentServiceService = typeof AgentServiceService;
 export const AgentServiceService = {
   /**
-   * Carries everything for the life of one connection. The agent's first message has `hello`, core's first has `welcome`. A reconnect is a new session
-   * and ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
-   * names it, and the holder is not disturbed. Both last until an operator acts: retry with growing pauses. In all other cases core ends the stream
-   * normally, with the reason in `end`: reconnect with jitter.
+   * Carries all messages of one connection. The first message of the agent has `hello`, the first of core has
+   * `welcome`. A reconnect is a new session and ends the machine's earlier one.
+   *
+   * If core ends the stream normally, the reason is in `end`: reconnect with jitter. Errors last until an operator
+   * acts: retry with increasing pauses.
+   *
+   * Errors:
+   * - `UNAUTHENTICATED`: the key is invalid.
+   * - `FAILED_PRECONDITION`: another agent with this machine ID holds the lease; the message names it. The other agent
+   *   is not affected.
    */
   session: {
     path: "/slipway.v1.AgentService/Session" as const,
@@ -4875,8 +4944,10 @@ export const AgentServiceService = {
     responseDeserialize: (value: Buffer): SessionResponse => SessionResponse.decode(value),
   },
   /**
-   * Streams the input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
-   * current, or not this machine's.
+   * Streams the input of an assignment whose `input` was omitted, in pieces of at most 256 KiB.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the attempt is not current, or belongs to another machine.
    */
   fetchInput: {
     path: "/slipway.v1.AgentService/FetchInput" as const,
@@ -4888,9 +4959,12 @@ export const AgentServiceService = {
     responseDeserialize: (value: Buffer): FetchInputResponse => FetchInputResponse.decode(value),
   },
   /**
-   * Uploads an outcome whose output is over 256 KiB. The first message has `outcome` without output, the others the output's pieces. The response comes
-   * after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too many bytes are arriving, in total or from this machine.
-   * UNAVAILABLE: no piece came for 60 s. Retry both after a pause.
+   * Uploads an outcome whose output is over 256 KiB. The first message has `outcome` without output, the others have
+   * the pieces of the output. The response follows the commit, like an acknowledgement on the session.
+   *
+   * Errors, both to be retried after a pause:
+   * - `RESOURCE_EXHAUSTED`: too many bytes are arriving, in total or from this machine.
+   * - `UNAVAILABLE`: no piece arrived for 60 s.
    */
   reportOutcome: {
     path: "/slipway.v1.AgentService/ReportOutcome" as const,
@@ -4903,9 +4977,13 @@ export const AgentServiceService = {
     responseDeserialize: (value: Buffer): ReportOutcomeResponse => ReportOutcomeResponse.decode(value),
   },
   /**
-   * Resolves an image tag to one digest for a version of an endpoint, or a run of a pod. The first report wins; every later call returns the same
-   * digest, also after a restart of core. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
-   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a malformed digest, or a name of over 512 characters.
+   * Resolves an image tag to one digest for a version of an endpoint, or a run of a pod. The first report wins. Every
+   * later call returns the same digest, also after a restart of core. Call it before the start of a worker or pod whose
+   * spec has an image without a digest.
+   *
+   * Errors:
+   * - `NOT_FOUND`: this machine no longer has this worker or pod.
+   * - `INVALID_ARGUMENT`: the digest is malformed, or the name has more than 512 characters.
    */
   settleImage: {
     path: "/slipway.v1.AgentService/SettleImage" as const,
@@ -4917,9 +4995,13 @@ export const AgentServiceService = {
     responseDeserialize: (value: Buffer): SettleImageResponse => SettleImageResponse.decode(value),
   },
   /**
-   * Resolves a revision of a model to one commit for a version of an endpoint, and names machines to copy it from. The first commit wins; every later
-   * call returns the same one, also after a restart of core. Call it before a download; tokens of peers are short-lived, so call it again for new ones.
-   * NOT_FOUND: this machine has no such worker any more. INVALID_ARGUMENT: a malformed commit, or the version has no such model.
+   * Resolves a revision of a model to one commit for a version of an endpoint, and returns machines to copy it from.
+   * The first commit wins. Every later call returns the same one, also after a restart of core. Call it before a
+   * download, and again for new tokens of peers, which are short-lived.
+   *
+   * Errors:
+   * - `NOT_FOUND`: this machine no longer has this worker.
+   * - `INVALID_ARGUMENT`: the commit is malformed, or the version has no such model.
    */
   settleModel: {
     path: "/slipway.v1.AgentService/SettleModel" as const,
@@ -4934,50 +5016,77 @@ export const AgentServiceService = {
 
 export interface AgentServiceServer extends UntypedServiceImplementation {
   /**
-   * Carries everything for the life of one connection. The agent's first message has `hello`, core's first has `welcome`. A reconnect is a new session
-   * and ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
-   * names it, and the holder is not disturbed. Both last until an operator acts: retry with growing pauses. In all other cases core ends the stream
-   * normally, with the reason in `end`: reconnect with jitter.
+   * Carries all messages of one connection. The first message of the agent has `hello`, the first of core has
+   * `welcome`. A reconnect is a new session and ends the machine's earlier one.
+   *
+   * If core ends the stream normally, the reason is in `end`: reconnect with jitter. Errors last until an operator
+   * acts: retry with increasing pauses.
+   *
+   * Errors:
+   * - `UNAUTHENTICATED`: the key is invalid.
+   * - `FAILED_PRECONDITION`: another agent with this machine ID holds the lease; the message names it. The other agent
+   *   is not affected.
    */
   session: handleBidiStreamingCall<SessionRequest, SessionResponse>;
   /**
-   * Streams the input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
-   * current, or not this machine's.
+   * Streams the input of an assignment whose `input` was omitted, in pieces of at most 256 KiB.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the attempt is not current, or belongs to another machine.
    */
   fetchInput: handleServerStreamingCall<FetchInputRequest, FetchInputResponse>;
   /**
-   * Uploads an outcome whose output is over 256 KiB. The first message has `outcome` without output, the others the output's pieces. The response comes
-   * after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too many bytes are arriving, in total or from this machine.
-   * UNAVAILABLE: no piece came for 60 s. Retry both after a pause.
+   * Uploads an outcome whose output is over 256 KiB. The first message has `outcome` without output, the others have
+   * the pieces of the output. The response follows the commit, like an acknowledgement on the session.
+   *
+   * Errors, both to be retried after a pause:
+   * - `RESOURCE_EXHAUSTED`: too many bytes are arriving, in total or from this machine.
+   * - `UNAVAILABLE`: no piece arrived for 60 s.
    */
   reportOutcome: handleClientStreamingCall<ReportOutcomeRequest, ReportOutcomeResponse>;
   /**
-   * Resolves an image tag to one digest for a version of an endpoint, or a run of a pod. The first report wins; every later call returns the same
-   * digest, also after a restart of core. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
-   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a malformed digest, or a name of over 512 characters.
+   * Resolves an image tag to one digest for a version of an endpoint, or a run of a pod. The first report wins. Every
+   * later call returns the same digest, also after a restart of core. Call it before the start of a worker or pod whose
+   * spec has an image without a digest.
+   *
+   * Errors:
+   * - `NOT_FOUND`: this machine no longer has this worker or pod.
+   * - `INVALID_ARGUMENT`: the digest is malformed, or the name has more than 512 characters.
    */
   settleImage: handleUnaryCall<SettleImageRequest, SettleImageResponse>;
   /**
-   * Resolves a revision of a model to one commit for a version of an endpoint, and names machines to copy it from. The first commit wins; every later
-   * call returns the same one, also after a restart of core. Call it before a download; tokens of peers are short-lived, so call it again for new ones.
-   * NOT_FOUND: this machine has no such worker any more. INVALID_ARGUMENT: a malformed commit, or the version has no such model.
+   * Resolves a revision of a model to one commit for a version of an endpoint, and returns machines to copy it from.
+   * The first commit wins. Every later call returns the same one, also after a restart of core. Call it before a
+   * download, and again for new tokens of peers, which are short-lived.
+   *
+   * Errors:
+   * - `NOT_FOUND`: this machine no longer has this worker.
+   * - `INVALID_ARGUMENT`: the commit is malformed, or the version has no such model.
    */
   settleModel: handleUnaryCall<SettleModelRequest, SettleModelResponse>;
 }
 
 export interface AgentServiceClient extends Client {
   /**
-   * Carries everything for the life of one connection. The agent's first message has `hello`, core's first has `welcome`. A reconnect is a new session
-   * and ends the machine's earlier one. UNAUTHENTICATED: bad key. FAILED_PRECONDITION: another agent with this machine id holds the lease; the text
-   * names it, and the holder is not disturbed. Both last until an operator acts: retry with growing pauses. In all other cases core ends the stream
-   * normally, with the reason in `end`: reconnect with jitter.
+   * Carries all messages of one connection. The first message of the agent has `hello`, the first of core has
+   * `welcome`. A reconnect is a new session and ends the machine's earlier one.
+   *
+   * If core ends the stream normally, the reason is in `end`: reconnect with jitter. Errors last until an operator
+   * acts: retry with increasing pauses.
+   *
+   * Errors:
+   * - `UNAUTHENTICATED`: the key is invalid.
+   * - `FAILED_PRECONDITION`: another agent with this machine ID holds the lease; the message names it. The other agent
+   *   is not affected.
    */
   session(): ClientDuplexStream<SessionRequest, SessionResponse>;
   session(options: Partial<CallOptions>): ClientDuplexStream<SessionRequest, SessionResponse>;
   session(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<SessionRequest, SessionResponse>;
   /**
-   * Streams the input of an assignment whose `input` was left out, in pieces of at most 256 KiB. NOT_FOUND: the attempt is not
-   * current, or not this machine's.
+   * Streams the input of an assignment whose `input` was omitted, in pieces of at most 256 KiB.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the attempt is not current, or belongs to another machine.
    */
   fetchInput(request: FetchInputRequest, options?: Partial<CallOptions>): ClientReadableStream<FetchInputResponse>;
   fetchInput(
@@ -4986,9 +5095,12 @@ export interface AgentServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<FetchInputResponse>;
   /**
-   * Uploads an outcome whose output is over 256 KiB. The first message has `outcome` without output, the others the output's pieces. The response comes
-   * after the commit, like an acknowledgement on the session. RESOURCE_EXHAUSTED: too many bytes are arriving, in total or from this machine.
-   * UNAVAILABLE: no piece came for 60 s. Retry both after a pause.
+   * Uploads an outcome whose output is over 256 KiB. The first message has `outcome` without output, the others have
+   * the pieces of the output. The response follows the commit, like an acknowledgement on the session.
+   *
+   * Errors, both to be retried after a pause:
+   * - `RESOURCE_EXHAUSTED`: too many bytes are arriving, in total or from this machine.
+   * - `UNAVAILABLE`: no piece arrived for 60 s.
    */
   reportOutcome(
     callback: (error: ServiceError | null, response: ReportOutcomeResponse) => void,
@@ -5007,9 +5119,13 @@ export interface AgentServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReportOutcomeResponse) => void,
   ): ClientWritableStream<ReportOutcomeRequest>;
   /**
-   * Resolves an image tag to one digest for a version of an endpoint, or a run of a pod. The first report wins; every later call returns the same
-   * digest, also after a restart of core. Call it before the start of a worker or pod whose spec has an image without a digest. NOT_FOUND:
-   * this machine has no such worker or pod any more. INVALID_ARGUMENT: a malformed digest, or a name of over 512 characters.
+   * Resolves an image tag to one digest for a version of an endpoint, or a run of a pod. The first report wins. Every
+   * later call returns the same digest, also after a restart of core. Call it before the start of a worker or pod whose
+   * spec has an image without a digest.
+   *
+   * Errors:
+   * - `NOT_FOUND`: this machine no longer has this worker or pod.
+   * - `INVALID_ARGUMENT`: the digest is malformed, or the name has more than 512 characters.
    */
   settleImage(
     request: SettleImageRequest,
@@ -5027,9 +5143,13 @@ export interface AgentServiceClient extends Client {
     callback: (error: ServiceError | null, response: SettleImageResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Resolves a revision of a model to one commit for a version of an endpoint, and names machines to copy it from. The first commit wins; every later
-   * call returns the same one, also after a restart of core. Call it before a download; tokens of peers are short-lived, so call it again for new ones.
-   * NOT_FOUND: this machine has no such worker any more. INVALID_ARGUMENT: a malformed commit, or the version has no such model.
+   * Resolves a revision of a model to one commit for a version of an endpoint, and returns machines to copy it from.
+   * The first commit wins. Every later call returns the same one, also after a restart of core. Call it before a
+   * download, and again for new tokens of peers, which are short-lived.
+   *
+   * Errors:
+   * - `NOT_FOUND`: this machine no longer has this worker.
+   * - `INVALID_ARGUMENT`: the commit is malformed, or the version has no such model.
    */
   settleModel(
     request: SettleModelRequest,

@@ -21,61 +21,65 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { ListView } from "./list_view.ts";
 
-/** One change that somebody made. It is committed together with the change and never altered. */
+/** A change that a caller made. It is committed together with the change and never modified. */
 export interface AuditEvent {
-  /** Rises with time. */
+  /** ID of the event. Later events have higher IDs. */
   id: number;
-  /** When, by the database clock. */
+  /** Time of the change, by the database clock. */
   time:
     | Date
     | undefined;
   /**
-   * The key that was used; `root` for the operator's, `another-account` for any of another account: it took a public template of this one
-   * (`UseTemplate`), or changed a public template that endpoints of this one use (`UpdateTemplate`).
+   * ID of the key that was used. `root`: the operator's key. `another-account`: a key of another account, which took a
+   * public template of this account (`UseTemplate`), or changed a public template that endpoints of this account use
+   * (`UpdateTemplate`).
    */
   keyId: string;
-  /** Name of the rpc, for instance `UpdateEndpoint`, or `UseTemplate`. */
+  /** Name of the rpc, for example `UpdateEndpoint`, or `UseTemplate`. */
   action: string;
-  /** Id of what was changed. */
+  /** ID of the changed resource. */
   subjectId: string;
   /** Names of the fields that were set. Never their values, which may be secret. */
   fields: string[];
-  /** The account it was made in. Empty for what belongs to none. */
+  /** ID of the account in which the change was made. Empty for resources that belong to no account. */
   accountId: string;
 }
 
 /** Request of ListAuditEvents. */
 export interface ListAuditEventsRequest {
-  /** Most events, 1 to 1,000. Default 100. */
+  /** Maximum number of events per page, 1 to 1,000. Default 100. */
   pageSize: number;
-  /** `next_page_token` of the page before. Empty: the newest. */
+  /** `next_page_token` of the previous page. Empty: the newest events. */
   pageToken: string;
-  /** Only changes of this thing. Empty: all. */
+  /** Only changes of this resource. Empty: all. */
   subjectId: string;
-  /** With the root key: only changes in this account; empty: in all. Otherwise empty or the caller's own. */
+  /**
+   * With the root key: only changes in this account; empty: in all accounts. With other keys: empty or the caller's own
+   * account.
+   */
   accountId?:
     | string
     | undefined;
   /**
-   * Searches action, subject, key and the names of fields. Ordered by `time`: the oldest first unless descending.
-   * Without order_by the newest first. Filtered by `action`. Absent: all.
+   * Searches action, subject, key and field names. Sorting: `time`, oldest first unless descending; without `order_by`,
+   * newest first. Filters: `action`. Absent: all.
    */
   view?:
     | ListView
     | undefined;
-  /** Only changes since then. Absent: all. */
+  /** Only changes at or after this time. Absent: no lower bound. */
   sinceTime?:
     | Date
     | undefined;
-  /** Only changes before then, which must be after since_time. Absent: all. */
+  /** Only changes before this time, which must be after `since_time`. Absent: no upper bound. */
   untilTime?: Date | undefined;
 }
 
-/** A page. */
+/** Response of ListAuditEvents. */
 export interface ListAuditEventsResponse {
-  /** Newest first. */
+  /** Events, newest first unless the view requests otherwise. */
   events: AuditEvent[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
@@ -408,12 +412,15 @@ export const ListAuditEventsResponse: MessageFns<ListAuditEventsResponse> = {
   },
 };
 
-/** Who changed what: accounts, keys, endpoints, templates, volumes, registry credentials and pods. Jobs are not recorded here. */
+/**
+ * Lists who changed what: accounts, keys, endpoints, templates, volumes, registry credentials and pods. Jobs are not
+ * recorded.
+ */
 export type AuditServiceService = typeof AuditServiceService;
 export const AuditServiceService = {
   /**
-   * Lists the changes in the caller's account, newest first. Needs a key of scope ALL without endpoint limits, or the root key, which sees
-   * all accounts.
+   * Lists the changes in the caller's account, newest first. Requires a key of scope ALL without endpoint limits, or
+   * the root key, which sees all accounts.
    */
   listAuditEvents: {
     path: "/slipway.v1.AuditService/ListAuditEvents" as const,
@@ -430,16 +437,16 @@ export const AuditServiceService = {
 
 export interface AuditServiceServer extends UntypedServiceImplementation {
   /**
-   * Lists the changes in the caller's account, newest first. Needs a key of scope ALL without endpoint limits, or the root key, which sees
-   * all accounts.
+   * Lists the changes in the caller's account, newest first. Requires a key of scope ALL without endpoint limits, or
+   * the root key, which sees all accounts.
    */
   listAuditEvents: handleUnaryCall<ListAuditEventsRequest, ListAuditEventsResponse>;
 }
 
 export interface AuditServiceClient extends Client {
   /**
-   * Lists the changes in the caller's account, newest first. Needs a key of scope ALL without endpoint limits, or the root key, which sees
-   * all accounts.
+   * Lists the changes in the caller's account, newest first. Requires a key of scope ALL without endpoint limits, or
+   * the root key, which sees all accounts.
    */
   listAuditEvents(
     request: ListAuditEventsRequest,

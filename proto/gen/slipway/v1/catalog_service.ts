@@ -19,99 +19,105 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
-/** A type of GPU that endpoints and pods can ask for. */
+/** A type of GPU that endpoints and pods can request. */
 export interface GpuType {
-  /** The driver's product name, for instance `NVIDIA GeForce RTX 4090`. */
+  /** Product name of the driver, for example `NVIDIA GeForce RTX 4090`. */
   id: string;
-  /** Short, for people: `RTX 4090`. */
+  /** Short human-readable name, for example `RTX 4090`. */
   displayName: string;
-  /** NVIDIA or AMD. */
+  /** `NVIDIA` or `AMD`. */
   manufacturer: string;
-  /** Memory in GB. 0: not known. */
+  /** Memory in GB. 0: unknown. */
   memoryGb: number;
-  /** How many the connected machines have. */
+  /** Number of GPUs on connected machines. */
   total: number;
-  /** How many of these are free. */
+  /** Number of these that are free. */
   free: number;
-  /** The most that one connected machine has. */
+  /** Largest number on one connected machine. */
   countMax: number;
-  /** US dollars an hour, by the operator's price table. */
+  /** Price in US dollars per hour, from the operator's price table. */
   usdPerHour: number;
-  /** CUDA versions of the drivers of connected machines that have it, each once; a driver runs earlier ones, too. */
+  /**
+   * CUDA versions of the drivers of connected machines with this type, without duplicates. A driver also supports
+   * earlier versions.
+   */
   cudaVersions: string[];
 }
 
-/** A pool of GPU types, by which GraphQL clients choose. */
+/** A pool of GPU types. GraphQL clients choose GPUs by pool. */
 export interface GpuPool {
-  /** For instance `AMPERE_24`. */
+  /** ID of the pool, for example `AMPERE_24`. */
   id: string;
-  /** Its types, in the order in which they are tried. */
+  /** IDs of its types, in order of preference. */
   gpuTypeIds: string[];
 }
 
-/** How many GPUs of a type there are. */
+/** Number of GPUs of a type. */
 export interface GpuAvailability {
-  /** The type. */
+  /** ID of the type. */
   gpuTypeId: string;
-  /** On connected machines. */
+  /** Number on connected machines. */
   total: number;
-  /** Of these, free. */
+  /** Number of these that are free. */
   free: number;
 }
 
-/** Room for workers and pods without a GPU on connected machines. */
+/** Capacity of connected machines for workers and pods without a GPU. */
 export interface CpuRoom {
-  /** How many may be there at once. */
+  /** Total number of slots. */
   slots: number;
-  /** Of these, free. */
+  /** Number of free slots. */
   freeSlots: number;
-  /** Processors that are free on the machine that has most of them and a slot; 2,147,483,647: it does not tell how many it has. 0: there is none. */
+  /**
+   * Free processors of the machine that has the most of them and a free slot. 2,147,483,647: that machine does not
+   * report its number of processors. 0: there is no such machine.
+   */
   freeVcpus: number;
-  /** Memory in GB that is free on that machine; 2,147,483,647: it does not tell. */
+  /** Free memory of that machine in GB. 2,147,483,647: that machine does not report its memory. */
   freeMemoryGb: number;
 }
 
-/** A place that machines carry in their `locations`. */
+/** A location that machines carry in their `locations`. */
 export interface DataCenter {
-  /** As the operator set it. */
+  /** ID, as set by the operator. */
   id: string;
-  /** Country code that its machines carry too. Empty: none. */
+  /** Country code that its machines carry too. Empty if none. */
   countryCode: string;
-  /** Types that its machines have. */
+  /** GPU types of its connected machines. */
   gpus: GpuAvailability[];
-  /** Room without a GPU there. Absent: none of its machines is connected. */
+  /** Capacity without a GPU. Absent if none of its machines is connected. */
   cpu?: CpuRoom | undefined;
 }
 
-/** All types. */
+/** Request of ListGpuTypes. */
 export interface ListGpuTypesRequest {
 }
 
-/** All types. */
+/** Response of ListGpuTypes. */
 export interface ListGpuTypesResponse {
-  /** Types that machines have first, then by name. */
+  /** Types that connected machines have first, then by name. */
   gpuTypes: GpuType[];
 }
 
-/** All pools. */
+/** Request of ListGpuPools. */
 export interface ListGpuPoolsRequest {
 }
 
-/** All pools. */
+/** Response of ListGpuPools. */
 export interface ListGpuPoolsResponse {
-  /** Smallest memory first. */
+  /** Pools, smallest memory first. */
   gpuPools: GpuPool[];
 }
 
-/** All places. */
+/** Request of ListDataCenters. */
 export interface ListDataCentersRequest {
 }
 
-/** All places. */
+/** Response of ListDataCenters. */
 export interface ListDataCentersResponse {
-  /** By id. */
+  /** Data centers by ID. */
   dataCenters: DataCenter[];
-  /** Room without a GPU on all machines, those that carry no place among them. Absent: none is connected. */
+  /** Capacity without a GPU of all machines, including those without a location. Absent if none is connected. */
   cpu?: CpuRoom | undefined;
 }
 
@@ -910,10 +916,10 @@ export const ListDataCentersResponse: MessageFns<ListDataCentersResponse> = {
   },
 };
 
-/** Lists the GPUs, sizes and data centres to choose from. For any key that may read. */
+/** Lists the GPUs and data centers to choose from. Needs no key. A key that is sent must be allowed to read. */
 export type CatalogServiceService = typeof CatalogServiceService;
 export const CatalogServiceService = {
-  /** All known types, also those that no machine has. */
+  /** Lists all known GPU types, including those that no machine has. */
   listGpuTypes: {
     path: "/slipway.v1.CatalogService/ListGpuTypes" as const,
     requestStream: false as const,
@@ -924,7 +930,7 @@ export const CatalogServiceService = {
       Buffer.from(ListGpuTypesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListGpuTypesResponse => ListGpuTypesResponse.decode(value),
   },
-  /** All pools. */
+  /** Lists all GPU pools. */
   listGpuPools: {
     path: "/slipway.v1.CatalogService/ListGpuPools" as const,
     requestStream: false as const,
@@ -935,7 +941,7 @@ export const CatalogServiceService = {
       Buffer.from(ListGpuPoolsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListGpuPoolsResponse => ListGpuPoolsResponse.decode(value),
   },
-  /** All places where machines are or network volumes were made. */
+  /** Lists all locations of machines. With a key, also the locations of the account's network volumes. */
   listDataCenters: {
     path: "/slipway.v1.CatalogService/ListDataCenters" as const,
     requestStream: false as const,
@@ -950,16 +956,16 @@ export const CatalogServiceService = {
 } as const;
 
 export interface CatalogServiceServer extends UntypedServiceImplementation {
-  /** All known types, also those that no machine has. */
+  /** Lists all known GPU types, including those that no machine has. */
   listGpuTypes: handleUnaryCall<ListGpuTypesRequest, ListGpuTypesResponse>;
-  /** All pools. */
+  /** Lists all GPU pools. */
   listGpuPools: handleUnaryCall<ListGpuPoolsRequest, ListGpuPoolsResponse>;
-  /** All places where machines are or network volumes were made. */
+  /** Lists all locations of machines. With a key, also the locations of the account's network volumes. */
   listDataCenters: handleUnaryCall<ListDataCentersRequest, ListDataCentersResponse>;
 }
 
 export interface CatalogServiceClient extends Client {
-  /** All known types, also those that no machine has. */
+  /** Lists all known GPU types, including those that no machine has. */
   listGpuTypes(
     request: ListGpuTypesRequest,
     callback: (error: ServiceError | null, response: ListGpuTypesResponse) => void,
@@ -975,7 +981,7 @@ export interface CatalogServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListGpuTypesResponse) => void,
   ): ClientUnaryCall;
-  /** All pools. */
+  /** Lists all GPU pools. */
   listGpuPools(
     request: ListGpuPoolsRequest,
     callback: (error: ServiceError | null, response: ListGpuPoolsResponse) => void,
@@ -991,7 +997,7 @@ export interface CatalogServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListGpuPoolsResponse) => void,
   ): ClientUnaryCall;
-  /** All places where machines are or network volumes were made. */
+  /** Lists all locations of machines. With a key, also the locations of the account's network volumes. */
   listDataCenters(
     request: ListDataCentersRequest,
     callback: (error: ServiceError | null, response: ListDataCentersResponse) => void,

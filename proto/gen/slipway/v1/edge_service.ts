@@ -25,13 +25,13 @@ import {
 export const RequestLimit = {
   /** UNSPECIFIED - Unknown. */
   UNSPECIFIED: 0,
-  /** RATE - Requests of an operation in 10 s. */
+  /** RATE - Requests of an operation per 10 s. */
   RATE: 1,
-  /** AT_ONCE - Requests of an operation in flight. */
+  /** AT_ONCE - Concurrent requests of an operation. */
   AT_ONCE: 2,
-  /** ACCOUNT_SHARE - One account's share of all requests in flight at a facade. */
+  /** ACCOUNT_SHARE - Share of one account in all concurrent requests at a facade. */
   ACCOUNT_SHARE: 3,
-  /** QUOTA - The account's quota of requests in 10 s. */
+  /** QUOTA - Quota of the account: requests per 10 s. */
   QUOTA: 4,
 } as const;
 
@@ -67,7 +67,7 @@ export const RequestOperation = {
   OPENAI: 8,
   /** REQUESTS - GET /requests and the explanations. */
   REQUESTS: 9,
-  /** LOGS - The logs of jobs. */
+  /** LOGS - Logs of jobs. */
   LOGS: 10,
   /** HEALTH - GET /health. */
   HEALTH: 11,
@@ -93,25 +93,26 @@ export namespace RequestOperation {
   export type LB = typeof RequestOperation.LB;
 }
 
-/** Demand of one facade. */
+/** Request of WatchRotation: demand of one facade. */
 export interface WatchRotationRequest {
   /**
-   * Complete demand of each listed endpoint. At most 1,000 per message and 5,000 endpoints per stream; more are rejected with RATE_LIMITED. Send a
-   * demand when the first request waits, at each change but at most once a second, and at least every 5 s while the facade needs the endpoint set.
+   * Complete demand of each listed endpoint. At most 1,000 per message and 5,000 endpoints per stream; more are
+   * rejected with RATE_LIMITED. Send a demand when the first request waits, at each change but at most once a second,
+   * and at least every 5 s while the facade needs the endpoint set.
    */
   demands: EndpointDemand[];
   /**
-   * Identifies the caller: 16 unguessable lowercase letters and digits, the same on all of its streams. Reports on a new stream replace those of a broken
-   * one. Empty: each stream counts as a caller of its own.
+   * ID of the caller: 16 unguessable lowercase letters and digits, the same on all of its streams. Reports on a new
+   * stream replace those of a broken one. Empty: each stream counts as a separate caller.
    */
   reporter: string;
-  /** The caller shuts down: its reports no longer count. Only in the last message of a stream. */
+  /** The caller shuts down, so its reports no longer count. Only in the last message of a stream. */
   leaves: boolean;
 }
 
 /** Demand of one facade for one endpoint. */
 export interface EndpointDemand {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
   /** API key of a request. Empty: the facade's own demand, accepted only if the call carries the edges' key. */
   apiKey: string;
@@ -120,21 +121,22 @@ export interface EndpointDemand {
   /** Requests and client connections in flight, by worker. Workers without any are left out. */
   workers: WorkerLoad[];
   /**
-   * `version` of the endpoint set that the caller has; empty: none. Core answers every other version than the current one with the endpoint set,
-   * whatever it sent before. Unset: the caller knows no versions and gets the endpoint set with each demand.
+   * `version` of the endpoint set that the caller has. Empty: none. Core answers any version other than the current one
+   * with the endpoint set, whatever it sent before. Absent: the caller does not support versions and gets the endpoint
+   * set with each demand.
    */
   version?: string | undefined;
 }
 
 /** Load of one worker. */
 export interface WorkerLoad {
-  /** The worker. */
+  /** ID of the worker. */
   workerId: string;
   /** Number of requests and client connections at the worker. */
   inFlight: number;
 }
 
-/** Changes of some endpoints. */
+/** Response of WatchRotation: changes of some endpoints. */
 export interface WatchRotationResponse {
   /** Complete endpoint sets. Each replaces the earlier one of its endpoint. */
   rotations: EndpointRotation[];
@@ -144,70 +146,74 @@ export interface WatchRotationResponse {
 
 /** Endpoint set: the workers of one endpoint that may get requests. */
 export interface EndpointRotation {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Most requests that a worker gets at a time, at least 1. */
+  /** Maximum number of concurrent requests per worker, at least 1. */
   workerConcurrency: number;
-  /** Workers that run and are not to stop. */
+  /** Workers that run and are not being stopped. */
   workers: RotationWorker[];
-  /** The workers speak HTTP/2 without TLS (h2c), so only proxies that speak it too can reach them. */
+  /** The workers speak HTTP/2 without TLS (h2c), so only proxies that support it can reach them. */
   h2c: boolean;
   /**
-   * Connections may be reused: those to a worker that has been ready for at least 10 s, if they were idle for at most 1 s. False: use each
-   * connection for one request, because a worker closes idle ones soon or serves one connection at a time.
+   * Connections may be reused: those to a worker that has been ready for at least 10 s, if they were idle for at most
+   * 1 s. False: use each connection for one request, because a worker closes idle ones soon or serves one connection at
+   * a time.
    */
   keepsConnections: boolean;
   /**
-   * Hash of the other fields, at most 64 characters. Equal content has an equal version, from every replica and after a restart. Empty: this core knows no
-   * versions and sends an endpoint set only when it changes.
+   * Hash of the other fields, at most 64 characters. Equal content has an equal version, from every replica and after a
+   * restart. Empty: this core does not support versions and sends an endpoint set only when it changes.
    */
   version: string;
   /**
-   * Requests per worker that scaling aims at, at least 1. Send nothing new to a `surplus` worker while another ready worker has fewer requests than
-   * this, so that the surplus one becomes idle and can stop. 0: this core does not set it.
+   * Target number of requests per worker, at least 1. Send nothing new to a `surplus` worker while another ready worker
+   * has fewer requests than this, so that the surplus worker becomes idle and can stop. 0: this core does not set it.
    */
   requestsPerWorker: number;
 }
 
 /** One worker of an endpoint set. */
 export interface RotationWorker {
-  /** The worker. */
+  /** ID of the worker. */
   workerId: string;
-  /** Address of its server, host:port. Empty: not known yet, or the worker is reached through `tunnel_machine_id`. */
+  /** Address of its server, host:port. Empty: unknown yet, or the worker is reached through `tunnel_machine_id`. */
   address: string;
   /** The worker accepts requests. */
   ready: boolean;
-  /** Machine whose tunnel is the only way to reach it. Empty: use `address`. */
+  /** ID of the machine whose tunnel is the only way to reach the worker. Empty: use `address`. */
   tunnelMachineId: string;
-  /** More than the current requests need; the worker may stop soon. */
+  /** The worker is not needed for the current requests and may stop soon. */
   surplus: boolean;
 }
 
 /** A rejected demand. */
 export interface DemandRefusal {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** UNAUTHORIZED, ENDPOINT_NOT_FOUND, WRONG_ENDPOINT_TYPE or RATE_LIMITED. Forget the key of the demand; another key may work. */
+  /**
+   * UNAUTHORIZED, ENDPOINT_NOT_FOUND, WRONG_ENDPOINT_TYPE or RATE_LIMITED. Forget the key of the demand; another key
+   * may work.
+   */
   reason: string;
 }
 
-/** Request of AdmitTunnel: the key of the call is all that it needs. */
+/** Request of AdmitTunnel. The key of the call identifies the agent. */
 export interface AdmitTunnelRequest {
 }
 
-/** Response of AdmitTunnel: the tunnel is accepted. */
+/** Response of AdmitTunnel. The tunnel is accepted. */
 export interface AdmitTunnelResponse {
-  /** Machine of the key. */
+  /** ID of the machine to which the key belongs. */
   machineId: string;
 }
 
 /** Request of LocatePod. */
 export interface LocatePodRequest {
-  /** The pod. */
+  /** ID of the pod. */
   podId: string;
-  /** Port of the pod, as its spec names it, 1 to 65535. */
+  /** Port as in the pod's spec, 1 to 65535. */
   port: number;
-  /** The key must be allowed to change things, not only to read. */
+  /** The key must have write permission. */
   write: boolean;
   /** No key is needed. */
   open: boolean;
@@ -215,15 +221,15 @@ export interface LocatePodRequest {
 
 /** Response of LocatePod. */
 export interface LocatePodResponse {
-  /** Owner of the pod. */
+  /** ID of the account that owns the pod. */
   accountId: string;
-  /** Address, host:port. Empty: the pod does not run now, or it is reached through `tunnel_machine_id`. */
+  /** Address, host:port. Empty: the pod does not run now, or is reached through `tunnel_machine_id`. */
   address: string;
-  /** Machine whose tunnel is the only way to reach it. Empty: use `address`. */
+  /** ID of the machine whose tunnel is the only way to reach the pod. Empty: use `address`. */
   tunnelMachineId: string;
 }
 
-/** Requests that were rejected since the last call. */
+/** Request of TellRefusals: requests that were rejected since the previous call. */
 export interface TellRefusalsRequest {
   /** One entry per endpoint, at most 50. */
   endpoints: EndpointRefusals[];
@@ -235,7 +241,7 @@ export interface TellRefusalsResponse {
 
 /** Rejected requests of one endpoint. */
 export interface EndpointRefusals {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
   /** API key of one of the requests. */
   apiKey: string;
@@ -1413,17 +1419,21 @@ export const RefusedRequests: MessageFns<RefusedRequests> = {
 };
 
 /**
- * Tells facades and edges where the workers of load-balancing endpoints are, and takes their reports of demand. Requests never pass through core:
- * they go from the edge straight to a worker.
+ * Informs facades and edges about the workers of load-balancing endpoints and receives their reports of demand.
+ * Requests never pass through core: they go from the edge straight to a worker.
  */
 export type EdgeServiceService = typeof EdgeServiceService;
 export const EdgeServiceService = {
   /**
-   * Streams the endpoint sets (workers) of load-balancing endpoints. Each facade opens one stream and reports its demand for every endpoint that it has
-   * requests for, with the version of the endpoint set it knows. Core sends the whole endpoint set when that version is not the current one, and at
-   * each change. It stops 15 s after the last report for the endpoint. Each demand carries a key that may use the endpoint's jobs API, because one
-   * facade serves many accounts. When the stream breaks, keep the known endpoint sets and report all demands again on the next stream. A report
-   * is valid for 45 s. The end of a stream says nothing about requests.
+   * Streams the endpoint sets (workers) of load-balancing endpoints.
+   *
+   * Each facade opens one stream and reports its demand for every endpoint that it has requests for, with the version
+   * of the endpoint set it knows. Each demand carries a key that may use the endpoint's jobs API, because one facade
+   * serves many accounts. Core sends the whole endpoint set when that version is not the current one, and at each
+   * change. It stops 15 s after the last report for the endpoint.
+   *
+   * If the stream breaks, keep the known endpoint sets and report all demands again on the next stream. A report is
+   * valid for 45 s. The end of a stream does not mean that the facade's requests have ended.
    */
   watchRotation: {
     path: "/slipway.v1.EdgeService/WatchRotation" as const,
@@ -1436,8 +1446,12 @@ export const EdgeServiceService = {
     responseDeserialize: (value: Buffer): WatchRotationResponse => WatchRotationResponse.decode(value),
   },
   /**
-   * Returns the machine of an agent that opens a tunnel to a facade (kit/net/tunnel.ts). The call carries the agent's own key. Repeat it at least every
-   * 30 s while the tunnel is open. UNAUTHENTICATED: the key has not the scope AGENT, is no longer valid, or no machine has joined with it yet.
+   * Returns the machine of an agent that opens a tunnel to a facade (kit/net/tunnel.ts). The call carries the agent's
+   * own key. Repeat it at least every 30 s while the tunnel is open.
+   *
+   * Errors:
+   * - `UNAUTHENTICATED`: the key does not have the scope AGENT, is no longer valid, or no machine has joined with it
+   *   yet.
    */
   admitTunnel: {
     path: "/slipway.v1.EdgeService/AdmitTunnel" as const,
@@ -1449,9 +1463,13 @@ export const EdgeServiceService = {
     responseDeserialize: (value: Buffer): AdmitTunnelResponse => AdmitTunnelResponse.decode(value),
   },
   /**
-   * Returns the address of an http port of a pod. The key must belong to the pod's account and may read, or with `write` change. With `open` the key
-   * is ignored, because the operator shows pods to everybody who knows their address. Cache the response for at most 2 s. NOT_FOUND: the account has
-   * no such pod, or the port is none of its http ports.
+   * Returns the address of an http port of a pod. Cache the response for at most 2 s.
+   *
+   * The key must belong to the pod's account and may read, or with `write` change. With `open` the key is ignored,
+   * because the operator shows pods to everyone who knows their address.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the account has no such pod, or the port is not one of its http ports.
    */
   locatePod: {
     path: "/slipway.v1.EdgeService/LocatePod" as const,
@@ -1463,10 +1481,15 @@ export const EdgeServiceService = {
     responseDeserialize: (value: Buffer): LocatePodResponse => LocatePodResponse.decode(value),
   },
   /**
-   * Reports requests that the caller rejected by its rate limits, for EndpointService.Explain and JobService.Explain. Call every replica, at most once a
-   * second. Do not retry a failed call: counts are added up. Core remembers them for 60 s. Each entry carries the key of a rejected request. Entries
-   * whose key may not use the endpoint's jobs API are ignored; if no other entry is left, the call fails with the error of the last of them.
-   * INVALID_REQUEST: more than 50 entries.
+   * Reports requests that the caller rejected by its rate limits, for EndpointService.Explain and JobService.Explain.
+   * Core keeps them for 60 s.
+   *
+   * Call every replica, at most once a second. Do not retry a failed call: counts are added up. Each entry carries the
+   * key of a rejected request. Entries whose key may not use the endpoint's jobs API are ignored. If no other entry is
+   * left, the call fails with the error of the last of them.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: more than 50 entries.
    */
   tellRefusals: {
     path: "/slipway.v1.EdgeService/TellRefusals" as const,
@@ -1482,40 +1505,61 @@ export const EdgeServiceService = {
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
   /**
-   * Streams the endpoint sets (workers) of load-balancing endpoints. Each facade opens one stream and reports its demand for every endpoint that it has
-   * requests for, with the version of the endpoint set it knows. Core sends the whole endpoint set when that version is not the current one, and at
-   * each change. It stops 15 s after the last report for the endpoint. Each demand carries a key that may use the endpoint's jobs API, because one
-   * facade serves many accounts. When the stream breaks, keep the known endpoint sets and report all demands again on the next stream. A report
-   * is valid for 45 s. The end of a stream says nothing about requests.
+   * Streams the endpoint sets (workers) of load-balancing endpoints.
+   *
+   * Each facade opens one stream and reports its demand for every endpoint that it has requests for, with the version
+   * of the endpoint set it knows. Each demand carries a key that may use the endpoint's jobs API, because one facade
+   * serves many accounts. Core sends the whole endpoint set when that version is not the current one, and at each
+   * change. It stops 15 s after the last report for the endpoint.
+   *
+   * If the stream breaks, keep the known endpoint sets and report all demands again on the next stream. A report is
+   * valid for 45 s. The end of a stream does not mean that the facade's requests have ended.
    */
   watchRotation: handleBidiStreamingCall<WatchRotationRequest, WatchRotationResponse>;
   /**
-   * Returns the machine of an agent that opens a tunnel to a facade (kit/net/tunnel.ts). The call carries the agent's own key. Repeat it at least every
-   * 30 s while the tunnel is open. UNAUTHENTICATED: the key has not the scope AGENT, is no longer valid, or no machine has joined with it yet.
+   * Returns the machine of an agent that opens a tunnel to a facade (kit/net/tunnel.ts). The call carries the agent's
+   * own key. Repeat it at least every 30 s while the tunnel is open.
+   *
+   * Errors:
+   * - `UNAUTHENTICATED`: the key does not have the scope AGENT, is no longer valid, or no machine has joined with it
+   *   yet.
    */
   admitTunnel: handleUnaryCall<AdmitTunnelRequest, AdmitTunnelResponse>;
   /**
-   * Returns the address of an http port of a pod. The key must belong to the pod's account and may read, or with `write` change. With `open` the key
-   * is ignored, because the operator shows pods to everybody who knows their address. Cache the response for at most 2 s. NOT_FOUND: the account has
-   * no such pod, or the port is none of its http ports.
+   * Returns the address of an http port of a pod. Cache the response for at most 2 s.
+   *
+   * The key must belong to the pod's account and may read, or with `write` change. With `open` the key is ignored,
+   * because the operator shows pods to everyone who knows their address.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the account has no such pod, or the port is not one of its http ports.
    */
   locatePod: handleUnaryCall<LocatePodRequest, LocatePodResponse>;
   /**
-   * Reports requests that the caller rejected by its rate limits, for EndpointService.Explain and JobService.Explain. Call every replica, at most once a
-   * second. Do not retry a failed call: counts are added up. Core remembers them for 60 s. Each entry carries the key of a rejected request. Entries
-   * whose key may not use the endpoint's jobs API are ignored; if no other entry is left, the call fails with the error of the last of them.
-   * INVALID_REQUEST: more than 50 entries.
+   * Reports requests that the caller rejected by its rate limits, for EndpointService.Explain and JobService.Explain.
+   * Core keeps them for 60 s.
+   *
+   * Call every replica, at most once a second. Do not retry a failed call: counts are added up. Each entry carries the
+   * key of a rejected request. Entries whose key may not use the endpoint's jobs API are ignored. If no other entry is
+   * left, the call fails with the error of the last of them.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: more than 50 entries.
    */
   tellRefusals: handleUnaryCall<TellRefusalsRequest, TellRefusalsResponse>;
 }
 
 export interface EdgeServiceClient extends Client {
   /**
-   * Streams the endpoint sets (workers) of load-balancing endpoints. Each facade opens one stream and reports its demand for every endpoint that it has
-   * requests for, with the version of the endpoint set it knows. Core sends the whole endpoint set when that version is not the current one, and at
-   * each change. It stops 15 s after the last report for the endpoint. Each demand carries a key that may use the endpoint's jobs API, because one
-   * facade serves many accounts. When the stream breaks, keep the known endpoint sets and report all demands again on the next stream. A report
-   * is valid for 45 s. The end of a stream says nothing about requests.
+   * Streams the endpoint sets (workers) of load-balancing endpoints.
+   *
+   * Each facade opens one stream and reports its demand for every endpoint that it has requests for, with the version
+   * of the endpoint set it knows. Each demand carries a key that may use the endpoint's jobs API, because one facade
+   * serves many accounts. Core sends the whole endpoint set when that version is not the current one, and at each
+   * change. It stops 15 s after the last report for the endpoint.
+   *
+   * If the stream breaks, keep the known endpoint sets and report all demands again on the next stream. A report is
+   * valid for 45 s. The end of a stream does not mean that the facade's requests have ended.
    */
   watchRotation(): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;
   watchRotation(options: Partial<CallOptions>): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;
@@ -1524,8 +1568,12 @@ export interface EdgeServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<WatchRotationRequest, WatchRotationResponse>;
   /**
-   * Returns the machine of an agent that opens a tunnel to a facade (kit/net/tunnel.ts). The call carries the agent's own key. Repeat it at least every
-   * 30 s while the tunnel is open. UNAUTHENTICATED: the key has not the scope AGENT, is no longer valid, or no machine has joined with it yet.
+   * Returns the machine of an agent that opens a tunnel to a facade (kit/net/tunnel.ts). The call carries the agent's
+   * own key. Repeat it at least every 30 s while the tunnel is open.
+   *
+   * Errors:
+   * - `UNAUTHENTICATED`: the key does not have the scope AGENT, is no longer valid, or no machine has joined with it
+   *   yet.
    */
   admitTunnel(
     request: AdmitTunnelRequest,
@@ -1543,9 +1591,13 @@ export interface EdgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: AdmitTunnelResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Returns the address of an http port of a pod. The key must belong to the pod's account and may read, or with `write` change. With `open` the key
-   * is ignored, because the operator shows pods to everybody who knows their address. Cache the response for at most 2 s. NOT_FOUND: the account has
-   * no such pod, or the port is none of its http ports.
+   * Returns the address of an http port of a pod. Cache the response for at most 2 s.
+   *
+   * The key must belong to the pod's account and may read, or with `write` change. With `open` the key is ignored,
+   * because the operator shows pods to everyone who knows their address.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the account has no such pod, or the port is not one of its http ports.
    */
   locatePod(
     request: LocatePodRequest,
@@ -1563,10 +1615,15 @@ export interface EdgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: LocatePodResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Reports requests that the caller rejected by its rate limits, for EndpointService.Explain and JobService.Explain. Call every replica, at most once a
-   * second. Do not retry a failed call: counts are added up. Core remembers them for 60 s. Each entry carries the key of a rejected request. Entries
-   * whose key may not use the endpoint's jobs API are ignored; if no other entry is left, the call fails with the error of the last of them.
-   * INVALID_REQUEST: more than 50 entries.
+   * Reports requests that the caller rejected by its rate limits, for EndpointService.Explain and JobService.Explain.
+   * Core keeps them for 60 s.
+   *
+   * Call every replica, at most once a second. Do not retry a failed call: counts are added up. Each entry carries the
+   * key of a rejected request. Entries whose key may not use the endpoint's jobs API are ignored. If no other entry is
+   * left, the call fails with the error of the last of them.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: more than 50 entries.
    */
   tellRefusals(
     request: TellRefusalsRequest,

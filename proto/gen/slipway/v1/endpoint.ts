@@ -9,13 +9,13 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { Template } from "./template_service.ts";
 
-/** How requests reach the workers. Fixed when the endpoint is created. */
+/** How requests reach the workers. Fixed after creation. */
 export const EndpointType = {
-  /** UNSPECIFIED - Taken as QB on create. */
+  /** UNSPECIFIED - Same as QB on creation. */
   UNSPECIFIED: 0,
-  /** QB - Queue-based: jobs wait in a queue and workers take them. */
+  /** QB - Queue-based: jobs wait in a queue, from which workers take them. */
   QB: 1,
-  /** LB - Load balancing: requests go straight to the workers' own HTTP servers. */
+  /** LB - Load balancing: requests go directly to the HTTP servers of the workers. */
   LB: 2,
 } as const;
 
@@ -27,17 +27,21 @@ export namespace EndpointType {
   export type LB = typeof EndpointType.LB;
 }
 
-/** Metric that a scaler uses. */
+/** Metric that determines the number of workers. */
 export const ScalerType = {
-  /** UNSPECIFIED - Taken as QUEUE_DELAY on create, for type LB as REQUEST_COUNT. */
+  /** UNSPECIFIED - Same as QUEUE_DELAY on creation; for type LB same as REQUEST_COUNT. */
   UNSPECIFIED: 0,
   /** QUEUE_DELAY - One more worker for every scaler_value seconds that the oldest job has waited. Not for type LB, which has no queue. */
   QUEUE_DELAY: 1,
-  /** REQUEST_COUNT - ceil((queued + running jobs) / scaler_value) workers; for type LB requests and connections count, those that wait and those in flight. */
+  /**
+   * REQUEST_COUNT - ceil((queued + running jobs) / scaler_value) workers. For type LB: waiting requests, and requests and connections
+   * in flight.
+   */
   REQUEST_COUNT: 2,
   /**
-   * SLO - As few workers as let 95 of 100 jobs wait at most scaler_value seconds, from what was measured of this endpoint: arrivals, executions, starts.
-   * Where a start alone takes longer than that, a worker stays while jobs come often enough. Not for type LB. An extension.
+   * SLO - As few workers as let 95 % of jobs wait at most scaler_value seconds, computed from the measured arrivals,
+   * executions and starts of this endpoint. If a start alone takes longer, a worker is kept while jobs come often
+   * enough. Not for type LB. This is an extension.
    */
   SLO: 3,
 } as const;
@@ -51,13 +55,13 @@ export namespace ScalerType {
   export type SLO = typeof ScalerType.SLO;
 }
 
-/** Decides whether scaled-down workers are kept in standby for a fast start. */
+/** Whether scaled-down workers are kept in standby for a fast start. */
 export const FlashBootType = {
-  /** UNSPECIFIED - Taken as OFF on create. */
+  /** UNSPECIFIED - Same as OFF on creation. */
   UNSPECIFIED: 0,
   /** OFF - Workers are stopped. */
   OFF: 1,
-  /** FLASHBOOT - Workers are frozen while their machine has room. */
+  /** FLASHBOOT - Workers are put into standby while their machine has capacity. */
   FLASHBOOT: 2,
 } as const;
 
@@ -69,123 +73,153 @@ export namespace FlashBootType {
   export type FLASHBOOT = typeof FlashBootType.FLASHBOOT;
 }
 
-/** A deployment of a user: template, choice of GPUs and scaling settings. */
+/** A deployment: a template, a choice of GPUs, and scaling settings. */
 export interface Endpoint {
-  /** 14 lowercase letters and digits. Output only. */
+  /** ID, 14 lowercase letters and digits. Output only. */
   id: string;
-  /** At most 191 characters. Default: the template's name. */
+  /** Name, at most 191 characters. Default: the name of the template. */
   name: string;
   /**
-   * The template its workers run. Required, and `serverless`. Of another account's public template the workers run the version that it had when
-   * this field was last set; an update that names it again, with the same value, takes the present version. The account's own is followed.
+   * ID of the template that the workers run. Required; the template must be `serverless`.
+   *
+   * Changes of a template of the own account replace the workers. Of a public template of another account, workers run
+   * the version that it had when this field was last set. An update that sets the field to the same value takes the
+   * current version.
    */
   templateId: string;
   /** QB or LB. Fixed after creation. */
   type: EndpointType;
   /**
-   * GPU pool ids (AMPERE_24 …) or type names (NVIDIA L4 …, or what a machine reports) in order of preference; a leading '-' excludes one type.
-   * At most 100. Empty: any type; and while none of the machines that could run it has a GPU, its workers run there without one.
+   * IDs of GPU pools (`AMPERE_24` …) or names of GPU types (`NVIDIA L4` …, or what a machine reports) in order of
+   * preference; a leading `-` excludes a type. At most 100. Empty: any type; then, while no suitable machine has a GPU,
+   * workers run there without one.
    */
   gpuIds: string[];
-  /** GPUs a worker gets, 1 to 64. Default 1; always 0 for compute_type CPU. */
+  /** GPUs per worker, 1 to 64. Default 1. Always 0 for compute_type `CPU`. */
   gpuCount: number;
-  /** Fewest workers kept. Default 0. */
+  /** Minimum number of workers, 0 to 10,000. Default 0. */
   workersMin: number;
-  /** Most workers at any time. Default 3. 0: jobs are accepted and wait. */
+  /** Maximum number of workers, 0 to 10,000. Default 3. 0: jobs are accepted and wait. */
   workersMax: number;
-  /** Seconds a worker stays without a job before it is stopped, 1 to 3,600. Default 5. */
+  /** Seconds without a job after which a worker is stopped, 1 to 3,600. Default 5. */
   idleTimeoutSeconds: number;
-  /** Metric of the scaler. Default QUEUE_DELAY; for type LB REQUEST_COUNT, the only one there. */
+  /** Metric of the scaler. Default QUEUE_DELAY. For type LB: REQUEST_COUNT, the only valid value. */
   scalerType: ScalerType;
-  /** Target of the scaler, at least 1; with SLO the wait in seconds that 95 of 100 jobs shall not exceed. Default 4. */
+  /** Target of the scaler, 1 to 1,000,000. With SLO: the wait in seconds that 95 % of jobs should not exceed. Default 4. */
   scalerValue: number;
-  /** Default of policy.execution_timeout_ms, 5,000 to 604,800,000. Default 600,000. */
+  /** Default of JobPolicy.execution_timeout_ms, in milliseconds, 5,000 to 604,800,000. Default 600,000. */
   executionTimeoutMs: number;
-  /** Freeze instead of stop. Default OFF. */
+  /** Keeps scaled-down workers in standby instead of stopping them. Default OFF. */
   flashBootType: FlashBootType;
-  /** Country codes or data-centre ids a machine must carry. Empty: anywhere. */
+  /** Country codes or data center IDs. A machine must have at least one of them. Empty: any machine. */
   locations: string[];
-  /** Network volumes to mount, one per data centre. Empty: none. */
+  /** IDs of the network volumes to mount, one per data center. Empty: none. */
   networkVolumeIds: string[];
-  /** Environment of the workers, over the template's. */
+  /** Environment of the workers. Overrides the environment of the template. */
   env: { [key: string]: string };
-  /** How often a job whose attempt was lost is put back, 0 to 10. Default 2. */
+  /** How often a job whose attempt was lost is requeued, 0 to 10. Default 2. */
   retryLimit: number;
-  /** Also put back jobs whose handler reported an error. Default false. */
+  /** Also requeue jobs whose handler reported an error. Default false. */
   retryHandlerErrors: boolean;
   /**
-   * Jobs a worker holds at once when its SDK does not say so itself, 1 to 100. Default 1. For type LB: requests and connections that a facade lets
-   * a worker have at once, 1 to 1,000, default 100; those beyond wait.
+   * Maximum number of jobs that a worker holds at once if its SDK does not set it, 1 to 100. Default 1. For type LB:
+   * maximum number of concurrent requests and connections that a facade sends to a worker, 1 to 1,000, by default 100;
+   * further ones wait.
    */
   workerConcurrency: number;
-  /** Raised by every change that replaces workers (template, env, GPU choice, volumes), from 0. Output only. */
+  /** Version, from 0. Raised by every change that replaces workers (template, env, GPU choice, volumes). Output only. */
   version: number;
-  /** Output only. */
+  /** Time of creation. Output only. */
   createTime:
     | Date
     | undefined;
-  /** Secret that signs webhook calls as Standard Webhooks does. Write only; empty: calls are not signed. */
+  /**
+   * Secret that signs webhook calls as in Standard Webhooks, at most 1,024 characters. Write only. Empty: calls are not
+   * signed.
+   */
   webhookSecret: string;
-  /** GPU, or CPU for workers without one. */
+  /** `GPU` (default), or `CPU` for workers without a GPU. Fixed after creation. */
   computeType: string;
-  /** CUDA versions a machine's driver must support, any of them. Empty: any. */
+  /** CUDA versions. The driver of a machine must support at least one of them. Empty: any. */
   allowedCudaVersions: string[];
   /**
-   * Only with compute_type CPU: sizes of a worker in order of preference, as flavour-processors-GB (`cpu3c-2-4`). Where a machine says how many
-   * processors and how much memory it has, workers with a size share them out. Empty: no size; a worker takes one of the machine's slots.
+   * With compute_type `CPU` only: sizes of a worker in order of preference, as flavor-processors-GB (`cpu3c-2-4`). If a
+   * machine reports its processors and memory, workers with a size share them. Empty: no size; a worker takes one slot
+   * of the machine.
    */
   instanceIds: string[];
-  /** What its workers run, when the request asks for it: of another account's template as it was given, with its `version`. Output only. */
+  /**
+   * Template that the workers run, if requested. For a template of another account: as it was given, with its
+   * `version`. Output only.
+   */
   template?:
     | Template
     | undefined;
   /**
-   * Why workers that it should have find no place, or that jobs wait while workers_max is 0, for people; it names no machine unless the operator
-   * asks. Empty otherwise, and in answers to changes. Output only.
+   * Human-readable reason why wanted workers cannot be placed, or that jobs wait while workers_max is 0. Names machines
+   * to the operator only. Empty otherwise, and in responses to changes. Output only.
    */
   throttledReason: string;
   /**
-   * Why no machine there is could ever take its workers, however long they wait, for people: of all that joined and are not gone for good, none
-   * has the GPUs, the place, the engine for its image … Names no machine unless the operator asks. Or that a secret is
-   * missing which its environment names. Empty while one could. Output only.
+   * Human-readable reason why no machine can ever run a worker, however long it waits: of all machines that joined and
+   * are not gone for good, none has the GPUs, the location, the engine for the image …, or a secret is missing to which
+   * the environment refers. Names machines to the operator only. Empty if a machine can. Output only.
    */
   cannotRunReason: string;
   /**
-   * With scaler_type QUEUE_DELAY the exact value of scaler_value in milliseconds, 500 to 1,000,000,000; scaler_value is then it in seconds, rounded up.
-   * Default 0: scaler_value is exact. A change of scaler_value that does not name it sets it to 0.
+   * With scaler_type QUEUE_DELAY: exact value of scaler_value in milliseconds, 500 to 1,000,000,000; scaler_value is
+   * then this value in seconds, rounded up. Default 0: scaler_value is exact. A change of scaler_value that does not
+   * set this field resets it to 0.
    */
   queueDelayMs: number;
   /**
-   * Nobody chose execution_timeout_ms: it is the default, and stays that. Default false; a change of execution_timeout_ms that does not name it sets it to
-   * false.
+   * execution_timeout_ms was not chosen and follows the default. Default false. A change of execution_timeout_ms that
+   * does not set this field resets it to false.
    */
   executionTimeoutUnset: boolean;
-  /** FLASHBOOT was asked for with priority, which means the same here. Default false; a change of flash_boot_type that does not name it sets it to false. */
+  /**
+   * FLASHBOOT was requested with priority, which has the same meaning here. Default false. A change of flash_boot_type
+   * that does not set this field resets it to false.
+   */
   priorityFlashBoot: boolean;
   /**
-   * How far the rollout of its version has come: CHECKING, ROLLING, REPLACING, HELD or ROLLED_BACK (docs/reference/management.md#releases). Others may follow.
-   * Empty once it is complete, and as long as no version has come up. Output only.
+   * State of the rollout of the version: `CHECKING`, `ROLLING`, `REPLACING`, `HELD` or `ROLLED_BACK`
+   * (docs/reference/management.md#releases). Other values may follow. Empty if it is complete, and until a version has
+   * started successfully. Output only.
    */
   rolloutState: string;
-  /** The same in a sentence, for people: of HELD why the version does not start. Empty as the state. Output only. */
+  /**
+   * Human-readable description of the state. For `HELD`: why the version does not start. Empty if `rollout_state` is
+   * empty. Output only.
+   */
   rolloutReason: string;
-  /** The version that is served now: the good one while the latest is checked, held or rolled back. Output only. */
+  /**
+   * Version that serves now. While the latest version is checked, held or rolled back: the previous healthy one. Output
+   * only.
+   */
   servingVersion: number;
   /**
-   * Names by which OpenAI clients select it at the address of the account (ModelService), at most 20, each of 1 to 191 letters, digits and ._-/:@+.
-   * Endpoints with a name in common share its requests. Empty: its own name and those of its models select it.
+   * Names by which OpenAI clients select the endpoint at the account's address (ModelService), at most 20, each of 1 to
+   * 191 letters, digits and `._-/:@+`. Endpoints with the same name share its requests. Empty: the name of the endpoint
+   * and those of its models select it.
    */
   modelAliases: string[];
-  /** Its share of the requests for a name that several endpoints have, relative to theirs, 0 to 1,000. 0: only while no other can take them. Default 1. */
+  /**
+   * Weight of the endpoint among those that share a name, 0 to 1,000. 0: it takes requests only while no other can.
+   * Default 1.
+   */
   modelWeight?:
     | number
     | undefined;
-  /** Jobs or requests that may wait, 0 to 1,000,000, before requests for a name that several endpoints have go to the others. 0: any number. Default 0. */
+  /**
+   * Number of waiting jobs or requests, 0 to 1,000,000, above which requests for a shared name go to other endpoints.
+   * 0: no limit. Default 0.
+   */
   modelQueueMax: number;
   /**
-   * Hugging Face repositories that its workers find in /runpod-volume/huggingface-cache/hub before they start, at most 10. Each is `org/name`,
-   * `org/name:revision` (a branch, tag or commit; default `main`) or an address of https://huggingface.co; at most 512 characters. Returned in the
-   * first form that fits. Machines download them once. Empty: none.
+   * Hugging Face repositories that workers find in /runpod-volume/huggingface-cache/hub before they start, at most 10.
+   * Each is `org/name`, `org/name:revision` (a branch, tag or commit; by default `main`) or an address at
+   * https://huggingface.co, of at most 512 characters. Kept as given. Machines download them once. Empty: none.
    */
   modelReferences: string[];
 }

@@ -26,387 +26,431 @@ import { ListView } from "./list_view.ts";
 import { Template } from "./template_service.ts";
 
 /**
- * What an endpoint alone runs, in place of a template that others may name: a template of its own, which is in no list unless that asks for it, is
- * renamed and deleted with the endpoint, and can be given to no other.
+ * Defines what an endpoint runs without a shared template: a template that only this endpoint runs. It is listed only
+ * on request, is renamed and deleted with the endpoint, and cannot be used by another one.
  */
 export interface OwnTemplate {
-  /** The values of the fields that update_mask names. */
+  /** Values of the fields named in update_mask. */
   template:
     | Template
     | undefined;
-  /** Names of the fields of `template` that count: what is run and where volumes appear. Of `env` all of it: the endpoint's own `env` is empty then. */
+  /**
+   * Names of the fields of `template` to set: what is run, and the mount path of volumes. `env` is replaced as a whole;
+   * the endpoint's own `env` is then emptied.
+   */
   updateMask:
     | string[]
     | undefined;
   /**
-   * A template to take apart, once: it gives what update_mask does not name, and of `env` what `template` has no variable for. Of another account's public
-   * template update_mask may name `env` alone, and the endpoint runs it as it is now. Empty: a new endpoint takes the defaults, another goes on with what
-   * it runs.
+   * ID of a template to copy once. It provides the fields that update_mask does not name, and the variables that `env`
+   * does not name. For a public template of another account, update_mask may name `env` only, and the endpoint runs the
+   * template as it is now. Empty: a new endpoint takes the defaults, an existing one keeps what it runs.
    */
   fromTemplateId: string;
 }
 
 /** Request of CreateEndpoint. */
 export interface CreateEndpointRequest {
-  /** Zero values take the defaults written at each field, except workers_min and workers_max, which are taken from `workers`. */
+  /**
+   * Fields of the endpoint. Zero values take the defaults written at each field. For workers_max and retry_limit see
+   * the fields of this request.
+   */
   endpoint:
     | Endpoint
     | undefined;
   /**
-   * Makes the call safe to repeat: for 24 hours the same call returns the endpoint that the first one made, as it is now. Same request_id and other fields,
-   * or the endpoint was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255
-   * characters. Empty: not repeatable.
+   * Idempotency key, at most 255 characters, scoped to this method and account. For 24 hours, a repeat of the same
+   * request returns the endpoint that the first one created, in its current state. `FAILED_PRECONDITION` with reason
+   * `IDEMPOTENCY_KEY_REUSED`: other fields differ, or the endpoint has been deleted. Empty: the call is not idempotent.
    */
   requestId: string;
-  /** Most workers; absent: the default of 3. Apart from `endpoint`, because 0 is a real choice there. */
+  /** Maximum number of workers. A field of the request, because 0 is a valid value. Absent: the default of 3. */
   workersMax?:
     | number
     | undefined;
-  /** How often lost attempts are put back; absent: the default of 2. Apart from `endpoint` for the same reason. */
+  /**
+   * How often a job whose attempt was lost is requeued. A field of the request, because 0 is a valid value. Absent: the
+   * default of 2.
+   */
   retryLimit?:
     | number
     | undefined;
-  /** Template of its own; then `endpoint.template_id` must be empty. Absent: it runs that. */
+  /**
+   * Template that only this endpoint runs. `endpoint.template_id` must then be empty, and `endpoint.name` is required.
+   * Absent: the endpoint runs `endpoint.template_id`.
+   */
   ownTemplate?:
     | OwnTemplate
     | undefined;
   /**
-   * Id that it shall have, of 14 lowercase letters and digits: for an account that moves here and whose clients know its endpoints by id. Only for keys
-   * that may do everything in their account, others are UNAUTHORIZED. ALREADY_EXISTS: an endpoint has it, or had it within the last hour. Absent: a new one.
+   * Requested ID, 14 lowercase letters and digits, for accounts that move here and whose clients know their endpoints
+   * by ID. Requires a key that may do everything in its account; others are UNAUTHORIZED. `ALREADY_EXISTS`: an endpoint
+   * has this ID, or had it within the last hour. Absent: a new ID.
    */
   wantedId?: string | undefined;
 }
 
 /** Response of CreateEndpoint. */
 export interface CreateEndpointResponse {
-  /** With its id. */
+  /** The endpoint, with its ID. */
   endpoint: Endpoint | undefined;
 }
 
 /** Request of GetEndpoint. */
 export interface GetEndpointRequest {
-  /** Its id. */
+  /** ID of the endpoint. */
   id: string;
-  /** Fill in `template`. Default false. */
+  /** Include `template`. Default false. */
   includeTemplate?: boolean | undefined;
 }
 
-/** As it is. */
+/** Response of GetEndpoint. */
 export interface GetEndpointResponse {
-  /** Without webhook_secret. */
+  /** The endpoint, without webhook_secret. */
   endpoint: Endpoint | undefined;
 }
 
-/** All of the account. */
+/** Request of ListEndpoints. */
 export interface ListEndpointsRequest {
-  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  /**
+   * Maximum number of entries per page, 1 to 1,000. Default 1,000. A page may hold fewer, because its size in bytes is
+   * limited too.
+   */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
-  /** Fill in `template`. Default false. */
+  /** Include `template`. Default false. */
   includeTemplate?:
     | boolean
     | undefined;
   /**
-   * Searches id and name. Ordered by `created`, `name`, `type`, `workers_min` or `workers_max`. Filtered by `type` (QB, LB), `compute` (GPU, CPU), `paused`
-   * (yes: workers_max is 0; no), `template` (its id) and `trouble` (no_place: workers found none at the last decision; crashed: workers that are still there
-   * did; webhooks: calls were given up within the last hour). Absent: all, in its own order.
+   * Searches ID and name. Sorting: `created`, `name`, `type`, `workers_min`, `workers_max`. Absent: all in default
+   * order.
+   *
+   * Filters:
+   * - `type`: `QB` or `LB`.
+   * - `compute`: `GPU` or `CPU`.
+   * - `paused`: `yes` (workers_max is 0) or `no`.
+   * - `template`: ID of the template.
+   * - `trouble`: `no_place` (workers could not be placed at the last decision), `crashed` (workers crashed and still
+   *   exist) or `webhooks` (webhook calls were given up within the last hour).
    */
   view?: ListView | undefined;
 }
 
-/** All of the account. */
+/** Response of ListEndpoints. */
 export interface ListEndpointsResponse {
-  /** Oldest first. */
+  /** Endpoints, oldest first unless the view requests otherwise. */
   endpoints: Endpoint[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
 /** Request of UpdateEndpoint. */
 export interface UpdateEndpointRequest {
-  /** Its id and the new values. */
+  /** ID of the endpoint, and the new values. */
   endpoint:
     | Endpoint
     | undefined;
-  /** Names of the fields to set. Empty and without own_template: INVALID_ARGUMENT, so that nothing is reset by accident. */
+  /**
+   * Names of the fields to set. Fails with `INVALID_ARGUMENT` if empty and own_template is absent, so that nothing is
+   * reset by accident.
+   */
   updateMask:
     | string[]
     | undefined;
-  /** Changes what it runs, and nothing that others run: a template that it shares is copied first. update_mask must not name `template_id` then. */
+  /**
+   * Changes what this endpoint runs, and no other one: a shared template is copied first. update_mask must then name
+   * neither `template_id` nor `env`.
+   */
   ownTemplate?: OwnTemplate | undefined;
 }
 
-/** As it is now. */
+/** Response of UpdateEndpoint. */
 export interface UpdateEndpointResponse {
-  /** After the change. */
+  /** The endpoint after the change. */
   endpoint: Endpoint | undefined;
 }
 
 /** Request of RestartEndpoint. */
 export interface RestartEndpointRequest {
-  /** Its id. */
+  /** ID of the endpoint. */
   id: string;
-  /** All old workers go now, an idle one at once and a busy one after its jobs, whether new ones come up or not: nothing is held. */
+  /**
+   * Stop all old workers now, idle ones at once and busy ones after their jobs, whether or not new ones start. The
+   * rollout is never held. Default false.
+   */
   atOnce?: boolean | undefined;
 }
 
-/** As it is now. Workers of an earlier version are those that are being replaced. */
+/** Response of RestartEndpoint. Workers of an earlier version are being replaced. */
 export interface RestartEndpointResponse {
-  /** With the new version. */
+  /** The endpoint, with its new version. */
   endpoint: Endpoint | undefined;
 }
 
 /** Request of RollBackEndpoint. */
 export interface RollBackEndpointRequest {
-  /** Its id. */
+  /** ID of the endpoint. */
   id: string;
-  /** A good version that is kept. Absent: the last good one before the one that was released. */
+  /** A healthy version that is still kept. Absent: the last healthy one before the released version. */
   version?: number | undefined;
 }
 
-/** As it is now. */
+/** Response of RollBackEndpoint. */
 export interface RollBackEndpointResponse {
-  /** With the version that serves. */
+  /** The endpoint, with the version that serves. */
   endpoint: Endpoint | undefined;
 }
 
 /** Request of DeleteEndpoint. */
 export interface DeleteEndpointRequest {
-  /** Its id. */
+  /** ID of the endpoint. */
   id: string;
-  /** Delete it also with workers_min or workers_max above 0: its workers are stopped and its jobs end. Default false. */
+  /**
+   * Delete the endpoint even if workers_min or workers_max is above 0: its workers are stopped and its jobs end.
+   * Default false.
+   */
   stopWorkers?: boolean | undefined;
 }
 
-/** Nothing to say. */
+/** Response of DeleteEndpoint. */
 export interface DeleteEndpointResponse {
 }
 
-/** Request of EndpointServiceExplain. */
+/** Request of Explain. */
 export interface EndpointServiceExplainRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
 }
 
-/** The explanation. */
+/** Response of Explain. */
 export interface EndpointServiceExplainResponse {
-  /** As of now. */
+  /** Explanation as of now. */
   explanation: EndpointExplanation | undefined;
 }
 
 /** Request of ListDecisions. */
 export interface ListDecisionsRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Most decisions of a page, 1 to 1,000. Default 100. */
+  /** Maximum number of decisions per page, 1 to 1,000. Default 100. */
   pageSize: number;
-  /** Only those before the one with this id. Default: from the latest. */
+  /** Only decisions before the one with this ID. Default: from the latest. */
   beforeId: number;
   /**
-   * Searches the reason and what cut the wish. No other order. Filtered by `limit` (ScaleLimit.limit of what cut the wish) and `acts` (yes, no: it starts or
-   * ends workers). Absent: all.
+   * Searches the reason and the limits. Sorting is not supported. Filters: `limit` (ScaleLimit.limit) and `acts` (`yes`
+   * or `no`: the decision starts or ends workers). Absent: all.
    */
   view?: ListView | undefined;
 }
 
-/** Decisions, the latest first. */
+/** Response of ListDecisions. */
 export interface ListDecisionsResponse {
-  /** None: there are no earlier ones. */
+  /** Decisions, latest first. Empty if there are no earlier ones. */
   decisions: ScaleDecision[];
 }
 
 /** Request of WhatIf. */
 export interface WhatIfRequest {
-  /** The endpoint's id, and the values of the settings that are to be others. */
+  /** ID of the endpoint, and the values of the settings to simulate. */
   endpoint:
     | Endpoint
     | undefined;
   /**
-   * Names of those: workers_min, workers_max, idle_timeout_seconds, scaler_type, scaler_value, flash_boot_type. Empty: none, which compares the model
-   * with what was measured.
+   * Names of these settings: workers_min, workers_max, idle_timeout_seconds, scaler_type, scaler_value,
+   * flash_boot_type. Empty: none, which compares the model with the measured values.
    */
   updateMask:
     | string[]
     | undefined;
-  /** Hours back from now, 1 to 12. Default: 12. */
+  /** Length of the simulated time, in hours back from now, 1 to 12. Default 12. */
   hours: number;
 }
 
 /** Response of WhatIf. */
 export interface WhatIfResponse {
-  /** At most twelve, of equal length, in order. None: no job came. */
+  /** Periods in order, at most twelve, of equal length. Empty if no job arrived. */
   periods: WhatIfPeriod[];
-  /** All of them together. Absent: no job came. */
+  /** All periods together. Absent if no job arrived. */
   total:
     | WhatIfPeriod
     | undefined;
-  /** Recorded decisions whose sample was decided again with the other settings, and those of them that come to another number of workers. */
+  /** Number of recorded decisions that were made again with the other settings. */
   replayedDecisions: number;
-  /** See replayed_decisions. */
+  /** Number of these that result in another number of workers. */
   changedDecisions: number;
-  /** Explains in sentences which values are measured, which are modelled, and what is left out. */
+  /** Human-readable sentences: which values are measured, which are modeled, and what is left out. */
   notes: string[];
 }
 
-/** A period of it. */
+/** A period of a simulation. */
 export interface WhatIfPeriod {
-  /** From … */
+  /** Start of the period. */
   startTime:
     | Date
     | undefined;
-  /** … until, exclusively. */
+  /** End of the period, exclusive. */
   endTime:
     | Date
     | undefined;
-  /** Jobs that came, those with low priority left out. */
+  /** Number of jobs that arrived, without low-priority ones. */
   jobs: number;
-  /** As it was measured. Waits count when their job ends. */
+  /** Measured values. The wait of a job counts when the job ends. */
   measured:
     | WhatIfFigures
     | undefined;
-  /** By the model, with the settings of then: how far it is from `measured` tells how far the model can be trusted. */
+  /** Modeled values with the real settings. The difference to `measured` shows how far the model can be trusted. */
   asItWas:
     | WhatIfFigures
     | undefined;
-  /** By the model, with the other settings. */
+  /** Modeled values with the other settings. */
   wouldBe: WhatIfFigures | undefined;
 }
 
-/** One side of the comparison. */
+/** Values of a simulated or measured period. */
 export interface WhatIfFigures {
-  /** Workers on average. */
+  /** Average number of workers. */
   workers: number;
-  /** Seconds of workers, starting ones included. */
+  /** Worker seconds, including starting workers. */
   workerSeconds: number;
-  /** The same times the GPUs of a worker; 0 with compute_type CPU. */
+  /** Worker seconds times the GPUs per worker. 0 with compute_type `CPU`. */
   gpuSeconds: number;
-  /** 95 of 100 jobs waited no longer, in milliseconds; 0 without a job. Of what was measured to about a fifth. */
+  /** 95th percentile of the wait in milliseconds. 0 if there was no job. Measured values are accurate to about 20 %. */
   p95WaitMs: number;
 }
 
 /** Request of ListReleases. */
 export interface ListReleasesRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Most entries of a page, 1 to 1,000. Default 100. */
+  /** Maximum number of entries per page, 1 to 1,000. Default 100. */
   pageSize: number;
-  /** Only those before the one with this id. Default: from the latest. */
+  /** Only entries before the one with this ID. Default: from the latest. */
   beforeId: number;
 }
 
-/** One change of an endpoint. */
+/** A change of an endpoint. */
 export interface Release {
-  /** Rises with time. */
+  /** ID of the entry. Later entries have higher IDs. */
   id: number;
-  /** The version that the endpoint had afterwards. */
+  /** Version of the endpoint after the change. */
   version: number;
-  /** The version is a new one, whose workers took the place of those before. */
+  /** The change made a new version, whose workers replaced the previous ones. */
   isNew: boolean;
-  /** When, by the database clock. */
+  /** Time of the change, by the database clock. */
   time:
     | Date
     | undefined;
-  /** The key that was used; `root` for the operator's. */
+  /** ID of the key that was used. `root`: the operator's key. */
   keyId: string;
-  /** Name of the rpc: CreateEndpoint, UpdateEndpoint, RestartEndpoint, RollBackEndpoint, or UpdateTemplate of the template that it runs. */
+  /**
+   * Name of the rpc: `CreateEndpoint`, `UpdateEndpoint`, `RestartEndpoint`, `RollBackEndpoint`, or `UpdateTemplate` of
+   * the template that the endpoint runs.
+   */
   action: string;
   /** Names of the fields that were set. Never their values, which may be secret. */
   fields: string[];
-  /** How far the rollout of a new version came: ROLLING, HELD, ROLLED_BACK or COMPLETE. Others may follow. Empty: not that far, or no new version. */
+  /**
+   * Last state of the rollout of a new version: `ROLLING`, `HELD`, `ROLLED_BACK` or `COMPLETE`. Other values may
+   * follow. Empty if it did not begin, or there is no new version.
+   */
   outcome: string;
-  /** Why it was held, with the last lines of its worker. Empty: it was not. */
+  /** Why the rollout was held, with the last log lines of its worker. Empty if it was not. */
   outcomeReason: string;
-  /** The bytes that the version's image means, as the first machine found them. Empty: not known (any more), or no image. */
+  /**
+   * Digest of the version's image, as the first machine resolved it. Empty if there is no image, or the digest is
+   * unknown or no longer kept.
+   */
   imageDigest: string;
-  /** Old and new values of fields that changed. Not of changes of earlier releases, nor of secrets. */
+  /** Old and new values of changed fields. Secrets, and changes made by earlier releases, are omitted. */
   values: ReleaseValue[];
 }
 
 /**
- * Values of a field before and after a change, as JSON texts of at most 1,024 characters. Absent: it had none, or it is longer. Of variables the names
- * are shown, each with `***`.
+ * Values of a field before and after a change, as JSON of at most 1,024 characters. Absent if there was no value or it
+ * is longer. Environment variables are shown by name, each with the value `***`.
  */
 export interface ReleaseValue {
-  /** Its name, as in `fields`. */
+  /** Name of the field, as in `fields`. */
   field: string;
-  /** Before. */
+  /** Value before the change. */
   oldJson?:
     | string
     | undefined;
-  /** After. */
+  /** Value after the change. */
   newJson?: string | undefined;
 }
 
-/** Changes, the latest first. */
+/** Response of ListReleases. */
 export interface ListReleasesResponse {
-  /** None: there are no earlier ones. */
+  /** Changes, latest first. Empty if there are no earlier ones. */
   releases: Release[];
 }
 
 /** Request of GetJobTimes. */
 export interface GetJobTimesRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** How far back from now, in milliseconds: 60,000 (a minute) to 43,200,000 (12 hours). Default: 3,600,000 (an hour). */
+  /** How far back from now, in milliseconds, 60,000 (a minute) to 43,200,000 (12 hours). Default 3,600,000 (an hour). */
   spanMs: number;
 }
 
-/** How long jobs waited and ran. */
+/** Response of GetJobTimes. */
 export interface GetJobTimesResponse {
-  /** All of them together. */
+  /** Times of all steps together. */
   total:
     | JobTimes
     | undefined;
-  /** By steps of time, at most 61, the oldest first; those in which no execution ended are left out. */
+  /** Times by step, oldest first, at most 61. Steps in which no execution ended are omitted. */
   steps: JobTimes[];
-  /** How long a step is, in milliseconds. */
+  /** Length of a step in milliseconds. */
   stepMs: number;
-  /** How many came and ended, by the same steps, the oldest first; those in which nothing did are left out. */
+  /** Number of jobs that arrived and ended, by step, oldest first. Steps without any are omitted. */
   rates: JobRates[];
 }
 
-/** Jobs that came and ended in a step of time. */
+/** Number of jobs that arrived and ended in a step. */
 export interface JobRates {
-  /** When the step begins. */
+  /** Start of the step. */
   startTime:
     | Date
     | undefined;
-  /** Jobs that were submitted. */
+  /** Number of submitted jobs. */
   arrived: number;
-  /** Jobs that became COMPLETED. */
+  /** Number of jobs that became COMPLETED. */
   completed: number;
-  /** Jobs that became FAILED or TIMED_OUT. */
+  /** Number of jobs that became FAILED or TIMED_OUT. */
   failed: number;
 }
 
-/** Times of the jobs whose execution ended in a stretch of time, whatever it came to. */
+/** Times of the jobs whose execution ended in a period, with any outcome. */
 export interface JobTimes {
-  /** When the stretch begins. */
+  /** Start of the period. */
   startTime:
     | Date
     | undefined;
-  /** From the submission to the start of the latest attempt; of jobs without low priority. */
+  /** Time from submission to the start of the latest attempt, of jobs without low priority. */
   delay:
     | Percentiles
     | undefined;
-  /** Of the latest attempt. */
+  /** Duration of the latest attempt. */
   execution: Percentiles | undefined;
 }
 
-/** Lengths that so many of a hundred did not exceed, in milliseconds; 0 where nothing was counted. */
+/** Percentiles of durations in milliseconds. 0 if nothing was counted. */
 export interface Percentiles {
-  /** How many were counted. */
+  /** Number of counted jobs. */
   count: number;
-  /** Half of them took no longer. */
+  /** Median. */
   p50Ms: number;
-  /** 95 of 100. */
+  /** 95th percentile. */
   p95Ms: number;
-  /** 99 of 100. */
+  /** 99th percentile. */
   p99Ms: number;
 }
 
@@ -2942,12 +2986,14 @@ export const Percentiles: MessageFns<Percentiles> = {
   },
 };
 
-/** Endpoints of the caller's account. Another account's endpoint is NOT_FOUND. */
+/** Manages the endpoints of the caller's account. Endpoints of other accounts are `NOT_FOUND`. */
 export type EndpointServiceService = typeof EndpointServiceService;
 export const EndpointServiceService = {
   /**
-   * Creates an endpoint. Its first workers start as soon as the scaler wants them. INVALID_ARGUMENT: a field is out of range or the
-   * template is unknown or not `serverless`.
+   * Creates an endpoint. Its first workers start as soon as the scaler requests them.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range, or the template is unknown or not `serverless`.
    */
   createEndpoint: {
     path: "/slipway.v1.EndpointService/CreateEndpoint" as const,
@@ -2960,7 +3006,7 @@ export const EndpointServiceService = {
       Buffer.from(CreateEndpointResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateEndpointResponse => CreateEndpointResponse.decode(value),
   },
-  /** Reads one endpoint. */
+  /** Returns an endpoint. */
   getEndpoint: {
     path: "/slipway.v1.EndpointService/GetEndpoint" as const,
     requestStream: false as const,
@@ -2970,7 +3016,7 @@ export const EndpointServiceService = {
     responseSerialize: (value: GetEndpointResponse): Buffer => Buffer.from(GetEndpointResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetEndpointResponse => GetEndpointResponse.decode(value),
   },
-  /** Lists all endpoints of the account, oldest first. */
+  /** Lists the endpoints of the account, oldest first. */
   listEndpoints: {
     path: "/slipway.v1.EndpointService/ListEndpoints" as const,
     requestStream: false as const,
@@ -2981,7 +3027,7 @@ export const EndpointServiceService = {
       Buffer.from(ListEndpointsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListEndpointsResponse => ListEndpointsResponse.decode(value),
   },
-  /** Changes the fields named in the mask and nothing else. */
+  /** Changes the fields named in the update mask, and nothing else. */
   updateEndpoint: {
     path: "/slipway.v1.EndpointService/UpdateEndpoint" as const,
     requestStream: false as const,
@@ -2994,8 +3040,13 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): UpdateEndpointResponse => UpdateEndpointResponse.decode(value),
   },
   /**
-   * Replaces all workers of an endpoint by new ones, as a change of what they run does: each goes, after its jobs, once a new one is available in its
-   * place. Raises the endpoint's version; called again it replaces them again, and tries anew what is held. NOT_FOUND: no such endpoint in the account.
+   * Replaces all workers of an endpoint by new ones, as a change of what they run does. Each old worker finishes its
+   * jobs and stops once a new one is available in its place.
+   *
+   * Raises the version of the endpoint. A repeated call replaces the workers again, and retries a held rollout.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
    */
   restartEndpoint: {
     path: "/slipway.v1.EndpointService/RestartEndpoint" as const,
@@ -3009,8 +3060,12 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): RestartEndpointResponse => RestartEndpointResponse.decode(value),
   },
   /**
-   * Serves a good version again, until the next release: its workers start as they were then, and take the place of the others. Settings of endpoint and
-   * template stay as they are. INVALID_ARGUMENT: that version is not kept, or serves already. NOT_FOUND: no such endpoint in the account.
+   * Rolls an endpoint back to a healthy version, until the next release. Workers of that version start as they were
+   * then and replace the others. Settings of the endpoint and template do not change.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the version is no longer kept, or is serving already.
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
    */
   rollBackEndpoint: {
     path: "/slipway.v1.EndpointService/RollBackEndpoint" as const,
@@ -3024,8 +3079,10 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): RollBackEndpointResponse => RollBackEndpointResponse.decode(value),
   },
   /**
-   * Deletes an endpoint with its jobs, and with the template that it alone runs. FAILED_PRECONDITION unless workers_min and workers_max are both 0, or
-   * stop_workers is set.
+   * Deletes an endpoint with its jobs, and with the template that only it runs.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: workers_min or workers_max is not 0, and stop_workers is not set.
    */
   deleteEndpoint: {
     path: "/slipway.v1.EndpointService/DeleteEndpoint" as const,
@@ -3038,7 +3095,13 @@ export const EndpointServiceService = {
       Buffer.from(DeleteEndpointResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DeleteEndpointResponse => DeleteEndpointResponse.decode(value),
   },
-  /** Why it has the workers that it has and not others. For keys that may read its jobs, and no more than they may see. */
+  /**
+   * Explains the current number of workers of an endpoint. Requires permission to read its jobs (API_JOBS). Details of
+   * workers and machines are limited to what the key may see.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the account asks for explanations too often.
+   */
   explain: {
     path: "/slipway.v1.EndpointService/Explain" as const,
     requestStream: false as const,
@@ -3051,7 +3114,10 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): EndpointServiceExplainResponse =>
       EndpointServiceExplainResponse.decode(value),
   },
-  /** Lists decisions of the scaler, newest first: those that changed something or had another reason than the previous one. Kept for 7 days, at most 1,000. */
+  /**
+   * Lists scaling decisions, newest first: those that changed something or had another reason than the previous one. At
+   * most 1,000 are kept, for 7 days.
+   */
   listDecisions: {
     path: "/slipway.v1.EndpointService/ListDecisions" as const,
     requestStream: false as const,
@@ -3062,7 +3128,10 @@ export const EndpointServiceService = {
       Buffer.from(ListDecisionsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListDecisionsResponse => ListDecisionsResponse.decode(value),
   },
-  /** Lists changes of the endpoint, newest first, with their author and the version they led to. At most 1,000 are kept, from the release that began to write them. */
+  /**
+   * Lists changes of an endpoint, newest first, with their author and resulting version. At most 1,000 are kept.
+   * Changes from before this list was introduced are missing.
+   */
   listReleases: {
     path: "/slipway.v1.EndpointService/ListReleases" as const,
     requestStream: false as const,
@@ -3074,9 +3143,12 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): ListReleasesResponse => ListReleasesResponse.decode(value),
   },
   /**
-   * Simulates other scaling settings over the recorded load of the last hours. Returns workers, waits and GPU seconds beside the real ones.
-   * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
-   * RESOURCE_EXHAUSTED: the account asks too much of this at once.
+   * Simulates other scaling settings with the recorded load of the last hours. Returns workers, waits and GPU seconds
+   * next to the real ones. Changes nothing.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a setting is out of range or not used by scaling, or the endpoint is of type LB.
+   * - `RESOURCE_EXHAUSTED`: too many simulations of the account are in progress.
    */
   whatIf: {
     path: "/slipway.v1.EndpointService/WhatIf" as const,
@@ -3088,9 +3160,14 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): WhatIfResponse => WhatIfResponse.decode(value),
   },
   /**
-   * How long its jobs waited and ran in the last minutes to hours, as percentiles, and how many came and ended; in all and by steps of time. For keys
-   * that may read its jobs. Made of what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth.
-   * INVALID_ARGUMENT: span_ms is out of range.
+   * Returns how long jobs waited and ran in the last minutes to hours, as percentiles, and how many arrived and ended;
+   * in total and by time step. Requires permission to read jobs of the endpoint (API_JOBS).
+   *
+   * Replicas record these values every ten seconds, so a job is counted with that delay. Durations are accurate to
+   * about 20 %.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: span_ms is out of range.
    */
   getJobTimes: {
     path: "/slipway.v1.EndpointService/GetJobTimes" as const,
@@ -3105,55 +3182,90 @@ export const EndpointServiceService = {
 
 export interface EndpointServiceServer extends UntypedServiceImplementation {
   /**
-   * Creates an endpoint. Its first workers start as soon as the scaler wants them. INVALID_ARGUMENT: a field is out of range or the
-   * template is unknown or not `serverless`.
+   * Creates an endpoint. Its first workers start as soon as the scaler requests them.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range, or the template is unknown or not `serverless`.
    */
   createEndpoint: handleUnaryCall<CreateEndpointRequest, CreateEndpointResponse>;
-  /** Reads one endpoint. */
+  /** Returns an endpoint. */
   getEndpoint: handleUnaryCall<GetEndpointRequest, GetEndpointResponse>;
-  /** Lists all endpoints of the account, oldest first. */
+  /** Lists the endpoints of the account, oldest first. */
   listEndpoints: handleUnaryCall<ListEndpointsRequest, ListEndpointsResponse>;
-  /** Changes the fields named in the mask and nothing else. */
+  /** Changes the fields named in the update mask, and nothing else. */
   updateEndpoint: handleUnaryCall<UpdateEndpointRequest, UpdateEndpointResponse>;
   /**
-   * Replaces all workers of an endpoint by new ones, as a change of what they run does: each goes, after its jobs, once a new one is available in its
-   * place. Raises the endpoint's version; called again it replaces them again, and tries anew what is held. NOT_FOUND: no such endpoint in the account.
+   * Replaces all workers of an endpoint by new ones, as a change of what they run does. Each old worker finishes its
+   * jobs and stops once a new one is available in its place.
+   *
+   * Raises the version of the endpoint. A repeated call replaces the workers again, and retries a held rollout.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
    */
   restartEndpoint: handleUnaryCall<RestartEndpointRequest, RestartEndpointResponse>;
   /**
-   * Serves a good version again, until the next release: its workers start as they were then, and take the place of the others. Settings of endpoint and
-   * template stay as they are. INVALID_ARGUMENT: that version is not kept, or serves already. NOT_FOUND: no such endpoint in the account.
+   * Rolls an endpoint back to a healthy version, until the next release. Workers of that version start as they were
+   * then and replace the others. Settings of the endpoint and template do not change.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the version is no longer kept, or is serving already.
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
    */
   rollBackEndpoint: handleUnaryCall<RollBackEndpointRequest, RollBackEndpointResponse>;
   /**
-   * Deletes an endpoint with its jobs, and with the template that it alone runs. FAILED_PRECONDITION unless workers_min and workers_max are both 0, or
-   * stop_workers is set.
+   * Deletes an endpoint with its jobs, and with the template that only it runs.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: workers_min or workers_max is not 0, and stop_workers is not set.
    */
   deleteEndpoint: handleUnaryCall<DeleteEndpointRequest, DeleteEndpointResponse>;
-  /** Why it has the workers that it has and not others. For keys that may read its jobs, and no more than they may see. */
+  /**
+   * Explains the current number of workers of an endpoint. Requires permission to read its jobs (API_JOBS). Details of
+   * workers and machines are limited to what the key may see.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the account asks for explanations too often.
+   */
   explain: handleUnaryCall<EndpointServiceExplainRequest, EndpointServiceExplainResponse>;
-  /** Lists decisions of the scaler, newest first: those that changed something or had another reason than the previous one. Kept for 7 days, at most 1,000. */
+  /**
+   * Lists scaling decisions, newest first: those that changed something or had another reason than the previous one. At
+   * most 1,000 are kept, for 7 days.
+   */
   listDecisions: handleUnaryCall<ListDecisionsRequest, ListDecisionsResponse>;
-  /** Lists changes of the endpoint, newest first, with their author and the version they led to. At most 1,000 are kept, from the release that began to write them. */
+  /**
+   * Lists changes of an endpoint, newest first, with their author and resulting version. At most 1,000 are kept.
+   * Changes from before this list was introduced are missing.
+   */
   listReleases: handleUnaryCall<ListReleasesRequest, ListReleasesResponse>;
   /**
-   * Simulates other scaling settings over the recorded load of the last hours. Returns workers, waits and GPU seconds beside the real ones.
-   * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
-   * RESOURCE_EXHAUSTED: the account asks too much of this at once.
+   * Simulates other scaling settings with the recorded load of the last hours. Returns workers, waits and GPU seconds
+   * next to the real ones. Changes nothing.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a setting is out of range or not used by scaling, or the endpoint is of type LB.
+   * - `RESOURCE_EXHAUSTED`: too many simulations of the account are in progress.
    */
   whatIf: handleUnaryCall<WhatIfRequest, WhatIfResponse>;
   /**
-   * How long its jobs waited and ran in the last minutes to hours, as percentiles, and how many came and ended; in all and by steps of time. For keys
-   * that may read its jobs. Made of what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth.
-   * INVALID_ARGUMENT: span_ms is out of range.
+   * Returns how long jobs waited and ran in the last minutes to hours, as percentiles, and how many arrived and ended;
+   * in total and by time step. Requires permission to read jobs of the endpoint (API_JOBS).
+   *
+   * Replicas record these values every ten seconds, so a job is counted with that delay. Durations are accurate to
+   * about 20 %.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: span_ms is out of range.
    */
   getJobTimes: handleUnaryCall<GetJobTimesRequest, GetJobTimesResponse>;
 }
 
 export interface EndpointServiceClient extends Client {
   /**
-   * Creates an endpoint. Its first workers start as soon as the scaler wants them. INVALID_ARGUMENT: a field is out of range or the
-   * template is unknown or not `serverless`.
+   * Creates an endpoint. Its first workers start as soon as the scaler requests them.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range, or the template is unknown or not `serverless`.
    */
   createEndpoint(
     request: CreateEndpointRequest,
@@ -3170,7 +3282,7 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateEndpointResponse) => void,
   ): ClientUnaryCall;
-  /** Reads one endpoint. */
+  /** Returns an endpoint. */
   getEndpoint(
     request: GetEndpointRequest,
     callback: (error: ServiceError | null, response: GetEndpointResponse) => void,
@@ -3186,7 +3298,7 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetEndpointResponse) => void,
   ): ClientUnaryCall;
-  /** Lists all endpoints of the account, oldest first. */
+  /** Lists the endpoints of the account, oldest first. */
   listEndpoints(
     request: ListEndpointsRequest,
     callback: (error: ServiceError | null, response: ListEndpointsResponse) => void,
@@ -3202,7 +3314,7 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListEndpointsResponse) => void,
   ): ClientUnaryCall;
-  /** Changes the fields named in the mask and nothing else. */
+  /** Changes the fields named in the update mask, and nothing else. */
   updateEndpoint(
     request: UpdateEndpointRequest,
     callback: (error: ServiceError | null, response: UpdateEndpointResponse) => void,
@@ -3219,8 +3331,13 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: UpdateEndpointResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Replaces all workers of an endpoint by new ones, as a change of what they run does: each goes, after its jobs, once a new one is available in its
-   * place. Raises the endpoint's version; called again it replaces them again, and tries anew what is held. NOT_FOUND: no such endpoint in the account.
+   * Replaces all workers of an endpoint by new ones, as a change of what they run does. Each old worker finishes its
+   * jobs and stops once a new one is available in its place.
+   *
+   * Raises the version of the endpoint. A repeated call replaces the workers again, and retries a held rollout.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
    */
   restartEndpoint(
     request: RestartEndpointRequest,
@@ -3238,8 +3355,12 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: RestartEndpointResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Serves a good version again, until the next release: its workers start as they were then, and take the place of the others. Settings of endpoint and
-   * template stay as they are. INVALID_ARGUMENT: that version is not kept, or serves already. NOT_FOUND: no such endpoint in the account.
+   * Rolls an endpoint back to a healthy version, until the next release. Workers of that version start as they were
+   * then and replace the others. Settings of the endpoint and template do not change.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the version is no longer kept, or is serving already.
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
    */
   rollBackEndpoint(
     request: RollBackEndpointRequest,
@@ -3257,8 +3378,10 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: RollBackEndpointResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Deletes an endpoint with its jobs, and with the template that it alone runs. FAILED_PRECONDITION unless workers_min and workers_max are both 0, or
-   * stop_workers is set.
+   * Deletes an endpoint with its jobs, and with the template that only it runs.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: workers_min or workers_max is not 0, and stop_workers is not set.
    */
   deleteEndpoint(
     request: DeleteEndpointRequest,
@@ -3275,7 +3398,13 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DeleteEndpointResponse) => void,
   ): ClientUnaryCall;
-  /** Why it has the workers that it has and not others. For keys that may read its jobs, and no more than they may see. */
+  /**
+   * Explains the current number of workers of an endpoint. Requires permission to read its jobs (API_JOBS). Details of
+   * workers and machines are limited to what the key may see.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the account asks for explanations too often.
+   */
   explain(
     request: EndpointServiceExplainRequest,
     callback: (error: ServiceError | null, response: EndpointServiceExplainResponse) => void,
@@ -3291,7 +3420,10 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: EndpointServiceExplainResponse) => void,
   ): ClientUnaryCall;
-  /** Lists decisions of the scaler, newest first: those that changed something or had another reason than the previous one. Kept for 7 days, at most 1,000. */
+  /**
+   * Lists scaling decisions, newest first: those that changed something or had another reason than the previous one. At
+   * most 1,000 are kept, for 7 days.
+   */
   listDecisions(
     request: ListDecisionsRequest,
     callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
@@ -3307,7 +3439,10 @@ export interface EndpointServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListDecisionsResponse) => void,
   ): ClientUnaryCall;
-  /** Lists changes of the endpoint, newest first, with their author and the version they led to. At most 1,000 are kept, from the release that began to write them. */
+  /**
+   * Lists changes of an endpoint, newest first, with their author and resulting version. At most 1,000 are kept.
+   * Changes from before this list was introduced are missing.
+   */
   listReleases(
     request: ListReleasesRequest,
     callback: (error: ServiceError | null, response: ListReleasesResponse) => void,
@@ -3324,9 +3459,12 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListReleasesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Simulates other scaling settings over the recorded load of the last hours. Returns workers, waits and GPU seconds beside the real ones.
-   * Changes nothing. INVALID_ARGUMENT: a setting is out of range or none of scaling, or the endpoint is of type LB.
-   * RESOURCE_EXHAUSTED: the account asks too much of this at once.
+   * Simulates other scaling settings with the recorded load of the last hours. Returns workers, waits and GPU seconds
+   * next to the real ones. Changes nothing.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a setting is out of range or not used by scaling, or the endpoint is of type LB.
+   * - `RESOURCE_EXHAUSTED`: too many simulations of the account are in progress.
    */
   whatIf(
     request: WhatIfRequest,
@@ -3344,9 +3482,14 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: WhatIfResponse) => void,
   ): ClientUnaryCall;
   /**
-   * How long its jobs waited and ran in the last minutes to hours, as percentiles, and how many came and ended; in all and by steps of time. For keys
-   * that may read its jobs. Made of what each replica writes down every ten seconds, so a job counts that late; lengths are right to about a fifth.
-   * INVALID_ARGUMENT: span_ms is out of range.
+   * Returns how long jobs waited and ran in the last minutes to hours, as percentiles, and how many arrived and ended;
+   * in total and by time step. Requires permission to read jobs of the endpoint (API_JOBS).
+   *
+   * Replicas record these values every ten seconds, so a job is counted with that delay. Durations are accurate to
+   * about 20 %.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: span_ms is out of range.
    */
   getJobTimes(
     request: GetJobTimesRequest,

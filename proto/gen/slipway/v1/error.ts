@@ -7,59 +7,69 @@
 /* eslint-disable */
 
 /**
- * Why a call failed, for programs. Carried as `reason` of a google.rpc.ErrorInfo detail (without the prefix) and, in lower case, as
- * `code` of public error bodies. The list is closed: proto/wire/reason.ts gives each one its gRPC code and its HTTP status.
+ * Machine-readable reason of a failed call. It is the `reason` of a google.rpc.ErrorInfo detail, without the prefix,
+ * and in lower case the `code` of public error bodies. The list is closed: proto/wire/reason.ts maps each reason to its
+ * gRPC code and HTTP status.
  */
 export const ErrorReason = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
-  /** INVALID_REQUEST - The body, a parameter or a field is malformed. INVALID_ARGUMENT, 400. */
+  /** INVALID_REQUEST - The body, a parameter or a field is malformed. `INVALID_ARGUMENT`, 400. */
   INVALID_REQUEST: 1,
-  /** INVALID_INPUT - `input` is missing or not a JSON object. INVALID_ARGUMENT, 400. */
+  /** INVALID_INPUT - `input` is missing or not a JSON object. `INVALID_ARGUMENT`, 400. */
   INVALID_INPUT: 2,
-  /** INVALID_POLICY - A field of `policy` is out of range. INVALID_ARGUMENT, 400. */
+  /** INVALID_POLICY - A field of `policy` is out of range. `INVALID_ARGUMENT`, 400. */
   INVALID_POLICY: 3,
-  /** INVALID_WEBHOOK - `webhook` is not an http(s) URL or points to a private address that is not allowed. INVALID_ARGUMENT, 400. */
+  /** INVALID_WEBHOOK - `webhook` is not an http or https URL, or points to a private address that is not allowed. `INVALID_ARGUMENT`, 400. */
   INVALID_WEBHOOK: 4,
-  /** PAYLOAD_TOO_LARGE - The body is larger than the operation allows. INVALID_ARGUMENT, 400. */
+  /** PAYLOAD_TOO_LARGE - The body is larger than the operation allows. `INVALID_ARGUMENT`, 400. */
   PAYLOAD_TOO_LARGE: 5,
-  /** UNAUTHORIZED - No key, an unknown or revoked key, or a key without permission. UNAUTHENTICATED, 401. */
+  /** UNAUTHORIZED - The key is missing, unknown or revoked, or lacks the permission. `UNAUTHENTICATED`, 401. */
   UNAUTHORIZED: 6,
-  /** ENDPOINT_NOT_FOUND - No such endpoint in the caller's account. NOT_FOUND, 404. */
+  /** ENDPOINT_NOT_FOUND - The endpoint does not exist in the caller's account. `NOT_FOUND`, 404. */
   ENDPOINT_NOT_FOUND: 7,
-  /** JOB_NOT_FOUND - No such job, or it was purged, or its ttl or retention has elapsed. NOT_FOUND, 404. */
+  /** JOB_NOT_FOUND - The job does not exist, was purged, or its time to live or retention has elapsed. `NOT_FOUND`, 404. */
   JOB_NOT_FOUND: 8,
-  /** TEMPLATE_NOT_FOUND - No such template in the caller's account. NOT_FOUND, 404. */
+  /** TEMPLATE_NOT_FOUND - The template does not exist in the caller's account. `NOT_FOUND`, 404. */
   TEMPLATE_NOT_FOUND: 9,
-  /** NOT_FOUND - Any other thing that does not exist. NOT_FOUND, 404. */
+  /** NOT_FOUND - Another resource does not exist. `NOT_FOUND`, 404. */
   NOT_FOUND: 10,
-  /** JOB_NOT_RETRYABLE - Only FAILED and TIMED_OUT jobs can be retried. FAILED_PRECONDITION, 400. */
+  /** JOB_NOT_RETRYABLE - Only FAILED and TIMED_OUT jobs can be retried. `FAILED_PRECONDITION`, 400. */
   JOB_NOT_RETRYABLE: 11,
-  /** IDEMPOTENCY_KEY_REUSED - The Idempotency-Key was used with another body, or what it created was deleted. FAILED_PRECONDITION, 400. */
+  /**
+   * IDEMPOTENCY_KEY_REUSED - The idempotency key was used with another body, or the resource that it created was deleted. `FAILED_PRECONDITION`,
+   * 400.
+   */
   IDEMPOTENCY_KEY_REUSED: 12,
-  /** WRONG_ENDPOINT_TYPE - The operation needs the other endpoint type (QB or LB). FAILED_PRECONDITION, 400. */
+  /** WRONG_ENDPOINT_TYPE - The operation requires an endpoint of the other type (QB or LB). `FAILED_PRECONDITION`, 400. */
   WRONG_ENDPOINT_TYPE: 13,
-  /** WORKERS_NOT_ZERO - workersMin and workersMax must be 0 before an endpoint is deleted. FAILED_PRECONDITION, 400. */
+  /** WORKERS_NOT_ZERO - workersMin and workersMax must be 0 before an endpoint is deleted. `FAILED_PRECONDITION`, 400. */
   WORKERS_NOT_ZERO: 14,
-  /** IN_USE - The thing is still used by another. FAILED_PRECONDITION, 400. */
+  /** IN_USE - Another resource or process still uses this one. `FAILED_PRECONDITION`, 400. */
   IN_USE: 15,
-  /** NAME_TAKEN - The name is taken. ALREADY_EXISTS, 400. */
+  /** NAME_TAKEN - The name is already in use. `ALREADY_EXISTS`, 400. */
   NAME_TAKEN: 16,
-  /** RATE_LIMITED - Too many requests, or too many at once. RESOURCE_EXHAUSTED, 429. */
+  /** RATE_LIMITED - Too many requests, or too many concurrent ones. `RESOURCE_EXHAUSTED`, 429. */
   RATE_LIMITED: 17,
-  /** QUEUE_FULL - The endpoint's queue is too long for its workersMax. RESOURCE_EXHAUSTED, 429. */
+  /**
+   * QUEUE_FULL - The queue of the endpoint is too long for its workersMax, or the account's quota of queued jobs is used up.
+   * `RESOURCE_EXHAUSTED`, 429.
+   */
   QUEUE_FULL: 18,
-  /** UNAVAILABLE - A part of the service is down or restarting; nothing is known to have happened. UNAVAILABLE, 503. */
+  /** UNAVAILABLE - A part of the service is down or restarting. Whether the call took effect is unknown. `UNAVAILABLE`, 503. */
   UNAVAILABLE: 19,
-  /** INTERNAL - A fault of ours. The text says nothing, the log says all. INTERNAL, 500. */
+  /** INTERNAL - Internal error. The message has no details; the server's log has them. `INTERNAL`, 500. */
   INTERNAL: 20,
-  /** NO_CAPACITY - No machine has room for a pod; the text says what each one refused. FAILED_PRECONDITION, 400. */
+  /**
+   * NO_CAPACITY - No machine has capacity for the pod, or a quota of the account is used up; the message has the reason.
+   * `FAILED_PRECONDITION`, 400.
+   */
   NO_CAPACITY: 21,
-  /** POD_FIXED - The pod is locked, or it is a worker of an endpoint. FAILED_PRECONDITION, 400. */
+  /** POD_FIXED - The pod is locked, or is a worker of an endpoint. `FAILED_PRECONDITION`, 400. */
   POD_FIXED: 22,
-  /** WEBHOOK_NOT_REDRIVABLE - No webhook call of the job has ended, or it was redriven too often. FAILED_PRECONDITION, 400. */
+  /** WEBHOOK_NOT_REDRIVABLE - No webhook call of the job has ended, or it was redriven too often. `FAILED_PRECONDITION`, 400. */
   WEBHOOK_NOT_REDRIVABLE: 23,
-  /** MODEL_NOT_FOUND - No endpoint of the account has this model, among those that the key may use. NOT_FOUND, 404. */
+  /** MODEL_NOT_FOUND - No endpoint of the account that the key may use has this model. `NOT_FOUND`, 404. */
   MODEL_NOT_FOUND: 24,
 } as const;
 

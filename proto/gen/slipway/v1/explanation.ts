@@ -9,27 +9,36 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { JobState } from "./job.ts";
 
-/** Why an endpoint has the workers that it has, and not others. */
+/** Explains the current number of workers of an endpoint. */
 export interface EndpointExplanation {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** The whole of it in a few sentences, for people; the last says what would change it, where anything has to. */
+  /** Human-readable summary in a few sentences. If a change is needed, the last sentence says which. */
   summary: string;
-  /** Jobs that wait, those with low priority left out, counted no further than the scaler can use; requests for a load-balancing endpoint. */
+  /**
+   * Number of queued jobs without low priority, counted up to what the scaler can use. For a load-balancing endpoint:
+   * waiting requests.
+   */
   queued: number;
-  /** How long the first of them has waited, in milliseconds; 0 without one. */
+  /** How long the oldest of them has waited, in milliseconds. 0 if there is none. */
   oldestWaitMs: number;
-  /** Jobs that run. */
+  /** Number of running jobs. */
   running: number;
-  /** Latest scaling decision that changed something. Absent: none yet. */
+  /** Latest scaling decision that changed something. Absent if there is none yet. */
   lastDecision:
     | ScaleDecision
     | undefined;
-  /** Its workers, oldest first, at most 100. */
+  /** Workers of the endpoint, oldest first, at most 100. */
   workers: WorkerExplanation[];
-  /** Whether the machines could take one more worker now. The operator is told of each by name; others get those with the same answer together. */
+  /**
+   * Whether the machines could run one more worker now. The operator gets one entry per machine, by name; others get
+   * machines with the same answer as one entry.
+   */
   machines: MachineExplanation[];
-  /** What binds now: the endpoint's own settings, the account's quota, no place, and what refused requests within the last minute. */
+  /**
+   * Limits in effect now: settings of the endpoint, quotas of the account, missing capacity, and those that rejected
+   * requests within the last minute.
+   */
   limits: ScaleLimit[];
   /** Its cached models, in its order. */
   models: ModelExplanation[];
@@ -51,147 +60,163 @@ export interface ModelExplanation {
   change: string;
 }
 
-/** Why a job is where it is. */
+/** Explains the state of a job. */
 export interface JobExplanation {
-  /** The job. */
+  /** ID of the job. */
   jobId: string;
-  /** The whole of it in a sentence or two, for people. */
+  /** Human-readable summary in one or two sentences. */
   summary: string;
-  /** Its state. */
+  /** State of the job. */
   state: JobState;
-  /** Place in the queue from 1, counted to 10,001 at the most; 0: it does not wait. */
+  /** Position in the queue from 1, counted up to 10,001. 0 if the job is not queued. */
   queuePosition: number;
-  /** It waits behind all jobs without low priority. */
+  /** The job waits behind all jobs without low priority. */
   lowPriority: boolean;
-  /** How long it has waited for a worker in all, or waits, in milliseconds. */
+  /** Total time that the job has waited for a worker, in milliseconds. */
   waitedMs: number;
-  /** The attempt that runs or ran last, from 1; 0: none yet. */
+  /** Number of the current or last attempt, from 1. 0 if there is none yet. */
   attempt: number;
-  /** Attempts that were lost before it. */
+  /** Number of attempts that were lost before it. */
   lostAttempts: number;
-  /** What is known of attempts, the latest first: those that were lost or tried again, of the last 20, and the last one. */
+  /** Known attempts, latest first: the last attempt, and of the attempts that were lost or retried the latest 20. */
   attempts: AttemptExplanation[];
-  /** The endpoint's part of it, while the job waits. */
+  /** Explanation of the endpoint, while the job is queued. */
   endpoint: EndpointExplanation | undefined;
 }
 
-/** History of one attempt. */
+/** History of an attempt. */
 export interface AttemptExplanation {
-  /** Its number. */
+  /** Number of the attempt. */
   attempt: number;
-  /** Where it ran. */
+  /** ID of the worker that ran it. */
   workerId: string;
-  /** The worker is still there. */
+  /** The worker still runs. */
   workerAlive: boolean;
-  /** Exit code of its process. Absent: it is alive, a signal ended it, or it is not known. */
+  /** Exit code of the worker process. Absent if it still runs, a signal ended it, or it is unknown. */
   exitCode?:
     | number
     | undefined;
-  /** How the worker ended and the last lines it wrote. Empty: nothing is known, or the key may not read workers. */
+  /** How the worker ended, with its last log lines. Empty if unknown, or if the key may not read workers. */
   reason: string;
-  /** Why the attempt was lost, or the error for which the job was tried again. Empty: neither happened to it. */
+  /** Why the attempt was lost, or the error for which the job was retried. Empty if neither happened. */
   cause: string;
-  /** Name of its machine, for the operator alone and of lost ones only. */
+  /** Name of the machine. Set only for the operator and for lost attempts. */
   machine: string;
-  /** When it was lost, or ended in the error for which the job was tried again. Absent: neither happened to it. */
+  /**
+   * Time at which the attempt was lost, or ended with the error for which the job was retried. Absent if neither
+   * happened.
+   */
   lostTime:
     | Date
     | undefined;
-  /** When it began: it was given to its worker. Absent: not known. */
+  /** Time at which the attempt was assigned to its worker. Absent if unknown. */
   startTime:
     | Date
     | undefined;
-  /** When it ended, whatever it came to. Absent: it has not, or not known. */
+  /** Time at which the attempt ended, with any outcome. Absent if it is running or unknown. */
   endTime: Date | undefined;
 }
 
-/** One decision of the scaler. */
+/** A decision of the scaler. */
 export interface ScaleDecision {
-  /** Later ones have higher numbers. */
+  /** ID of the decision. Later decisions have higher IDs. */
   id: number;
-  /** When it was made. */
+  /** Time of the decision. */
   decideTime:
     | Date
     | undefined;
-  /** Workers that there should be. */
+  /** Target number of workers. */
   target: number;
-  /** Workers that were wished before limits. */
+  /** Number of workers before limits. */
   wished: number;
-  /** Workers that found no place. */
+  /** Number of workers that could not be placed. */
   throttled: number;
-  /** Why this target. */
+  /** Human-readable reason for the target. */
   reason: string;
-  /** Limits that capped the wanted number. */
+  /** Limits that reduced the number of workers. */
   limits: ScaleLimit[];
-  /** Jobs that waited, how long the first of them had in milliseconds, and jobs that ran. */
+  /** Number of queued jobs without low priority. */
   queued: number;
-  /** See queued. */
+  /** How long the oldest queued job had waited, in milliseconds. */
   oldestWaitMs: number;
-  /** See queued. */
+  /** Number of running jobs. */
   running: number;
-  /** Workers that there should be and were. */
+  /** Number of workers that were present and wanted. */
   present: number;
   /** Actions, in the order in which they were taken. */
   actions: ScaleAction[];
 }
 
-/** One thing that a decision did. */
+/** An action of a scaling decision. */
 export interface ScaleAction {
   /**
-   * ADD, WAKE, FREEZE, DRAIN, RETIRE, or PREEMPT: a worker of another endpoint that only does jobs of low priority is to go when they are done. Others may
-   * follow.
+   * `ADD`: starts a worker. `WAKE`: resumes a worker from standby. `FREEZE`: puts a worker into standby. `DRAIN`: stops
+   * a worker after its jobs. `RETIRE`: removes a worker that has crashed. `PREEMPT`: drains a worker of another
+   * endpoint that runs only low-priority jobs. Other values may follow.
    */
   kind: string;
-  /** The worker; empty for ADD and PREEMPT. */
+  /** ID of the worker. Empty for `ADD` and `PREEMPT`. */
   workerId: string;
 }
 
-/** Something that keeps an endpoint from workers it wishes for, or jobs and requests from it. */
+/** A limit on the workers of an endpoint, or on its jobs and requests. */
 export interface ScaleLimit {
   /**
-   * WORKERS_MAX, QUOTA, NO_PLACE, FAIR_SHARE (GPUs are short and others have fewer), KEPT_GPUS (they are kept for a worker that needs several), GAVE_WAY
-   * (workers of low priority went because others needed their GPUs) or AT_ONCE; QUEUE_LENGTH or QUEUED_JOBS (the account's quota): no further jobs are taken;
-   * REQUEST_RATE, REQUESTS_AT_ONCE or REQUEST_QUOTA (the account's): facades and edges refused requests with 429. Others may follow.
+   * Name of the limit. Other values may follow.
+   *
+   * - `WORKERS_MAX`: workers_max of the endpoint.
+   * - `QUOTA`: a quota of the account.
+   * - `NO_PLACE`: no machine has capacity.
+   * - `FAIR_SHARE`: GPUs are short and other accounts have fewer.
+   * - `KEPT_GPUS`: GPUs are reserved for a worker that needs several.
+   * - `GAVE_WAY`: low-priority workers were preempted because others needed their GPUs.
+   * - `AT_ONCE`: maximum number of workers that one decision places.
+   * - `QUEUE_LENGTH`, `QUEUED_JOBS` (quota of the account): further jobs are rejected.
+   * - `REQUEST_RATE`, `REQUESTS_AT_ONCE`, `REQUEST_QUOTA` (quota of the account): facades and edges rejected requests
+   *   with 429.
    */
   limit: string;
-  /** Workers that there would be without it; 0 of what refuses jobs or requests. */
+  /** Number of workers that the limit prevents. 0 for limits that reject jobs or requests. */
   cut: number;
-  /** In words. */
+  /** Human-readable description. */
   text: string;
-  /** Action that would change it, in words. */
+  /** Human-readable action that would lift the limit. */
   change: string;
 }
 
-/** State of one worker, with the reason. */
+/** State of a worker, with the reason. */
 export interface WorkerExplanation {
-  /** Its id. */
+  /** ID of the worker. */
   id: string;
   /**
-   * STARTING, UNREADY (a server that was ready and is not now), IDLE, BUSY, FROZEN, DRAINING, OUTDATED, CRASHED or AWAY (its machine is not connected). Others
-   * may follow.
+   * `STARTING`, `UNREADY` (a server that was ready and no longer is), `IDLE`, `BUSY`, `FROZEN` (standby), `DRAINING`,
+   * `OUTDATED`, `CRASHED` or `AWAY` (its machine is not connected). Other values may follow.
    */
   state: string;
-  /** Jobs or requests that it holds. */
+  /** Number of jobs or requests that the worker holds. */
   held: number;
-  /** In words; for a worker that starts, is not ready or has crashed with what its machine told, where the key may read workers. */
+  /**
+   * Human-readable reason. For a worker that is starting, not ready or crashed, it includes the report of its machine
+   * if the key may read workers.
+   */
   reason: string;
-  /** Action that would change it, in words. Empty: nothing is needed. */
+  /** Human-readable action that would change the state. Empty if none is needed. */
   change: string;
 }
 
-/** Placement check: can machines take one more worker of the endpoint now? */
+/** Whether machines could run one more worker of the endpoint now. */
 export interface MachineExplanation {
-  /** Its name, for the operator alone. */
+  /** Name of the machine. Set for the operator only. */
   name: string;
-  /** How many machines this is about. */
+  /** Number of machines that this entry describes. */
   count: number;
-  /** True: they can. */
+  /** The machines could run one more worker. */
   fits: boolean;
-  /** The first thing that keeps them from it, as a word, for instance GPUS_TAKEN. Empty: nothing does. */
+  /** First check that failed, for example `GPUS_TAKEN`. Empty if none did. */
   refusedBy: string;
-  /** The same in words. */
+  /** Human-readable reason. */
   reason: string;
-  /** Action that would change it. Empty: nothing prevents it. */
+  /** Human-readable action that would change it. Empty if no check failed. */
   change: string;
 }
 

@@ -9,23 +9,25 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
 /**
- * Where a job stands. The transitions are drawn in ARCHITECTURE.md and held in core/domain/jobs/job-state.ts; the database refuses all
- * others. A state is output only: callers move a job with the verb rpcs of JobService.
+ * State of a job. Output only: callers move a job with the methods of JobService.
+ *
+ * ARCHITECTURE.md has a diagram of the transitions and core/domain/jobs/job-state.ts the table. The database rejects
+ * all others.
  */
 export const JobState = {
-  /** UNSPECIFIED - Never sent. A reader that meets it is older than the sender. */
+  /** UNSPECIFIED - Never sent. A reader that gets it is older than the sender. */
   UNSPECIFIED: 0,
   /** IN_QUEUE - Waiting for a worker. */
   IN_QUEUE: 1,
-  /** IN_PROGRESS - One worker holds a lease on the current attempt. */
+  /** IN_PROGRESS - A worker holds a lease on the current attempt. */
   IN_PROGRESS: 2,
   /** COMPLETED - The handler finished and its output is stored. Final. */
   COMPLETED: 3,
-  /** FAILED - The handler or its worker failed; `error` says why. Final until retried. */
+  /** FAILED - The handler or its worker failed; `error` has the reason. Final until retried. */
   FAILED: 4,
-  /** CANCELLED - A caller cancelled it. Final. */
+  /** CANCELLED - A caller cancelled the job. Final. */
   CANCELLED: 5,
-  /** TIMED_OUT - It ran longer than its execution timeout. Final until retried. */
+  /** TIMED_OUT - The job ran longer than its execution timeout. Final until retried. */
   TIMED_OUT: 6,
 } as const;
 
@@ -41,13 +43,13 @@ export namespace JobState {
   export type TIMED_OUT = typeof JobState.TIMED_OUT;
 }
 
-/** How a job was submitted. It decides the id's prefix and how long the result is kept. */
+/** Kind of submission. Determines the prefix of the job ID and how long the result is kept. */
 export const SubmitKind = {
-  /** UNSPECIFIED - Refused with INVALID_ARGUMENT. */
+  /** UNSPECIFIED - Rejected with `INVALID_ARGUMENT`. */
   UNSPECIFIED: 0,
-  /** ASYNC - POST /run: id `<uuid>-u1`, result kept 30 minutes after the job finished. */
+  /** ASYNC - POST /run. The ID is `<uuid>-u1`. The result is kept for 30 minutes after the job finished. */
   ASYNC: 1,
-  /** SYNC - POST /runsync: id `sync-<uuid>-u1`, result kept for max(1 min, min(wait, 5 min)). */
+  /** SYNC - POST /runsync. The ID is `sync-<uuid>-u1`. The result is kept for the duration of the wait, but 1 to 5 minutes. */
   SYNC: 2,
 } as const;
 
@@ -60,58 +62,61 @@ export namespace SubmitKind {
 }
 
 /**
- * Execution policy of one job (docs/reference/api.md#policy). An absent field takes the default; a value out of range fails the submission with
- * reason INVALID_POLICY and stores nothing.
+ * Execution policy of a job (docs/reference/api.md#policy). Absent fields take the default. A value out of range fails
+ * the submission with reason `INVALID_POLICY`, and nothing is stored.
  */
 export interface JobPolicy {
   /**
-   * Longest time the job may run once a worker has taken it, in milliseconds. 5,000 to 604,800,000 (7 days).
-   * Default: the endpoint's execution_timeout_ms.
+   * Maximum execution time of an attempt once a worker has taken it, in milliseconds, 5,000 to 604,800,000 (7 days).
+   * Default: execution_timeout_ms of the endpoint.
    */
   executionTimeoutMs?:
     | number
     | undefined;
-  /** When true the job does not wake workers and is served after all normal jobs. Default false. */
+  /** The job does not start workers and is served after all normal jobs. Default false. */
   lowPriority?:
     | boolean
     | undefined;
   /**
-   * Total life from submission, queue time and execution together, in milliseconds. 10,000 to 604,800,000 (7 days).
-   * Default 86,400,000 (24 h). When it elapses the job is deleted in whatever state it is.
+   * Time to live from submission, including queue time and execution, in milliseconds, 10,000 to 604,800,000 (7 days).
+   * Default 86,400,000 (24 h). When it elapses, the job is deleted, whatever its state.
    */
   ttlMs?: number | undefined;
 }
 
-/** Object storage settings that are handed to the worker with the job (docs/reference/api.md#s3-settings). Stored encrypted, never returned, never logged. */
+/**
+ * Object storage settings that are passed to the worker with the job (docs/reference/api.md#s3-settings). At most
+ * 64 KiB. Stored encrypted, never returned and never logged.
+ */
 export interface S3Config {
-  /** Bucket access key id. */
+  /** Access key ID of the bucket. */
   accessId: string;
-  /** Bucket secret access key. */
+  /** Secret access key of the bucket. */
   accessSecret: string;
-  /** Bucket name. */
+  /** Name of the bucket. */
   bucketName: string;
   /** URL of the S3-compatible store. */
   endpointUrl: string;
-  /** Key prefix inside the bucket, as the JavaScript and Go clients send it. Empty when not given. */
+  /** Key prefix inside the bucket, as the JavaScript and Go clients send it. Empty: none. */
   objectPath: string;
 }
 
-/** One job as callers see it. `input` is deliberately absent: it is large, and no public answer carries it. */
+/** A job as callers see it. It has no input, because inputs are large and no public response contains them. */
 export interface Job {
   /** `<uuid>-u1` or `sync-<uuid>-u1`. */
   id: string;
-  /** The endpoint it was submitted to. */
+  /** ID of the endpoint to which the job was submitted. */
   endpointId: string;
-  /** Where it stands. */
+  /** Current state. */
   state: JobState;
   /**
-   * JSON text that the handler returned, byte for byte; while IN_PROGRESS the latest progress value.
-   * Absent when there is none. Only filled where the request asked for output.
+   * JSON text returned by the handler, byte for byte. While IN_PROGRESS: the latest progress value. Absent if there is
+   * none or the request did not ask for output.
    */
   output?:
     | Buffer
     | undefined;
-  /** Why the job FAILED or TIMED_OUT, for a person to read. Absent otherwise. */
+  /** Human-readable reason why the job FAILED or TIMED_OUT. Absent otherwise. */
   error?:
     | string
     | undefined;
@@ -119,43 +124,46 @@ export interface Job {
   delayMs?:
     | number
     | undefined;
-  /** Milliseconds from the start of the latest attempt to the end of the job. Absent before it finished. */
+  /**
+   * Milliseconds from the start of the latest attempt to the end of the job. Absent until the job has finished, and if
+   * it never started.
+   */
   executionMs?:
     | number
     | undefined;
-  /** How many times a lost attempt was put back into the queue. */
+  /** Number of times that a lost attempt was requeued. */
   retries: number;
-  /** The worker of the latest attempt. Absent before the first attempt. */
+  /** ID of the worker of the latest attempt. Absent before the first attempt. */
   workerId?:
     | string
     | undefined;
-  /** Number of the latest attempt, from 1; 0 before the first. */
+  /** Number of the latest attempt, from 1. 0 before the first. */
   attempt: number;
-  /** When it was accepted, by the database clock. */
+  /** Time at which the job was accepted, by the database clock. */
   submitTime:
     | Date
     | undefined;
-  /** When it reached its final state. Absent before. */
+  /** Time at which the job reached its final state. Absent before. */
   finishTime: Date | undefined;
 }
 
-/** One piece of streamed output. Ordered by (attempt, number). */
+/** A piece of streamed output. Chunks are ordered by attempt, then by number. */
 export interface Chunk {
-  /** The attempt that produced it. Chunks of a lost attempt are discarded. */
+  /** Number of the attempt that produced the chunk. Chunks of lost attempts are discarded. */
   attempt: number;
-  /** From 1 within its attempt, without gaps. */
+  /** Number of the chunk within its attempt, from 1, without gaps. */
   number: number;
-  /** The yielded value as JSON text, at most 1 MB. */
+  /** Yielded value as JSON text, at most 1 MB. */
   output: Buffer;
-  /** Handler-defined numbers and strings as a JSON object. Absent when the handler sent none. */
+  /** Numbers and strings defined by the handler, as a JSON object. Absent if the handler sent none. */
   metrics?: Buffer | undefined;
 }
 
-/** A place in a job's chunks. Reading continues strictly after it. */
+/** A position in the chunks of a job. Reading continues after it. */
 export interface ChunkCursor {
-  /** Attempt of the last chunk read; 0 = from the start. */
+  /** Attempt of the last chunk read. 0: from the start. */
   attempt: number;
-  /** Number of the last chunk read; 0 = from the start. */
+  /** Number of the last chunk read. 0: from the start. */
   number: number;
 }
 

@@ -8,55 +8,55 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
-/** Which lines of one attempt. */
+/** Selects the lines of one attempt, or all lines of a worker or pod. */
 export interface JobLogPlace {
-  /** The job. Empty: all that its worker, or a pod, wrote, whatever it ran; `attempt` is then 0. */
+  /** ID of the job. Empty: all lines that the worker or pod wrote; `attempt` must then be 0. */
   jobId: string;
   /** Number of the attempt. */
   attempt: number;
   /**
-   * Lines that begin here or later in the log of its worker, in bytes since the worker's start. 0: all that are kept. Beyond its end: none, and
-   * `offset` of the page is the end.
+   * Only lines that begin at or after this offset, in bytes since the start of the worker. 0: all lines that are kept.
+   * Beyond the end of the log: no lines, and `offset` of the page is the end.
    */
   offset: number;
-  /** Most lines, 1 to 1,000. */
+  /** Maximum number of lines, 1 to 1,000. Default 1,000. */
   limit: number;
 }
 
-/** One line. */
+/** A log line. */
 export interface JobLogLine {
   /** Number of the attempt. */
   attempt: number;
-  /** The worker that wrote it, or the pod. */
+  /** ID of the worker or pod that wrote the line. */
   workerId: string;
-  /** When it arrived at the worker's agent; of a container whose agent was started anew since, when that was. */
+  /** Time at which the line arrived at the agent. For a container whose agent was restarted since: time of that restart. */
   time:
     | Date
     | undefined;
-  /** Without its line end; what is no UTF-8 is replaced. What is longer than 8 KiB is cut there. */
+  /** Text without the line end. Invalid UTF-8 is replaced. Cut after 8 KiB. */
   text: string;
-  /** Its worker ran other jobs too when it came, and it does not say which it belongs to. */
+  /** The worker was running several jobs when the line arrived, and the line does not name one. */
   shared: boolean;
-  /** Where the next line begins. */
+  /** Offset at which the next line begins. */
   offset: number;
   /**
-   * The system around the worker or pod says it, not its program: how its image is pulled, its start, its end, when it is started again. Such lines
-   * belong to no job. Agents of earlier releases never set it.
+   * The line was written by the system and not by the program: image pull, start, end or restart of the worker or pod.
+   * Such lines belong to no job. Older agents never set it.
    */
   system: boolean;
 }
 
-/** A page of them. */
+/** A page of log lines. */
 export interface JobLogPage {
-  /** In the order in which they were written; at most 256 KiB of text. */
+  /** Lines in the order in which they were written, at most 256 KiB of text. */
   lines: JobLogLine[];
-  /** Where to read on. */
+  /** Value of `offset` for the next request. */
   offset: number;
-  /** There are more now. */
+  /** More lines are available now. */
   more: boolean;
-  /** The attempt, or the worker or pod itself, has ended, and nothing more of it will come. */
+  /** The attempt, or the worker or pod itself, has ended, and no more lines will come. */
   over: boolean;
-  /** Before these the attempt may have written lines that are kept no more, or after the place that was asked for. */
+  /** Lines before these may be missing: those of the attempt, or those after the requested offset, are no longer kept. */
   cut: boolean;
 }
 

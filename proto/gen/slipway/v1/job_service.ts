@@ -27,15 +27,15 @@ import { Chunk, ChunkCursor, Job, JobPolicy, JobState, S3Config, SubmitKind } fr
 import { JobLogLine } from "./job_log.ts";
 import { ListView } from "./list_view.ts";
 
-/** Where a webhook call stands. */
+/** State of a webhook call. */
 export const WebhookDeliveryState = {
-  /** UNSPECIFIED - Never answered. */
+  /** UNSPECIFIED - Never returned. */
   UNSPECIFIED: 0,
-  /** WAITING - To be made, or being made. */
+  /** WAITING - Due, or being made. */
   WAITING: 1,
-  /** DELIVERED - The receiver answered 2xx. */
+  /** DELIVERED - The receiver answered with 2xx. */
   DELIVERED: 2,
-  /** GIVEN_UP - Three tries failed. */
+  /** GIVEN_UP - All three tries failed. */
   GIVEN_UP: 3,
 } as const;
 
@@ -48,13 +48,16 @@ export namespace WebhookDeliveryState {
   export type GIVEN_UP = typeof WebhookDeliveryState.GIVEN_UP;
 }
 
-/** A span of a job that jobs can be ordered by. */
+/** Duration by which jobs can be sorted. */
 export const JobSpan = {
-  /** UNSPECIFIED - None: they are ordered by when they were submitted. */
+  /** UNSPECIFIED - None. Jobs are sorted by submission. */
   UNSPECIFIED: 0,
-  /** DELAY - From the submission to the start of the latest attempt; until now, or to the end, of one that never started. */
+  /**
+   * DELAY - Time from submission to the start of the latest attempt. For jobs that never started: until their end, or until
+   * now.
+   */
   DELAY: 1,
-  /** EXECUTION - Of the latest attempt; until now of one that runs. Jobs that never started come last. */
+  /** EXECUTION - Duration of the latest attempt, until now if it is running. Jobs that never started come last. */
   EXECUTION: 2,
 } as const;
 
@@ -66,102 +69,105 @@ export namespace JobSpan {
   export type EXECUTION = typeof JobSpan.EXECUTION;
 }
 
-/** A webhook call. */
+/** A webhook call of a job. */
 export interface WebhookDelivery {
-  /** As the receiver of a signed call gets it in `webhook-id`. */
+  /** ID of the call. Receivers of signed calls get it in the header `webhook-id`. */
   id: string;
-  /** Where it stands. */
+  /** Current state. */
   state: WebhookDeliveryState;
-  /** Tries that have ended since it was ordered or last redriven, 0 to 3. */
+  /** Number of finished tries since the call was ordered or last redriven, 0 to 3. */
   tries: number;
-  /** Why the last of them failed, for people. Empty: none failed, or it was delivered. */
+  /** Human-readable error of the last failed try. Empty if none failed or the call was delivered. */
   lastError: string;
-  /** How often it was redriven, 0 to 20. */
+  /** Number of redrives, 0 to 20. */
   redrives: number;
-  /** WAITING: when the next try is due; while one is made, when another may be made. */
+  /** Time of the next try, if WAITING. During a try: the time from which another one may be made. */
   dueTime:
     | Date
     | undefined;
-  /** When it was delivered or given up. */
+  /** Time at which the call was delivered or given up. */
   endTime: Date | undefined;
 }
 
-/** A job whose calls to list. */
+/** Request of ListWebhookDeliveries. */
 export interface ListWebhookDeliveriesRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** The job. */
+  /** ID of the job. */
   jobId: string;
-  /** No search, no other order. Filtered by `state` (WAITING, DELIVERED, GIVEN_UP). Absent: all. */
+  /** Filters: `state` (`WAITING`, `DELIVERED`, `GIVEN_UP`). Search and sorting are not supported. Absent: all calls. */
   view?: ListView | undefined;
 }
 
-/** Its calls. */
+/** Response of ListWebhookDeliveries. */
 export interface ListWebhookDeliveriesResponse {
-  /** Newest first, at most 100: each end of the job orders one. */
+  /** Webhook calls, newest first, at most 100. The job has one for each time it ended. */
   deliveries: WebhookDelivery[];
 }
 
-/** A job whose call to make anew. */
+/** Request of RedriveWebhook. */
 export interface RedriveWebhookRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** The job. */
+  /** ID of the job. */
   jobId: string;
 }
 
-/** The call afterwards. */
+/** Response of RedriveWebhook. */
 export interface RedriveWebhookResponse {
-  /** Usually WAITING. */
+  /** The call after the change, usually WAITING. */
   delivery: WebhookDelivery | undefined;
 }
 
 /** Request of GetJobLog. */
 export interface GetJobLogRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** The job. */
+  /** ID of the job. */
   jobId: string;
-  /** Attempt to read on with; 0: from the first that is remembered. */
+  /** Number of the attempt to read from. 0: the first attempt that is known. */
   attempt: number;
-  /** Where to read on in it, as `offset` of the answer before, or of a line, said. */
+  /**
+   * Offset in the log of that attempt, as returned in `offset` of the previous response or of a line. 0: from the
+   * beginning.
+   */
   offset: number;
-  /** Most lines, 1 to 1,000. Default 1,000. */
+  /** Maximum number of lines, 1 to 1,000. Default 1,000. */
   limit: number;
 }
 
-/** Its lines. */
+/** Response of GetJobLog. */
 export interface GetJobLogResponse {
-  /** In order of attempt, and of one attempt as they were written. All of one attempt: the next page has the next one's. */
+  /** Lines of one attempt, in the order in which they were written. Lines of the next attempt are on the next page. */
   lines: JobLogLine[];
-  /** Attempt to read on with. */
+  /** Value of `attempt` for the next request. */
   attempt: number;
-  /** Where in it. */
+  /** Value of `offset` for the next request. */
   offset: number;
-  /** There are more now: read on at once. */
+  /** More lines are available now. */
   more: boolean;
-  /** The job is final and nothing more will come. */
+  /** The job is final and no more lines will come. */
   over: boolean;
-  /** Where the job stands. */
+  /** Current state of the job. */
   state: JobState;
   /**
-   * Why lines of this attempt cannot be read, for people: its machine is not connected or keeps no log of the worker any more, or no longer what came
-   * before these. Empty: they can.
+   * Human-readable reason why lines of this attempt are missing: its machine is not connected, or has deleted the log
+   * of the worker or the part before these lines. Empty if none are missing.
    */
   missing: string;
 }
 
-/** Several calls, each with a number of the caller's choice. */
+/** A batch of calls. */
 export interface PipelineRequest {
-  /** At most 1,000 calls and 4 MiB a message. Further calls are answered with INVALID_ARGUMENT and not done. */
+  /** At most 1,000 calls and 4 MiB per message. Further calls are not executed and fail with `INVALID_ARGUMENT`. */
   calls: PipelineCall[];
 }
 
 /** One call on a pipeline. */
 export interface PipelineCall {
-  /** Chosen by the caller, unique among its unanswered calls; the answer quotes it. */
+  /** ID chosen by the caller, unique among its unanswered calls. The reply has the same ID. */
   callId: number;
-  /** API key on whose behalf the call is made. Replaces the metadata of a unary call, because one facade serves many callers. */
+  /** API key of the caller. Replaces the metadata of a unary call, because one facade serves many callers. */
   apiKey: string;
   /** The call. */
   call:
@@ -181,483 +187,525 @@ export interface PipelineCall {
     /** CancelJob. */
     { $case: "cancel"; value: CancelJobRequest }
     | //
-    /** SubmitJob and WaitJob in one: the answer is `wait`, not before the job was stored. Uses wait_ms of the submission. */
+    /**
+     * SubmitJob followed by WaitJob, with `wait_ms` of the submission. The reply is `wait`, and is sent only after the
+     * job was stored.
+     */
     { $case: "submitAndWait"; value: SubmitJobRequest }
     | //
-    /** Ends the wait of an earlier wait, chunks or submit_and_wait call, which is then answered as things stand. Not answered itself. */
+    /**
+     * Ends the wait of an earlier `wait`, `chunks` or `submit_and_wait` call, which then returns the current state. Has
+     * no reply of its own.
+     */
     { $case: "abandon"; value: AbandonCall }
     | //
-    /** AccessService.CheckAccess of the key of this call. A core that is older than this call answers it with INVALID_ARGUMENT: ask AccessService then. */
+    /**
+     * AccessService.CheckAccess for the key of this call. An older core fails it with `INVALID_ARGUMENT`; then call
+     * AccessService.
+     */
     { $case: "checkAccess"; value: CheckAccessRequest }
     | undefined;
 }
 
 /**
- * Ends a waiting call early, for instance because its client has gone away. (A message, because a burst of reset streams makes a
- * Node HTTP/2 server close the whole connection.)
+ * Ends a waiting call early, for example because the client disconnected. This is a message, because a Node HTTP/2
+ * server closes the whole connection after a burst of reset streams.
  */
 export interface AbandonCall {
-  /** The call to end. Unknown numbers are ignored. */
+  /** ID of the call to end. Unknown IDs are ignored. */
   callId: number;
 }
 
-/** Several answers. */
+/** A batch of replies. */
 export interface PipelineResponse {
-  /** In no particular order. */
+  /** Replies, in no particular order. */
   replies: PipelineReply[];
 }
 
-/** The answer to one call. */
+/** Reply to one call. */
 export interface PipelineReply {
-  /** The call it answers. */
+  /** ID of the call. */
   callId: number;
   /** Result or error. */
   reply:
     | //
-    /** Answer to submit. */
+    /** Reply to `submit`. */
     { $case: "submit"; value: SubmitJobResponse }
     | //
-    /** Answer to get. */
+    /** Reply to `get`. */
     { $case: "get"; value: GetJobResponse }
     | //
-    /** Answer to wait and submit_and_wait. */
+    /** Reply to `wait` and `submit_and_wait`. */
     { $case: "wait"; value: WaitJobResponse }
     | //
-    /** Answer to chunks. */
+    /** Reply to `chunks`. */
     { $case: "chunks"; value: ReadChunksResponse }
     | //
-    /** Answer to cancel. */
+    /** Reply to `cancel`. */
     { $case: "cancel"; value: CancelJobResponse }
     | //
     /** The call failed. */
     { $case: "error"; value: PipelineError }
     | //
-    /** Answer to check_access. */
+    /** Reply to `check_access`. */
     { $case: "checkAccess"; value: CheckAccessResponse }
     | undefined;
   /**
-   * True in the answer to a submit_and_wait whose job was queued first, because no worker at this replica was free. Another replica may have one. Default:
-   * false.
+   * True in the reply to a `submit_and_wait` whose job was queued first, because no worker at this replica was free.
+   * Another replica may have a free one. Default false.
    */
   wasQueued?: boolean | undefined;
 }
 
-/** Status that a unary call would have. */
+/** Error of one call, equal to the status of the unary call. */
 export interface PipelineError {
   /** google.rpc.Code. */
   code: number;
-  /** Name of an ErrorReason without its prefix, for instance JOB_NOT_FOUND. */
+  /** Name of an ErrorReason without its prefix, for example `JOB_NOT_FOUND`. */
   reason: string;
-  /** For a person: what went wrong and what to do. */
+  /** Human-readable message: what went wrong and what to do. */
   message: string;
 }
 
-/** A job to accept. */
+/** Request of SubmitJob. */
 export interface SubmitJobRequest {
-  /** Where to. */
+  /** ID of the endpoint. */
   endpointId: string;
   /**
-   * A UUID that becomes part of the job's id. Submitting again with the same one and the same kind returns the first job as it was submitted,
-   * whatever else differs; with the other kind it is another job. To have a changed body refused, use idempotency_key.
-   * Default: chosen by the server.
+   * UUID that becomes part of the job ID. Default: chosen by the server.
+   *
+   * A repeated submission with the same `request_id` and `kind` returns the existing job, even if other fields differ.
+   * With another `kind` it creates another job. To have a changed body rejected, use `idempotency_key`.
    */
   requestId: string;
-  /** How the caller submits. Required. */
+  /** Kind of submission. Required. */
   kind: SubmitKind;
   /**
-   * The handler's input: one JSON object as UTF-8 text, handed over byte for byte. Required. At most 20 MiB (ASYNC: 10 MiB), nested at
-   * most 256 deep.
+   * Input of the handler: one JSON object as UTF-8 text, passed on byte for byte. Required. At most 20 MiB (ASYNC:
+   * 10 MiB) and 256 levels of nesting.
    */
   input: Buffer;
-  /** Called when the job is final. http or https; private addresses are refused unless the operator allows them. Empty: none. */
+  /**
+   * http or https URL that is called when the job is COMPLETED, FAILED or TIMED_OUT. Private addresses are rejected
+   * unless the operator allows them. Empty: no webhook.
+   */
   webhook: string;
   /** Execution policy. Absent: all defaults. */
   policy:
     | JobPolicy
     | undefined;
-  /** Storage settings for the worker. Absent: none. */
+  /** Object storage settings for the worker. Absent: none. */
   s3Config:
     | S3Config
     | undefined;
   /**
-   * SYNC only: how long the caller intends to wait, in milliseconds, 1,000 to 300,000, default 90,000. Decides how long the result
-   * is kept.
+   * SYNC only: how long the caller intends to wait, in milliseconds, 1,000 to 300,000. Default 90,000. Determines how
+   * long the result is kept.
    */
   waitMs: number;
   /**
-   * The caller's Idempotency-Key, at most 255 characters, remembered with the job. Same key and same body: the first job. Same key and
-   * another body: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. Empty: none.
+   * `Idempotency-Key` of the caller, at most 255 characters, kept as long as the job. A submission with the same key
+   * and body returns the first job. With another body it fails with `FAILED_PRECONDITION` and reason
+   * `IDEMPOTENCY_KEY_REUSED`. Empty: none.
    */
   idempotencyKey: string;
-  /** W3C trace context of a request whose trace is recorded; handed on to the worker. Absent: none. Anything else than a traceparent is ignored. */
+  /**
+   * W3C `traceparent` of a request whose trace is sampled. Passed on to the worker. Invalid values are ignored. Absent:
+   * none.
+   */
   traceparent?: string | undefined;
 }
 
-/** A stored job. */
+/** Response of SubmitJob. */
 export interface SubmitJobResponse {
-  /** As stored; usually IN_QUEUE. */
+  /** The stored job, usually IN_QUEUE. */
   job: Job | undefined;
 }
 
-/** A job to read. */
+/** Request of GetJob. */
 export interface GetJobRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Its id. */
+  /** ID of the job. */
   jobId: string;
-  /** Leave out `output`. Default false. */
+  /** Omit `output`. Default false. */
   omitOutput: boolean;
-  /** Set the job's remaining life to this many milliseconds from now (at most 7 days); it also bounds the life of its result. 0: leave it. */
+  /**
+   * Sets the remaining time to live of the job in milliseconds from now, at most 604,800,000 (7 days). Also limits how
+   * long the result is kept. Requires write permission. 0: unchanged.
+   */
   ttlMs: number;
 }
 
-/** A job as it stands. */
+/** Response of GetJob. */
 export interface GetJobResponse {
-  /** With output unless omitted. */
+  /** The job in its current state, with output unless `omit_output` is set. */
   job: Job | undefined;
 }
 
-/** A job whose input to read. */
+/** Request of GetJobInput. */
 export interface GetJobInputRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Its id. */
+  /** ID of the job. */
   jobId: string;
 }
 
-/** Its input. */
+/** Response of GetJobInput. */
 export interface GetJobInputResponse {
   /** One JSON object as UTF-8 text, at most 20 MiB. */
   input: Buffer;
 }
 
-/** A job to wait for. */
+/** Request of WaitJob. */
 export interface WaitJobRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Its id. */
+  /** ID of the job. */
   jobId: string;
-  /** How long to wait, in milliseconds, 0 to 300,000; larger values are clamped. */
+  /** Maximum wait in milliseconds, 0 to 300,000. Larger values are clamped. */
   waitMs: number;
 }
 
-/** The job when the wait ended. */
+/** Response of WaitJob. */
 export interface WaitJobResponse {
-  /** Final, or as it stands. */
+  /** The final job, or the job in its current state if the wait ended first. */
   job: Job | undefined;
 }
 
-/** Streamed output to read. */
+/** Request of ReadChunks. */
 export interface ReadChunksRequest {
-  /** The job's endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** The job's id. */
+  /** ID of the job. */
   jobId: string;
   /**
-   * Read after this place and leave the shared place alone. Absent: read after the shared place of the job and advance it, so that each
-   * chunk is delivered to one such reader once.
+   * Read after this cursor and leave the shared cursor of the job unchanged. Absent: read after the shared cursor and
+   * advance it, so that each chunk is delivered to only one of the readers that share it.
    */
   cursor:
     | ChunkCursor
     | undefined;
-  /** How long to wait for the first chunk, in milliseconds, 0 to 300,000. */
+  /** Maximum wait for the first chunk in milliseconds, 0 to 300,000. */
   waitMs: number;
-  /** At most this many chunks, 1 to 1,000. Default 1,000. An answer also ends after 8 MiB. */
+  /** Maximum number of chunks, 1 to 1,000. Default 1,000. A response also ends after 8 MiB. */
   limit: number;
 }
 
-/** Streamed output. */
+/** Response of ReadChunks. */
 export interface ReadChunksResponse {
-  /** In order. Empty when nothing came before the wait ended. */
+  /** Chunks in order. Empty if none arrived before the wait ended. */
   chunks: Chunk[];
-  /** State of the job, read after the chunks: when it is final and `more` is false, there will be no further chunk. */
+  /** State of the job, read after the chunks. If it is final and `more` is false, no further chunk will come. */
   state: JobState;
-  /** Place after the last chunk of this answer. */
+  /** Cursor after the last chunk of this response. */
   cursor:
     | ChunkCursor
     | undefined;
-  /** There are further chunks to read right away. */
+  /** More chunks are available now. */
   more: boolean;
-  /** Why the job failed. Absent unless it did. */
+  /** Human-readable reason why the job failed. Absent if it did not. */
   error?: string | undefined;
 }
 
-/** A job to cancel. */
+/** Request of CancelJob. */
 export interface CancelJobRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Its id. */
+  /** ID of the job. */
   jobId: string;
 }
 
-/** The job afterwards. */
+/** Response of CancelJob. */
 export interface CancelJobResponse {
-  /** CANCELLED, or the final state it already had. */
+  /** The job, CANCELLED or in the final state that it already had. */
   job: Job | undefined;
 }
 
-/** A job to queue again. */
+/** Request of RetryJob. */
 export interface RetryJobRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Its id. */
+  /** ID of the job. */
   jobId: string;
 }
 
-/** The job afterwards. */
+/** Response of RetryJob. */
 export interface RetryJobResponse {
-  /** IN_QUEUE. */
+  /** The job, IN_QUEUE. */
   job: Job | undefined;
 }
 
-/** Jobs to cancel. */
+/** Request of CancelJobs. */
 export interface CancelJobsRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Only jobs in these states when their turn comes, of IN_QUEUE and IN_PROGRESS. Empty: both. */
+  /** States to cancel, of IN_QUEUE and IN_PROGRESS. A job is checked when it is about to be cancelled. Empty: both. */
   states: JobState[];
-  /** Only jobs that were submitted at or after this time, as ListJobs has it. Absent: from the first. */
+  /** Only jobs submitted at or after this time, as in ListJobs. Absent: no lower bound. */
   submittedFrom?:
     | Date
     | undefined;
-  /** Only those from before this time, which must be after submitted_from. Absent: all that are there at the first call. */
+  /**
+   * Only jobs submitted before this time, which must be after `submitted_from`. Absent: all jobs that exist at the
+   * first call.
+   */
   submittedUntil?:
     | Date
     | undefined;
-  /** Jobs to look at in this call, 1 to 1,000. Default 1,000. */
+  /** Maximum number of jobs to examine in this call, 1 to 1,000. Default 1,000. */
   limit: number;
-  /** `next_cursor` of the call before: it has the filter of the first one, and the fields 2 to 4 count for nothing. Empty: the first call. */
+  /**
+   * `next_cursor` of the previous call. The filter of the first call then applies, and `states`, `submitted_from` and
+   * `submitted_until` are ignored. Empty: the first call.
+   */
   cursor: string;
 }
 
-/** Jobs that were found and not changed, because somebody was first. */
+/** Jobs that matched but were not changed, because their state changed in the meantime. */
 export interface JobsLeft {
-  /** The state they were in then. UNSPECIFIED: they are no more. */
+  /** Their current state. UNSPECIFIED: they no longer exist. */
   state: JobState;
-  /** How many, from 1. */
+  /** Number of jobs, at least 1. */
   count: number;
 }
 
-/** Result of one call. */
+/** Response of CancelJobs. */
 export interface CancelJobsResponse {
-  /** Jobs that were cancelled. */
+  /** Number of cancelled jobs. */
   done: number;
-  /** States of the others, each once. */
+  /** Matching jobs that were not cancelled, one entry per state. */
   left: JobsLeft[];
-  /** For the next call. Empty: none is left that matches. */
+  /** Cursor for the next call. Empty: no matching jobs are left. */
   nextCursor: string;
 }
 
-/** Jobs to queue again. */
+/** Request of RetryJobs. */
 export interface RetryJobsRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Only jobs in these states when their turn comes, of FAILED and TIMED_OUT. Empty: both. */
+  /** States to retry, of FAILED and TIMED_OUT. A job is checked when it is about to be retried. Empty: both. */
   states: JobState[];
-  /** Only jobs that were submitted at or after this time, as ListJobs has it. Absent: from the first. */
+  /** Only jobs submitted at or after this time, as in ListJobs. Absent: no lower bound. */
   submittedFrom?:
     | Date
     | undefined;
-  /** Only those from before this time, which must be after submitted_from. Absent: all that are there at the first call. */
+  /**
+   * Only jobs submitted before this time, which must be after `submitted_from`. Absent: all jobs that exist at the
+   * first call.
+   */
   submittedUntil?:
     | Date
     | undefined;
-  /** Jobs to look at in this call, 1 to 1,000. Default 1,000. */
+  /** Maximum number of jobs to examine in this call, 1 to 1,000. Default 1,000. */
   limit: number;
   /**
-   * `next_cursor` of the call before: it has the filter of the first one, and the fields 2 to 4, 7 and 8 count for nothing. Empty: the first
-   * call.
+   * `next_cursor` of the previous call. The filter of the first call then applies, and `states`, `submitted_from`,
+   * `submitted_until`, `error_group` and `ended_from` are ignored. Empty: the first call.
    */
   cursor: string;
   /**
-   * Only jobs of this group of errors, by the `id` that ListErrors gives it; ListErrors looks at the newest jobs, this at all that there were at the first
-   * call. To see whether a job is of it its error is read: a call also ends after 64 MiB of errors. Empty: whatever their errors say.
+   * Only jobs of this error group: an `id` from ListErrors. ListErrors examines the newest jobs only, RetryJobs all
+   * jobs that existed at the first call. The error of each job is read for this, so a call also ends after 64 MiB of
+   * errors. Empty: any error.
    */
   errorGroup: string;
-  /** Only jobs that became FAILED or TIMED_OUT at or after this time. Absent: from the first. */
+  /** Only jobs that became FAILED or TIMED_OUT at or after this time. Absent: no lower bound. */
   endedFrom?: Date | undefined;
 }
 
-/** Result of one call. */
+/** Response of RetryJobs. */
 export interface RetryJobsResponse {
-  /** Jobs that were queued again. */
+  /** Number of jobs that were queued again. */
   done: number;
-  /** States of the others, each once. */
+  /** Matching jobs that were not retried, one entry per state. */
   left: JobsLeft[];
-  /** For the next call. Empty: none is left that matches. */
+  /** Cursor for the next call. Empty: no matching jobs are left. */
   nextCursor: string;
 }
 
-/** A queue to empty. */
+/** Request of PurgeQueue. */
 export interface PurgeQueueRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
 }
 
 /** Response of PurgeQueue. */
 export interface PurgeQueueResponse {
-  /** Number of queued jobs that were deleted. */
+  /** Number of deleted jobs. */
   removed: number;
 }
 
-/** Jobs to list. */
+/** Request of ListJobs. */
 export interface ListJobsRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Only this state. UNSPECIFIED: all. */
+  /** Only jobs in this state. UNSPECIFIED: all. */
   state: JobState;
-  /** How many jobs to skip from where the list begins, 0 to 2,000,000,000. Reading them is not spared: for pages far down use page_token. */
+  /**
+   * Number of jobs to skip from the start of the list or from `page_token`, 0 to 2,000,000,000. Skipped jobs cost as
+   * much as read ones; use `page_token` for pages far down.
+   */
   offset: number;
-  /** At most this many, 1 to 1,000. Default 100. */
+  /** Maximum number of jobs, 1 to 1,000. Default 100. */
   limit: number;
-  /** `next_page_token` of the page before; `offset` then counts from there. Empty: from the newest, or from the oldest. */
+  /** `next_page_token` of the previous page. Empty: the start of the list. */
   pageToken: string;
   /** Oldest first. Default: newest first. */
   oldestFirst: boolean;
   /**
-   * With it the list has only the newest 1,000 jobs that match, with oldest_first the oldest, those first of which this span is the longest: no index has
-   * all jobs in that order, for every change of a job would have to write to it. What is submitted meanwhile may shift such pages.
-   * Absent: none.
+   * Sorts by this duration, longest first. The list then holds only the newest 1,000 matching jobs (with `oldest_first`
+   * the oldest 1,000), because an index for this order would have to be written at each change of a job. Submissions
+   * between two calls may shift the pages. Absent: by submission.
    */
   longest?:
     | JobSpan
     | undefined;
   /**
-   * Only jobs that were submitted at or after this time; one that was retried counts from then, as near as the jobs queued beside it tell.
-   * Absent: from the first.
+   * Only jobs submitted at or after this time. For a retried job the time of the retry counts, estimated from the jobs
+   * that were queued next to it. Absent: no lower bound.
    */
   submittedFrom?:
     | Date
     | undefined;
-  /** Only those from before this time, which must be after submitted_from. Absent: to the last. */
+  /** Only jobs submitted before this time, which must be after `submitted_from`. Absent: no upper bound. */
   submittedUntil?: Date | undefined;
 }
 
-/** A page of jobs. */
+/** Response of ListJobs. */
 export interface ListJobsResponse {
-  /** In the order that was asked for, without output. */
+  /** Jobs in the requested order, without output. */
   jobs: Job[];
-  /** How many match in all, from where the list begins, counted to 10,000 or to the end of this page. */
+  /** Number of matching jobs on all pages, counted up to 10,000, or up to `offset` + `limit` if that is more. */
   total: number;
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
-  /** More match than `total` says. */
+  /** There are more matching jobs than `total`. */
   totalCapped: boolean;
 }
 
 /** Request of ListErrors. */
 export interface ListErrorsRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** How far back from now the jobs may have ended, in milliseconds, 60,000 to 604,800,000. Default 86,400,000. Jobs that are kept no more are in no group. */
+  /**
+   * How far back from now the jobs may have ended, in milliseconds, 60,000 to 604,800,000. Default 86,400,000. Jobs
+   * that are no longer kept belong to no group.
+   */
   spanMs: number;
-  /** Only this group, by its `id`, with the ids of all its jobs; none where no job is in it. Empty: all groups. */
+  /**
+   * Only the group with this `id`, with the IDs of all its jobs. The response has no group if no job belongs to it.
+   * Empty: all groups.
+   */
   groupId: string;
 }
 
-/** Its groups. */
+/** Response of ListErrors. */
 export interface ListErrorsResponse {
-  /** Groups with the most jobs first, at most 100; or the requested one. */
+  /** Groups, those with the most jobs first, at most 100. With `group_id`: the requested group. */
   groups: ErrorGroup[];
-  /** How many groups there are. */
+  /** Total number of groups. */
   groupCount: number;
-  /** Jobs that ended in this time and were looked at, of all groups. */
+  /** Number of examined jobs that ended in the requested time, in all groups. */
   jobs: number;
-  /** There are older jobs in these states that were not looked at. */
+  /** There are older jobs in these states that were not examined. */
   more: boolean;
 }
 
-/** Jobs whose errors differ in numbers and ids only. */
+/** Jobs whose errors differ in numbers and IDs only. */
 export interface ErrorGroup {
-  /** 16 hexadecimal digits, made of the text that they share. */
+  /** Hash of the shared text, 16 hexadecimal digits. */
   id: string;
-  /** What they share: of the message of each, `#` for what differs; at most 500 characters. The state of jobs without an error. */
+  /**
+   * Shared text of the error messages, with `#` in place of the parts that differ; at most 500 characters. For jobs
+   * without an error: their state.
+   */
   text: string;
-  /** How many jobs. */
+  /** Number of jobs. */
   jobs: number;
-  /** When the first of them ended. */
+  /** Time at which the first of them ended. */
   firstTime:
     | Date
     | undefined;
-  /** When the last of them ended. */
+  /** Time at which the last of them ended. */
   lastTime:
     | Date
     | undefined;
-  /** Ids of the newest, at most 10, the newest first; where the group was asked for of all that were looked at. */
+  /** IDs of the newest jobs, newest first, at most 10. With `group_id`: of all examined jobs. */
   jobIds: string[];
   /**
-   * The error of the newest, with its traceback where it has one, at most 4,096 characters; of a longer one the beginning and the end. Of groups beyond the
-   * first thousand only what `text` says.
+   * Error of the newest job, with its traceback if there is one; at most 4,096 characters. Longer errors are cut in the
+   * middle. Only the first thousand groups have it; others repeat `text`.
    */
   sample: string;
 }
 
-/** An endpoint to count. */
+/** Request of GetHealth. */
 export interface GetHealthRequest {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
 }
 
-/** Counts of one endpoint. */
+/** Response of GetHealth. */
 export interface GetHealthResponse {
-  /** Its jobs. */
+  /** Jobs by state. */
   jobs:
     | JobCounts
     | undefined;
-  /** Its workers. */
+  /** Workers by state. */
   workers: WorkerCounts | undefined;
 }
 
-/** Jobs of an endpoint (docs/reference/api.md#health). */
+/** Jobs of an endpoint by state (docs/reference/api.md#health). */
 export interface JobCounts {
-  /** Ever completed. */
+  /** Number of jobs ever completed. */
   completed: number;
-  /** Ever failed or timed out. */
+  /** Number of jobs that ever failed or timed out. */
   failed: number;
-  /** Running now. */
+  /** Number of running jobs. */
   inProgress: number;
-  /** Queued now. */
+  /** Number of queued jobs. */
   inQueue: number;
-  /** Lost attempts ever put back into the queue. */
+  /** Number of lost attempts that were ever requeued. */
   retried: number;
 }
 
-/** Workers of an endpoint (docs/reference/api.md#health). */
+/** Workers of an endpoint by state (docs/reference/api.md#health). */
 export interface WorkerCounts {
-  /** Started and without a job. */
+  /** Started, without a job. */
   idle: number;
-  /** Started and holding at least one job. */
+  /** Started, with at least one job. */
   running: number;
-  /** Starting: not yet asked for work, or its server is not ready. */
+  /** Starting: the worker has not asked for work yet, or its server is not ready. */
   initializing: number;
-  /** Can take a job now. */
+  /** Able to take a job now. */
   ready: number;
-  /** Wanted, but no machine has room or a quota of the account is used up. */
+  /** Wanted, but no machine has capacity or a quota of the account is used up. */
   throttled: number;
-  /** Crashed and waiting for its back-off to end. Those that have ended are not counted. */
+  /** Crashed and waiting for the end of the back-off. Workers that have ended are not counted. */
   unhealthy: number;
   /**
-   * Why `throttled` workers find no place, or that jobs wait while workers_max is 0, for people; it names no machine unless the operator asks.
-   * Empty otherwise.
+   * Human-readable reason why `throttled` workers cannot be placed, or that jobs wait while workers_max is 0. Names
+   * machines to the operator only. Empty otherwise.
    */
   throttledReason: string;
-  /** Why no machine there is could ever take a worker of it, as Endpoint.cannot_run_reason. Empty while one could. */
+  /** Human-readable reason why no machine can ever run a worker, as in Endpoint.cannot_run_reason. Empty if one can. */
   cannotRunReason: string;
-  /** Frozen by FlashBoot: the next job wakes one. In none of the other counts. */
+  /** In standby (FlashBoot): the next job resumes one. Not counted elsewhere. */
   standby: number;
 }
 
-/** A job to explain. */
+/** Request of Explain. */
 export interface JobServiceExplainRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** The job. */
+  /** ID of the job. */
   jobId: string;
 }
 
-/** The explanation. */
+/** Response of Explain. */
 export interface JobServiceExplainResponse {
-  /** As of now. */
+  /** Explanation as of now. */
   explanation: JobExplanation | undefined;
 }
 
@@ -4694,20 +4742,24 @@ export const JobServiceExplainResponse: MessageFns<JobServiceExplainResponse> = 
 };
 
 /**
- * Jobs of queue-based endpoints, for callers: the facades and internal services.
+ * Submits and manages jobs of queue-based endpoints. For facades and internal services.
  *
- * Every call carries the caller's API key in metadata `authorization: Bearer <key>`; a key sees only the endpoints of its own account
- * and gets NOT_FOUND for all others. Errors carry a google.rpc.ErrorInfo detail whose `reason` is a value of ErrorReason.
+ * Every call carries the caller's API key in the metadata `authorization: Bearer <key>`. A key sees the endpoints of
+ * its own account only; all others are `NOT_FOUND`. Errors carry a google.rpc.ErrorInfo detail whose `reason` is an
+ * ErrorReason.
  *
- * Programs with more than a few hundred calls a second should use Pipeline: it packs many calls into one message and costs a
- * fortieth of a unary call. Payloads over 256 KiB belong on the unary calls, so that they never hold up the small ones.
+ * Programs that make more than a few hundred calls per second should use Pipeline. It packs many calls into one message
+ * and costs about one fortieth of a unary call. Send payloads over 256 KiB by unary calls, so that they do not delay
+ * small ones.
  */
 export type JobServiceService = typeof JobServiceService;
 export const JobServiceService = {
   /**
-   * Any number of the calls below on one stream, answered in any order. The stream stays open for the life of the caller's process.
-   * A call is answered exactly once; when the stream breaks, unanswered calls have an unknown outcome (submit again with the same
-   * request_id to learn it).
+   * Carries any number of calls on one stream and answers them in any order. Keep the stream open for the life of the
+   * process.
+   *
+   * Each call is answered exactly once. If the stream breaks, the outcome of unanswered calls is unknown. To learn the
+   * outcome of a submission, submit again with the same `request_id`.
    */
   pipeline: {
     path: "/slipway.v1.JobService/Pipeline" as const,
@@ -4719,8 +4771,13 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): PipelineResponse => PipelineResponse.decode(value),
   },
   /**
-   * Accepts a job. It is on disk when this returns. NOT_FOUND: no such endpoint. INVALID_ARGUMENT: bad policy, input or webhook.
-   * RESOURCE_EXHAUSTED: the endpoint's queue is too long. FAILED_PRECONDITION: the endpoint is not queue-based.
+   * Accepts a job. The job is stored durably before this call returns.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the endpoint does not exist.
+   * - `INVALID_ARGUMENT`: the policy, input or webhook is invalid.
+   * - `RESOURCE_EXHAUSTED`: the queue of the endpoint is full, or the account's quota of queued jobs is used up.
+   * - `FAILED_PRECONDITION`: the endpoint is not queue-based, or the idempotency key was used with another body.
    */
   submitJob: {
     path: "/slipway.v1.JobService/SubmitJob" as const,
@@ -4731,7 +4788,12 @@ export const JobServiceService = {
     responseSerialize: (value: SubmitJobResponse): Buffer => Buffer.from(SubmitJobResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SubmitJobResponse => SubmitJobResponse.decode(value),
   },
-  /** Reads a job; may set its remaining life. NOT_FOUND when it is unknown, purged or its ttl has elapsed. */
+  /**
+   * Returns a job. Optionally sets its remaining time to live.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job is unknown, was purged, or its time to live or retention has elapsed.
+   */
   getJob: {
     path: "/slipway.v1.JobService/GetJob" as const,
     requestStream: false as const,
@@ -4741,7 +4803,13 @@ export const JobServiceService = {
     responseSerialize: (value: GetJobResponse): Buffer => Buffer.from(GetJobResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetJobResponse => GetJobResponse.decode(value),
   },
-  /** Reads what was submitted as a job's input, byte for byte. NOT_FOUND as GetJob. RESOURCE_EXHAUSTED: too many inputs are being read. */
+  /**
+   * Returns the input of a job as it was submitted, byte for byte.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `RESOURCE_EXHAUSTED`: too many inputs are being read.
+   */
   getJobInput: {
     path: "/slipway.v1.JobService/GetJobInput" as const,
     requestStream: false as const,
@@ -4752,8 +4820,13 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): GetJobInputResponse => GetJobInputResponse.decode(value),
   },
   /**
-   * Reads a job as soon as it is final, or as it stands when the wait ends. The answer comes from the server's own clock: give the call
-   * a deadline of wait_ms + 10 s.
+   * Waits until a job is final and returns it. Returns it in its current state if the wait ends first.
+   *
+   * The server ends the wait by its own clock. Give the call a deadline of at least `wait_ms` + 10 s.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `RESOURCE_EXHAUSTED`: the account has too many waiting calls.
    */
   waitJob: {
     path: "/slipway.v1.JobService/WaitJob" as const,
@@ -4764,7 +4837,14 @@ export const JobServiceService = {
     responseSerialize: (value: WaitJobResponse): Buffer => Buffer.from(WaitJobResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): WaitJobResponse => WaitJobResponse.decode(value),
   },
-  /** Reads streamed output. Answers at once when there is some, else when some arrives, the job is final or the wait ends. */
+  /**
+   * Returns streamed output of a job. Returns at once if there is some. Otherwise waits until some arrives, the job is
+   * final, or the wait ends.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `RESOURCE_EXHAUSTED`: the account has too many waiting calls.
+   */
   readChunks: {
     path: "/slipway.v1.JobService/ReadChunks" as const,
     requestStream: false as const,
@@ -4774,7 +4854,12 @@ export const JobServiceService = {
     responseSerialize: (value: ReadChunksResponse): Buffer => Buffer.from(ReadChunksResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReadChunksResponse => ReadChunksResponse.decode(value),
   },
-  /** Cancels a queued or running job; a final job is returned as it is. */
+  /**
+   * Cancels a queued or running job. Returns a final job unchanged.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   */
   cancelJob: {
     path: "/slipway.v1.JobService/CancelJob" as const,
     requestStream: false as const,
@@ -4785,8 +4870,11 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): CancelJobResponse => CancelJobResponse.decode(value),
   },
   /**
-   * Queues a FAILED or TIMED_OUT job again under the same id with its input; its output is removed. FAILED_PRECONDITION in any other
-   * state.
+   * Queues a FAILED or TIMED_OUT job again, with the same ID and input. Its output is deleted.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `FAILED_PRECONDITION`: the job is in another state.
    */
   retryJob: {
     path: "/slipway.v1.JobService/RetryJob" as const,
@@ -4798,10 +4886,16 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): RetryJobResponse => RetryJobResponse.decode(value),
   },
   /**
-   * Cancels all jobs that a filter finds, as CancelJob does each, up to 1,000 in a call: call again with `next_cursor` until it is empty. Which jobs are meant
-   * is fixed by the first call: what is submitted later is left. Calling again with the same cursor, or from the beginning, does no harm, and nothing is done
-   * twice; what a call did whose answer was lost is in no other answer's numbers. INVALID_ARGUMENT: a state that is not to be cancelled, a time or limit out of
-   * range, a cursor that no such call gave. RESOURCE_EXHAUSTED: the account has as many such calls under way as it may at once.
+   * Cancels all jobs that match a filter, each as CancelJob does, up to 1,000 per call. Repeat the call with
+   * `next_cursor` until that is empty.
+   *
+   * The first call fixes the set of jobs; jobs submitted later are not cancelled. Retries are safe: a call may be
+   * repeated with the same cursor or from the beginning, and no job is cancelled twice. Jobs that were cancelled by a
+   * call whose response was lost are counted in no other response.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a state cannot be cancelled, a time or limit is out of range, or the cursor is unknown.
+   * - `RESOURCE_EXHAUSTED`: too many such calls of the account are in progress.
    */
   cancelJobs: {
     path: "/slipway.v1.JobService/CancelJobs" as const,
@@ -4813,8 +4907,11 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): CancelJobsResponse => CancelJobsResponse.decode(value),
   },
   /**
-   * Queues all FAILED and TIMED_OUT jobs again that a filter finds, as RetryJob does each and in the order in which they were, in the way of CancelJobs. Those
-   * that end after the first call, or again, are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
+   * Queues all FAILED and TIMED_OUT jobs that match a filter again, each as RetryJob does, in the order of their
+   * submission. Paging, retries and errors are those of CancelJobs.
+   *
+   * Jobs that end after the first call, or end again, are not retried. The queue may exceed the length at which
+   * submissions are rejected, as with RetryJob.
    */
   retryJobs: {
     path: "/slipway.v1.JobService/RetryJobs" as const,
@@ -4825,7 +4922,7 @@ export const JobServiceService = {
     responseSerialize: (value: RetryJobsResponse): Buffer => Buffer.from(RetryJobsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RetryJobsResponse => RetryJobsResponse.decode(value),
   },
-  /** Removes all queued jobs of an endpoint; running ones go on. */
+  /** Deletes all queued jobs of an endpoint. Running jobs continue. */
   purgeQueue: {
     path: "/slipway.v1.JobService/PurgeQueue" as const,
     requestStream: false as const,
@@ -4835,7 +4932,10 @@ export const JobServiceService = {
     responseSerialize: (value: PurgeQueueResponse): Buffer => Buffer.from(PurgeQueueResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PurgeQueueResponse => PurgeQueueResponse.decode(value),
   },
-  /** Lists jobs of an endpoint, newest or oldest first, without output; one that was retried counts from then. */
+  /**
+   * Lists jobs of an endpoint without output, newest or oldest first. A retried job is ordered by the time of its
+   * retry.
+   */
   listJobs: {
     path: "/slipway.v1.JobService/ListJobs" as const,
     requestStream: false as const,
@@ -4846,8 +4946,13 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): ListJobsResponse => ListJobsResponse.decode(value),
   },
   /**
-   * Groups the jobs of an endpoint that lately became FAILED or TIMED_OUT by what their errors say, numbers and ids left out. Looks at the newest 10,000
-   * jobs in these states and at 64 MiB of their errors; `more` says whether there are others. RESOURCE_EXHAUSTED: too many lists are being read.
+   * Groups recently FAILED or TIMED_OUT jobs of an endpoint by their error texts, ignoring numbers and IDs.
+   *
+   * Examines the newest 10,000 jobs in these states and at most 64 MiB of their errors. `more` is set if there are
+   * others.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: too many lists are being read.
    */
   listErrors: {
     path: "/slipway.v1.JobService/ListErrors" as const,
@@ -4858,7 +4963,7 @@ export const JobServiceService = {
     responseSerialize: (value: ListErrorsResponse): Buffer => Buffer.from(ListErrorsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListErrorsResponse => ListErrorsResponse.decode(value),
   },
-  /** Counts jobs and workers of an endpoint. */
+  /** Returns the number of jobs and workers of an endpoint, by state. */
   getHealth: {
     path: "/slipway.v1.JobService/GetHealth" as const,
     requestStream: false as const,
@@ -4868,7 +4973,14 @@ export const JobServiceService = {
     responseSerialize: (value: GetHealthResponse): Buffer => Buffer.from(GetHealthResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetHealthResponse => GetHealthResponse.decode(value),
   },
-  /** Why a job is where it is: its place in the queue, what its endpoint waits for, what became of earlier attempts. NOT_FOUND: no such job. */
+  /**
+   * Explains the state of a job: its position in the queue, what its endpoint waits for, and what happened to earlier
+   * attempts.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   * - `RESOURCE_EXHAUSTED`: the account asks for explanations too often.
+   */
   explain: {
     path: "/slipway.v1.JobService/Explain" as const,
     requestStream: false as const,
@@ -4881,9 +4993,15 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): JobServiceExplainResponse => JobServiceExplainResponse.decode(value),
   },
   /**
-   * What workers wrote while they ran the attempts of a job, the first attempt first: of those that are remembered (the last, and of lost ones the
-   * last 20), as long as their machines keep the logs of their workers (1 MiB each, of those that ended for a day). Never waits. For keys that may read the
-   * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
+   * Returns what workers logged during the attempts of a job, first attempt first. Never waits for new lines.
+   *
+   * Covers the last attempt and the 20 latest lost ones, as long as their machines keep the logs: at most 1 MiB per
+   * worker, for one day after the worker ended. Requires permission to read the workers of the endpoint
+   * (API_MANAGEMENT).
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   * - `RESOURCE_EXHAUSTED`: too many logs are being read.
    */
   getJobLog: {
     path: "/slipway.v1.JobService/GetJobLog" as const,
@@ -4894,7 +5012,12 @@ export const JobServiceService = {
     responseSerialize: (value: GetJobLogResponse): Buffer => Buffer.from(GetJobLogResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetJobLogResponse => GetJobLogResponse.decode(value),
   },
-  /** Webhook calls of a job and what became of them, newest first; known as long as the job is. NOT_FOUND: no such job. */
+  /**
+   * Lists the webhook calls of a job with their results, newest first. They are kept as long as the job.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   */
   listWebhookDeliveries: {
     path: "/slipway.v1.JobService/ListWebhookDeliveries" as const,
     requestStream: false as const,
@@ -4907,9 +5030,14 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): ListWebhookDeliveriesResponse => ListWebhookDeliveriesResponse.decode(value),
   },
   /**
-   * Makes the newest webhook call of a final job anew, with three tries and the record as it is now, under the same `webhook-id`. It is stored when this
-   * returns, and made at least once. One that is still to be made is answered as it is, so that asking twice orders one. NOT_FOUND: no such job.
-   * FAILED_PRECONDITION: no call of it has ended, or it was redriven 20 times.
+   * Repeats the newest webhook call of a final job, with three tries, the current job record and the same `webhook-id`.
+   *
+   * The call is stored before this rpc returns, and made at least once. If the newest call is still due, it is returned
+   * unchanged, so repeated requests order one call only.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   * - `FAILED_PRECONDITION`: no webhook call of the job has ended, or it was redriven 20 times already.
    */
   redriveWebhook: {
     path: "/slipway.v1.JobService/RedriveWebhook" as const,
@@ -4926,87 +5054,172 @@ export const JobServiceService = {
 
 export interface JobServiceServer extends UntypedServiceImplementation {
   /**
-   * Any number of the calls below on one stream, answered in any order. The stream stays open for the life of the caller's process.
-   * A call is answered exactly once; when the stream breaks, unanswered calls have an unknown outcome (submit again with the same
-   * request_id to learn it).
+   * Carries any number of calls on one stream and answers them in any order. Keep the stream open for the life of the
+   * process.
+   *
+   * Each call is answered exactly once. If the stream breaks, the outcome of unanswered calls is unknown. To learn the
+   * outcome of a submission, submit again with the same `request_id`.
    */
   pipeline: handleBidiStreamingCall<PipelineRequest, PipelineResponse>;
   /**
-   * Accepts a job. It is on disk when this returns. NOT_FOUND: no such endpoint. INVALID_ARGUMENT: bad policy, input or webhook.
-   * RESOURCE_EXHAUSTED: the endpoint's queue is too long. FAILED_PRECONDITION: the endpoint is not queue-based.
+   * Accepts a job. The job is stored durably before this call returns.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the endpoint does not exist.
+   * - `INVALID_ARGUMENT`: the policy, input or webhook is invalid.
+   * - `RESOURCE_EXHAUSTED`: the queue of the endpoint is full, or the account's quota of queued jobs is used up.
+   * - `FAILED_PRECONDITION`: the endpoint is not queue-based, or the idempotency key was used with another body.
    */
   submitJob: handleUnaryCall<SubmitJobRequest, SubmitJobResponse>;
-  /** Reads a job; may set its remaining life. NOT_FOUND when it is unknown, purged or its ttl has elapsed. */
+  /**
+   * Returns a job. Optionally sets its remaining time to live.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job is unknown, was purged, or its time to live or retention has elapsed.
+   */
   getJob: handleUnaryCall<GetJobRequest, GetJobResponse>;
-  /** Reads what was submitted as a job's input, byte for byte. NOT_FOUND as GetJob. RESOURCE_EXHAUSTED: too many inputs are being read. */
+  /**
+   * Returns the input of a job as it was submitted, byte for byte.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `RESOURCE_EXHAUSTED`: too many inputs are being read.
+   */
   getJobInput: handleUnaryCall<GetJobInputRequest, GetJobInputResponse>;
   /**
-   * Reads a job as soon as it is final, or as it stands when the wait ends. The answer comes from the server's own clock: give the call
-   * a deadline of wait_ms + 10 s.
+   * Waits until a job is final and returns it. Returns it in its current state if the wait ends first.
+   *
+   * The server ends the wait by its own clock. Give the call a deadline of at least `wait_ms` + 10 s.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `RESOURCE_EXHAUSTED`: the account has too many waiting calls.
    */
   waitJob: handleUnaryCall<WaitJobRequest, WaitJobResponse>;
-  /** Reads streamed output. Answers at once when there is some, else when some arrives, the job is final or the wait ends. */
+  /**
+   * Returns streamed output of a job. Returns at once if there is some. Otherwise waits until some arrives, the job is
+   * final, or the wait ends.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `RESOURCE_EXHAUSTED`: the account has too many waiting calls.
+   */
   readChunks: handleUnaryCall<ReadChunksRequest, ReadChunksResponse>;
-  /** Cancels a queued or running job; a final job is returned as it is. */
+  /**
+   * Cancels a queued or running job. Returns a final job unchanged.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   */
   cancelJob: handleUnaryCall<CancelJobRequest, CancelJobResponse>;
   /**
-   * Queues a FAILED or TIMED_OUT job again under the same id with its input; its output is removed. FAILED_PRECONDITION in any other
-   * state.
+   * Queues a FAILED or TIMED_OUT job again, with the same ID and input. Its output is deleted.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `FAILED_PRECONDITION`: the job is in another state.
    */
   retryJob: handleUnaryCall<RetryJobRequest, RetryJobResponse>;
   /**
-   * Cancels all jobs that a filter finds, as CancelJob does each, up to 1,000 in a call: call again with `next_cursor` until it is empty. Which jobs are meant
-   * is fixed by the first call: what is submitted later is left. Calling again with the same cursor, or from the beginning, does no harm, and nothing is done
-   * twice; what a call did whose answer was lost is in no other answer's numbers. INVALID_ARGUMENT: a state that is not to be cancelled, a time or limit out of
-   * range, a cursor that no such call gave. RESOURCE_EXHAUSTED: the account has as many such calls under way as it may at once.
+   * Cancels all jobs that match a filter, each as CancelJob does, up to 1,000 per call. Repeat the call with
+   * `next_cursor` until that is empty.
+   *
+   * The first call fixes the set of jobs; jobs submitted later are not cancelled. Retries are safe: a call may be
+   * repeated with the same cursor or from the beginning, and no job is cancelled twice. Jobs that were cancelled by a
+   * call whose response was lost are counted in no other response.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a state cannot be cancelled, a time or limit is out of range, or the cursor is unknown.
+   * - `RESOURCE_EXHAUSTED`: too many such calls of the account are in progress.
    */
   cancelJobs: handleUnaryCall<CancelJobsRequest, CancelJobsResponse>;
   /**
-   * Queues all FAILED and TIMED_OUT jobs again that a filter finds, as RetryJob does each and in the order in which they were, in the way of CancelJobs. Those
-   * that end after the first call, or again, are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
+   * Queues all FAILED and TIMED_OUT jobs that match a filter again, each as RetryJob does, in the order of their
+   * submission. Paging, retries and errors are those of CancelJobs.
+   *
+   * Jobs that end after the first call, or end again, are not retried. The queue may exceed the length at which
+   * submissions are rejected, as with RetryJob.
    */
   retryJobs: handleUnaryCall<RetryJobsRequest, RetryJobsResponse>;
-  /** Removes all queued jobs of an endpoint; running ones go on. */
+  /** Deletes all queued jobs of an endpoint. Running jobs continue. */
   purgeQueue: handleUnaryCall<PurgeQueueRequest, PurgeQueueResponse>;
-  /** Lists jobs of an endpoint, newest or oldest first, without output; one that was retried counts from then. */
+  /**
+   * Lists jobs of an endpoint without output, newest or oldest first. A retried job is ordered by the time of its
+   * retry.
+   */
   listJobs: handleUnaryCall<ListJobsRequest, ListJobsResponse>;
   /**
-   * Groups the jobs of an endpoint that lately became FAILED or TIMED_OUT by what their errors say, numbers and ids left out. Looks at the newest 10,000
-   * jobs in these states and at 64 MiB of their errors; `more` says whether there are others. RESOURCE_EXHAUSTED: too many lists are being read.
+   * Groups recently FAILED or TIMED_OUT jobs of an endpoint by their error texts, ignoring numbers and IDs.
+   *
+   * Examines the newest 10,000 jobs in these states and at most 64 MiB of their errors. `more` is set if there are
+   * others.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: too many lists are being read.
    */
   listErrors: handleUnaryCall<ListErrorsRequest, ListErrorsResponse>;
-  /** Counts jobs and workers of an endpoint. */
+  /** Returns the number of jobs and workers of an endpoint, by state. */
   getHealth: handleUnaryCall<GetHealthRequest, GetHealthResponse>;
-  /** Why a job is where it is: its place in the queue, what its endpoint waits for, what became of earlier attempts. NOT_FOUND: no such job. */
+  /**
+   * Explains the state of a job: its position in the queue, what its endpoint waits for, and what happened to earlier
+   * attempts.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   * - `RESOURCE_EXHAUSTED`: the account asks for explanations too often.
+   */
   explain: handleUnaryCall<JobServiceExplainRequest, JobServiceExplainResponse>;
   /**
-   * What workers wrote while they ran the attempts of a job, the first attempt first: of those that are remembered (the last, and of lost ones the
-   * last 20), as long as their machines keep the logs of their workers (1 MiB each, of those that ended for a day). Never waits. For keys that may read the
-   * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
+   * Returns what workers logged during the attempts of a job, first attempt first. Never waits for new lines.
+   *
+   * Covers the last attempt and the 20 latest lost ones, as long as their machines keep the logs: at most 1 MiB per
+   * worker, for one day after the worker ended. Requires permission to read the workers of the endpoint
+   * (API_MANAGEMENT).
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   * - `RESOURCE_EXHAUSTED`: too many logs are being read.
    */
   getJobLog: handleUnaryCall<GetJobLogRequest, GetJobLogResponse>;
-  /** Webhook calls of a job and what became of them, newest first; known as long as the job is. NOT_FOUND: no such job. */
+  /**
+   * Lists the webhook calls of a job with their results, newest first. They are kept as long as the job.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   */
   listWebhookDeliveries: handleUnaryCall<ListWebhookDeliveriesRequest, ListWebhookDeliveriesResponse>;
   /**
-   * Makes the newest webhook call of a final job anew, with three tries and the record as it is now, under the same `webhook-id`. It is stored when this
-   * returns, and made at least once. One that is still to be made is answered as it is, so that asking twice orders one. NOT_FOUND: no such job.
-   * FAILED_PRECONDITION: no call of it has ended, or it was redriven 20 times.
+   * Repeats the newest webhook call of a final job, with three tries, the current job record and the same `webhook-id`.
+   *
+   * The call is stored before this rpc returns, and made at least once. If the newest call is still due, it is returned
+   * unchanged, so repeated requests order one call only.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   * - `FAILED_PRECONDITION`: no webhook call of the job has ended, or it was redriven 20 times already.
    */
   redriveWebhook: handleUnaryCall<RedriveWebhookRequest, RedriveWebhookResponse>;
 }
 
 export interface JobServiceClient extends Client {
   /**
-   * Any number of the calls below on one stream, answered in any order. The stream stays open for the life of the caller's process.
-   * A call is answered exactly once; when the stream breaks, unanswered calls have an unknown outcome (submit again with the same
-   * request_id to learn it).
+   * Carries any number of calls on one stream and answers them in any order. Keep the stream open for the life of the
+   * process.
+   *
+   * Each call is answered exactly once. If the stream breaks, the outcome of unanswered calls is unknown. To learn the
+   * outcome of a submission, submit again with the same `request_id`.
    */
   pipeline(): ClientDuplexStream<PipelineRequest, PipelineResponse>;
   pipeline(options: Partial<CallOptions>): ClientDuplexStream<PipelineRequest, PipelineResponse>;
   pipeline(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<PipelineRequest, PipelineResponse>;
   /**
-   * Accepts a job. It is on disk when this returns. NOT_FOUND: no such endpoint. INVALID_ARGUMENT: bad policy, input or webhook.
-   * RESOURCE_EXHAUSTED: the endpoint's queue is too long. FAILED_PRECONDITION: the endpoint is not queue-based.
+   * Accepts a job. The job is stored durably before this call returns.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the endpoint does not exist.
+   * - `INVALID_ARGUMENT`: the policy, input or webhook is invalid.
+   * - `RESOURCE_EXHAUSTED`: the queue of the endpoint is full, or the account's quota of queued jobs is used up.
+   * - `FAILED_PRECONDITION`: the endpoint is not queue-based, or the idempotency key was used with another body.
    */
   submitJob(
     request: SubmitJobRequest,
@@ -5023,7 +5236,12 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SubmitJobResponse) => void,
   ): ClientUnaryCall;
-  /** Reads a job; may set its remaining life. NOT_FOUND when it is unknown, purged or its ttl has elapsed. */
+  /**
+   * Returns a job. Optionally sets its remaining time to live.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job is unknown, was purged, or its time to live or retention has elapsed.
+   */
   getJob(
     request: GetJobRequest,
     callback: (error: ServiceError | null, response: GetJobResponse) => void,
@@ -5039,7 +5257,13 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetJobResponse) => void,
   ): ClientUnaryCall;
-  /** Reads what was submitted as a job's input, byte for byte. NOT_FOUND as GetJob. RESOURCE_EXHAUSTED: too many inputs are being read. */
+  /**
+   * Returns the input of a job as it was submitted, byte for byte.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `RESOURCE_EXHAUSTED`: too many inputs are being read.
+   */
   getJobInput(
     request: GetJobInputRequest,
     callback: (error: ServiceError | null, response: GetJobInputResponse) => void,
@@ -5056,8 +5280,13 @@ export interface JobServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetJobInputResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Reads a job as soon as it is final, or as it stands when the wait ends. The answer comes from the server's own clock: give the call
-   * a deadline of wait_ms + 10 s.
+   * Waits until a job is final and returns it. Returns it in its current state if the wait ends first.
+   *
+   * The server ends the wait by its own clock. Give the call a deadline of at least `wait_ms` + 10 s.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `RESOURCE_EXHAUSTED`: the account has too many waiting calls.
    */
   waitJob(
     request: WaitJobRequest,
@@ -5074,7 +5303,14 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: WaitJobResponse) => void,
   ): ClientUnaryCall;
-  /** Reads streamed output. Answers at once when there is some, else when some arrives, the job is final or the wait ends. */
+  /**
+   * Returns streamed output of a job. Returns at once if there is some. Otherwise waits until some arrives, the job is
+   * final, or the wait ends.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `RESOURCE_EXHAUSTED`: the account has too many waiting calls.
+   */
   readChunks(
     request: ReadChunksRequest,
     callback: (error: ServiceError | null, response: ReadChunksResponse) => void,
@@ -5090,7 +5326,12 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReadChunksResponse) => void,
   ): ClientUnaryCall;
-  /** Cancels a queued or running job; a final job is returned as it is. */
+  /**
+   * Cancels a queued or running job. Returns a final job unchanged.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   */
   cancelJob(
     request: CancelJobRequest,
     callback: (error: ServiceError | null, response: CancelJobResponse) => void,
@@ -5107,8 +5348,11 @@ export interface JobServiceClient extends Client {
     callback: (error: ServiceError | null, response: CancelJobResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Queues a FAILED or TIMED_OUT job again under the same id with its input; its output is removed. FAILED_PRECONDITION in any other
-   * state.
+   * Queues a FAILED or TIMED_OUT job again, with the same ID and input. Its output is deleted.
+   *
+   * Errors:
+   * - `NOT_FOUND`: as for GetJob.
+   * - `FAILED_PRECONDITION`: the job is in another state.
    */
   retryJob(
     request: RetryJobRequest,
@@ -5126,10 +5370,16 @@ export interface JobServiceClient extends Client {
     callback: (error: ServiceError | null, response: RetryJobResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Cancels all jobs that a filter finds, as CancelJob does each, up to 1,000 in a call: call again with `next_cursor` until it is empty. Which jobs are meant
-   * is fixed by the first call: what is submitted later is left. Calling again with the same cursor, or from the beginning, does no harm, and nothing is done
-   * twice; what a call did whose answer was lost is in no other answer's numbers. INVALID_ARGUMENT: a state that is not to be cancelled, a time or limit out of
-   * range, a cursor that no such call gave. RESOURCE_EXHAUSTED: the account has as many such calls under way as it may at once.
+   * Cancels all jobs that match a filter, each as CancelJob does, up to 1,000 per call. Repeat the call with
+   * `next_cursor` until that is empty.
+   *
+   * The first call fixes the set of jobs; jobs submitted later are not cancelled. Retries are safe: a call may be
+   * repeated with the same cursor or from the beginning, and no job is cancelled twice. Jobs that were cancelled by a
+   * call whose response was lost are counted in no other response.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a state cannot be cancelled, a time or limit is out of range, or the cursor is unknown.
+   * - `RESOURCE_EXHAUSTED`: too many such calls of the account are in progress.
    */
   cancelJobs(
     request: CancelJobsRequest,
@@ -5147,8 +5397,11 @@ export interface JobServiceClient extends Client {
     callback: (error: ServiceError | null, response: CancelJobsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Queues all FAILED and TIMED_OUT jobs again that a filter finds, as RetryJob does each and in the order in which they were, in the way of CancelJobs. Those
-   * that end after the first call, or again, are left. It fills the queue beyond the length at which submissions are refused, as RetryJob does.
+   * Queues all FAILED and TIMED_OUT jobs that match a filter again, each as RetryJob does, in the order of their
+   * submission. Paging, retries and errors are those of CancelJobs.
+   *
+   * Jobs that end after the first call, or end again, are not retried. The queue may exceed the length at which
+   * submissions are rejected, as with RetryJob.
    */
   retryJobs(
     request: RetryJobsRequest,
@@ -5165,7 +5418,7 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RetryJobsResponse) => void,
   ): ClientUnaryCall;
-  /** Removes all queued jobs of an endpoint; running ones go on. */
+  /** Deletes all queued jobs of an endpoint. Running jobs continue. */
   purgeQueue(
     request: PurgeQueueRequest,
     callback: (error: ServiceError | null, response: PurgeQueueResponse) => void,
@@ -5181,7 +5434,10 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PurgeQueueResponse) => void,
   ): ClientUnaryCall;
-  /** Lists jobs of an endpoint, newest or oldest first, without output; one that was retried counts from then. */
+  /**
+   * Lists jobs of an endpoint without output, newest or oldest first. A retried job is ordered by the time of its
+   * retry.
+   */
   listJobs(
     request: ListJobsRequest,
     callback: (error: ServiceError | null, response: ListJobsResponse) => void,
@@ -5198,8 +5454,13 @@ export interface JobServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListJobsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Groups the jobs of an endpoint that lately became FAILED or TIMED_OUT by what their errors say, numbers and ids left out. Looks at the newest 10,000
-   * jobs in these states and at 64 MiB of their errors; `more` says whether there are others. RESOURCE_EXHAUSTED: too many lists are being read.
+   * Groups recently FAILED or TIMED_OUT jobs of an endpoint by their error texts, ignoring numbers and IDs.
+   *
+   * Examines the newest 10,000 jobs in these states and at most 64 MiB of their errors. `more` is set if there are
+   * others.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: too many lists are being read.
    */
   listErrors(
     request: ListErrorsRequest,
@@ -5216,7 +5477,7 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListErrorsResponse) => void,
   ): ClientUnaryCall;
-  /** Counts jobs and workers of an endpoint. */
+  /** Returns the number of jobs and workers of an endpoint, by state. */
   getHealth(
     request: GetHealthRequest,
     callback: (error: ServiceError | null, response: GetHealthResponse) => void,
@@ -5232,7 +5493,14 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetHealthResponse) => void,
   ): ClientUnaryCall;
-  /** Why a job is where it is: its place in the queue, what its endpoint waits for, what became of earlier attempts. NOT_FOUND: no such job. */
+  /**
+   * Explains the state of a job: its position in the queue, what its endpoint waits for, and what happened to earlier
+   * attempts.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   * - `RESOURCE_EXHAUSTED`: the account asks for explanations too often.
+   */
   explain(
     request: JobServiceExplainRequest,
     callback: (error: ServiceError | null, response: JobServiceExplainResponse) => void,
@@ -5249,9 +5517,15 @@ export interface JobServiceClient extends Client {
     callback: (error: ServiceError | null, response: JobServiceExplainResponse) => void,
   ): ClientUnaryCall;
   /**
-   * What workers wrote while they ran the attempts of a job, the first attempt first: of those that are remembered (the last, and of lost ones the
-   * last 20), as long as their machines keep the logs of their workers (1 MiB each, of those that ended for a day). Never waits. For keys that may read the
-   * workers of the endpoint. NOT_FOUND: no such job. RESOURCE_EXHAUSTED: too many logs are being read.
+   * Returns what workers logged during the attempts of a job, first attempt first. Never waits for new lines.
+   *
+   * Covers the last attempt and the 20 latest lost ones, as long as their machines keep the logs: at most 1 MiB per
+   * worker, for one day after the worker ended. Requires permission to read the workers of the endpoint
+   * (API_MANAGEMENT).
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   * - `RESOURCE_EXHAUSTED`: too many logs are being read.
    */
   getJobLog(
     request: GetJobLogRequest,
@@ -5268,7 +5542,12 @@ export interface JobServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetJobLogResponse) => void,
   ): ClientUnaryCall;
-  /** Webhook calls of a job and what became of them, newest first; known as long as the job is. NOT_FOUND: no such job. */
+  /**
+   * Lists the webhook calls of a job with their results, newest first. They are kept as long as the job.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   */
   listWebhookDeliveries(
     request: ListWebhookDeliveriesRequest,
     callback: (error: ServiceError | null, response: ListWebhookDeliveriesResponse) => void,
@@ -5285,9 +5564,14 @@ export interface JobServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListWebhookDeliveriesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Makes the newest webhook call of a final job anew, with three tries and the record as it is now, under the same `webhook-id`. It is stored when this
-   * returns, and made at least once. One that is still to be made is answered as it is, so that asking twice orders one. NOT_FOUND: no such job.
-   * FAILED_PRECONDITION: no call of it has ended, or it was redriven 20 times.
+   * Repeats the newest webhook call of a final job, with three tries, the current job record and the same `webhook-id`.
+   *
+   * The call is stored before this rpc returns, and made at least once. If the newest call is still due, it is returned
+   * unchanged, so repeated requests order one call only.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the job does not exist.
+   * - `FAILED_PRECONDITION`: no webhook call of the job has ended, or it was redriven 20 times already.
    */
   redriveWebhook(
     request: RedriveWebhookRequest,

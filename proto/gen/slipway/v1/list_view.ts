@@ -8,19 +8,26 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
 /**
- * Which entries of a list are wanted, and by what: the list is searched and ordered before it is cut into pages. A page token is good for the order
- * that it was given in, with the same search.
+ * Search, filters and order of a list. They are applied before the list is divided into pages. A page token is valid
+ * only with the order and search for which it was returned.
  */
 export interface ListView {
-  /** Only entries with this text in their id, name or what else the list says, whatever its case; at most 200 characters. Empty: all. */
+  /**
+   * Only entries that contain this text in their ID, name, or another field that the list documents. Case-insensitive,
+   * at most 200 characters. Empty: all.
+   */
   search: string;
-  /** What the entries are ordered by; what there is, each list says. INVALID_ARGUMENT: another word. Empty: the list's own order. */
+  /**
+   * Field to sort by. Each list documents its fields; an unknown one fails with `INVALID_ARGUMENT`. Empty: the list's
+   * default order.
+   */
   orderBy: string;
-  /** The other way round. Default false: words from A, numbers and times from the least. */
+  /** Descending order. Default false: text from A, numbers and times from the smallest. */
   descending: boolean;
   /**
-   * Only entries whose fields have exactly these values, by the names of fields; which fields there are, each list says, and which values, where they are few.
-   * INVALID_ARGUMENT: another field, more than 10, a value that the field never has, or one of more than 200 characters. Empty: all.
+   * Only entries whose fields equal these values, by field name. Each list documents its fields and, if there are few,
+   * their values. Empty: all. Fails with `INVALID_ARGUMENT` for an unknown field, more than 10 filters, a value that
+   * the field never has, or a value of more than 200 characters.
    */
   filters: { [key: string]: string };
 }

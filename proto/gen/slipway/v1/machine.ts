@@ -8,28 +8,31 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
-/** State of a worker, as its agent observes it. */
+/** State of a worker as its agent observes it. */
 export const WorkerState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
-  /** INITIALIZING - Its process or container is being started; it has not asked for work yet, or its server is not ready. */
+  /** INITIALIZING - Starting: the process or container has not asked for work yet, or its server is not ready. */
   INITIALIZING: 1,
-  /** READY - It has asked for work, or its server was ready. */
+  /** READY - Has asked for work, or its server was ready. */
   READY: 2,
-  /** DRAINING - It gets no more work and ends when it holds no attempt. */
+  /** DRAINING - Gets no more work, and ends when it holds no attempt. */
   DRAINING: 3,
   /**
-   * UNHEALTHY - It ended unexpectedly, or reported itself unhealthy. Shown with its reason until the back-off has passed and another takes
-   * its place; after that it is one of the ended ones.
+   * UNHEALTHY - Ended unexpectedly, or reported itself unhealthy. Shown with its reason until the back-off has passed and another
+   * worker replaces it; after that it is an ended worker.
    */
   UNHEALTHY: 4,
-  /** STOPPED - It ended as requested. */
+  /** STOPPED - Ended as requested. */
   STOPPED: 5,
-  /** OUTDATED - It was started from an earlier version of its endpoint: it finishes what it holds and goes. Shown by core; agents never say it. */
+  /**
+   * OUTDATED - Started from an earlier version of its endpoint; it finishes what it holds and ends. Set by core; agents never
+   * report it.
+   */
   OUTDATED: 6,
   /**
-   * FROZEN - Standby: it is frozen with all of its memory, holds no attempt and gets none until it is resumed (DESIRED_STATE_RUN), which takes milliseconds
-   * (FlashBoot). Neither counted as running nor metered.
+   * FROZEN - In standby (FlashBoot): frozen with all of its memory. It holds no attempt and gets none until it is resumed
+   * (DESIRED_STATE_RUN), which takes milliseconds. Neither counted as running nor metered.
    */
   FROZEN: 7,
 } as const;
@@ -49,13 +52,16 @@ export namespace WorkerState {
 
 /** Health of a load-balancing worker, by the response of its health path. */
 export const HttpHealth = {
-  /** UNSPECIFIED - No such worker, or nobody has asked yet. */
+  /** UNSPECIFIED - Not a load-balancing worker, or not checked yet. */
   UNSPECIFIED: 0,
-  /** INITIALIZING - 204, or nothing since its start. */
+  /** INITIALIZING - Responded with 204, or has not responded since its start. */
   INITIALIZING: 1,
-  /** READY - 200: it gets requests. */
+  /** READY - Responded with 200: it gets requests. */
   READY: 2,
-  /** UNHEALTHY - Anything else, or three times nothing: it gets none until it answers 200 again. */
+  /**
+   * UNHEALTHY - Responded with another status, or failed to respond three times. It gets no requests until it responds with 200
+   * again.
+   */
   UNHEALTHY: 3,
 } as const;
 
@@ -68,7 +74,7 @@ export namespace HttpHealth {
   export type UNHEALTHY = typeof HttpHealth.UNHEALTHY;
 }
 
-/** How a machine's container engine hands GPUs to containers. */
+/** How the container engine of a machine gives GPUs to containers. */
 export const GpuHandover = {
   /** UNSPECIFIED - Not at all: containers get no GPU. */
   UNSPECIFIED: 0,
@@ -76,7 +82,7 @@ export const GpuHandover = {
   CDI: 1,
   /** DEVICE_REQUEST - By a device request to Docker. */
   DEVICE_REQUEST: 2,
-  /** VIRTUAL - All GPUs of the machine are virtual: there is nothing to hand over. */
+  /** VIRTUAL - All GPUs of the machine are virtual: there is nothing to give. */
   VIRTUAL: 3,
 } as const;
 
@@ -89,15 +95,15 @@ export namespace GpuHandover {
   export type VIRTUAL = typeof GpuHandover.VIRTUAL;
 }
 
-/** How far a machine has come with a model. */
+/** State of a model on a machine. */
 export const CachedModelState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
   /** DOWNLOADING - Its files are being downloaded, or copied from another machine. */
   DOWNLOADING: 1,
-  /** READY - All files are there and verified. */
+  /** READY - All files are present and verified. */
   READY: 2,
-  /** FAILED - The download failed and is not running. The next start of a worker that needs the model tries it again. */
+  /** FAILED - The download failed and is not running. The next start of a worker that needs the model retries it. */
   FAILED: 3,
 } as const;
 
@@ -110,19 +116,19 @@ export namespace CachedModelState {
   export type FAILED = typeof CachedModelState.FAILED;
 }
 
-/** Why a model could not be downloaded. */
+/** Reason why a model could not be downloaded. */
 export const ModelFault = {
-  /** UNSPECIFIED - It did not fail, or for a reason that only the text has. */
+  /** UNSPECIFIED - No failure, or a reason that only the text describes. */
   UNSPECIFIED: 0,
   /** NOT_FOUND - The hub does not know the repository or revision, or hides it from this token (404). */
   NOT_FOUND: 1,
-  /** FORBIDDEN - The hub wants a token, or this token may not read the repository: it is gated or private (401, 403). */
+  /** FORBIDDEN - The hub requires a token, or this token may not read the repository, which is gated or private (401, 403). */
   FORBIDDEN: 2,
-  /** CORRUPT - A file differs from its digest, also after it was downloaded anew. */
+  /** CORRUPT - A file does not match its digest, also after a second download. */
   CORRUPT: 3,
-  /** DISK_FULL - The model does not fit within the machine's limit for models, or on its disk. */
+  /** DISK_FULL - The model exceeds the machine's limit for models, or its disk. */
   DISK_FULL: 4,
-  /** UNREACHABLE - The hub does not answer, and no other machine has the model. */
+  /** UNREACHABLE - The hub does not respond, and no other machine has the model. */
   UNREACHABLE: 5,
 } as const;
 
@@ -139,87 +145,99 @@ export namespace ModelFault {
 
 /** Container engine of a machine. */
 export interface ContainerEngine {
-  /** Its own name, for instance `docker` or `podman`. */
+  /** Name of the engine, for example `docker` or `podman`. */
   name: string;
-  /** Its version. */
+  /** Version of the engine. */
   version: string;
   /** How containers get their GPUs. */
   gpuHandover: GpuHandover;
   /**
-   * Limits that really hold here: of `memory`, `cpus`, `pids`, `shm` and `disk` of containers and `volume`, the size of network volumes, those that do;
-   * at most 16.
+   * Limits that the machine enforces: of containers any of `memory`, `cpus`, `pids`, `shm` and `disk`, and `volume` for
+   * the size of network volumes. At most 16.
    */
   limits: string[];
-  /** Disk for images in MiB, in all. 0: not known. */
+  /** Total disk space for images in MiB. 0: unknown. */
   imageTotalMib: number;
-  /** Free part of it, as last reported by the agent. 0 with an `image_total_mib` of 0: not known. */
+  /**
+   * Free disk space for images in MiB, as last reported by the agent. 0 together with an `image_total_mib` of 0:
+   * unknown.
+   */
   imageFreeMib: number;
 }
 
-/** An image that a machine has. */
+/** A container image on a machine. */
 export interface MachineImage {
-  /** As owners of endpoints write it, for instance `ollama/ollama:latest`; at most 512 characters. One with several names has an entry for each. */
+  /**
+   * Name as owners of endpoints write it, for example `ollama/ollama:latest`, at most 512 characters. An image with
+   * several names has one entry for each.
+   */
   name: string;
-  /** `sha256:…`, as the registry says it. Empty: it came from no registry. */
+  /** Digest from the registry, `sha256:…`. Empty: it came from no registry. */
   digest: string;
-  /** Size on the machine's disk in bytes. */
+  /** Size on disk in bytes. */
   sizeBytes: number;
 }
 
 /** A revision of a Hugging Face repository on a machine. */
 export interface CachedModel {
-  /** `org/name`. */
+  /** Repository, `org/name`. */
   repository: string;
-  /** Branch, tag or commit that was asked for. */
+  /** Requested branch, tag or commit. */
   revision: string;
-  /** The commit that it means, 40 hexadecimal digits. Empty: not known yet. */
+  /** Commit of the revision, 40 hexadecimal digits. Empty: not known yet. */
   commit: string;
-  /** How far it is. */
+  /** State of the model. */
   state: CachedModelState;
-  /** Size of all its files in bytes. 0: not known yet. */
+  /** Total size of its files in bytes. 0: not known yet. */
   sizeBytes: number;
-  /** Bytes of them that are there. */
+  /** Number of these bytes that are present. */
   downloadedBytes: number;
-  /** Why it FAILED. UNSPECIFIED in other states. */
+  /** Why the state is FAILED. UNSPECIFIED in other states. */
   fault: ModelFault;
-  /** The same for people, at most 1,024 characters. Empty in other states. */
+  /** Human-readable reason of the failure, at most 1,024 characters. Empty in other states. */
   error: string;
   /**
-   * Number of the account whose token it took to download: only that account's workers may get it. 0: it took none, and any account's may. Of a model
-   * that FAILED: the account whose worker needed it.
+   * Number of the account whose token was used for the download; only workers of that account may use the model. 0: no
+   * token was used, and workers of any account may use it.
    */
   accountNumber: number;
 }
 
-/** One GPU, or one MIG slice of a GPU. */
+/** A GPU, or a MIG slice of a GPU. */
 export interface Gpu {
-  /** The driver's UUID; for virtual GPUs any unique text. */
+  /** UUID from the driver. For virtual GPUs: any unique text. */
   uuid: string;
-  /** The driver's product name, for instance `NVIDIA L4`. */
+  /** Product name from the driver, for example `NVIDIA L4`. */
   name: string;
   /** Memory in MiB. */
   memoryMib: number;
-  /** MIG profile, for instance `1g.10gb`. Empty for a whole GPU. */
+  /** MIG profile, for example `1g.10gb`. Empty for a whole GPU. */
   migProfile: string;
-  /** Short name of its type, for instance `RTX 4090`. Output only. */
+  /** Short name of its type, for example `RTX 4090`. Output only. */
   displayName: string;
-  /** Why nothing may run on it, for people, for instance `its memory failed (ECC)`. Empty: it is well. */
+  /** Human-readable reason why nothing may run on it, for example `its memory failed (ECC)`. Empty if it is healthy. */
   unhealthy: string;
 }
 
-/** How busy a GPU or a MIG slice is, as the driver told its agent last. What the driver does not tell is absent. */
+/**
+ * Load of a GPU or MIG slice, as the driver last reported it to the agent. Values that the driver does not report are
+ * absent.
+ */
 export interface GpuLoad {
-  /** Which one. */
+  /** UUID of the GPU or slice. */
   uuid: string;
-  /** Share of the time in which something ran on it, 0 to 1, over the driver's last sample of up to a second. Drivers do not tell it of slices. */
+  /**
+   * Share of the time in which something ran on it, 0 to 1, over the driver's last sample of up to a second. Absent for
+   * slices.
+   */
   utilization?:
     | number
     | undefined;
-  /** Memory that is taken, in MiB. */
+  /** Used memory in MiB. */
   memoryUsedMib?:
     | number
     | undefined;
-  /** Of its card, in degrees Celsius. */
+  /** Temperature of the card in degrees Celsius. */
   temperatureCelsius?:
     | number
     | undefined;
@@ -227,132 +245,135 @@ export interface GpuLoad {
   powerWatts?: number | undefined;
 }
 
-/** A host with GPUs (or none) that runs one agent. */
+/** A host with or without GPUs that runs one agent. */
 export interface Machine {
-  /** 12 lowercase letters and digits, chosen by the agent once and kept on its disk. */
+  /** ID, 12 lowercase letters and digits, chosen once by the agent and kept on its disk. */
   id: string;
-  /** Host name, for people. */
+  /** Host name. */
   name: string;
-  /** Its GPUs. */
+  /** GPUs of the machine. */
   gpus: Gpu[];
-  /** Country code and data-centre id, as the operator set them. Endpoints' `locations` match either. */
+  /** Country code and data center ID, as set by the operator. `locations` of endpoints match either. */
   locations: string[];
-  /** Most workers without a GPU at once. */
+  /** Maximum number of concurrent workers and pods without a GPU. */
   cpuSlots: number;
   /** Version of the agent. */
   agentVersion: string;
-  /** CUDA version of the driver. Empty without one. */
+  /** CUDA version of the driver. Empty without a driver. */
   cudaVersion: string;
-  /** Processors. 0: not known. */
+  /** Number of processors. 0: unknown. */
   cpuCount: number;
-  /** Memory in MiB. 0: not known. */
+  /** Memory in MiB. 0: unknown. */
   memoryMib: number;
-  /** Product name of its processors. Empty: not known. */
+  /** Product name of the processors. Empty: unknown. */
   cpuModel: string;
-  /** Of its processors, how many share one core. 0: not known. */
+  /** Number of processors that share one core. 0: unknown. */
   cpuThreadsPerCore: number;
-  /** Its operator allows commands of the host: workers and pods without an image. */
+  /** The operator allows commands on the host: workers and pods without an image. */
   runsCommands: boolean;
   /** Container engine. Absent: none. */
   containerEngine:
     | ContainerEngine
     | undefined;
-  /** Why there is no engine, for people, at most 1,024 characters. Empty with one. */
+  /** Human-readable reason why there is no engine, at most 1,024 characters. Empty with an engine. */
   noEngineReason: string;
-  /** Frozen workers that it keeps at most, 0 to 10,000. 0: none. */
+  /** Maximum number of workers in standby, 0 to 10,000. 0: none. */
   standbyMax: number;
 }
 
-/** One running copy of an endpoint's template. */
+/** A running instance of the template of an endpoint. */
 export interface Worker {
-  /** 14 lowercase letters and digits; a restart is a new worker. */
+  /** ID, 14 lowercase letters and digits. A restart is a new worker. */
   id: string;
-  /** Whose copy it is. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Where it runs. */
+  /** ID of the machine. */
   machineId: string;
-  /** As its agent last reported. */
+  /** State, as last reported by the agent. */
   state: WorkerState;
-  /** Attempts it holds. */
+  /** Number of attempts that the worker holds. */
   held: number;
-  /** Attempts it can hold at once. */
+  /** Number of attempts that it can hold at once. */
   capacity: number;
-  /** Endpoint version it was started from. */
+  /** Endpoint version from which it was started. */
   version: number;
   /**
-   * Why it is UNHEALTHY or STOPPED, with the exit code and the last lines it wrote; while INITIALIZING what it is at, for instance
-   * `pulling ollama/ollama:latest: 43 % of 2.8 GB`; while a server of a load-balancing endpoint is not ready why, for instance `its server answers
-   * GET /ping on port 8000 with 404 for 55 s`. Empty otherwise.
+   * If UNHEALTHY or STOPPED: the reason, with the exit code and the last log lines. If INITIALIZING: the current step,
+   * for example `pulling ollama/ollama:latest: 43 % of 2.8 GB`. While the server of a load-balancing endpoint is not
+   * ready: the reason, for example `its server answers GET /ping on port 8000 with 404 for 55 s`. Empty otherwise.
    */
   reason: string;
-  /** Exit code of the process. Absent while it runs, and when a signal ended it. */
+  /** Exit code of the process. Absent while it runs, and if a signal ended it. */
   exitCode?:
     | number
     | undefined;
-  /** GPUs it was given, by uuid. */
+  /** UUIDs of its GPUs. */
   gpuUuids: string[];
-  /** When it was asked for. */
+  /** Time at which the worker was requested. */
   createTime:
     | Date
     | undefined;
-  /** SDK version the worker reported. Empty until it did. */
+  /** SDK version that the worker reported. Empty until then. */
   sdkVersion: string;
-  /** Name of its endpoint. Output only. */
+  /** Name of the endpoint. Output only. */
   endpointName: string;
-  /** Whose it is. Output only. */
+  /** ID of the account. Output only. */
   accountId: string;
-  /** When it could take its first job. Absent: it never could yet. */
+  /** Time at which the worker could take its first job. Absent: not yet. */
   readyTime:
     | Date
     | undefined;
-  /** When it ended. Absent: it has not. */
+  /** Time at which the worker ended. Absent while it runs. */
   endTime:
     | Date
     | undefined;
-  /** In which it held attempts, or requests of a load-balancing endpoint; those less than 5 s apart are one. The latest 24, oldest first. */
+  /**
+   * Periods in which it held attempts, or requests of a load-balancing endpoint; gaps of less than 5 s are omitted. The
+   * latest 24, oldest first.
+   */
   busy: WorkerStretch[];
-  /** In which it stood frozen. The latest 24, oldest first. */
+  /** Periods in standby. The latest 24, oldest first. */
   frozen: WorkerStretch[];
-  /** How busy the GPUs are that it has, as MachineStatus tells them. None while it is frozen, and once it has crashed or ended. Output only. */
+  /** Load of its GPUs, as in MachineStatus. Empty in standby, and after the worker has crashed or ended. Output only. */
   gpuLoads: GpuLoad[];
 }
 
-/** A stretch of time of a worker. */
+/** A period of a worker's life. */
 export interface WorkerStretch {
-  /** Its begin. */
+  /** Begin of the period. */
   beginTime:
     | Date
     | undefined;
-  /** Its end. Absent: it goes on. */
+  /** End of the period. Absent while it lasts. */
   endTime: Date | undefined;
 }
 
 /**
- * Workers of one endpoint that ended without being told to, in the same way: with the same exit code and the same sentence in their reasons. They are
- * kept for a day, at most 20 an endpoint.
+ * Workers of an endpoint that ended unexpectedly in the same way: with the same exit code and the same sentence in
+ * their reasons. They are kept for a day, at most 20 per endpoint.
  */
 export interface EndedWorkers {
-  /** Whose they were. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Its name. */
+  /** Name of the endpoint. */
   endpointName: string;
-  /** How many. */
+  /** Number of workers. */
   count: number;
-  /** Exit code they share. Absent: a signal ended them, or they are lost. */
+  /** Their exit code. Absent if a signal ended them, or they are lost. */
   exitCode?:
     | number
     | undefined;
-  /** The last line of what the latest wrote, or the sentence where it wrote nothing. */
+  /** Last log line of the latest worker, or `sentence` if it wrote nothing. */
   lastLine: string;
-  /** When the latest of them ended. */
+  /** Time at which the latest worker ended. */
   lastEndTime:
     | Date
     | undefined;
-  /** The latest of them, whose log may still be read. */
+  /** ID of the latest worker, whose log may still be available. */
   lastWorkerId: string;
-  /** Details of the latest one: the sentence and its last lines. */
+  /** Reason of the latest worker: the sentence and its last log lines. */
   reason: string;
-  /** How they ended, for people. */
+  /** Human-readable description of how they ended. */
   sentence: string;
 }
 

@@ -26,89 +26,89 @@ import { PodState, PodStatus } from "./pod.ts";
 
 /** Request of ListMachines. */
 export interface ListMachinesRequest {
-  /** Most entries of a page, 1 to 1,000. Default 1,000. */
+  /** Maximum number of entries per page, 1 to 1,000. Default 1,000. */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
   /**
-   * Searches id, name, locations and the agent's version. Ordered by `name`, `seen`, `state` (away first), `memory`, `processors` or `gpus`. Filtered by
-   * `state` (here, away, cordoned; revoked: all its keys are) and `gpu` (text in the type of one of its GPUs, whatever its case). Absent: all, in its own
-   * order.
+   * Searches ID, name, locations and agent version. Sorting: `name`, `seen`, `state` (away first), `memory`,
+   * `processors`, `gpus`. Filters: `state` (`here`, `away`, `cordoned`, or `revoked`: all its keys are) and `gpu` (text
+   * in the type of one of its GPUs, case-insensitive). Absent: all in default order.
    */
   view?: ListView | undefined;
 }
 
-/** A machine and whether it is here. */
+/** A machine and its current status. */
 export interface MachineStatus {
-  /** What it is. */
+  /** The machine. */
   machine:
     | Machine
     | undefined;
-  /** Its agent extends its lease. */
+  /** The agent is connected and extends its lease. */
   connected: boolean;
-  /** When its agent was last heard. */
+  /** Time at which the agent was last seen. */
   seenTime:
     | Date
     | undefined;
-  /** Nothing new is placed on it (CordonMachine). */
+  /** Nothing new is placed on the machine (CordonMachine). */
   cordoned: boolean;
-  /** Its GPUs that pods hold, by uuid; those that workers hold are in ListWorkers. */
+  /** UUIDs of the GPUs that pods hold. For those of workers see ListWorkers. */
   podGpuUuids: string[];
-  /** How busy its GPUs are, at most about 10 s old, those that its driver tells something of. None while it is away. */
+  /** Load of the GPUs whose driver reports it, at most about 10 s old. Empty while the machine is away. */
   gpuLoads: GpuLoad[];
   /** It is being drained (DrainMachine), and cordoned too. Absent: it is not. */
   drain?: MachineDrain | undefined;
 }
 
-/** A page of the machines. */
+/** Response of ListMachines. */
 export interface ListMachinesResponse {
-  /** By name, unless the request says otherwise. */
+  /** Machines by name, unless the view requests otherwise. */
   machines: MachineStatus[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
 /** Request of GetMachine. */
 export interface GetMachineRequest {
-  /** Its id, or its name. */
+  /** ID or name of the machine. */
   id: string;
 }
 
-/** A machine and what is on it. */
+/** Response of GetMachine. */
 export interface GetMachineResponse {
-  /** As ListMachines has it. */
+  /** The machine, as in ListMachines. */
   status:
     | MachineStatus
     | undefined;
-  /** Where other replicas reach the one that holds its session. Empty: it is not connected. */
+  /** Address at which other replicas reach the replica that holds its session. Empty: it is not connected. */
   replicaAddress: string;
-  /** Since when the present run of its agent speaks for it. */
+  /** Time since which the current run of its agent has represented the machine. */
   agentSinceTime:
     | Date
     | undefined;
-  /** The key that its agent joined with. Empty: it is not known any more. */
+  /** ID of the key with which its agent joined. Empty: no longer known. */
   keyId: string;
-  /** When that key was revoked. Absent: it was not. */
+  /** Time at which that key was revoked. Absent: it was not. */
   keyRevokedTime:
     | Date
     | undefined;
-  /** Its pods, the oldest first, at most 500. */
+  /** Pods of the machine, oldest first, at most 500. */
   pods: MachinePod[];
-  /** Images that it has, the largest first, at most 200. */
+  /** Images of the machine, largest first, at most 200. */
   images: MachineImage[];
-  /** How many names of images it has, and their sizes on its disk together, in bytes; images with several names count once for each. */
+  /** Number of image names. Images with several names count once for each. */
   imageCount: number;
-  /** See image_count. */
+  /** Total size of the images on disk in bytes, counted like `image_count`. */
   imageBytes: number;
-  /** Where HTTP servers of its workers and pods listen, at most 1,000. */
+  /** Addresses of the HTTP servers of its workers and pods, at most 1,000. */
   addresses: MachineAddress[];
   /**
-   * Of endpoints whose workers found no place at the last decision, why this machine takes none of them now; at most 20. Those that it could take one of
-   * are left out.
+   * Endpoints whose workers could not be placed at the last decision, with the reason why this machine runs none of
+   * them now; at most 20. Endpoints that it could run are omitted.
    */
   refusals: MachineRefusal[];
   /** Its models, by name. */
@@ -121,49 +121,49 @@ export interface GetMachineResponse {
   modelPeerAddress: string;
 }
 
-/** A pod of a machine, without what its account gave it. */
+/** A pod of a machine, without the data of its account. */
 export interface MachinePod {
-  /** Its id. */
+  /** ID of the pod. */
   id: string;
-  /** Its name. */
+  /** Name of the pod. */
   name: string;
-  /** Whose it is. */
+  /** ID of its account. */
   accountId: string;
   /** Observed state. */
   state: PodState;
   /** Desired state. */
   desiredStatus: PodStatus;
-  /** Image that it runs. Empty: a command of the host. */
+  /** Image of the pod. Empty: a command on the host. */
   imageName: string;
-  /** GPUs that it holds, by uuid. */
+  /** UUIDs of its GPUs. */
   gpuUuids: string[];
-  /** Since when it is in its state. */
+  /** Time at which `state` last changed. */
   stateChangeTime: Date | undefined;
 }
 
-/** Where an HTTP server listens. */
+/** Address of an HTTP server. */
 export interface MachineAddress {
-  /** The worker or pod. */
+  /** ID of the worker or pod. */
   id: string;
-  /** Port of the pod as its owner named it. Empty: it is a worker. */
+  /** Port of the pod, as named by its owner. Empty for a worker. */
   port: string;
-  /** host:port, or `tunnel` where only the machine's tunnels lead to it. */
+  /** host:port, or `tunnel` if it is reached only through tunnels of the machine. */
   address: string;
 }
 
-/** Why a machine takes no worker of an endpoint. */
+/** Reason why a machine runs no worker of an endpoint. */
 export interface MachineRefusal {
-  /** The endpoint. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Its name. */
+  /** Name of the endpoint. */
   endpointName: string;
-  /** Whose it is. */
+  /** ID of its account. */
   accountId: string;
-  /** Limit that prevented it, as in MachineExplanation. */
+  /** Check that failed, as in MachineExplanation. */
   refusedBy: string;
-  /** For people. */
+  /** Human-readable reason. */
   reason: string;
-  /** Action that would change it, as text for a person. */
+  /** Human-readable action that would change it. */
   change: string;
 }
 
@@ -191,11 +191,11 @@ export interface MachineModel {
 
 /** Request of ForgetMachine. */
 export interface ForgetMachineRequest {
-  /** Its id. */
+  /** ID of the machine. */
   id: string;
   /**
-   * Also while it is connected: its key or certificate is revoked first, which ends its session within seconds, and the call waits until its lease is
-   * over (10 s). What runs there starts anew elsewhere.
+   * Also while it is connected: its key or certificate is revoked first, which ends its session within seconds, and the
+   * call waits until its lease is over (10 s). What runs there starts anew elsewhere.
    */
   connected?: boolean | undefined;
 }
@@ -204,7 +204,10 @@ export interface ForgetMachineRequest {
 export interface DrainMachineRequest {
   /** Its id or name. */
   id: string;
-  /** Milliseconds from now until what still runs is handed back, at most 604,800,000 (7 days). 0: at once. Absent: never. */
+  /**
+   * Milliseconds from now until what still runs is handed back, at most 604,800,000 (7 days). 0: at once. Absent:
+   * never.
+   */
   deadlineMs?:
     | number
     | undefined;
@@ -240,87 +243,97 @@ export interface MachineDrain {
 
 /** Request of CordonMachine. */
 export interface CordonMachineRequest {
-  /** Its id or name. */
+  /** ID of the machine. */
   id: string;
-  /** Nothing new from now on; false: it takes work again. */
+  /** True: cordon the machine. False: it takes new work again. */
   cordoned: boolean;
 }
 
-/** Done. */
+/** Response of CordonMachine. */
 export interface CordonMachineResponse {
 }
 
-/** Deleted along with it. */
+/** Response of ForgetMachine. */
 export interface ForgetMachineResponse {
-  /** Workers that count as lost; those that are still wanted start elsewhere. */
+  /** Number of workers that count as lost. Those that are still wanted start elsewhere. */
   lostWorkers: number;
-  /** Pods that are deleted: their files were on that machine. */
+  /** Number of deleted pods. Their files were on that machine. */
   deletedPods: number;
 }
 
-/** Some machines. */
+/** A set of machines. */
 export interface MachineSelection {
-  /** Their ids, 1 to 100. */
+  /** IDs of the machines, 1 to 100. */
   ids: string[];
 }
 
 /** Request of ListWorkers. */
 export interface ListWorkersRequest {
-  /** The endpoint. With the root key empty for those of all endpoints. */
+  /** ID of the endpoint. With the root key, empty: workers of all endpoints. */
   endpointId: string;
-  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  /**
+   * Maximum number of entries per page, 1 to 1,000. Default 1,000. A page may hold fewer, because its size in bytes is
+   * limited too.
+   */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
-  /** Only this account's. Only with the root key and without endpoint_id; empty: all. */
+  /** Only workers of this account. Requires the root key and an empty endpoint_id. Empty: all. */
   accountId?:
     | string
     | undefined;
-  /** Only workers on these machines. Only with the root key; absent: on all. */
+  /** Only workers on these machines. Requires the root key. Absent: on all. */
   machines?: MachineSelection | undefined;
 }
 
-/** Its workers. */
+/** Response of ListWorkers. */
 export interface ListWorkersResponse {
-  /** Oldest first; workers that have ended are left out. */
+  /** Workers, oldest first. Workers that have ended are omitted. */
   workers: Worker[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
-  /** Workers that ended unexpectedly, grouped by endpoint, exit code and last line, the latest first. On the first page only. */
+  /**
+   * Workers that ended unexpectedly, grouped by endpoint, exit code and last line, latest first. On the first page
+   * only.
+   */
   ended: EndedWorkers[];
   /**
-   * Those of the endpoint that ended within the last day however they did, at most 20, the latest first; with one machine instead of an endpoint those that
-   * ended there, at most 50. Of each endpoint the last 20 are known. Only on the first page, and with an endpoint_id or one machine.
+   * Workers of the endpoint that ended within the last day in any way, latest first, at most 20. With a single machine
+   * instead of an endpoint: those that ended there, at most 50. The last 20 of each endpoint are known. On the first
+   * page only.
    */
   recent: Worker[];
 }
 
 /** Request of GetWorkerLog. */
 export interface GetWorkerLogRequest {
-  /** The worker. */
+  /** ID of the worker. */
   workerId: string;
-  /** How many bytes from the end, 1 to 1,048,576. Default 65,536. */
+  /** Number of bytes from the end of the log, 1 to 1,048,576. Default 65,536. */
   tailBytes: number;
   /**
-   * Only the lines of one attempt, or with an empty job_id all lines with their times, instead of these bytes. Absent: the bytes. JobService.GetJobLog
-   * finds the workers of a job by itself.
+   * Return the lines of one attempt instead of bytes; with an empty job_id: all lines with their times.
+   * JobService.GetJobLog finds the workers of a job itself. Absent: bytes.
    */
   job?:
     | JobLogPlace
     | undefined;
-  /** The endpoint that it must be a worker of; of another one it is NOT_FOUND. Absent: whichever. */
+  /**
+   * ID of the endpoint to which the worker must belong; otherwise the call fails with `NOT_FOUND`. Absent: any
+   * endpoint.
+   */
   endpointId?: string | undefined;
 }
 
 /** Response of GetWorkerLog. */
 export interface GetWorkerLogResponse {
-  /** stdout and stderr as they were written, interleaved. */
+  /** stdout and stderr, interleaved as they were written. Empty if `job` was set. */
   log: Buffer;
-  /** With `job` of the request: its lines; then `log` is empty. */
+  /** Lines of the log, if `job` was set. */
   job?: JobLogPage | undefined;
 }
 
@@ -2342,10 +2355,10 @@ export const GetWorkerLogResponse: MessageFns<GetWorkerLogResponse> = {
   },
 };
 
-/** Machines and workers, for people who want to know what runs where and why something does not. */
+/** Shows what runs where, and why something does not run. */
 export type MachineServiceService = typeof MachineServiceService;
 export const MachineServiceService = {
-  /** Lists the machines that ever joined. Needs the root key: machines belong to the installation. */
+  /** Lists all machines that ever joined. Requires the root key, because machines belong to the installation. */
   listMachines: {
     path: "/slipway.v1.MachineService/ListMachines" as const,
     requestStream: false as const,
@@ -2357,8 +2370,12 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): ListMachinesResponse => ListMachinesResponse.decode(value),
   },
   /**
-   * Shows a machine with what is on it; its workers are in ListWorkers. What accounts gave their workers and pods (variables, commands, inputs) is not shown.
-   * Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name; the message has their ids.
+   * Returns a machine with what is on it; for its workers see ListWorkers. Data that accounts gave their workers and
+   * pods (environments, commands, inputs) is not included. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: no machine has this ID or name.
+   * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   getMachine: {
     path: "/slipway.v1.MachineService/GetMachine" as const,
@@ -2370,8 +2387,12 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): GetMachineResponse => GetMachineResponse.decode(value),
   },
   /**
-   * Forgets a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key works no more. Needs the
-   * root key. FAILED_PRECONDITION: it is connected; stop its agent first. NOT_FOUND: no such machine.
+   * Deletes a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key is
+   * revoked. Requires the root key.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: the machine is connected, or was a few seconds ago. Stop its agent first.
+   * - `NOT_FOUND`: the machine does not exist.
    */
   forgetMachine: {
     path: "/slipway.v1.MachineService/ForgetMachine" as const,
@@ -2384,8 +2405,11 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): ForgetMachineResponse => ForgetMachineResponse.decode(value),
   },
   /**
-   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on, and a drain ends with false. Needs the
-   * root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name.
+   * Cordons or uncordons a machine. On a cordoned machine no worker is started or resumed and no pod is placed; what
+   * runs there continues. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the machine does not exist.
    */
   cordonMachine: {
     path: "/slipway.v1.MachineService/CordonMachine" as const,
@@ -2397,7 +2421,10 @@ export const MachineServiceService = {
       Buffer.from(CordonMachineResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CordonMachineResponse => CordonMachineResponse.decode(value),
   },
-  /** Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to the installation. */
+  /**
+   * Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to
+   * the installation.
+   */
   listMachineModels: {
     path: "/slipway.v1.MachineService/ListMachineModels" as const,
     requestStream: false as const,
@@ -2410,10 +2437,11 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): ListMachineModelsResponse => ListMachineModelsResponse.decode(value),
   },
   /**
-   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold, and end. Workers that are still wanted
-   * start elsewhere. Pods stay. At the deadline running jobs are queued again, which counts as no retry, and open requests are cut. Again: sets the
-   * deadline and the reason anew. CordonMachine with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name.
-   * INVALID_ARGUMENT: several machines have this name, or the deadline is out of range.
+   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold,
+   * and end. Workers that are still wanted start elsewhere. Pods stay. At the deadline running jobs are queued again,
+   * which counts as no retry, and open requests are cut. Again: sets the deadline and the reason anew. CordonMachine
+   * with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT:
+   * several machines have this name, or the deadline is out of range.
    */
   drainMachine: {
     path: "/slipway.v1.MachineService/DrainMachine" as const,
@@ -2425,7 +2453,10 @@ export const MachineServiceService = {
       Buffer.from(DrainMachineResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): DrainMachineResponse => DrainMachineResponse.decode(value),
   },
-  /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
+  /**
+   * Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an
+   * account, of machines, or all.
+   */
   listWorkers: {
     path: "/slipway.v1.MachineService/ListWorkers" as const,
     requestStream: false as const,
@@ -2436,8 +2467,12 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): ListWorkersResponse => ListWorkersResponse.decode(value),
   },
   /**
-   * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. Also of one that has ended: its machine keeps it for a day, unless
-   * it has too many. NOT_FOUND: no such worker, or its log is kept no more; the message says which. UNAVAILABLE: its machine is not connected.
+   * Returns what a worker wrote to stdout and stderr. At most the last 1 MiB is kept. The log of an ended worker is
+   * kept for a day, unless its machine has too many.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the worker does not exist, or its log is no longer kept; the message says which.
+   * - `UNAVAILABLE`: the machine is not connected.
    */
   getWorkerLog: {
     path: "/slipway.v1.MachineService/GetWorkerLog" as const,
@@ -2452,43 +2487,65 @@ export const MachineServiceService = {
 } as const;
 
 export interface MachineServiceServer extends UntypedServiceImplementation {
-  /** Lists the machines that ever joined. Needs the root key: machines belong to the installation. */
+  /** Lists all machines that ever joined. Requires the root key, because machines belong to the installation. */
   listMachines: handleUnaryCall<ListMachinesRequest, ListMachinesResponse>;
   /**
-   * Shows a machine with what is on it; its workers are in ListWorkers. What accounts gave their workers and pods (variables, commands, inputs) is not shown.
-   * Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name; the message has their ids.
+   * Returns a machine with what is on it; for its workers see ListWorkers. Data that accounts gave their workers and
+   * pods (environments, commands, inputs) is not included. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: no machine has this ID or name.
+   * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   getMachine: handleUnaryCall<GetMachineRequest, GetMachineResponse>;
   /**
-   * Forgets a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key works no more. Needs the
-   * root key. FAILED_PRECONDITION: it is connected; stop its agent first. NOT_FOUND: no such machine.
+   * Deletes a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key is
+   * revoked. Requires the root key.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: the machine is connected, or was a few seconds ago. Stop its agent first.
+   * - `NOT_FOUND`: the machine does not exist.
    */
   forgetMachine: handleUnaryCall<ForgetMachineRequest, ForgetMachineResponse>;
   /**
-   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on, and a drain ends with false. Needs the
-   * root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name.
+   * Cordons or uncordons a machine. On a cordoned machine no worker is started or resumed and no pod is placed; what
+   * runs there continues. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the machine does not exist.
    */
   cordonMachine: handleUnaryCall<CordonMachineRequest, CordonMachineResponse>;
-  /** Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to the installation. */
+  /**
+   * Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to
+   * the installation.
+   */
   listMachineModels: handleUnaryCall<ListMachineModelsRequest, ListMachineModelsResponse>;
   /**
-   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold, and end. Workers that are still wanted
-   * start elsewhere. Pods stay. At the deadline running jobs are queued again, which counts as no retry, and open requests are cut. Again: sets the
-   * deadline and the reason anew. CordonMachine with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name.
-   * INVALID_ARGUMENT: several machines have this name, or the deadline is out of range.
+   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold,
+   * and end. Workers that are still wanted start elsewhere. Pods stay. At the deadline running jobs are queued again,
+   * which counts as no retry, and open requests are cut. Again: sets the deadline and the reason anew. CordonMachine
+   * with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT:
+   * several machines have this name, or the deadline is out of range.
    */
   drainMachine: handleUnaryCall<DrainMachineRequest, DrainMachineResponse>;
-  /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
+  /**
+   * Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an
+   * account, of machines, or all.
+   */
   listWorkers: handleUnaryCall<ListWorkersRequest, ListWorkersResponse>;
   /**
-   * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. Also of one that has ended: its machine keeps it for a day, unless
-   * it has too many. NOT_FOUND: no such worker, or its log is kept no more; the message says which. UNAVAILABLE: its machine is not connected.
+   * Returns what a worker wrote to stdout and stderr. At most the last 1 MiB is kept. The log of an ended worker is
+   * kept for a day, unless its machine has too many.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the worker does not exist, or its log is no longer kept; the message says which.
+   * - `UNAVAILABLE`: the machine is not connected.
    */
   getWorkerLog: handleUnaryCall<GetWorkerLogRequest, GetWorkerLogResponse>;
 }
 
 export interface MachineServiceClient extends Client {
-  /** Lists the machines that ever joined. Needs the root key: machines belong to the installation. */
+  /** Lists all machines that ever joined. Requires the root key, because machines belong to the installation. */
   listMachines(
     request: ListMachinesRequest,
     callback: (error: ServiceError | null, response: ListMachinesResponse) => void,
@@ -2505,8 +2562,12 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListMachinesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Shows a machine with what is on it; its workers are in ListWorkers. What accounts gave their workers and pods (variables, commands, inputs) is not shown.
-   * Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name; the message has their ids.
+   * Returns a machine with what is on it; for its workers see ListWorkers. Data that accounts gave their workers and
+   * pods (environments, commands, inputs) is not included. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: no machine has this ID or name.
+   * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   getMachine(
     request: GetMachineRequest,
@@ -2524,8 +2585,12 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetMachineResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Forgets a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key works no more. Needs the
-   * root key. FAILED_PRECONDITION: it is connected; stop its agent first. NOT_FOUND: no such machine.
+   * Deletes a machine that will not come back. Its workers count as lost, its pods are deleted, and its agent key is
+   * revoked. Requires the root key.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: the machine is connected, or was a few seconds ago. Stop its agent first.
+   * - `NOT_FOUND`: the machine does not exist.
    */
   forgetMachine(
     request: ForgetMachineRequest,
@@ -2543,8 +2608,11 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: ForgetMachineResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lets nothing new onto a machine, or again: no worker is started or woken and no pod placed there; what runs goes on, and a drain ends with false. Needs the
-   * root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT: several machines have this name.
+   * Cordons or uncordons a machine. On a cordoned machine no worker is started or resumed and no pod is placed; what
+   * runs there continues. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the machine does not exist.
    */
   cordonMachine(
     request: CordonMachineRequest,
@@ -2561,7 +2629,10 @@ export interface MachineServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CordonMachineResponse) => void,
   ): ClientUnaryCall;
-  /** Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to the installation. */
+  /**
+   * Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to
+   * the installation.
+   */
   listMachineModels(
     request: ListMachineModelsRequest,
     callback: (error: ServiceError | null, response: ListMachineModelsResponse) => void,
@@ -2578,10 +2649,11 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListMachineModelsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold, and end. Workers that are still wanted
-   * start elsewhere. Pods stay. At the deadline running jobs are queued again, which counts as no retry, and open requests are cut. Again: sets the
-   * deadline and the reason anew. CordonMachine with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name.
-   * INVALID_ARGUMENT: several machines have this name, or the deadline is out of range.
+   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold,
+   * and end. Workers that are still wanted start elsewhere. Pods stay. At the deadline running jobs are queued again,
+   * which counts as no retry, and open requests are cut. Again: sets the deadline and the reason anew. CordonMachine
+   * with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT:
+   * several machines have this name, or the deadline is out of range.
    */
   drainMachine(
     request: DrainMachineRequest,
@@ -2598,7 +2670,10 @@ export interface MachineServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: DrainMachineResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an account, or all. */
+  /**
+   * Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an
+   * account, of machines, or all.
+   */
   listWorkers(
     request: ListWorkersRequest,
     callback: (error: ServiceError | null, response: ListWorkersResponse) => void,
@@ -2615,8 +2690,12 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListWorkersResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Reads what a worker wrote to stdout and stderr; at most its last 1 MiB is kept. Also of one that has ended: its machine keeps it for a day, unless
-   * it has too many. NOT_FOUND: no such worker, or its log is kept no more; the message says which. UNAVAILABLE: its machine is not connected.
+   * Returns what a worker wrote to stdout and stderr. At most the last 1 MiB is kept. The log of an ended worker is
+   * kept for a day, unless its machine has too many.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the worker does not exist, or its log is no longer kept; the message says which.
+   * - `UNAVAILABLE`: the machine is not connected.
    */
   getWorkerLog(
     request: GetWorkerLogRequest,

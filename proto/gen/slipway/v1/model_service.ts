@@ -21,7 +21,7 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { EndpointType } from "./endpoint.ts";
 
-/** What can be expected of a model now. */
+/** Expected availability of a model. */
 export const ModelState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
@@ -29,11 +29,11 @@ export const ModelState = {
   READY: 1,
   /** STARTING - A worker is starting, and none is ready. */
   STARTING: 2,
-  /** STOPPED - No worker runs; the first request starts one. */
+  /** STOPPED - No worker runs. The first request starts one. */
   STOPPED: 3,
-  /** THROTTLED - A worker that it should have finds no place, and none is ready. */
+  /** THROTTLED - A wanted worker cannot be placed, and none is ready. */
   THROTTLED: 4,
-  /** PAUSED - workers_max is 0: no worker starts. */
+  /** PAUSED - workers_max is 0, so no worker starts. */
   PAUSED: 5,
 } as const;
 
@@ -50,67 +50,67 @@ export namespace ModelState {
 
 /** Request of ResolveModel. */
 export interface ResolveModelRequest {
-  /** The name that the client gave, at most 191 characters. */
+  /** Model name from the client, at most 191 characters. */
   model: string;
 }
 
-/** Endpoints that take requests for the model. */
+/** Response of ResolveModel. */
 export interface ResolveModelResponse {
-  /** At least one. */
+  /** Endpoints that take requests for the model, at least one. */
   targets: ModelTarget[];
-  /** Milliseconds for which a facade may reuse this for the same key and model. */
+  /** Time in milliseconds for which a facade may cache this response for the same key and model. */
   validMs: number;
 }
 
 /** An endpoint that takes requests for a model. */
 export interface ModelTarget {
-  /** Its id. */
+  /** ID of the endpoint. */
   endpointId: string;
-  /** Its type. */
+  /** Type of the endpoint. */
   type: EndpointType;
-  /** Its share of the requests, over the sum of all shares. At least 1. */
+  /** Weight of the endpoint, at least 1. Its share of the requests is this weight over the sum of all weights. */
   share: number;
-  /** The name by which its workers know the model. Empty: the one that the client gave. */
+  /** Name by which its workers know the model. Empty: the name from the client. */
   workerModel: string;
 }
 
 /** Request of ListModels. */
 export interface ListModelsRequest {
-  /** Only the model that has this name. Empty: all. */
+  /** Only the model with this name. Empty: all. */
   model: string;
 }
 
-/** Models of the account. */
+/** Response of ListModels. */
 export interface ListModelsResponse {
-  /** By name, at most 1,000. */
+  /** Models by name, at most 1,000. */
   models: Model[];
 }
 
-/** A name, and the endpoints that it selects. */
+/** A model name with the endpoints that it selects. */
 export interface Model {
-  /** The name. */
+  /** Name of the model. */
   name: string;
-  /** The best state of its endpoints. */
+  /** Best state of its endpoints. */
   state: ModelState;
-  /** When the oldest of them was made. */
+  /** Creation time of its oldest endpoint. */
   createTime:
     | Date
     | undefined;
-  /** Its endpoints, the oldest first, at most 100. */
+  /** Endpoints of the model, oldest first, at most 100. */
   endpoints: ModelEndpoint[];
 }
 
 /** An endpoint of a model. */
 export interface ModelEndpoint {
-  /** Its id. */
+  /** ID of the endpoint. */
   id: string;
-  /** Its name. */
+  /** Name of the endpoint. */
   name: string;
-  /** Its type. */
+  /** Type of the endpoint. */
   type: EndpointType;
-  /** Its state. */
+  /** State of the model at this endpoint. */
   state: ModelState;
-  /** Jobs or requests that wait. */
+  /** Number of waiting jobs or requests. */
   waiting: number;
 }
 
@@ -632,14 +632,19 @@ export const ModelEndpoint: MessageFns<ModelEndpoint> = {
 };
 
 /**
- * Models of an account, as OpenAI clients name them at its address. A name selects the endpoints that have it as an alias; without any, those of this
- * name; without any, those whose workers serve a model of this name, by the variables of their environment. A key for some endpoints sees those alone.
+ * Resolves the models of an account, as OpenAI clients name them at the account's address.
+ *
+ * A name selects the endpoints that have it as an alias. If there are none: the endpoints with this name. If there are
+ * none: the endpoints whose workers serve a model of this name, according to their environment variables. A key that is
+ * limited to some endpoints sees these only.
  */
 export type ModelServiceService = typeof ModelServiceService;
 export const ModelServiceService = {
   /**
-   * Finds the endpoints that take requests for a model now. For keys that may read jobs. NOT_FOUND with MODEL_NOT_FOUND: no endpoint has the name; the
-   * text says which names there are.
+   * Returns the endpoints that take requests for a model now. Requires permission to read jobs (API_JOBS).
+   *
+   * Errors:
+   * - `NOT_FOUND` (MODEL_NOT_FOUND): no endpoint has the name; the message lists the known names.
    */
   resolveModel: {
     path: "/slipway.v1.ModelService/ResolveModel" as const,
@@ -651,7 +656,7 @@ export const ModelServiceService = {
       Buffer.from(ResolveModelResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResolveModelResponse => ResolveModelResponse.decode(value),
   },
-  /** Lists the models of the account, by name. For keys that may read jobs. */
+  /** Lists the models of the account by name. Requires permission to read jobs (API_JOBS). */
   listModels: {
     path: "/slipway.v1.ModelService/ListModels" as const,
     requestStream: false as const,
@@ -665,18 +670,22 @@ export const ModelServiceService = {
 
 export interface ModelServiceServer extends UntypedServiceImplementation {
   /**
-   * Finds the endpoints that take requests for a model now. For keys that may read jobs. NOT_FOUND with MODEL_NOT_FOUND: no endpoint has the name; the
-   * text says which names there are.
+   * Returns the endpoints that take requests for a model now. Requires permission to read jobs (API_JOBS).
+   *
+   * Errors:
+   * - `NOT_FOUND` (MODEL_NOT_FOUND): no endpoint has the name; the message lists the known names.
    */
   resolveModel: handleUnaryCall<ResolveModelRequest, ResolveModelResponse>;
-  /** Lists the models of the account, by name. For keys that may read jobs. */
+  /** Lists the models of the account by name. Requires permission to read jobs (API_JOBS). */
   listModels: handleUnaryCall<ListModelsRequest, ListModelsResponse>;
 }
 
 export interface ModelServiceClient extends Client {
   /**
-   * Finds the endpoints that take requests for a model now. For keys that may read jobs. NOT_FOUND with MODEL_NOT_FOUND: no endpoint has the name; the
-   * text says which names there are.
+   * Returns the endpoints that take requests for a model now. Requires permission to read jobs (API_JOBS).
+   *
+   * Errors:
+   * - `NOT_FOUND` (MODEL_NOT_FOUND): no endpoint has the name; the message lists the known names.
    */
   resolveModel(
     request: ResolveModelRequest,
@@ -693,7 +702,7 @@ export interface ModelServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResolveModelResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the models of the account, by name. For keys that may read jobs. */
+  /** Lists the models of the account by name. Requires permission to read jobs (API_JOBS). */
   listModels(
     request: ListModelsRequest,
     callback: (error: ServiceError | null, response: ListModelsResponse) => void,

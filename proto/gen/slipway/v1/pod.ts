@@ -13,9 +13,9 @@ import { Machine } from "./machine.ts";
 export const PodStatus = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
-  /** RUNNING - Run; a process that ends is started again, after a pause that grows to a minute. */
+  /** RUNNING - Running. A process that ends is restarted after a pause that grows up to a minute. */
   RUNNING: 1,
-  /** EXITED - Stand still. Its files stay on its machine; its GPUs are free for others. */
+  /** EXITED - Stopped. The files stay on the machine; the GPUs are free for others. */
   EXITED: 2,
 } as const;
 
@@ -27,17 +27,17 @@ export namespace PodStatus {
   export type EXITED = typeof PodStatus.EXITED;
 }
 
-/** State of a pod, as its agent observes it. */
+/** State of a pod as its agent observes it. */
 export const PodState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
-  /** STARTING - Asked for; its agent has not started it yet. */
+  /** STARTING - Requested, but not yet started by the agent. */
   STARTING: 1,
-  /** RUNNING - Its process runs. */
+  /** RUNNING - The process runs. */
   RUNNING: 2,
-  /** EXITED - It was stopped as requested. */
+  /** EXITED - Stopped as requested. */
   EXITED: 3,
-  /** FAILED - Its process ended by itself and will be started again; `status_text` says why. */
+  /** FAILED - The process ended by itself and will be restarted; `status_text` has the reason. */
   FAILED: 4,
 } as const;
 
@@ -52,89 +52,98 @@ export namespace PodState {
 }
 
 /**
- * A long-running process or container on one machine. The workers of endpoints are shown as pods too: they carry `endpoint_id` and
- * cannot be changed here.
+ * A long-running process or container on one machine. Workers of endpoints are shown as pods too: they have
+ * `endpoint_id` and cannot be changed by PodService.
  */
 export interface Pod {
-  /** 14 lowercase letters and digits. Output only. */
+  /** ID, 14 lowercase letters and digits. Output only. */
   id: string;
-  /** For people, at most 191 characters. Default `my pod`. */
+  /** Human-readable name, at most 191 characters. Default `my pod`. */
   name: string;
-  /** Template that gave the fields which the request left empty. Empty: none. */
+  /** ID of the template that provides the fields which the request left empty. Empty: none. */
   templateId: string;
-  /** Container image, like me/worker:1: at most 512 characters, as registries write names. Empty: start_command runs on the host. */
+  /**
+   * Container image, for example `me/worker:1`, in the syntax of registries; at most 512 characters. Empty:
+   * start_command runs on the host.
+   */
   imageName: string;
-  /** Command line with its arguments. With the process executor the first is the program to run; required there. */
+  /** Command line, one entry per argument. With the process executor, the first entry is the program; required there. */
   startCommand: string[];
-  /** Replaces the image's entry point. Empty: the image's own. */
+  /** Replaces the entry point of the image. Empty: the entry point of the image. */
   entrypoint: string[];
-  /** Environment, over the template's. What another account's public template adds reaches the pod and is not shown here. */
+  /**
+   * Environment. Overrides the environment of the template. Variables from a public template of another account reach
+   * the pod but are not shown here.
+   */
   env: { [key: string]: string };
   /** Working directory of the process executor. Empty: the pod's own directory, which is kept while the pod exists. */
   workingDirectory: string;
-  /** Size of the container's disk in GB. Default 50. */
+  /** Size of the container disk in GB. Default 50. */
   containerDiskGb: number;
-  /** Size of the pod's volume in GB. Default 20. */
+  /** Size of the pod volume in GB. Default 20. */
   volumeGb: number;
-  /** Where the volume appears. Default /workspace. */
+  /** Mount path of the volume. Default `/workspace`. */
   volumeMountPath: string;
-  /** Exposed ports, as `8888/http` or `22/tcp`. */
+  /** Exposed ports, for example `8888/http` or `22/tcp`. */
   ports: string[];
-  /** Credentials for the image's registry. Empty: none. */
+  /** ID of the credentials for the registry of the image. Empty: none. */
   registryAuthId: string;
-  /** Network volume in place of the pod's own. Empty: none. */
+  /** ID of a network volume that replaces the pod volume. Empty: none. */
   networkVolumeId: string;
-  /** GPU pool ids or type names, also those that only a machine reports, in order of preference; at most 100. Empty: any. */
+  /**
+   * IDs of GPU pools or names of GPU types, including those that only a machine reports, in order of preference; at
+   * most 100. Empty: any.
+   */
   gpuIds: string[];
-  /** GPUs it gets. Default 1 for compute_type GPU, else 0. */
+  /** Number of GPUs. Default 1 for compute_type `GPU`, otherwise 0. */
   gpuCount: number;
-  /** GPU (default) or CPU. */
+  /** `GPU` (default) or `CPU`. */
   computeType: string;
-  /** Country codes or data-centre ids its machine must carry, any of them. Empty: anywhere. */
+  /** Country codes or data center IDs. The machine must have at least one of them. Empty: any machine. */
   locations: string[];
-  /** CUDA versions its machine's driver must support, any of them. Empty: any. */
+  /** CUDA versions. The driver of the machine must support at least one of them. Empty: any. */
   allowedCudaVersions: string[];
-  /** Stop, reset and update are refused until it is unlocked. */
+  /** Stop, reset and update are rejected until the pod is unlocked. */
   locked: boolean;
-  /** Kept as given; one's own machines have no spot market. */
+  /** Stored and returned, without effect: there is no spot market. */
   interruptible: boolean;
   /** Desired state. Output only. */
   desiredStatus: PodStatus;
   /** Observed state. Output only. */
   state: PodState;
-  /** Last event, for a person: why it ended, with its last lines. Output only. */
+  /** Human-readable last event: why the process ended, with its last log lines. Output only. */
   statusText: string;
-  /** Where it runs. Its fields `gpus` are all of the machine's. Output only. */
+  /** Machine of the pod. Its `gpus` are all GPUs of the machine. Output only. */
   machine:
     | Machine
     | undefined;
-  /** GPUs it has, by uuid; none while it is EXITED. Output only. */
+  /** UUIDs of the pod's GPUs. Empty while the pod is EXITED. Output only. */
   gpuUuids: string[];
-  /** Type name of its GPUs. Empty without one. Output only. */
+  /** Type name of the pod's GPUs. Empty without a GPU. Output only. */
   gpuTypeId: string;
-  /** Endpoint whose worker it is. Empty for real pods. Output only. */
+  /** For workers: ID of the endpoint. Empty for pods. Output only. */
   endpointId: string;
-  /** For workers: the endpoint version it was started from. Output only. */
+  /** For workers: endpoint version from which the worker was started. Output only. */
   version: number;
-  /** US dollars an hour, by the operator's price table. Output only. */
+  /** Price in US dollars per hour, from the operator's price table. Output only. */
   costPerHour: number;
-  /** Output only. */
+  /** Time of creation. Output only. */
   createTime:
     | Date
     | undefined;
-  /** When it was last told to run. Output only. */
+  /** Time at which the pod was last requested to run. Output only. */
   lastStartTime:
     | Date
     | undefined;
-  /** When its state changed last. Output only. */
+  /** Time at which `state` last changed. Output only. */
   stateChangeTime:
     | Date
     | undefined;
-  /** Only with compute_type CPU: sizes in order of preference, as an endpoint's. Fixed after creation. */
+  /** With compute_type `CPU` only: sizes in order of preference, as in Endpoint.instance_ids. Fixed after creation. */
   instanceIds: string[];
-  /** The size it has. Empty: none. Output only. */
+  /** Size of the pod. Empty: none. Output only. */
   instanceId: string;
-  /** Short name of gpu_type_id, for instance `RTX 4090`. Output only. */
+  /** Short name of gpu_type_id, for example `RTX 4090`. Output only. */
   gpuDisplayName: string;
 }
 

@@ -26,54 +26,67 @@ import { Pod } from "./pod.ts";
 
 /** Request of CreatePod. */
 export interface CreatePodRequest {
-  /** Zero values take the template's values, and without a template the defaults written at each field. */
+  /**
+   * Fields of the pod. Zero values take the values of the template, or without a template the defaults written at each
+   * field.
+   */
   pod:
     | Pod
     | undefined;
-  /** Size of the pod's volume in GB; absent: as in `pod`. Apart from it, because 0 is a real choice there. */
+  /** Size of the pod volume in GB. A field of the request, because 0 is a valid size. Absent: as in `pod`. */
   volumeGb?:
     | number
     | undefined;
   /**
-   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
-   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
-   * Absent or empty: not repeatable.
+   * Idempotency key, at most 255 characters, scoped to this method and account. For 24 hours, a repeat of the same
+   * request returns the resource that the first one created, in its current state. `FAILED_PRECONDITION` with reason
+   * `IDEMPOTENCY_KEY_REUSED`: other fields differ, or the resource has been deleted. Absent or empty: the call is not
+   * idempotent.
    */
   requestId?:
     | string
     | undefined;
   /**
-   * Gives the pod an unguessable JUPYTER_PASSWORD, unless its environment has one: images that have Jupyter start it then. Default: as the template
-   * says; without one false.
+   * Adds a random JUPYTER_PASSWORD to the environment, unless it has one. Images with Jupyter then start it. Default:
+   * as in the template; false without a template.
    */
   startJupyter?:
     | boolean
     | undefined;
-  /** False: the pod gets an empty PUBLIC_KEY in place of the account's SSH keys. Default: as the template says; without one true. */
+  /**
+   * Gives the pod the account's SSH keys in PUBLIC_KEY. False: PUBLIC_KEY is empty. Default: as in the template; true
+   * without a template.
+   */
   startSsh?:
     | boolean
     | undefined;
-  /** Least memory of its machine in GB, 0 to 4,194,304. A machine that does not report its memory has enough. Default 0. */
+  /**
+   * Minimum memory of the machine in GB, 0 to 4,194,304. A machine that does not report its memory is accepted.
+   * Default 0.
+   */
   minMemoryGb?:
     | number
     | undefined;
-  /** Least processors of its machine, likewise. Default 0. */
+  /**
+   * Minimum number of processors of the machine, 0 to 4,194,304. A machine that does not report them is accepted.
+   * Default 0.
+   */
   minCpuCount?: number | undefined;
 }
 
 /** Response of CreatePod. */
 export interface CreatePodResponse {
-  /** With its id and its machine. */
+  /** The pod, with its ID and machine. */
   pod: Pod | undefined;
 }
 
 /** Request of GetPod. */
 export interface GetPodRequest {
-  /** Its id. */
+  /** ID of the pod or worker. */
   id: string;
 }
 
-/** As it is. */
+/** Response of GetPod. */
 export interface GetPodResponse {
   /** The pod. */
   pod: Pod | undefined;
@@ -81,35 +94,42 @@ export interface GetPodResponse {
 
 /** Request of ListPods. */
 export interface ListPodsRequest {
-  /** Add the workers of endpoints. Default false. */
+  /** Include the workers of endpoints. Default false. */
   includeWorkers: boolean;
   /** Only the workers of this endpoint; implies include_workers. Empty: all. */
   endpointId: string;
-  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  /**
+   * Maximum number of entries per page, 1 to 1,000. Default 1,000. A page may hold fewer, because its size in bytes is
+   * limited too.
+   */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
-  /** Only the workers of these endpoints, at most 1,000; implies include_workers. Those of other accounts have none. Empty: all. */
+  /**
+   * Only the workers of these endpoints, at most 1,000; implies include_workers. Endpoints of other accounts have no
+   * entries. Empty: all.
+   */
   endpointIds: string[];
   /**
-   * Searches id, name, image, machine and state. Ordered by `created`, `name`, `image`, `state`, `gpus` or `changed`, which lists of pods with workers are not.
-   * Filtered by `state` (STARTING, RUNNING, EXITED, FAILED), which those are not either. Absent: all, in its own order.
+   * Searches ID, name, image, machine and state. Sorting: `created`, `name`, `image`, `state`, `gpus`, `changed`.
+   * Filters: `state` (`STARTING`, `RUNNING`, `EXITED`, `FAILED`). Lists that include workers cannot be sorted or
+   * filtered. Absent: all pods in default order.
    */
   view?: ListView | undefined;
 }
 
-/** All that fit. */
+/** Response of ListPods. */
 export interface ListPodsResponse {
-  /** Oldest first; workers that have ended are left out. */
+  /** Pods, oldest first unless the view requests otherwise. Workers that have ended are omitted. */
   pods: Pod[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
   /**
-   * Workers of the same endpoints that ended without being told to, grouped by endpoint, exit code and last line, the latest first.
+   * Workers of the same endpoints that ended unexpectedly, grouped by endpoint, exit code and last line, latest first.
    * On the first page only.
    */
   endedWorkers: EndedWorkers[];
@@ -117,96 +137,102 @@ export interface ListPodsResponse {
 
 /** Request of UpdatePod. */
 export interface UpdatePodRequest {
-  /** Its id and the new values. */
+  /** ID of the pod, and the new values. */
   pod:
     | Pod
     | undefined;
   /**
-   * Names of the fields to set: name, locked, container_disk_gb, registry_auth_id, entrypoint, start_command, env, image_name, ports,
-   * volume_gb, volume_mount_path, working_directory. Empty: INVALID_ARGUMENT.
+   * Names of the fields to set: name, locked, container_disk_gb, registry_auth_id, entrypoint, start_command, env,
+   * image_name, ports, volume_gb, volume_mount_path, working_directory. Fails with `INVALID_ARGUMENT` if empty.
    */
   updateMask: string[] | undefined;
 }
 
-/** As it is now. */
+/** Response of UpdatePod. */
 export interface UpdatePodResponse {
-  /** After the change. */
+  /** The pod after the change. */
   pod: Pod | undefined;
 }
 
 /** Request of StartPod. */
 export interface StartPodRequest {
-  /** Its id. */
+  /** ID of the pod. */
   id: string;
 }
 
-/** As it is now. */
+/** Response of StartPod. */
 export interface StartPodResponse {
-  /** After the change. */
+  /** The pod after the change. */
   pod: Pod | undefined;
 }
 
 /** Request of StopPod. */
 export interface StopPodRequest {
-  /** Its id. */
+  /** ID of the pod. */
   id: string;
 }
 
-/** As it is now. */
+/** Response of StopPod. */
 export interface StopPodResponse {
-  /** After the change. */
+  /** The pod after the change. */
   pod: Pod | undefined;
 }
 
 /** Request of ResetPod. */
 export interface ResetPodRequest {
-  /** Its id. */
+  /** ID of the pod. */
   id: string;
 }
 
-/** As it is now. */
+/** Response of ResetPod. */
 export interface ResetPodResponse {
-  /** After the change. */
+  /** The pod after the change. */
   pod: Pod | undefined;
 }
 
 /** Request of RestartPod. */
 export interface RestartPodRequest {
-  /** Its id. */
+  /** ID of the pod. */
   id: string;
 }
 
-/** As it is now. */
+/** Response of RestartPod. */
 export interface RestartPodResponse {
-  /** After the change. */
+  /** The pod after the change. */
   pod: Pod | undefined;
 }
 
 /** Request of DeletePod. */
 export interface DeletePodRequest {
-  /** Its id. */
+  /** ID of the pod. */
   id: string;
 }
 
-/** Nothing to say. */
+/** Response of DeletePod. */
 export interface DeletePodResponse {
 }
 
 /** Request of GetPodLog. */
 export interface GetPodLogRequest {
-  /** The pod or worker. */
+  /** ID of the pod or worker. */
   id: string;
-  /** How many bytes from the end, 1 to 1,048,576. Default 65,536. */
+  /** Number of bytes from the end of the log, 1 to 1,048,576. Default 65,536. */
   tailBytes: number;
-  /** All lines with their times instead of these bytes, from `offset` on and at most `limit` of them; job_id must be empty. Absent: the bytes. */
+  /**
+   * Return lines with their times instead of bytes, from `offset` and at most `limit` of them. `job_id` and `attempt`
+   * must not be set. Absent: bytes.
+   */
   place?: JobLogPlace | undefined;
 }
 
 /** Response of GetPodLog. */
 export interface GetPodLogResponse {
-  /** stdout and stderr as they were written, interleaved. */
+  /** stdout and stderr, interleaved as they were written. Empty if `place` was set. */
   log: Buffer;
-  /** With `place` of the request: its lines; then `log` is empty. It is `over` when nothing of the pod runs, and nothing will until it is started. */
+  /**
+   * Lines of the log, if `place` was set. `over` is set while nothing of the pod runs and nothing will run until it is
+   * started.
+   */
   page?: JobLogPage | undefined;
 }
 
@@ -1522,14 +1548,17 @@ export const GetPodLogResponse: MessageFns<GetPodLogResponse> = {
 };
 
 /**
- * Pods of the caller's account. Another account's pod is NOT_FOUND. Workers of endpoints can be read here and nothing else:
- * FAILED_PRECONDITION.
+ * Manages the pods of the caller's account. Pods of other accounts are `NOT_FOUND`. Workers of endpoints can be read
+ * only; changes of them fail with `FAILED_PRECONDITION`.
  */
 export type PodServiceService = typeof PodServiceService;
 export const PodServiceService = {
   /**
-   * Places and starts a pod. INVALID_ARGUMENT: a field is out of range, or neither a template nor an image nor a command is given.
-   * FAILED_PRECONDITION with NO_CAPACITY: no machine has room, with what each one said.
+   * Creates a pod, places it on a machine and starts it.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range, or there is no template, image or command.
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): no machine has capacity; the message has the reason.
    */
   createPod: {
     path: "/slipway.v1.PodService/CreatePod" as const,
@@ -1540,7 +1569,7 @@ export const PodServiceService = {
     responseSerialize: (value: CreatePodResponse): Buffer => Buffer.from(CreatePodResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreatePodResponse => CreatePodResponse.decode(value),
   },
-  /** Reads a pod or a worker. */
+  /** Returns a pod or worker. */
   getPod: {
     path: "/slipway.v1.PodService/GetPod" as const,
     requestStream: false as const,
@@ -1560,7 +1589,14 @@ export const PodServiceService = {
     responseSerialize: (value: ListPodsResponse): Buffer => Buffer.from(ListPodsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListPodsResponse => ListPodsResponse.decode(value),
   },
-  /** Changes the fields named in the mask. Anything but `name` and `locked` resets a running pod: it starts again with an empty disk. */
+  /**
+   * Changes the fields named in the update mask. A change of any field except `name` and `locked` resets a running pod:
+   * it restarts with an empty disk.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (POD_FIXED): it is locked, and this change does not unlock it.
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): its machine cannot run the new image or command.
+   */
   updatePod: {
     path: "/slipway.v1.PodService/UpdatePod" as const,
     requestStream: false as const,
@@ -1570,7 +1606,12 @@ export const PodServiceService = {
     responseSerialize: (value: UpdatePodResponse): Buffer => Buffer.from(UpdatePodResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdatePodResponse => UpdatePodResponse.decode(value),
   },
-  /** Lets an EXITED pod run again on its machine, where its files are. NO_CAPACITY: its GPUs are taken. A running pod is left alone. */
+  /**
+   * Starts an EXITED pod on its machine, where its files are. Does not change a running pod.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): its GPUs are in use, or its machine has not been seen for a day.
+   */
   startPod: {
     path: "/slipway.v1.PodService/StartPod" as const,
     requestStream: false as const,
@@ -1580,7 +1621,12 @@ export const PodServiceService = {
     responseSerialize: (value: StartPodResponse): Buffer => Buffer.from(StartPodResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): StartPodResponse => StartPodResponse.decode(value),
   },
-  /** Stops a pod; its files stay. */
+  /**
+   * Stops a pod. Its files are kept.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (POD_FIXED): it is locked.
+   */
   stopPod: {
     path: "/slipway.v1.PodService/StopPod" as const,
     requestStream: false as const,
@@ -1590,7 +1636,13 @@ export const PodServiceService = {
     responseSerialize: (value: StopPodResponse): Buffer => Buffer.from(StopPodResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): StopPodResponse => StopPodResponse.decode(value),
   },
-  /** Starts a pod anew with an empty disk; its network volume stays as it is. */
+  /**
+   * Restarts a pod with an empty disk. Its network volume is kept. Starts a stopped pod.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (POD_FIXED): it is locked.
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): it is stopped and its GPUs are in use.
+   */
   resetPod: {
     path: "/slipway.v1.PodService/ResetPod" as const,
     requestStream: false as const,
@@ -1600,7 +1652,12 @@ export const PodServiceService = {
     responseSerialize: (value: ResetPodResponse): Buffer => Buffer.from(ResetPodResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResetPodResponse => ResetPodResponse.decode(value),
   },
-  /** Starts a pod's process anew; its files stay. */
+  /**
+   * Restarts the process of a pod. Its files are kept. Starts a stopped pod.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): it is stopped and its GPUs are in use.
+   */
   restartPod: {
     path: "/slipway.v1.PodService/RestartPod" as const,
     requestStream: false as const,
@@ -1610,7 +1667,7 @@ export const PodServiceService = {
     responseSerialize: (value: RestartPodResponse): Buffer => Buffer.from(RestartPodResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RestartPodResponse => RestartPodResponse.decode(value),
   },
-  /** Stops a pod and removes its files. */
+  /** Stops a pod and deletes it with its files. */
   deletePod: {
     path: "/slipway.v1.PodService/DeletePod" as const,
     requestStream: false as const,
@@ -1621,8 +1678,11 @@ export const PodServiceService = {
     responseDeserialize: (value: Buffer): DeletePodResponse => DeletePodResponse.decode(value),
   },
   /**
-   * Reads what a pod or worker wrote to stdout and stderr; at most its last 1 MiB is kept. UNAVAILABLE: its machine is not connected, or
-   * with `place` has not heard of the pod yet or is of a release that tells no lines of pods.
+   * Returns what a pod or worker wrote to stdout and stderr. At most the last 1 MiB is kept.
+   *
+   * Errors:
+   * - `UNAVAILABLE`: its machine is not connected. With `place`: its agent does not know the pod yet, or is of a
+   *   release that does not support lines of pods.
    */
   getPodLog: {
     path: "/slipway.v1.PodService/GetPodLog" as const,
@@ -1637,37 +1697,74 @@ export const PodServiceService = {
 
 export interface PodServiceServer extends UntypedServiceImplementation {
   /**
-   * Places and starts a pod. INVALID_ARGUMENT: a field is out of range, or neither a template nor an image nor a command is given.
-   * FAILED_PRECONDITION with NO_CAPACITY: no machine has room, with what each one said.
+   * Creates a pod, places it on a machine and starts it.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range, or there is no template, image or command.
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): no machine has capacity; the message has the reason.
    */
   createPod: handleUnaryCall<CreatePodRequest, CreatePodResponse>;
-  /** Reads a pod or a worker. */
+  /** Returns a pod or worker. */
   getPod: handleUnaryCall<GetPodRequest, GetPodResponse>;
   /** Lists pods, oldest first. */
   listPods: handleUnaryCall<ListPodsRequest, ListPodsResponse>;
-  /** Changes the fields named in the mask. Anything but `name` and `locked` resets a running pod: it starts again with an empty disk. */
+  /**
+   * Changes the fields named in the update mask. A change of any field except `name` and `locked` resets a running pod:
+   * it restarts with an empty disk.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (POD_FIXED): it is locked, and this change does not unlock it.
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): its machine cannot run the new image or command.
+   */
   updatePod: handleUnaryCall<UpdatePodRequest, UpdatePodResponse>;
-  /** Lets an EXITED pod run again on its machine, where its files are. NO_CAPACITY: its GPUs are taken. A running pod is left alone. */
+  /**
+   * Starts an EXITED pod on its machine, where its files are. Does not change a running pod.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): its GPUs are in use, or its machine has not been seen for a day.
+   */
   startPod: handleUnaryCall<StartPodRequest, StartPodResponse>;
-  /** Stops a pod; its files stay. */
+  /**
+   * Stops a pod. Its files are kept.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (POD_FIXED): it is locked.
+   */
   stopPod: handleUnaryCall<StopPodRequest, StopPodResponse>;
-  /** Starts a pod anew with an empty disk; its network volume stays as it is. */
+  /**
+   * Restarts a pod with an empty disk. Its network volume is kept. Starts a stopped pod.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (POD_FIXED): it is locked.
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): it is stopped and its GPUs are in use.
+   */
   resetPod: handleUnaryCall<ResetPodRequest, ResetPodResponse>;
-  /** Starts a pod's process anew; its files stay. */
+  /**
+   * Restarts the process of a pod. Its files are kept. Starts a stopped pod.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): it is stopped and its GPUs are in use.
+   */
   restartPod: handleUnaryCall<RestartPodRequest, RestartPodResponse>;
-  /** Stops a pod and removes its files. */
+  /** Stops a pod and deletes it with its files. */
   deletePod: handleUnaryCall<DeletePodRequest, DeletePodResponse>;
   /**
-   * Reads what a pod or worker wrote to stdout and stderr; at most its last 1 MiB is kept. UNAVAILABLE: its machine is not connected, or
-   * with `place` has not heard of the pod yet or is of a release that tells no lines of pods.
+   * Returns what a pod or worker wrote to stdout and stderr. At most the last 1 MiB is kept.
+   *
+   * Errors:
+   * - `UNAVAILABLE`: its machine is not connected. With `place`: its agent does not know the pod yet, or is of a
+   *   release that does not support lines of pods.
    */
   getPodLog: handleUnaryCall<GetPodLogRequest, GetPodLogResponse>;
 }
 
 export interface PodServiceClient extends Client {
   /**
-   * Places and starts a pod. INVALID_ARGUMENT: a field is out of range, or neither a template nor an image nor a command is given.
-   * FAILED_PRECONDITION with NO_CAPACITY: no machine has room, with what each one said.
+   * Creates a pod, places it on a machine and starts it.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range, or there is no template, image or command.
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): no machine has capacity; the message has the reason.
    */
   createPod(
     request: CreatePodRequest,
@@ -1684,7 +1781,7 @@ export interface PodServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreatePodResponse) => void,
   ): ClientUnaryCall;
-  /** Reads a pod or a worker. */
+  /** Returns a pod or worker. */
   getPod(
     request: GetPodRequest,
     callback: (error: ServiceError | null, response: GetPodResponse) => void,
@@ -1716,7 +1813,14 @@ export interface PodServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListPodsResponse) => void,
   ): ClientUnaryCall;
-  /** Changes the fields named in the mask. Anything but `name` and `locked` resets a running pod: it starts again with an empty disk. */
+  /**
+   * Changes the fields named in the update mask. A change of any field except `name` and `locked` resets a running pod:
+   * it restarts with an empty disk.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (POD_FIXED): it is locked, and this change does not unlock it.
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): its machine cannot run the new image or command.
+   */
   updatePod(
     request: UpdatePodRequest,
     callback: (error: ServiceError | null, response: UpdatePodResponse) => void,
@@ -1732,7 +1836,12 @@ export interface PodServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdatePodResponse) => void,
   ): ClientUnaryCall;
-  /** Lets an EXITED pod run again on its machine, where its files are. NO_CAPACITY: its GPUs are taken. A running pod is left alone. */
+  /**
+   * Starts an EXITED pod on its machine, where its files are. Does not change a running pod.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): its GPUs are in use, or its machine has not been seen for a day.
+   */
   startPod(
     request: StartPodRequest,
     callback: (error: ServiceError | null, response: StartPodResponse) => void,
@@ -1748,7 +1857,12 @@ export interface PodServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: StartPodResponse) => void,
   ): ClientUnaryCall;
-  /** Stops a pod; its files stay. */
+  /**
+   * Stops a pod. Its files are kept.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (POD_FIXED): it is locked.
+   */
   stopPod(
     request: StopPodRequest,
     callback: (error: ServiceError | null, response: StopPodResponse) => void,
@@ -1764,7 +1878,13 @@ export interface PodServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: StopPodResponse) => void,
   ): ClientUnaryCall;
-  /** Starts a pod anew with an empty disk; its network volume stays as it is. */
+  /**
+   * Restarts a pod with an empty disk. Its network volume is kept. Starts a stopped pod.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (POD_FIXED): it is locked.
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): it is stopped and its GPUs are in use.
+   */
   resetPod(
     request: ResetPodRequest,
     callback: (error: ServiceError | null, response: ResetPodResponse) => void,
@@ -1780,7 +1900,12 @@ export interface PodServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResetPodResponse) => void,
   ): ClientUnaryCall;
-  /** Starts a pod's process anew; its files stay. */
+  /**
+   * Restarts the process of a pod. Its files are kept. Starts a stopped pod.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (NO_CAPACITY): it is stopped and its GPUs are in use.
+   */
   restartPod(
     request: RestartPodRequest,
     callback: (error: ServiceError | null, response: RestartPodResponse) => void,
@@ -1796,7 +1921,7 @@ export interface PodServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RestartPodResponse) => void,
   ): ClientUnaryCall;
-  /** Stops a pod and removes its files. */
+  /** Stops a pod and deletes it with its files. */
   deletePod(
     request: DeletePodRequest,
     callback: (error: ServiceError | null, response: DeletePodResponse) => void,
@@ -1813,8 +1938,11 @@ export interface PodServiceClient extends Client {
     callback: (error: ServiceError | null, response: DeletePodResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Reads what a pod or worker wrote to stdout and stderr; at most its last 1 MiB is kept. UNAVAILABLE: its machine is not connected, or
-   * with `place` has not heard of the pod yet or is of a release that tells no lines of pods.
+   * Returns what a pod or worker wrote to stdout and stderr. At most the last 1 MiB is kept.
+   *
+   * Errors:
+   * - `UNAVAILABLE`: its machine is not connected. With `place`: its agent does not know the pod yet, or is of a
+   *   release that does not support lines of pods.
    */
   getPodLog(
     request: GetPodLogRequest,

@@ -19,45 +19,57 @@ import {
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 
-/** How much of it. */
+/** Request of ListProblems. */
 export interface ListProblemsRequest {
-  /** Most problems that are told, 1 to 100. Default 20. */
+  /** Maximum number of problems, 1 to 100. Default 20. */
   limit: number;
-  /** Only what is wrong with this endpoint. Empty: all. NOT_FOUND: no such endpoint in the account. */
+  /** Only problems of this endpoint. `NOT_FOUND`: the endpoint does not exist in the account. Empty: all. */
   endpointId: string;
 }
 
-/** One problem. */
+/** Response of ListProblems. */
 export interface ListProblemsResponse {
-  /** The worst first. */
+  /** Problems, worst first. */
   problems: Problem[];
-  /** How many there are in all. */
+  /** Total number of problems. */
   total: number;
 }
 
-/** Something that is wrong now. */
+/** A current problem. */
 export interface Problem {
   /**
-   * Kind of problem. Of endpoints CANNOT_RUN (no machine could ever take a worker), SECRET_UNKNOWN or SECRET_OF_FOREIGN_TEMPLATE (no worker can start for
-   * want of a secret, which the text names), WORKERS_CRASHED, RELEASE_HELD (its version does not start, and the one before goes on), OLD_QUEUE (a job
-   * has waited for ten minutes), WORKERS_NOT_USED (requests wait beside a ready worker that has none), NO_PLACE (workers wait for a place),
-   * WEBHOOKS_GIVEN_UP (within the last hour), or a limit that binds (ScaleLimit.limit); of an account QUEUED_JOBS, REQUEST_QUOTA or REQUESTS_AT_ONCE;
-   * of pods POD_FAILED; of machines MACHINE_AWAY, GPU_UNHEALTHY or MACHINE_CORDONED. Others may follow.
+   * Kind of problem. Other values may follow.
+   *
+   * Of endpoints:
+   * - `CANNOT_RUN`: no machine can ever run a worker.
+   * - `SECRET_UNKNOWN`, `SECRET_UNREADABLE`, `SECRET_OF_FOREIGN_TEMPLATE`: no worker can start because of a secret;
+   *   `text` names it.
+   * - `ENV_TOO_LARGE`: no worker can start, because its environment is too large with the values of its secrets.
+   * - `WORKERS_CRASHED`: workers crashed or could not start.
+   * - `RELEASE_HELD`: the released version does not start; the previous one continues.
+   * - `OLD_QUEUE`: a job has waited for ten minutes.
+   * - `WORKERS_NOT_USED`: requests wait although a ready worker has none.
+   * - `NO_PLACE`: workers wait for capacity.
+   * - `WEBHOOKS_GIVEN_UP`: webhook calls were given up within the last hour.
+   * - A limit in effect (ScaleLimit.limit).
+   *
+   * Of accounts: `QUEUED_JOBS`, `REQUEST_QUOTA` or `REQUESTS_AT_ONCE`. Of pods: `POD_FAILED`. Of machines:
+   * `MACHINE_AWAY`, `GPU_UNHEALTHY` or `MACHINE_CORDONED`.
    */
   kind: string;
-  /** True: it does not end by itself, or something was lost. False: things only wait. */
+  /** The problem does not end by itself, or something was lost. False: jobs or requests only wait. */
   broken: boolean;
-  /** Kind of resource: ENDPOINT, POD, MACHINE or ACCOUNT. */
+  /** Kind of resource: `ENDPOINT`, `POD`, `MACHINE` or `ACCOUNT`. */
   about: string;
-  /** Id of that. */
+  /** ID of the resource. */
   id: string;
-  /** Its name. */
+  /** Name of the resource. */
   name: string;
-  /** Whose it is. Empty: a machine, which belongs to no account. */
+  /** ID of its account. Empty for machines, which belong to no account. */
   accountId: string;
-  /** A job that shows it, where one does. Empty: none. */
+  /** ID of an affected job. Empty if there is none. */
   jobId: string;
-  /** Problem and cause, in words; of a limit with what would change it. */
+  /** Human-readable problem and cause. For a limit, also the action that would lift it. */
   text: string;
 }
 
@@ -334,12 +346,16 @@ export const Problem: MessageFns<Problem> = {
   },
 };
 
-/** Lists current problems: of the caller's endpoints and pods; for the operator also of all accounts and of the machines. */
+/** Lists current problems of the caller's endpoints and pods. For the operator: of all accounts and machines. */
 export type ProblemServiceService = typeof ProblemServiceService;
 export const ProblemServiceService = {
   /**
-   * Lists what is wrong, the worst first, whatever else there is: how much was found is told even where not all of it is. For keys that may read
-   * endpoints; a key for some endpoints is told of those alone. As of some seconds ago at the most. RESOURCE_EXHAUSTED: the account asks too often.
+   * Lists current problems, worst first, at most 10 s old. Returns the total number even if not all problems are
+   * returned. Requires permission to read endpoints (API_MANAGEMENT). A key that is limited to some endpoints gets
+   * their problems only.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the account calls too often.
    */
   listProblems: {
     path: "/slipway.v1.ProblemService/ListProblems" as const,
@@ -355,16 +371,24 @@ export const ProblemServiceService = {
 
 export interface ProblemServiceServer extends UntypedServiceImplementation {
   /**
-   * Lists what is wrong, the worst first, whatever else there is: how much was found is told even where not all of it is. For keys that may read
-   * endpoints; a key for some endpoints is told of those alone. As of some seconds ago at the most. RESOURCE_EXHAUSTED: the account asks too often.
+   * Lists current problems, worst first, at most 10 s old. Returns the total number even if not all problems are
+   * returned. Requires permission to read endpoints (API_MANAGEMENT). A key that is limited to some endpoints gets
+   * their problems only.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the account calls too often.
    */
   listProblems: handleUnaryCall<ListProblemsRequest, ListProblemsResponse>;
 }
 
 export interface ProblemServiceClient extends Client {
   /**
-   * Lists what is wrong, the worst first, whatever else there is: how much was found is told even where not all of it is. For keys that may read
-   * endpoints; a key for some endpoints is told of those alone. As of some seconds ago at the most. RESOURCE_EXHAUSTED: the account asks too often.
+   * Lists current problems, worst first, at most 10 s old. Returns the total number even if not all problems are
+   * returned. Requires permission to read endpoints (API_MANAGEMENT). A key that is limited to some endpoints gets
+   * their problems only.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the account calls too often.
    */
   listProblems(
     request: ListProblemsRequest,

@@ -22,99 +22,106 @@ import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { ListView } from "./list_view.ts";
 
 /**
- * Credentials for a private container registry. Username and password are stored sealed, go to agents that need them, and are never
- * returned or logged.
+ * Credentials for a private container registry. Username and password are stored encrypted, sent to agents that need
+ * them, and never returned or logged.
  */
 export interface RegistryAuth {
-  /** 12 lowercase letters and digits. Output only. */
+  /** ID, 12 lowercase letters and digits. Output only. */
   id: string;
-  /** Unique in the account, 1 to 191 characters. Fixed after creation. */
+  /** Name, unique in the account, 1 to 191 characters. Fixed after creation. */
   name: string;
-  /** Output only. */
+  /** Time of creation. Output only. */
   createTime: Date | undefined;
 }
 
 /** Request of CreateRegistryAuth. */
 export interface CreateRegistryAuthRequest {
-  /** For people. */
+  /** Name, unique in the account, 1 to 191 characters. */
   name: string;
-  /** 1 to 1,024 characters. */
+  /** Username, 1 to 1,024 characters. */
   username: string;
   /** Password or token, 1 to 16,384 characters. Write only. */
   password: string;
   /**
-   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
-   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
-   * Absent or empty: not repeatable.
+   * Idempotency key, at most 255 characters, scoped to this method and account. For 24 hours, a repeat of the same
+   * request returns the resource that the first one created, in its current state. `FAILED_PRECONDITION` with reason
+   * `IDEMPOTENCY_KEY_REUSED`: other fields differ, or the resource has been deleted. Absent or empty: the call is not
+   * idempotent.
    */
   requestId?: string | undefined;
 }
 
 /** Response of CreateRegistryAuth. */
 export interface CreateRegistryAuthResponse {
-  /** With its id. */
+  /** The credentials, with their ID. */
   registryAuth: RegistryAuth | undefined;
 }
 
 /** Request of GetRegistryAuth. */
 export interface GetRegistryAuthRequest {
-  /** Its id. */
+  /** ID of the credentials. */
   id: string;
 }
 
-/** As it is. */
+/** Response of GetRegistryAuth. */
 export interface GetRegistryAuthResponse {
-  /** Without its secrets. */
+  /** The credentials, without username and password. */
   registryAuth: RegistryAuth | undefined;
 }
 
-/** All of the account. */
+/** Request of ListRegistryAuths. */
 export interface ListRegistryAuthsRequest {
-  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  /**
+   * Maximum number of entries per page, 1 to 1,000. Default 1,000. A page may hold fewer, because its size in bytes is
+   * limited too.
+   */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
-  /** Searches id and name. Ordered by `created` or `name`. Absent: all, in its own order. */
+  /** Searches ID and name. Sorting: `created`, `name`. Absent: all in default order. */
   view?: ListView | undefined;
 }
 
-/** All of the account. */
+/** Response of ListRegistryAuths. */
 export interface ListRegistryAuthsResponse {
-  /** Oldest first. */
+  /** Credentials, oldest first unless the view requests otherwise. */
   registryAuths: RegistryAuth[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** New secrets. */
+/** Request of UpdateRegistryAuth. */
 export interface UpdateRegistryAuthRequest {
-  /** Whose. */
+  /** ID of the credentials. */
   id: string;
-  /** 1 to 1,024 characters. */
+  /** Username, 1 to 1,024 characters. */
   username: string;
-  /** 1 to 16,384 characters. Write only. */
+  /** Password or token, 1 to 16,384 characters. Write only. */
   password: string;
 }
 
-/** As it is now. */
+/** Response of UpdateRegistryAuth. */
 export interface UpdateRegistryAuthResponse {
-  /** Without its secrets. */
+  /** The credentials after the change, without username and password. */
   registryAuth: RegistryAuth | undefined;
 }
 
 /** Request of DeleteRegistryAuth. */
 export interface DeleteRegistryAuthRequest {
-  /** Its id. */
+  /** ID of the credentials. */
   id: string;
-  /** Templates that use it lose it, and are no reason to refuse; the workers of their endpoints are replaced. Default false. */
+  /**
+   * Also remove the credentials from templates that use them, instead of failing. Workers of their endpoints are
+   * replaced. Default false.
+   */
   clearTemplates?: boolean | undefined;
 }
 
-/** Nothing to say. */
+/** Response of DeleteRegistryAuth. */
 export interface DeleteRegistryAuthResponse {
 }
 
@@ -849,10 +856,18 @@ export const DeleteRegistryAuthResponse: MessageFns<DeleteRegistryAuthResponse> 
   },
 };
 
-/** Registry credentials of the caller's account. Another account's are NOT_FOUND. */
+/**
+ * Manages the registry credentials of the caller's account. Credentials of other accounts are `NOT_FOUND`. A key that
+ * is limited to some endpoints sees none.
+ */
 export type RegistryAuthServiceService = typeof RegistryAuthServiceService;
 export const RegistryAuthServiceService = {
-  /** Stores credentials. ALREADY_EXISTS when the name is taken. */
+  /**
+   * Stores credentials.
+   *
+   * Errors:
+   * - `ALREADY_EXISTS`: the name is in use.
+   */
   createRegistryAuth: {
     path: "/slipway.v1.RegistryAuthService/CreateRegistryAuth" as const,
     requestStream: false as const,
@@ -864,7 +879,7 @@ export const RegistryAuthServiceService = {
       Buffer.from(CreateRegistryAuthResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateRegistryAuthResponse => CreateRegistryAuthResponse.decode(value),
   },
-  /** Reads one, without its secrets. */
+  /** Returns credentials, without username and password. */
   getRegistryAuth: {
     path: "/slipway.v1.RegistryAuthService/GetRegistryAuth" as const,
     requestStream: false as const,
@@ -876,7 +891,7 @@ export const RegistryAuthServiceService = {
       Buffer.from(GetRegistryAuthResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetRegistryAuthResponse => GetRegistryAuthResponse.decode(value),
   },
-  /** Lists all of the account, oldest first, without their secrets. */
+  /** Lists the credentials of the account, oldest first, without username and password. */
   listRegistryAuths: {
     path: "/slipway.v1.RegistryAuthService/ListRegistryAuths" as const,
     requestStream: false as const,
@@ -888,7 +903,7 @@ export const RegistryAuthServiceService = {
       Buffer.from(ListRegistryAuthsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListRegistryAuthsResponse => ListRegistryAuthsResponse.decode(value),
   },
-  /** Replaces username and password. Workers that run already keep what they were started with. */
+  /** Replaces username and password. Running workers keep the credentials with which they were started. */
   updateRegistryAuth: {
     path: "/slipway.v1.RegistryAuthService/UpdateRegistryAuth" as const,
     requestStream: false as const,
@@ -900,7 +915,12 @@ export const RegistryAuthServiceService = {
       Buffer.from(UpdateRegistryAuthResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateRegistryAuthResponse => UpdateRegistryAuthResponse.decode(value),
   },
-  /** Deletes one. FAILED_PRECONDITION while a template or a pod uses it; of templates see clear_templates. */
+  /**
+   * Deletes credentials.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: a template or pod uses them. For templates see `clear_templates`.
+   */
   deleteRegistryAuth: {
     path: "/slipway.v1.RegistryAuthService/DeleteRegistryAuth" as const,
     requestStream: false as const,
@@ -915,20 +935,35 @@ export const RegistryAuthServiceService = {
 } as const;
 
 export interface RegistryAuthServiceServer extends UntypedServiceImplementation {
-  /** Stores credentials. ALREADY_EXISTS when the name is taken. */
+  /**
+   * Stores credentials.
+   *
+   * Errors:
+   * - `ALREADY_EXISTS`: the name is in use.
+   */
   createRegistryAuth: handleUnaryCall<CreateRegistryAuthRequest, CreateRegistryAuthResponse>;
-  /** Reads one, without its secrets. */
+  /** Returns credentials, without username and password. */
   getRegistryAuth: handleUnaryCall<GetRegistryAuthRequest, GetRegistryAuthResponse>;
-  /** Lists all of the account, oldest first, without their secrets. */
+  /** Lists the credentials of the account, oldest first, without username and password. */
   listRegistryAuths: handleUnaryCall<ListRegistryAuthsRequest, ListRegistryAuthsResponse>;
-  /** Replaces username and password. Workers that run already keep what they were started with. */
+  /** Replaces username and password. Running workers keep the credentials with which they were started. */
   updateRegistryAuth: handleUnaryCall<UpdateRegistryAuthRequest, UpdateRegistryAuthResponse>;
-  /** Deletes one. FAILED_PRECONDITION while a template or a pod uses it; of templates see clear_templates. */
+  /**
+   * Deletes credentials.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: a template or pod uses them. For templates see `clear_templates`.
+   */
   deleteRegistryAuth: handleUnaryCall<DeleteRegistryAuthRequest, DeleteRegistryAuthResponse>;
 }
 
 export interface RegistryAuthServiceClient extends Client {
-  /** Stores credentials. ALREADY_EXISTS when the name is taken. */
+  /**
+   * Stores credentials.
+   *
+   * Errors:
+   * - `ALREADY_EXISTS`: the name is in use.
+   */
   createRegistryAuth(
     request: CreateRegistryAuthRequest,
     callback: (error: ServiceError | null, response: CreateRegistryAuthResponse) => void,
@@ -944,7 +979,7 @@ export interface RegistryAuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateRegistryAuthResponse) => void,
   ): ClientUnaryCall;
-  /** Reads one, without its secrets. */
+  /** Returns credentials, without username and password. */
   getRegistryAuth(
     request: GetRegistryAuthRequest,
     callback: (error: ServiceError | null, response: GetRegistryAuthResponse) => void,
@@ -960,7 +995,7 @@ export interface RegistryAuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetRegistryAuthResponse) => void,
   ): ClientUnaryCall;
-  /** Lists all of the account, oldest first, without their secrets. */
+  /** Lists the credentials of the account, oldest first, without username and password. */
   listRegistryAuths(
     request: ListRegistryAuthsRequest,
     callback: (error: ServiceError | null, response: ListRegistryAuthsResponse) => void,
@@ -976,7 +1011,7 @@ export interface RegistryAuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListRegistryAuthsResponse) => void,
   ): ClientUnaryCall;
-  /** Replaces username and password. Workers that run already keep what they were started with. */
+  /** Replaces username and password. Running workers keep the credentials with which they were started. */
   updateRegistryAuth(
     request: UpdateRegistryAuthRequest,
     callback: (error: ServiceError | null, response: UpdateRegistryAuthResponse) => void,
@@ -992,7 +1027,12 @@ export interface RegistryAuthServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateRegistryAuthResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes one. FAILED_PRECONDITION while a template or a pod uses it; of templates see clear_templates. */
+  /**
+   * Deletes credentials.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: a template or pod uses them. For templates see `clear_templates`.
+   */
   deleteRegistryAuth(
     request: DeleteRegistryAuthRequest,
     callback: (error: ServiceError | null, response: DeleteRegistryAuthResponse) => void,

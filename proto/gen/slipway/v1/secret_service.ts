@@ -22,121 +22,135 @@ import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { ListView } from "./list_view.ts";
 
 /**
- * A named value of an account. Environments of templates, endpoints and pods refer to it by `{{ RUNPOD_SECRET_name }}`; the value takes the place of
- * that text when a worker or pod starts. Values are stored encrypted, go to agents that start such a worker or pod, and are never returned or logged.
+ * A named value of an account. Environments of templates, endpoints and pods refer to it by `{{ RUNPOD_SECRET_name }}`.
+ * The value replaces that text when a worker or pod starts. Values are stored encrypted, sent to agents that start such
+ * a worker or pod, and never returned or logged.
  */
 export interface Secret {
-  /** 12 lowercase letters and digits. Output only. */
+  /** ID, 12 lowercase letters and digits. Output only. */
   id: string;
-  /** Unique in the account, 1 to 191 characters: a letter or `_`, then letters, digits and `_.-/`. Does not begin with RUNPOD. Fixed after creation. */
+  /**
+   * Name, unique in the account, 1 to 191 characters: a letter or `_`, then letters, digits and `_.-/`. Must not begin
+   * with `RUNPOD`. Fixed after creation.
+   */
   name: string;
-  /** For people, at most 65,535 bytes. Default empty. */
+  /** Human-readable description, at most 65,535 bytes. Default empty. */
   description: string;
-  /** Output only. */
+  /** Time of creation. Output only. */
   createTime:
     | Date
     | undefined;
-  /** Time at which the value was set last. Output only. */
+  /** Time at which the value was last set. Output only. */
   valueSetTime:
     | Date
     | undefined;
-  /** Templates, endpoints and pods whose environment mentions it, at most 20. Output only. */
+  /** Templates, endpoints and pods whose environment refers to the secret, at most 20. Output only. */
   users: SecretUser[];
-  /** Number of all of these. Output only. */
+  /** Total number of users. Output only. */
   userCount: number;
 }
 
-/** A resource whose environment mentions a secret. */
+/** A resource whose environment refers to a secret. */
 export interface SecretUser {
-  /** TEMPLATE, ENDPOINT or POD. An endpoint stands for the template that only it runs. Others may follow. */
+  /**
+   * `TEMPLATE`, `ENDPOINT` or `POD`. `ENDPOINT` also stands for the template that only this endpoint runs. Other values
+   * may follow.
+   */
   kind: string;
-  /** Its id. */
+  /** ID of the resource. */
   id: string;
-  /** Its name. */
+  /** Name of the resource. */
   name: string;
 }
 
 /** Request of CreateSecret. */
 export interface CreateSecretRequest {
-  /** See Secret. */
+  /** See Secret.name. */
   name: string;
-  /** 1 to 131,072 bytes of UTF-8 without NUL. Write only. */
+  /** Value, 1 to 131,072 bytes of UTF-8 without NUL. Write only. */
   value: string;
-  /** See Secret. */
+  /** See Secret.description. */
   description: string;
   /**
-   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
-   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
-   * Absent or empty: not repeatable.
+   * Idempotency key, at most 255 characters, scoped to this method and account. For 24 hours, a repeat of the same
+   * request returns the resource that the first one created, in its current state. `FAILED_PRECONDITION` with reason
+   * `IDEMPOTENCY_KEY_REUSED`: other fields differ, or the resource has been deleted. Absent or empty: the call is not
+   * idempotent.
    */
   requestId?: string | undefined;
 }
 
 /** Response of CreateSecret. */
 export interface CreateSecretResponse {
-  /** With its id. */
+  /** The secret, with its ID and without its value. */
   secret: Secret | undefined;
 }
 
 /** Request of GetSecret. */
 export interface GetSecretRequest {
-  /** Its id. */
+  /** ID of the secret. */
   id: string;
 }
 
-/** As it is. */
+/** Response of GetSecret. */
 export interface GetSecretResponse {
-  /** Without its value. */
+  /** The secret, without its value. */
   secret: Secret | undefined;
 }
 
-/** All of the account. */
+/** Request of ListSecrets. */
 export interface ListSecretsRequest {
-  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  /**
+   * Maximum number of entries per page, 1 to 1,000. Default 1,000. A page may hold fewer, because its size in bytes is
+   * limited too.
+   */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
-  /** Searches id, name and description. Ordered by `created`, `name` or `changed`. Filtered by `name`. Absent: all, in its own order. */
+  /**
+   * Searches ID, name and description. Sorting: `created`, `name`, `changed`. Filters: `name`. Absent: all in default
+   * order.
+   */
   view?: ListView | undefined;
 }
 
-/** All of the account. */
+/** Response of ListSecrets. */
 export interface ListSecretsResponse {
-  /** Oldest first. */
+  /** Secrets, oldest first unless the view requests otherwise. */
   secrets: Secret[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
-/** A change. At least one field must be set. */
+/** Request of UpdateSecret. At least one of `value` and `description` must be set. */
 export interface UpdateSecretRequest {
-  /** Whose. */
+  /** ID of the secret. */
   id: string;
-  /** As in CreateSecretRequest. Write only. Absent: as before. */
+  /** New value, as in CreateSecretRequest. Write only. Absent: unchanged. */
   value?:
     | string
     | undefined;
-  /** See Secret. Absent: as before. */
+  /** New description, as in Secret. Absent: unchanged. */
   description?: string | undefined;
 }
 
-/** As it is now. */
+/** Response of UpdateSecret. */
 export interface UpdateSecretResponse {
-  /** Without its value. */
+  /** The secret after the change, without its value. */
   secret: Secret | undefined;
 }
 
 /** Request of DeleteSecret. */
 export interface DeleteSecretRequest {
-  /** Its id. */
+  /** ID of the secret. */
   id: string;
 }
 
-/** Nothing to say. */
+/** Response of DeleteSecret. */
 export interface DeleteSecretResponse {
 }
 
@@ -986,10 +1000,19 @@ export const DeleteSecretResponse: MessageFns<DeleteSecretResponse> = {
   },
 };
 
-/** Secrets of the caller's account. Another account's are NOT_FOUND. A key that is limited to some endpoints sees none. */
+/**
+ * Manages the secrets of the caller's account. Secrets of other accounts are `NOT_FOUND`. A key that is limited to some
+ * endpoints sees none.
+ */
 export type SecretServiceService = typeof SecretServiceService;
 export const SecretServiceService = {
-  /** Stores a secret. ALREADY_EXISTS when the name is taken. Workers and pods that could not start without it start now. */
+  /**
+   * Stores a secret. Workers and pods that could not start without it start now.
+   *
+   * Errors:
+   * - `ALREADY_EXISTS`: the name is in use.
+   * - `INVALID_ARGUMENT`: a field is out of range, or the account already has 500 secrets.
+   */
   createSecret: {
     path: "/slipway.v1.SecretService/CreateSecret" as const,
     requestStream: false as const,
@@ -1000,7 +1023,7 @@ export const SecretServiceService = {
       Buffer.from(CreateSecretResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateSecretResponse => CreateSecretResponse.decode(value),
   },
-  /** Reads one, without its value. */
+  /** Returns a secret without its value. */
   getSecret: {
     path: "/slipway.v1.SecretService/GetSecret" as const,
     requestStream: false as const,
@@ -1010,7 +1033,7 @@ export const SecretServiceService = {
     responseSerialize: (value: GetSecretResponse): Buffer => Buffer.from(GetSecretResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetSecretResponse => GetSecretResponse.decode(value),
   },
-  /** Lists all of the account, oldest first, without their values. */
+  /** Lists the secrets of the account without their values, oldest first. */
   listSecrets: {
     path: "/slipway.v1.SecretService/ListSecrets" as const,
     requestStream: false as const,
@@ -1020,7 +1043,10 @@ export const SecretServiceService = {
     responseSerialize: (value: ListSecretsResponse): Buffer => Buffer.from(ListSecretsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListSecretsResponse => ListSecretsResponse.decode(value),
   },
-  /** Replaces the value or the description. Workers and pods that run already keep the value they were started with; those that start later get the new one. */
+  /**
+   * Changes the value or description of a secret. Running workers and pods keep the previous value; those that start
+   * later get the new one.
+   */
   updateSecret: {
     path: "/slipway.v1.SecretService/UpdateSecret" as const,
     requestStream: false as const,
@@ -1031,7 +1057,10 @@ export const SecretServiceService = {
       Buffer.from(UpdateSecretResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateSecretResponse => UpdateSecretResponse.decode(value),
   },
-  /** Deletes one, also while environments mention it. Workers and pods that run already keep its value; those that mention it do not start any more. */
+  /**
+   * Deletes a secret, even if environments refer to it. Running workers and pods keep its value; those that refer to it
+   * can no longer start.
+   */
   deleteSecret: {
     path: "/slipway.v1.SecretService/DeleteSecret" as const,
     requestStream: false as const,
@@ -1045,20 +1074,38 @@ export const SecretServiceService = {
 } as const;
 
 export interface SecretServiceServer extends UntypedServiceImplementation {
-  /** Stores a secret. ALREADY_EXISTS when the name is taken. Workers and pods that could not start without it start now. */
+  /**
+   * Stores a secret. Workers and pods that could not start without it start now.
+   *
+   * Errors:
+   * - `ALREADY_EXISTS`: the name is in use.
+   * - `INVALID_ARGUMENT`: a field is out of range, or the account already has 500 secrets.
+   */
   createSecret: handleUnaryCall<CreateSecretRequest, CreateSecretResponse>;
-  /** Reads one, without its value. */
+  /** Returns a secret without its value. */
   getSecret: handleUnaryCall<GetSecretRequest, GetSecretResponse>;
-  /** Lists all of the account, oldest first, without their values. */
+  /** Lists the secrets of the account without their values, oldest first. */
   listSecrets: handleUnaryCall<ListSecretsRequest, ListSecretsResponse>;
-  /** Replaces the value or the description. Workers and pods that run already keep the value they were started with; those that start later get the new one. */
+  /**
+   * Changes the value or description of a secret. Running workers and pods keep the previous value; those that start
+   * later get the new one.
+   */
   updateSecret: handleUnaryCall<UpdateSecretRequest, UpdateSecretResponse>;
-  /** Deletes one, also while environments mention it. Workers and pods that run already keep its value; those that mention it do not start any more. */
+  /**
+   * Deletes a secret, even if environments refer to it. Running workers and pods keep its value; those that refer to it
+   * can no longer start.
+   */
   deleteSecret: handleUnaryCall<DeleteSecretRequest, DeleteSecretResponse>;
 }
 
 export interface SecretServiceClient extends Client {
-  /** Stores a secret. ALREADY_EXISTS when the name is taken. Workers and pods that could not start without it start now. */
+  /**
+   * Stores a secret. Workers and pods that could not start without it start now.
+   *
+   * Errors:
+   * - `ALREADY_EXISTS`: the name is in use.
+   * - `INVALID_ARGUMENT`: a field is out of range, or the account already has 500 secrets.
+   */
   createSecret(
     request: CreateSecretRequest,
     callback: (error: ServiceError | null, response: CreateSecretResponse) => void,
@@ -1074,7 +1121,7 @@ export interface SecretServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateSecretResponse) => void,
   ): ClientUnaryCall;
-  /** Reads one, without its value. */
+  /** Returns a secret without its value. */
   getSecret(
     request: GetSecretRequest,
     callback: (error: ServiceError | null, response: GetSecretResponse) => void,
@@ -1090,7 +1137,7 @@ export interface SecretServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetSecretResponse) => void,
   ): ClientUnaryCall;
-  /** Lists all of the account, oldest first, without their values. */
+  /** Lists the secrets of the account without their values, oldest first. */
   listSecrets(
     request: ListSecretsRequest,
     callback: (error: ServiceError | null, response: ListSecretsResponse) => void,
@@ -1106,7 +1153,10 @@ export interface SecretServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListSecretsResponse) => void,
   ): ClientUnaryCall;
-  /** Replaces the value or the description. Workers and pods that run already keep the value they were started with; those that start later get the new one. */
+  /**
+   * Changes the value or description of a secret. Running workers and pods keep the previous value; those that start
+   * later get the new one.
+   */
   updateSecret(
     request: UpdateSecretRequest,
     callback: (error: ServiceError | null, response: UpdateSecretResponse) => void,
@@ -1122,7 +1172,10 @@ export interface SecretServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateSecretResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes one, also while environments mention it. Workers and pods that run already keep its value; those that mention it do not start any more. */
+  /**
+   * Deletes a secret, even if environments refer to it. Running workers and pods keep its value; those that refer to it
+   * can no longer start.
+   */
   deleteSecret(
     request: DeleteSecretRequest,
     callback: (error: ServiceError | null, response: DeleteSecretResponse) => void,

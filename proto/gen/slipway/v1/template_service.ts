@@ -24,61 +24,66 @@ import { ListView } from "./list_view.ts";
 
 /** Program of workers and pods: an image for the container executor, or a command for the process executor. */
 export interface Template {
-  /** 10 lowercase letters and digits. Output only. */
+  /** ID, 10 lowercase letters and digits. Output only. */
   id: string;
-  /** Unique in the account, 1 to 191 characters. Required. */
+  /** Name, unique in the account, 1 to 191 characters. Required. */
   name: string;
-  /** Container image, like me/worker:1: at most 512 characters, as registries write names. Empty: start_command runs on the host. */
+  /**
+   * Container image, for example `me/worker:1`, in the syntax of registries; at most 512 characters. Empty:
+   * start_command runs on the host.
+   */
   imageName: string;
-  /** Command line with its arguments, one each. With the process executor the first is the program to run; required there. */
+  /** Command line, one entry per argument. With the process executor, the first entry is the program; required there. */
   startCommand: string[];
-  /** Replaces the image's entry point. Empty: the image's own. */
+  /** Replaces the entry point of the image. Empty: the entry point of the image. */
   entrypoint: string[];
   /**
-   * Environment of the workers. Of another account's template the names alone are shown, each with an empty value. The values of a public
-   * template reach the workers and pods of everybody who uses it, and whoever runs code there can read them; they are not listed to them.
+   * Environment of the workers. For a template of another account only the names are returned, with empty values.
+   *
+   * The values of a public template reach the workers and pods of everyone who uses it. They are not listed to those
+   * users, but the code that runs there can read them.
    */
   env: { [key: string]: string };
-  /** Working directory of the process executor; every worker gets its own scratch directory in WORKER_DIR. */
+  /** Working directory of the process executor. Every worker gets its own scratch directory in WORKER_DIR. */
   workingDirectory: string;
-  /** Size of the container's disk in GB. Default 50. */
+  /** Size of the container disk in GB. Default 50. */
   containerDiskGb: number;
   /** Size of the pod volume in GB. Default 0. */
   volumeGb: number;
-  /** Where volumes appear. Default /workspace. */
+  /** Mount path of volumes. Default `/workspace`. */
   volumeMountPath: string;
-  /** Exposed ports, as `8888/http` or `22/tcp`. */
+  /** Exposed ports, for example `8888/http` or `22/tcp`. */
   ports: string[];
-  /** Credentials for the image's registry. Empty: none. */
+  /** ID of the credentials for the registry of the image. Empty: none. */
   registryAuthId: string;
-  /** Made for endpoints: they take no other template. Default false, for pods only. Fixed after creation. */
+  /** The template is for endpoints, which accept no other templates. Default false: for pods only. Fixed after creation. */
   serverless: boolean;
   /**
-   * Visible to all accounts, who may use it. What an endpoint of another account was given of it stays as it was: changes reach it when its
-   * owner names the template anew.
+   * The template is visible to all accounts, which may use it. An endpoint of another account keeps the version that it
+   * was given: changes reach it when its owner sets the template again.
    */
   public: boolean;
-  /** Markdown for people. */
+  /** Human-readable description in Markdown. */
   readme: string;
-  /** NVIDIA, AMD or CPU. */
+  /** `NVIDIA`, `AMD` or `CPU`. Default `NVIDIA`. Fixed after creation. */
   category: string;
-  /** Output only. */
+  /** Time of creation. Output only. */
   createTime:
     | Date
     | undefined;
-  /** Raised by every change of what is run of it, from 1. Output only. */
+  /** Version, from 1. Raised by every change of what workers run. Output only. */
   version?:
     | number
     | undefined;
-  /** The endpoint that alone runs it (EndpointService.OwnTemplate). Empty: it is for all. Output only. */
+  /** ID of the only endpoint that runs this template (see OwnTemplate). Empty: any endpoint may use it. Output only. */
   boundEndpointId?:
     | string
     | undefined;
-  /** Pods made of it find the account's SSH keys in PUBLIC_KEY, which is what images that have SSH look for. Default true. */
+  /** Pods get the account's SSH keys in PUBLIC_KEY, which images with SSH read. Default true. */
   startSsh?:
     | boolean
     | undefined;
-  /** Pods made of it get a JUPYTER_PASSWORD: see CreatePodRequest.start_jupyter. Default false. */
+  /** Pods get a JUPYTER_PASSWORD, as with CreatePodRequest.start_jupyter. Default false. */
   startJupyter?: boolean | undefined;
 }
 
@@ -89,38 +94,39 @@ export interface Template_EnvEntry {
 
 /** Request of CreateTemplate. */
 export interface CreateTemplateRequest {
-  /** Its fields. */
+  /** Fields of the template. */
   template:
     | Template
     | undefined;
   /**
-   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
-   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
-   * Absent or empty: not repeatable.
+   * Idempotency key, at most 255 characters, scoped to this method and account. For 24 hours, a repeat of the same
+   * request returns the resource that the first one created, in its current state. `FAILED_PRECONDITION` with reason
+   * `IDEMPOTENCY_KEY_REUSED`: other fields differ, or the resource has been deleted. Absent or empty: the call is not
+   * idempotent.
    */
   requestId?:
     | string
     | undefined;
   /**
-   * Id that it shall have, of 10 lowercase letters and digits, for an account that moves here. Only for keys that may do everything in their account,
-   * others are UNAUTHORIZED. ALREADY_EXISTS: a template has it. Absent: a new one.
+   * Requested ID, 10 lowercase letters and digits, for accounts that move here. Requires a key that may do everything
+   * in its account; others are UNAUTHORIZED. `ALREADY_EXISTS`: a template has this ID. Absent: a new ID.
    */
   wantedId?: string | undefined;
 }
 
 /** Response of CreateTemplate. */
 export interface CreateTemplateResponse {
-  /** With its id. */
+  /** The template, with its ID. */
   template: Template | undefined;
 }
 
 /** Request of GetTemplate. */
 export interface GetTemplateRequest {
-  /** Its id. */
+  /** ID of the template. */
   id: string;
 }
 
-/** As it is. */
+/** Response of GetTemplate. */
 export interface GetTemplateResponse {
   /** The template. */
   template: Template | undefined;
@@ -128,58 +134,61 @@ export interface GetTemplateResponse {
 
 /** Request of ListTemplates. */
 export interface ListTemplatesRequest {
-  /** Add the public templates of other accounts. Default false. */
+  /** Include public templates of other accounts. Default false. */
   includePublic: boolean;
-  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  /**
+   * Maximum number of entries per page, 1 to 1,000. Default 1,000. A page may hold fewer, because its size in bytes is
+   * limited too.
+   */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
   /**
-   * Searches id, name and image. Ordered by `created`, `name`, `image` or `kind`. Filtered by `kind` (worker, pod) and `public` (yes, no). Absent: all, in its
-   * own order.
+   * Searches ID, name and image. Sorting: `created`, `name`, `image`, `kind`. Filters: `kind` (`worker`, `pod`) and
+   * `public` (`yes`, `no`). Absent: all in default order.
    */
   view?:
     | ListView
     | undefined;
-  /** Add the templates that one endpoint alone runs. Default false. */
+  /** Include templates that only one endpoint runs. Default false. */
   includeBound?: boolean | undefined;
 }
 
-/** All that fit. */
+/** Response of ListTemplates. */
 export interface ListTemplatesResponse {
-  /** Oldest first. */
+  /** Templates, oldest first unless the view requests otherwise. */
   templates: Template[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
 /** Request of UpdateTemplate. */
 export interface UpdateTemplateRequest {
-  /** Its id and the new values. */
+  /** ID of the template, and the new values. */
   template:
     | Template
     | undefined;
-  /** Names of the fields to set. Empty: INVALID_ARGUMENT. */
+  /** Names of the fields to set. Fails with `INVALID_ARGUMENT` if empty. */
   updateMask: string[] | undefined;
 }
 
-/** As it is now. */
+/** Response of UpdateTemplate. */
 export interface UpdateTemplateResponse {
-  /** After the change. */
+  /** The template after the change. */
   template: Template | undefined;
 }
 
 /** Request of DeleteTemplate. */
 export interface DeleteTemplateRequest {
-  /** Its id. */
+  /** ID of the template. */
   id: string;
 }
 
-/** Nothing to say. */
+/** Response of DeleteTemplate. */
 export interface DeleteTemplateResponse {
 }
 
@@ -1222,10 +1231,15 @@ export const DeleteTemplateResponse: MessageFns<DeleteTemplateResponse> = {
   },
 };
 
-/** Templates of the caller's account. */
+/** Manages the templates of the caller's account. */
 export type TemplateServiceService = typeof TemplateServiceService;
 export const TemplateServiceService = {
-  /** Creates a template. ALREADY_EXISTS when the name is taken. */
+  /**
+   * Creates a template.
+   *
+   * Errors:
+   * - `ALREADY_EXISTS`: the name is in use.
+   */
   createTemplate: {
     path: "/slipway.v1.TemplateService/CreateTemplate" as const,
     requestStream: false as const,
@@ -1237,7 +1251,7 @@ export const TemplateServiceService = {
       Buffer.from(CreateTemplateResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateTemplateResponse => CreateTemplateResponse.decode(value),
   },
-  /** Reads one. */
+  /** Returns a template of the account, or a public one. */
   getTemplate: {
     path: "/slipway.v1.TemplateService/GetTemplate" as const,
     requestStream: false as const,
@@ -1247,7 +1261,7 @@ export const TemplateServiceService = {
     responseSerialize: (value: GetTemplateResponse): Buffer => Buffer.from(GetTemplateResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetTemplateResponse => GetTemplateResponse.decode(value),
   },
-  /** Lists all of the account, oldest first. */
+  /** Lists the templates of the account, oldest first. */
   listTemplates: {
     path: "/slipway.v1.TemplateService/ListTemplates" as const,
     requestStream: false as const,
@@ -1259,8 +1273,10 @@ export const TemplateServiceService = {
     responseDeserialize: (value: Buffer): ListTemplatesResponse => ListTemplatesResponse.decode(value),
   },
   /**
-   * Changes the fields named in the mask. A change of what workers run replaces the workers of the account's own endpoints. Endpoints of other
-   * accounts go on with the version that they were given, also when the template is made private; their audit trail names the change.
+   * Changes the fields named in the update mask.
+   *
+   * A change of what workers run replaces the workers of the account's own endpoints. Endpoints of other accounts keep
+   * the version that they were given, even if the template becomes private; their audit trail records the change.
    */
   updateTemplate: {
     path: "/slipway.v1.TemplateService/UpdateTemplate" as const,
@@ -1273,7 +1289,12 @@ export const TemplateServiceService = {
       Buffer.from(UpdateTemplateResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateTemplateResponse => UpdateTemplateResponse.decode(value),
   },
-  /** Deletes one. FAILED_PRECONDITION while an endpoint uses it. */
+  /**
+   * Deletes a template.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: an endpoint uses it.
+   */
   deleteTemplate: {
     path: "/slipway.v1.TemplateService/DeleteTemplate" as const,
     requestStream: false as const,
@@ -1288,23 +1309,40 @@ export const TemplateServiceService = {
 } as const;
 
 export interface TemplateServiceServer extends UntypedServiceImplementation {
-  /** Creates a template. ALREADY_EXISTS when the name is taken. */
+  /**
+   * Creates a template.
+   *
+   * Errors:
+   * - `ALREADY_EXISTS`: the name is in use.
+   */
   createTemplate: handleUnaryCall<CreateTemplateRequest, CreateTemplateResponse>;
-  /** Reads one. */
+  /** Returns a template of the account, or a public one. */
   getTemplate: handleUnaryCall<GetTemplateRequest, GetTemplateResponse>;
-  /** Lists all of the account, oldest first. */
+  /** Lists the templates of the account, oldest first. */
   listTemplates: handleUnaryCall<ListTemplatesRequest, ListTemplatesResponse>;
   /**
-   * Changes the fields named in the mask. A change of what workers run replaces the workers of the account's own endpoints. Endpoints of other
-   * accounts go on with the version that they were given, also when the template is made private; their audit trail names the change.
+   * Changes the fields named in the update mask.
+   *
+   * A change of what workers run replaces the workers of the account's own endpoints. Endpoints of other accounts keep
+   * the version that they were given, even if the template becomes private; their audit trail records the change.
    */
   updateTemplate: handleUnaryCall<UpdateTemplateRequest, UpdateTemplateResponse>;
-  /** Deletes one. FAILED_PRECONDITION while an endpoint uses it. */
+  /**
+   * Deletes a template.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: an endpoint uses it.
+   */
   deleteTemplate: handleUnaryCall<DeleteTemplateRequest, DeleteTemplateResponse>;
 }
 
 export interface TemplateServiceClient extends Client {
-  /** Creates a template. ALREADY_EXISTS when the name is taken. */
+  /**
+   * Creates a template.
+   *
+   * Errors:
+   * - `ALREADY_EXISTS`: the name is in use.
+   */
   createTemplate(
     request: CreateTemplateRequest,
     callback: (error: ServiceError | null, response: CreateTemplateResponse) => void,
@@ -1320,7 +1358,7 @@ export interface TemplateServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateTemplateResponse) => void,
   ): ClientUnaryCall;
-  /** Reads one. */
+  /** Returns a template of the account, or a public one. */
   getTemplate(
     request: GetTemplateRequest,
     callback: (error: ServiceError | null, response: GetTemplateResponse) => void,
@@ -1336,7 +1374,7 @@ export interface TemplateServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetTemplateResponse) => void,
   ): ClientUnaryCall;
-  /** Lists all of the account, oldest first. */
+  /** Lists the templates of the account, oldest first. */
   listTemplates(
     request: ListTemplatesRequest,
     callback: (error: ServiceError | null, response: ListTemplatesResponse) => void,
@@ -1353,8 +1391,10 @@ export interface TemplateServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListTemplatesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Changes the fields named in the mask. A change of what workers run replaces the workers of the account's own endpoints. Endpoints of other
-   * accounts go on with the version that they were given, also when the template is made private; their audit trail names the change.
+   * Changes the fields named in the update mask.
+   *
+   * A change of what workers run replaces the workers of the account's own endpoints. Endpoints of other accounts keep
+   * the version that they were given, even if the template becomes private; their audit trail records the change.
    */
   updateTemplate(
     request: UpdateTemplateRequest,
@@ -1371,7 +1411,12 @@ export interface TemplateServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateTemplateResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes one. FAILED_PRECONDITION while an endpoint uses it. */
+  /**
+   * Deletes a template.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: an endpoint uses it.
+   */
   deleteTemplate(
     request: DeleteTemplateRequest,
     callback: (error: ServiceError | null, response: DeleteTemplateResponse) => void,

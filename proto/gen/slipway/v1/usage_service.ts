@@ -21,15 +21,15 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { ListView } from "./list_view.ts";
 
-/** Reports usage. */
+/** Kind of metered resource. */
 export const UsageKind = {
-  /** UNSPECIFIED - Refused with INVALID_ARGUMENT. */
+  /** UNSPECIFIED - Rejected with `INVALID_ARGUMENT`. */
   UNSPECIFIED: 0,
-  /** WORKER - Time in which workers of endpoints existed, from being asked for to having ended or crashed. */
+  /** WORKER - Workers of endpoints, from request until they ended or crashed. */
   WORKER: 1,
-  /** POD - Time in which pods were told to run. */
+  /** POD - Pods, while their desired state is RUNNING. */
   POD: 2,
-  /** NETWORK_VOLUME - Time in which network volumes existed. */
+  /** NETWORK_VOLUME - Network volumes, while they exist. */
   NETWORK_VOLUME: 3,
 } as const;
 
@@ -42,19 +42,19 @@ export namespace UsageKind {
   export type NETWORK_VOLUME = typeof UsageKind.NETWORK_VOLUME;
 }
 
-/** Length of the periods into which usage is cut, by UTC. */
+/** Length of the periods into which usage is divided, in UTC. */
 export const UsageBucket = {
-  /** UNSPECIFIED - Taken as DAY. */
+  /** UNSPECIFIED - Same as DAY. */
   UNSPECIFIED: 0,
-  /** HOUR - An hour. */
+  /** HOUR - Hour. */
   HOUR: 1,
-  /** DAY - A day. */
+  /** DAY - Day. */
   DAY: 2,
-  /** WEEK - A week, from Monday. */
+  /** WEEK - Week, from Monday. */
   WEEK: 3,
-  /** MONTH - A calendar month. */
+  /** MONTH - Calendar month. */
   MONTH: 4,
-  /** YEAR - A calendar year. */
+  /** YEAR - Calendar year. */
   YEAR: 5,
 } as const;
 
@@ -69,15 +69,15 @@ export namespace UsageBucket {
   export type YEAR = typeof UsageBucket.YEAR;
 }
 
-/** By what usage is summed up within a period. */
+/** Key by which usage is grouped within a period. */
 export const UsageGrouping = {
-  /** UNSPECIFIED - Taken as SUBJECT. */
+  /** UNSPECIFIED - Same as SUBJECT. */
   UNSPECIFIED: 0,
-  /** SUBJECT - By pod, worker or volume. */
+  /** SUBJECT - By worker, pod or volume. */
   SUBJECT: 1,
   /** ENDPOINT - By endpoint. Workers only. */
   ENDPOINT: 2,
-  /** GPU_TYPE - By type of the GPUs. */
+  /** GPU_TYPE - By GPU type. */
   GPU_TYPE: 3,
   /** ACCOUNT - By account. */
   ACCOUNT: 4,
@@ -95,131 +95,134 @@ export namespace UsageGrouping {
 
 /** Request of ListUsage. */
 export interface ListUsageRequest {
-  /** Kind of resource. */
+  /** Kind of resource. Required. */
   kind: UsageKind;
   /** Length of a period. */
   bucket: UsageBucket;
-  /** By what. */
+  /** Key to group by. */
   grouping: UsageGrouping;
-  /** From here on. Absent: 30 days ago. */
+  /** Start of the queried time. Absent: 30 days ago. */
   startTime:
     | Date
     | undefined;
-  /** Up to here. Absent: now. */
+  /** End of the queried time. Absent: now. */
   endTime:
     | Date
     | undefined;
-  /** Only this pod, worker or volume. Empty: all. */
+  /** Only this worker, pod or volume. Empty: all. */
   subjectId: string;
   /** Only this endpoint. Empty: all. */
   endpointId: string;
   /** Only these GPU types. Empty: all. */
   gpuTypeIds: string[];
-  /** Only machines or volumes in these data centres. Empty: all. */
+  /** Only machines or volumes in these data centers. Empty: all. */
   dataCenterIds: string[];
-  /** Only what ran this template. Empty: all. */
+  /** Only usage of this template. Empty: all. */
   templateId: string;
-  /** Only what ran this image. Empty: all. */
+  /** Only usage of this image. Empty: all. */
   imageName: string;
-  /** With the root key: only this account; empty: all. Otherwise empty or the caller's own. */
+  /** With the root key: only this account; empty: all. With other keys: empty or the caller's own account. */
   accountId?:
     | string
     | undefined;
-  /** Most records of a page, 1 to 1,000. Absent, with neither a token nor a view: all records. */
+  /** Maximum number of records per page, 1 to 1,000. Absent, together with `page_token` and `view`: all records. */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before, of the same request with the same times: name both, or what still goes on has grown meanwhile. Empty: the first page. */
+  /**
+   * `next_page_token` of the previous page. All other fields must be the same. Set `start_time` and `end_time`, because
+   * continuing usage grows between two calls. Empty: the first page.
+   */
   pageToken?:
     | string
     | undefined;
   /**
-   * Searched in the id and the name of the group; ordered by `time`, `name` (the id, for one without), `billed_ms`
-   * or `amount`, to a millionth of a dollar. Filtered by nothing: what usage is narrowed to stands above. Absent: all records, by period, then by group.
+   * Searches ID and name of the group. Sorting: `time`, `name` (the ID if there is no name), `billed_ms`, `amount` (to
+   * a millionth of a dollar). No filters: use the fields above. Absent: all records, by period, then by group.
    */
   view?:
     | ListView
     | undefined;
   /**
-   * Only so many groups by themselves, at most 100: those that cost most in all, then those of the most time; the others are summed up as one, for a chart that
-   * draws no more. Absent: each group by itself.
+   * Number of groups to return separately, at most 100: those with the highest cost, then those with the most time. All
+   * other groups are merged into one. Absent: no merging.
    */
   top?: number | undefined;
 }
 
-/** Usage of one period and one group. Periods without usage are left out. */
+/** Usage of one period and group. Periods without usage are omitted. */
 export interface UsageRecord {
-  /** When the period begins. */
+  /** Start of the period. */
   startTime:
     | Date
     | undefined;
-  /** US dollars. */
+  /** Cost in US dollars. */
   amountUsd: number;
-  /** Milliseconds, each worker, pod or volume counted for itself. */
+  /** Metered time in milliseconds, summed over workers, pods or volumes. */
   billedMs: number;
-  /** Size of its disk in GB: the largest of the group's. 0 without one. */
+  /** Disk size in GB, the largest of the group. 0 if there is none. */
   diskGb: number;
-  /** Set when grouped by SUBJECT. */
+  /** Set if grouped by SUBJECT. */
   subjectId: string;
-  /** Set when grouped by ENDPOINT. */
+  /** Set if grouped by ENDPOINT. */
   endpointId: string;
-  /** Set when grouped by GPU_TYPE; empty there for what has no GPU. */
+  /** Set if grouped by GPU_TYPE. Empty for usage without a GPU. */
   gpuTypeId: string;
-  /** Set when grouped by ACCOUNT. */
+  /** Set if grouped by ACCOUNT. */
   accountId: string;
-  /** Name of the endpoint or account that usage is grouped by. Empty for one that is gone, and for other groupings. */
+  /** Name of the endpoint or account by which usage is grouped. Empty if it was deleted, and for other groupings. */
   groupName: string;
-  /** All groups that are not among the `top` ones, together: no id is set. */
+  /** The record merges all groups beyond `top`. No ID is set. */
   others: boolean;
-  /** The part of amount_usd that is for workers and pods without a GPU. Absent: core is of an earlier release. */
+  /** Part of amount_usd for workers and pods without a GPU. Absent if core is of an earlier release. */
   withoutGpuUsd?: number | undefined;
 }
 
-/** Sums of all records that were found, on whatever page they are. */
+/** Sums over all matching records, on all pages. */
 export interface UsageTotals {
-  /** US dollars. */
+  /** Cost in US dollars. */
   amountUsd: number;
-  /** Milliseconds, each worker, pod or volume counted for itself. */
+  /** Metered time in milliseconds, summed over workers, pods or volumes. */
   billedMs: number;
-  /** Groups, those that `top` leaves out among them. */
+  /** Number of groups, including those beyond `top`. */
   groupCount: number;
 }
 
-/** The sums. */
+/** Response of ListUsage. */
 export interface ListUsageResponse {
-  /** By period, then by group, unless the view says otherwise. */
+  /** Records by period, then by group, unless the view requests otherwise. */
   records: UsageRecord[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
-  /** Of all pages. */
+  /** Totals of all pages. */
   totals: UsageTotals | undefined;
 }
 
-/** All prices. */
+/** Request of ListPrices. */
 export interface ListPricesRequest {
 }
 
-/** Price of one unit. */
+/** Price of an item. */
 export interface Price {
-  /** A GPU type name, `CPU` for a worker or pod without a GPU, or `VOLUME_GB` for a GB of network volume. */
+  /** Name of a GPU type, `CPU` for a worker or pod without a GPU, or `VOLUME_GB` for a GB of network volume. */
   item: string;
-  /** US dollars for one of it during one hour, 0 to 1,000,000. Items without a price cost nothing. */
+  /** Price of one item for one hour in US dollars, 0 to 1,000,000. Items without a price are free. */
   usdPerHour: number;
 }
 
-/** All prices. */
+/** Response of ListPrices. */
 export interface ListPricesResponse {
-  /** By item. */
+  /** Prices by item. */
   prices: Price[];
 }
 
-/** Prices to set; items that are not named stay as they are. */
+/** Request of SetPrices. Prices of other items do not change. */
 export interface SetPricesRequest {
-  /** At most 1,000. */
+  /** Prices to set, at most 1,000. */
   prices: Price[];
 }
 
-/** Nothing to say. */
+/** Response of SetPrices. */
 export interface SetPricesResponse {
 }
 
@@ -1086,14 +1089,19 @@ export const SetPricesResponse: MessageFns<SetPricesResponse> = {
 };
 
 /**
- * Metered time of the caller's account, or of all accounts for the root key, to the millisecond by the database clock, and what it costs by the operator's
- * price table. A key for some endpoints sees of workers those of its endpoints.
+ * Reports the metered time of the caller's account, to the millisecond by the database clock, and its cost by the
+ * operator's price table. With the root key: of all accounts. A key that is limited to some endpoints sees the workers
+ * of these only.
  */
 export type UsageServiceService = typeof UsageServiceService;
 export const UsageServiceService = {
   /**
-   * Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order, there are over 10,000 periods, or the
-   * answer would have over 50,000 records and no page of them was asked for. RESOURCE_EXHAUSTED: the account has four sums under way.
+   * Returns usage, summed by period and group. Usage that continues counts up to now.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the times are out of order, there are more than 10,000 periods, the query is too large to
+   *   sum, or the response would have more than 50,000 records and no page was requested.
+   * - `RESOURCE_EXHAUSTED`: four queries of the account are in progress.
    */
   listUsage: {
     path: "/slipway.v1.UsageService/ListUsage" as const,
@@ -1104,7 +1112,7 @@ export const UsageServiceService = {
     responseSerialize: (value: ListUsageResponse): Buffer => Buffer.from(ListUsageResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListUsageResponse => ListUsageResponse.decode(value),
   },
-  /** Reads the price table. */
+  /** Returns the price table. */
   listPrices: {
     path: "/slipway.v1.UsageService/ListPrices" as const,
     requestStream: false as const,
@@ -1114,7 +1122,7 @@ export const UsageServiceService = {
     responseSerialize: (value: ListPricesResponse): Buffer => Buffer.from(ListPricesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListPricesResponse => ListPricesResponse.decode(value),
   },
-  /** Replaces prices. Needs the operator's root key. What runs already keeps the price it began with. */
+  /** Sets prices. Requires the operator's root key. What runs already keeps the price with which it began. */
   setPrices: {
     path: "/slipway.v1.UsageService/SetPrices" as const,
     requestStream: false as const,
@@ -1128,20 +1136,28 @@ export const UsageServiceService = {
 
 export interface UsageServiceServer extends UntypedServiceImplementation {
   /**
-   * Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order, there are over 10,000 periods, or the
-   * answer would have over 50,000 records and no page of them was asked for. RESOURCE_EXHAUSTED: the account has four sums under way.
+   * Returns usage, summed by period and group. Usage that continues counts up to now.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the times are out of order, there are more than 10,000 periods, the query is too large to
+   *   sum, or the response would have more than 50,000 records and no page was requested.
+   * - `RESOURCE_EXHAUSTED`: four queries of the account are in progress.
    */
   listUsage: handleUnaryCall<ListUsageRequest, ListUsageResponse>;
-  /** Reads the price table. */
+  /** Returns the price table. */
   listPrices: handleUnaryCall<ListPricesRequest, ListPricesResponse>;
-  /** Replaces prices. Needs the operator's root key. What runs already keeps the price it began with. */
+  /** Sets prices. Requires the operator's root key. What runs already keeps the price with which it began. */
   setPrices: handleUnaryCall<SetPricesRequest, SetPricesResponse>;
 }
 
 export interface UsageServiceClient extends Client {
   /**
-   * Sums usage up. What still goes on counts up to now. INVALID_ARGUMENT: the times are out of order, there are over 10,000 periods, or the
-   * answer would have over 50,000 records and no page of them was asked for. RESOURCE_EXHAUSTED: the account has four sums under way.
+   * Returns usage, summed by period and group. Usage that continues counts up to now.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the times are out of order, there are more than 10,000 periods, the query is too large to
+   *   sum, or the response would have more than 50,000 records and no page was requested.
+   * - `RESOURCE_EXHAUSTED`: four queries of the account are in progress.
    */
   listUsage(
     request: ListUsageRequest,
@@ -1158,7 +1174,7 @@ export interface UsageServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListUsageResponse) => void,
   ): ClientUnaryCall;
-  /** Reads the price table. */
+  /** Returns the price table. */
   listPrices(
     request: ListPricesRequest,
     callback: (error: ServiceError | null, response: ListPricesResponse) => void,
@@ -1174,7 +1190,7 @@ export interface UsageServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListPricesResponse) => void,
   ): ClientUnaryCall;
-  /** Replaces prices. Needs the operator's root key. What runs already keeps the price it began with. */
+  /** Sets prices. Requires the operator's root key. What runs already keeps the price with which it began. */
   setPrices(
     request: SetPricesRequest,
     callback: (error: ServiceError | null, response: SetPricesResponse) => void,

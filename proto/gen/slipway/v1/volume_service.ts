@@ -23,106 +23,115 @@ import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { ListView } from "./list_view.ts";
 
 /**
- * A directory that outlives workers and pods and is mounted into them: /runpod-volume in workers, /workspace in pods. It lives in one
- * data centre; every machine there sees the same files, which is for the operator to arrange (a shared file system under the agents'
- * volume folder).
+ * A directory that outlives workers and pods and is mounted into them: at /runpod-volume in workers, at /workspace in
+ * pods.
+ *
+ * A volume belongs to one data center. All machines there see the same files. The operator provides this, for example
+ * by a shared file system below the agents' volume directory.
  */
 export interface NetworkVolume {
-  /** 10 lowercase letters and digits. Output only. */
+  /** ID, 10 lowercase letters and digits. Output only. */
   id: string;
-  /** For people, 1 to 191 characters. Required. */
+  /** Human-readable name, 1 to 191 characters. Required. */
   name: string;
   /**
-   * Size in GB, 0 to 4,000. It only ever grows. What is metered; machines hold a volume to it that have the limit `volume` (ContainerEngine), others do
-   * not.
+   * Size in GB, 0 to 4,000. Can only grow. Metered. Enforced only on machines whose engine has the limit `volume`
+   * (ContainerEngine).
    */
   sizeGb: number;
-  /** Data centre, as machines carry it in their `locations`, 1 to 64 characters. Required; fixed after creation. */
+  /**
+   * ID of the data center, as machines carry it in their `locations`, 1 to 64 characters. Required. Fixed after
+   * creation.
+   */
   dataCenterId: string;
-  /** Output only. */
+  /** Time of creation. Output only. */
   createTime: Date | undefined;
 }
 
 /** Request of CreateNetworkVolume. */
 export interface CreateNetworkVolumeRequest {
-  /** Its fields. */
+  /** Fields of the volume. */
   networkVolume:
     | NetworkVolume
     | undefined;
   /**
-   * Makes the call safe to repeat: for 24 hours the same call returns what the first one made, as it is now. Same request_id and other fields, or
-   * its result was deleted since: FAILED_PRECONDITION with reason IDEMPOTENCY_KEY_REUSED. It counts for this method and account. At most 255 characters.
-   * Absent or empty: not repeatable.
+   * Idempotency key, at most 255 characters, scoped to this method and account. For 24 hours, a repeat of the same
+   * request returns the resource that the first one created, in its current state. `FAILED_PRECONDITION` with reason
+   * `IDEMPOTENCY_KEY_REUSED`: other fields differ, or the resource has been deleted. Absent or empty: the call is not
+   * idempotent.
    */
   requestId?: string | undefined;
 }
 
 /** Response of CreateNetworkVolume. */
 export interface CreateNetworkVolumeResponse {
-  /** With its id. */
+  /** The volume, with its ID. */
   networkVolume: NetworkVolume | undefined;
 }
 
 /** Request of GetNetworkVolume. */
 export interface GetNetworkVolumeRequest {
-  /** Its id. */
+  /** ID of the volume. */
   id: string;
 }
 
-/** As it is. */
+/** Response of GetNetworkVolume. */
 export interface GetNetworkVolumeResponse {
   /** The volume. */
   networkVolume: NetworkVolume | undefined;
 }
 
-/** All of the account. */
+/** Request of ListNetworkVolumes. */
 export interface ListNetworkVolumesRequest {
-  /** Most entries of a page, 1 to 1,000. Default 1,000. A page may hold fewer: its bytes are bounded too. */
+  /**
+   * Maximum number of entries per page, 1 to 1,000. Default 1,000. A page may hold fewer, because its size in bytes is
+   * limited too.
+   */
   pageSize?:
     | number
     | undefined;
-  /** `next_page_token` of the page before. Empty: the first page. */
+  /** `next_page_token` of the previous page. Empty: the first page. */
   pageToken?:
     | string
     | undefined;
   /**
-   * Searches id, name and data centre. Ordered by `created`, `name`, `size` or `data_center`. Filtered by `data_center`. Absent: all, in
-   * its own order.
+   * Searches ID, name and data center. Sorting: `created`, `name`, `size`, `data_center`. Filters: `data_center`.
+   * Absent: all in default order.
    */
   view?: ListView | undefined;
 }
 
-/** All of the account. */
+/** Response of ListNetworkVolumes. */
 export interface ListNetworkVolumesResponse {
-  /** Oldest first. */
+  /** Volumes, oldest first unless the view requests otherwise. */
   networkVolumes: NetworkVolume[];
-  /** Names the next page. Empty: there is none. */
+  /** Page token for the next page. Empty: this is the last page. */
   nextPageToken: string;
 }
 
 /** Request of UpdateNetworkVolume. */
 export interface UpdateNetworkVolumeRequest {
-  /** Its id and the new values. */
+  /** ID of the volume, and the new values. */
   networkVolume:
     | NetworkVolume
     | undefined;
-  /** Names of the fields to set: `name`, `size_gb`. Empty: INVALID_ARGUMENT. */
+  /** Names of the fields to set: `name`, `size_gb`. Fails with `INVALID_ARGUMENT` if empty. */
   updateMask: string[] | undefined;
 }
 
-/** As it is now. */
+/** Response of UpdateNetworkVolume. */
 export interface UpdateNetworkVolumeResponse {
-  /** After the change. */
+  /** The volume after the change. */
   networkVolume: NetworkVolume | undefined;
 }
 
 /** Request of DeleteNetworkVolume. */
 export interface DeleteNetworkVolumeRequest {
-  /** Its id. */
+  /** ID of the volume. */
   id: string;
 }
 
-/** Nothing to say. */
+/** Response of DeleteNetworkVolume. */
 export interface DeleteNetworkVolumeResponse {
 }
 
@@ -837,10 +846,15 @@ export const DeleteNetworkVolumeResponse: MessageFns<DeleteNetworkVolumeResponse
   },
 };
 
-/** Network volumes of the caller's account. Another account's volume is NOT_FOUND. */
+/** Manages the network volumes of the caller's account. Volumes of other accounts are `NOT_FOUND`. */
 export type VolumeServiceService = typeof VolumeServiceService;
 export const VolumeServiceService = {
-  /** Creates a volume. INVALID_ARGUMENT: a field is out of range. */
+  /**
+   * Creates a volume.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range.
+   */
   createNetworkVolume: {
     path: "/slipway.v1.VolumeService/CreateNetworkVolume" as const,
     requestStream: false as const,
@@ -852,7 +866,7 @@ export const VolumeServiceService = {
       Buffer.from(CreateNetworkVolumeResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateNetworkVolumeResponse => CreateNetworkVolumeResponse.decode(value),
   },
-  /** Reads one. */
+  /** Returns a volume. */
   getNetworkVolume: {
     path: "/slipway.v1.VolumeService/GetNetworkVolume" as const,
     requestStream: false as const,
@@ -864,7 +878,7 @@ export const VolumeServiceService = {
       Buffer.from(GetNetworkVolumeResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetNetworkVolumeResponse => GetNetworkVolumeResponse.decode(value),
   },
-  /** Lists all of the account, oldest first. */
+  /** Lists the volumes of the account, oldest first. */
   listNetworkVolumes: {
     path: "/slipway.v1.VolumeService/ListNetworkVolumes" as const,
     requestStream: false as const,
@@ -876,7 +890,12 @@ export const VolumeServiceService = {
       Buffer.from(ListNetworkVolumesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListNetworkVolumesResponse => ListNetworkVolumesResponse.decode(value),
   },
-  /** Changes `name` or `size_gb`. INVALID_ARGUMENT: the size would shrink. */
+  /**
+   * Changes `name` or `size_gb`.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the size would shrink.
+   */
   updateNetworkVolume: {
     path: "/slipway.v1.VolumeService/UpdateNetworkVolume" as const,
     requestStream: false as const,
@@ -888,7 +907,12 @@ export const VolumeServiceService = {
       Buffer.from(UpdateNetworkVolumeResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UpdateNetworkVolumeResponse => UpdateNetworkVolumeResponse.decode(value),
   },
-  /** Deletes one. FAILED_PRECONDITION while an endpoint or a pod uses it. Files on machines stay for the operator to remove. */
+  /**
+   * Deletes a volume. Its files stay on the machines; the operator removes them.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: an endpoint or pod uses it.
+   */
   deleteNetworkVolume: {
     path: "/slipway.v1.VolumeService/DeleteNetworkVolume" as const,
     requestStream: false as const,
@@ -903,20 +927,40 @@ export const VolumeServiceService = {
 } as const;
 
 export interface VolumeServiceServer extends UntypedServiceImplementation {
-  /** Creates a volume. INVALID_ARGUMENT: a field is out of range. */
+  /**
+   * Creates a volume.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range.
+   */
   createNetworkVolume: handleUnaryCall<CreateNetworkVolumeRequest, CreateNetworkVolumeResponse>;
-  /** Reads one. */
+  /** Returns a volume. */
   getNetworkVolume: handleUnaryCall<GetNetworkVolumeRequest, GetNetworkVolumeResponse>;
-  /** Lists all of the account, oldest first. */
+  /** Lists the volumes of the account, oldest first. */
   listNetworkVolumes: handleUnaryCall<ListNetworkVolumesRequest, ListNetworkVolumesResponse>;
-  /** Changes `name` or `size_gb`. INVALID_ARGUMENT: the size would shrink. */
+  /**
+   * Changes `name` or `size_gb`.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the size would shrink.
+   */
   updateNetworkVolume: handleUnaryCall<UpdateNetworkVolumeRequest, UpdateNetworkVolumeResponse>;
-  /** Deletes one. FAILED_PRECONDITION while an endpoint or a pod uses it. Files on machines stay for the operator to remove. */
+  /**
+   * Deletes a volume. Its files stay on the machines; the operator removes them.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: an endpoint or pod uses it.
+   */
   deleteNetworkVolume: handleUnaryCall<DeleteNetworkVolumeRequest, DeleteNetworkVolumeResponse>;
 }
 
 export interface VolumeServiceClient extends Client {
-  /** Creates a volume. INVALID_ARGUMENT: a field is out of range. */
+  /**
+   * Creates a volume.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range.
+   */
   createNetworkVolume(
     request: CreateNetworkVolumeRequest,
     callback: (error: ServiceError | null, response: CreateNetworkVolumeResponse) => void,
@@ -932,7 +976,7 @@ export interface VolumeServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateNetworkVolumeResponse) => void,
   ): ClientUnaryCall;
-  /** Reads one. */
+  /** Returns a volume. */
   getNetworkVolume(
     request: GetNetworkVolumeRequest,
     callback: (error: ServiceError | null, response: GetNetworkVolumeResponse) => void,
@@ -948,7 +992,7 @@ export interface VolumeServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetNetworkVolumeResponse) => void,
   ): ClientUnaryCall;
-  /** Lists all of the account, oldest first. */
+  /** Lists the volumes of the account, oldest first. */
   listNetworkVolumes(
     request: ListNetworkVolumesRequest,
     callback: (error: ServiceError | null, response: ListNetworkVolumesResponse) => void,
@@ -964,7 +1008,12 @@ export interface VolumeServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListNetworkVolumesResponse) => void,
   ): ClientUnaryCall;
-  /** Changes `name` or `size_gb`. INVALID_ARGUMENT: the size would shrink. */
+  /**
+   * Changes `name` or `size_gb`.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the size would shrink.
+   */
   updateNetworkVolume(
     request: UpdateNetworkVolumeRequest,
     callback: (error: ServiceError | null, response: UpdateNetworkVolumeResponse) => void,
@@ -980,7 +1029,12 @@ export interface VolumeServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UpdateNetworkVolumeResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes one. FAILED_PRECONDITION while an endpoint or a pod uses it. Files on machines stay for the operator to remove. */
+  /**
+   * Deletes a volume. Its files stay on the machines; the operator removes them.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION`: an endpoint or pod uses it.
+   */
   deleteNetworkVolume(
     request: DeleteNetworkVolumeRequest,
     callback: (error: ServiceError | null, response: DeleteNetworkVolumeResponse) => void,
