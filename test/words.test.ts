@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..');
 const EXPORTED = /^export (?:abstract )?(?:class|interface|type) (\w+)/gm;
 const ANY = /^(?:export )?(?:abstract )?(?:class|interface|type) (\w+)/gm;
 /** Words that end in s and are no plurals. */
-const SINGULAR = /(ss|us|is|status|access|progress|address|process|always)$/;
+const SINGULAR = /(ss|us|is|status|access|progress|address|process|always|tls)$/;
 
 function singular(noun: string): string {
   if (SINGULAR.test(noun)) return noun;

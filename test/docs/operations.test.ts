@@ -22,23 +22,28 @@ const READY: Record<string, RegExp> = { core: /core is ready/, facade: /facade l
 t.setTimeout(600_000);
 
 t.test('every setting is in the tables, and nothing else', async (t) => {
-  for (const [heading, file] of Object.entries({
-    core: 'core/config.ts',
-    facade: 'facades/config.ts',
-    agent: 'gpu-agent/config.ts',
-    'command line': 'cli/config.ts',
-  })) {
-    const source = readFileSync(join(root, file), 'utf8');
+  const text = (...files: string[]): string => files.map((file) => readFileSync(join(root, file), 'utf8')).join('');
+  const toCore = text('kit/net/core-tls.ts');
+  const ofAgent = text(
+    'gpu-agent/identity/read-identity.ts',
+    'gpu-agent/models/model-settings.ts',
+    'gpu-agent/tunnel/read-tunnel-addresses.ts',
+  );
+  for (const [heading, file, more] of [
+    ['core', 'core/config.ts', ''],
+    ['facade', 'facades/config.ts', toCore],
+    ['agent', 'gpu-agent/config.ts', toCore + ofAgent],
+    ['command line', 'cli/config.ts', toCore],
+  ] as const) {
+    const source = text(file);
     const [from, to] =
       heading === 'command line' ? ['export function readCliConfig', 'export function agentEnv'] : ['', '\u0000'];
     const reads = source.slice(source.indexOf(from), source.includes(to) ? source.indexOf(to) : undefined);
-    const names = new Set([...reads.matchAll(/'(SLIPWAY_[A-Z_]+)'/g)].map((match) => match[1]!));
-    // A secret's file is no setting of its own.
-    const read = new Set(
-      [...names].filter((name) => !(name.endsWith('_FILE') && names.has(name.replace(/_FILE$/, '')))),
-    );
-    const secret = new Set([...reads.matchAll(/secret\('(SLIPWAY_[A-Z_]+)'/g)].map((match) => match[1]!));
+    const names = [...(reads + more).matchAll(/'(SLIPWAY_[A-Z_]+)'/g)].map((match) => match[1]!);
+    const secret = new Set([...(reads + more).matchAll(/secret\('(SLIPWAY_[A-Z_]+)'/g)].map((match) => match[1]!));
     if (heading === 'command line') secret.add('SLIPWAY_AGENT_KEY');
+    // A secret's file is no setting of its own.
+    const read = new Set(names.filter((name) => !(name.endsWith('_FILE') && secret.has(name.replace(/_FILE$/, '')))));
     const table = page.split(`### ${heading}\n`)[1]!.split('###')[0]!;
     const rows = [...table.matchAll(/^\| (SLIPWAY_[A-Z_]+)( ∗)? \|/gm)];
     t.same(rows.map((row) => row[1]).sort(), [...read].sort(), file);
