@@ -18,7 +18,7 @@ import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-export const core = await startReplicas(t);
+export const core = await startReplicas(t, 1, { SLIPWAY_CORE_LISTEN: '127.0.0.1:0,grpcs://127.0.0.1:0' });
 export const { clients, key } = core;
 export const rpcs = await allRpcs();
 export const any = anyRpc(core.replicas[0]!.address);
@@ -124,6 +124,7 @@ export const RULES = {
   'keys: revoke': [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, GONE],
   operator: [NO, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
   agents: [NO, NO, NO, NO, NO, NO, NO, NO, OK, NO, NO],
+  'no key': [NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO],
 } satisfies Record<string, string[]>;
 
 /**

@@ -1,0 +1,21 @@
+/** Rpcs of JoinService, who may call them, and a request of each. A machine shows a token or its certificate. */
+
+import type { CreateJoinTokenResponse } from '@slipway/proto/gen/slipway/v1/join_service';
+import type { Ask, RULES } from './scope-world.ts';
+import { any, core, plain, rpcs } from './scope-world.ts';
+
+const CREATE = 'JoinService/CreateJoinToken';
+const UNKNOWN = { token: 'unknown', machineId: 'abcdefghijkl', name: 'rack', signingRequest: Buffer.from('none') };
+
+async function newToken(): Promise<string> {
+  const made = (await any.call(rpcs.get(CREATE)!, {}, core.rootKey)) as CreateJoinTokenResponse;
+  return made.token!.id;
+}
+
+export const JOIN_ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
+  [CREATE, 'operator', plain()],
+  ['JoinService/ListJoinTokens', 'operator', plain()],
+  ['JoinService/RevokeJoinToken', 'operator', async () => ({ request: { id: await newToken() } })],
+  ['JoinService/JoinMachine', 'no key', plain(UNKNOWN)],
+  ['JoinService/RenewCertificate', 'no key', plain()],
+];
