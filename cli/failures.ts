@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 
 /** Exit codes. They are part of the command line's contract, because scripts depend on them. */
 export const EXIT = {
-  /** Success. A job that the command waited for is COMPLETED. */
+  /** Success. A job that the command waited for is COMPLETED; all requests of a batch succeeded. */
   ok: 0,
   /** The service rejected the request and gave the reason. */
   refused: 1,
@@ -11,7 +11,7 @@ export const EXIT = {
   usage: 2,
   /** Core did not answer, so the result is unknown. */
   unreachable: 3,
-  /** The job that the command waited for ended in a state other than COMPLETED. */
+  /** The job that the command waited for is not COMPLETED at its end, or a request of the batch did not succeed. */
   jobFailed: 4,
 } as const;
 

@@ -51,6 +51,8 @@ export class KeyedCore {
   readonly endpoints = this.#keyed((core) => core.endpoints);
   readonly templates = this.#keyed((core) => core.templates);
   readonly jobs = this.#keyed((core) => core.jobs);
+  readonly files = this.#keyed((core) => core.files);
+  readonly batches = this.#keyed((core) => core.batches);
   readonly joins = this.#keyed((core) => core.joins);
   readonly machines = this.#keyed((core) => core.machines);
   readonly catalog = this.#keyed((core) => core.catalog);

@@ -2,6 +2,7 @@
 // A well-maintained parser without dependencies that also makes the help texts: https://github.com/tj/commander.js.
 import { Command, Option } from 'commander';
 import { addAgent } from './agent/agent.ts';
+import { addBatches } from './batches/batches.ts';
 import type { Cli } from './cli.ts';
 import { addEnv } from './clients/env.ts';
 import { addEndpoints } from './endpoints/endpoints.ts';
@@ -36,6 +37,7 @@ import { addVolumes } from './volumes/volumes.ts';
 const COMMANDS = [
   addJobs,
   addManyJobs,
+  addBatches,
   addEndpoints,
   addWhy,
   addTimes,
@@ -76,11 +78,11 @@ Examples:
   $ slipway jobs run --help
 
 Exit codes:
-  0    done; a job that was waited for is COMPLETED
+  0    done; a job that was waited for is COMPLETED, all requests of a batch succeeded
   1    the service refused, with its reason
   2    wrong usage
   3    core cannot be reached
-  4    a job that was waited for is FAILED, CANCELLED or TIMED_OUT
+  4    a job that was waited for is FAILED, CANCELLED or TIMED_OUT, or a request of a batch did not succeed
   130  ended by Ctrl-C`;
 
 /** Builds the parser. Errors of usage are thrown, see main.ts. */

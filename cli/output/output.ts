@@ -44,6 +44,12 @@ export class Output {
     this.#stdout.write(`${this.json && this.#stdout.isTTY ? printable(text, '\n\r\t') : text}\n`);
   }
 
+  /** Writes a part of a result that has line ends of its own. A terminal gets control characters as visible escapes. */
+  text(part: string): void {
+    this.clearProgress();
+    this.#stdout.write(this.#stdout.isTTY ? printable(part, '\n') : part);
+  }
+
   /** Writes rows as a table, or the note `empty` if there are none. */
   table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], empty: string): void {
     if (rows.length === 0) return this.note(empty);
