@@ -26,23 +26,23 @@ export function addMachines(program: Command, cli: Cli): void {
   const machines = addCommand(program, {
     usage: 'machines',
     description: 'List the machines that have joined, and whether they are connected. For the operator.',
-    examples: ['machines', 'machines --json', 'machines get rack-1', 'machines forget 4kq0c2m9w1zp'],
+    examples: ['machines', 'machines --json', 'machines get rack-1', 'machines forget rack-1'],
   }).action(() => listMachines(cli));
   addGetMachine(machines, cli);
   addJoinTokens(machines, cli);
   addCommand(machines, {
-    usage: 'forget <id>',
+    usage: 'forget <machine>',
     description:
-      'Forget a machine that will not come back. Its workers are lost, its pods are deleted and its key is ' +
-      'revoked. For the operator.',
-    examples: ['machines forget 4kq0c2m9w1zp'],
+      'Forget a machine that will not come back, by id or name. Its workers are lost, its pods are deleted and its ' +
+      'key is revoked. For the operator.',
+    examples: ['machines forget rack-1'],
   }).action((id: string) => forgetMachine(cli, id, false));
   addCommand(machines, {
-    usage: 'remove <id>',
+    usage: 'remove <machine>',
     description:
-      'Remove a machine, also while it is connected: its key or certificate is revoked at once, its session ends ' +
-      'within seconds, and what runs there starts anew elsewhere. For the operator.',
-    examples: ['machines remove 4kq0c2m9w1zp'],
+      'Remove a machine, by id or name, also while it is connected: its key or certificate is revoked at once, its ' +
+      'session ends within seconds, and what runs there starts anew elsewhere. For the operator.',
+    examples: ['machines remove rack-1'],
   }).action((id: string) => forgetMachine(cli, id, true));
   addCommand(machines, {
     usage: 'drain <machine>',

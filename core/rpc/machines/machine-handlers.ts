@@ -107,8 +107,9 @@ function stateHandlers({
   logger,
 }: MachineHandlersOptions): Pick<MachineServiceServer, 'forgetMachine' | 'cordonMachine' | 'drainMachine'> {
   return {
-    forgetMachine: unary(logger, async ({ id, connected }, apiKey) => {
+    forgetMachine: unary(logger, async ({ id: named, connected }, apiKey) => {
       const caller = await access.caller(apiKey);
+      const { id } = await findMachine(context, caller, named);
       return connected ? removeMachine(context, caller, id, clock) : forgetMachine(context, caller, id);
     }),
     cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
