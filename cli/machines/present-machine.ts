@@ -19,7 +19,7 @@ export function drainText({ workers, jobs, pods, deadlineTime, reason }: Machine
   const until = leftMs === undefined ? '' : leftMs > 0 ? `, ${roughly(leftMs)} to the deadline` : ', deadline over';
   const state =
     workers + jobs > 0 ? `draining: ${count(workers, 'worker')}, ${count(jobs, 'job')} left${until}` : 'drained';
-  const kept = pods > 0 ? `, ${count(pods, 'pod')} stay` : '';
+  const kept = pods > 0 ? `, ${count(pods, 'pod')} ${pods === 1 ? 'stays' : 'stay'}` : '';
   return `${state}${kept}${reason === '' ? '' : ` (${printable(reason)})`}`;
 }
 

@@ -1,6 +1,7 @@
 /**
  * Views that the console's server sends to its page; both import them from here. Times are milliseconds since 1970.
  */
+import type { DrainView } from './views-of-drains.ts';
 import type { GpuLoadView, GpuView } from './views-of-gpus.ts';
 
 /** Time without a response after which the page reports that the service does not answer, in milliseconds. */
@@ -109,6 +110,8 @@ export interface MachineView {
   name: string;
   connected: boolean;
   cordoned: boolean;
+  /** Null: it is not drained. */
+  drain: DrainView | null;
   seenMs: number;
   agentVersion: string;
   engine: string;

@@ -2,16 +2,20 @@
 
 import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
-import type { MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
+import type { MachineDrain, MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { allPages } from '@slipway/proto/wire/pages';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { MachineView } from '../views.ts';
+import type { DrainView } from '../views-of-drains.ts';
 import { loadView } from './gpu-load.ts';
 import type { PageQuery } from './list-query.ts';
+
+const MINUTE_MS = 60_000;
 
 /** Reads a page of machines, with the workers that run on them. */
 export async function readMachines(
@@ -32,18 +36,28 @@ export async function readMachines(
   return { machines: machines.flatMap((status) => machineView(status, workers)), next: nextPageToken };
 }
 
-/** Adds the routes that cordon or uncordon a machine, and that forget a machine that will not come back. */
+/** Adds the routes that cordon, uncordon and drain a machine, and that forget one that will not come back. */
 export function machineRoutes(
   app: FastifyInstance,
   { core }: ConsoleParts,
   onRequest: onRequestAsyncHookHandler,
 ): void {
+  // Uncordoning a machine ends its drain, too.
   app.post('/console/api/machines/:id/cordon', { onRequest }, async (request) => {
     const { id } = request.params as { id: string };
     const cordoned = settingsOf(request)['cordoned'] === true;
     await core.machines.call(
       (client) => client.cordonMachine,
       { id, cordoned },
+      { apiKey: request.caller.apiKey, repeatable: true },
+    );
+    return {};
+  });
+  app.post('/console/api/machines/:id/drain', { onRequest }, async (request) => {
+    const { id } = request.params as { id: string };
+    await core.machines.call(
+      (client) => client.drainMachine,
+      { id, ...drainOf(settingsOf(request)) },
       { apiKey: request.caller.apiKey, repeatable: true },
     );
     return {};
@@ -58,9 +72,22 @@ export function machineRoutes(
   });
 }
 
+/** Reads what a drain is asked for. Core checks the bounds. */
+function drainOf({ minutes, reason = '' }: Record<string, unknown>): {
+  deadlineMs: number | undefined;
+  reason: string;
+} {
+  if (typeof reason !== 'string') throw new CoreError('INVALID_REQUEST', 'reason must be a string.');
+  if (minutes === undefined) return { deadlineMs: undefined, reason };
+  const deadlineMs = typeof minutes === 'number' ? Math.round(minutes * MINUTE_MS) : NaN;
+  if (!Number.isSafeInteger(deadlineMs))
+    throw new CoreError('INVALID_REQUEST', 'minutes must be the number of minutes until the deadline.');
+  return { deadlineMs, reason };
+}
+
 /** Converts a machine for the page. `all`: workers, including those of other machines. */
 export function machineView(
-  { machine, connected, seenTime, cordoned, podGpuUuids, gpuLoads }: MachineStatus,
+  { machine, connected, seenTime, cordoned, drain, podGpuUuids, gpuLoads }: MachineStatus,
   all: readonly Worker[],
 ): MachineView[] {
   if (!machine) return [];
@@ -74,6 +101,7 @@ export function machineView(
       name: machine.name,
       connected,
       cordoned,
+      drain: drain ? drainView(drain) : null,
       seenMs: seenTime?.getTime() ?? 0,
       agentVersion: machine.agentVersion,
       engine: machine.containerEngine ? `${machine.containerEngine.name} ${machine.containerEngine.version}` : '',
@@ -98,4 +126,8 @@ export function machineView(
       }),
     },
   ];
+}
+
+function drainView({ deadlineTime, reason, workers, jobs, pods }: MachineDrain): DrainView {
+  return { deadlineMs: deadlineTime?.getTime() ?? 0, reason, workers, jobs, pods };
 }

@@ -181,19 +181,48 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await refusals.waitFor({ state: 'detached' });
   });
 
-  await t.test('draining says first what will happen, and lets work in again', async (t) => {
-    await page.getByRole('button', { name: 'Drain rack-1' }).click();
+  await t.test('draining says first what will happen, then how far it is, and ends at a word', async (t) => {
+    const job = await jobs.run({ mode: 'until', file: '/nonexistent/file' });
+    const busy = page
+      .getByRole('region', { name: /^GPUs/ })
+      .getByRole('row')
+      .filter({ hasText: /100\s% busy/ });
+    await busy.waitFor();
+    await page.getByRole('button', { name: 'Drain rack-1', exact: true }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText(/^\d+ workers? there: (it keeps|they keep) running\.$/).waitFor();
+    await dialog.getByText(/^\d+ workers? there: (?:it takes|they take) no more jobs, /).waitFor();
     await dialog.getByText('1 pod there: it stays, with all files.').waitFor();
+    await dialog.getByLabel('Deadline').fill('90');
+    await dialog.getByLabel('Reason').fill('new GPUs');
     await inspect(t, page, 'draining a machine');
     await dialog.getByRole('button', { name: 'Drain it' }).click();
-    await page.getByText(/^draining, \d+ left$/).waitFor();
+    await page.getByText(/^draining: \d+ workers?, 1 job left$/).waitFor();
+    await page.getByText(/^until .*:.*, 1 pod stays, new GPUs$/).waitFor();
+    await inspect(t, page, 'a machine that is drained');
+    const postDrain = (body: object) =>
+      page.evaluate(`fetch('/console/api/machines/${machineId}/drain', { method: 'POST', body: '${JSON.stringify(body)}',
+        headers: { 'x-console-page': '1', 'content-type': 'application/json' } }).then(({ status }) => status)`);
+    const wrong = [{ minutes: '5' }, { minutes: null }, { minutes: 1e300 }, { minutes: -1 }, { minutes: 10_081 }];
+    for (const body of [...wrong, { reason: 5 }, { reason: 'x'.repeat(501) }])
+      t.equal(await postDrain(body), 400, JSON.stringify(body).slice(0, 40));
+    await page.goto(`${system.url}/console/machines`);
+    const row = page.getByRole('row').filter({ hasText: 'rack-1' });
+    await row.getByText(/^draining: \d+ workers?, 1 job left$/).waitFor();
+    await row.getByRole('button', { name: 'Change drain rack-1' }).click();
+    t.equal(await dialog.getByLabel('Reason').inputValue(), 'new GPUs');
+    t.match(await dialog.getByLabel('Deadline').inputValue(), /^(?:90|8\d)$/);
+    await dialog.getByLabel('Deadline').fill('0');
+    await dialog.getByRole('button', { name: 'Change it' }).click();
+    await row.getByText('drained', { exact: true }).waitFor();
+    await row.getByText('1 pod stays, new GPUs', { exact: true }).waitFor();
+    await page.locator('.machines').getByText('drained', { exact: true }).waitFor();
+    await jobs.call('POST', `/cancel/${job}`);
+    await inspect(t, page, 'a drained machine in the list');
     await page.goto(`${system.url}/console`);
-    const wrong = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Problems' }) });
-    await wrong.getByRole('link', { name: 'rack-1' }).first().click();
-    await page.getByRole('button', { name: 'Uncordon' }).click();
-    await page.getByText(/^draining/).waitFor({ state: 'detached' });
+    const problems = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Problems' }) });
+    await problems.getByRole('link', { name: 'rack-1' }).first().click();
+    await page.getByRole('button', { name: 'Undrain rack-1' }).click();
+    await page.getByText('drained', { exact: true }).waitFor({ state: 'detached' });
     t.match(page.url(), new RegExp(`/machines/${machineId}$`), 'what is wrong leads there');
   });
 

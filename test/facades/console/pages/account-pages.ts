@@ -147,12 +147,12 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     t.match(secret, /^\S{20,}$/);
     await inspect(t, page, 'a machine that is to join');
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Drain' }).click();
-    await page.getByRole('button', { name: 'Uncordon' }).waitFor();
+    const machine = page.getByRole('row').filter({ hasText: 'rack-1' });
+    await machine.getByRole('button', { name: 'Cordon rack-1', exact: true }).click();
+    await machine.getByText('cordoned', { exact: true }).waitFor();
     await inspect(t, page, 'machines');
-    await page.getByText(/drained|draining, \d+ left/).waitFor();
-    await page.getByRole('button', { name: 'Uncordon' }).click();
-    await page.getByRole('button', { name: 'Drain' }).waitFor();
+    await machine.getByRole('button', { name: 'Uncordon rack-1' }).click();
+    await machine.getByRole('button', { name: 'Cordon rack-1', exact: true }).waitFor();
     await system.startAgent(undefined, { SLIPWAY_AGENT_KEY: secret, SLIPWAY_AGENT_NAME: 'rack-2' });
     const joined = page.getByRole('row').filter({ hasText: 'rack-2' });
     await joined.getByText('connected', { exact: true }).waitFor();

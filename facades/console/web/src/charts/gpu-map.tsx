@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 import type { MachineView } from '../../../views.ts';
 import type { GpuView } from '../../../views-of-gpus.ts';
 import { mib } from '../lib/format.ts';
+import { DrainBadge } from '../ui/drain-state.tsx';
 import { Badge, Empty, Panel } from '../ui/parts.tsx';
 import { busyText, loadText } from './gpu-load.ts';
 
@@ -29,7 +30,7 @@ export function GpuMap({
                 <Link href={`/machines/${machine.id}`}>{machine.name}</Link>
               </strong>
               {machine.connected ? null : <Badge word="away" tone="bad" />}
-              {machine.cordoned && <Badge word="cordoned" tone="warn" />}
+              <DrainBadge machine={machine} />
               <span className="hint">
                 {machine.workers === 1 ? '1 worker' : `${machine.workers} workers`}
                 {machine.gpus.length === 0 ? ' · no GPU' : ''}

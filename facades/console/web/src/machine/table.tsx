@@ -1,5 +1,4 @@
-/** The table of machines, with what the operator does to one: cordon, uncordon, forget. */
-import { useState } from 'react';
+/** The table of machines, with what the operator does to one: cordon, drain, forget. */
 import { Link } from 'wouter';
 import type { MachineView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
@@ -7,7 +6,10 @@ import { ago, mib } from '../lib/format.ts';
 import { Head } from '../listing/listing-parts.tsx';
 import type { Listing } from '../listing/use-listing.ts';
 import { DialogButton, DialogForm } from '../ui/dialog.tsx';
+import { DrainState } from '../ui/drain-state.tsx';
 import { Badge } from '../ui/parts.tsx';
+import { DrainActions } from './drain.tsx';
+import { DrainOutlook } from './drain-outlook.tsx';
 
 /** Shows one page of machines. `nowMs` is the server's clock; `isOld` if another page is on its way. */
 export function MachineTable({
@@ -50,14 +52,7 @@ export function MachineTable({
 }
 
 function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
-  const { id, name, connected, cordoned } = machine;
-  const [failure, setFailure] = useState('');
-  const cordon = (): void => {
-    ask('POST', `/api/machines/${id}/cordon`, { cordoned: !cordoned }).then(
-      () => setFailure(''),
-      (error: Error) => setFailure(error.message),
-    );
-  };
+  const { id, name, connected, workers } = machine;
   return (
     <tr>
       <th scope="row">
@@ -68,36 +63,20 @@ function Row({ machine, nowMs }: { machine: MachineView; nowMs: number }) {
       </th>
       <td>
         {connected ? <Badge word="connected" tone="good" /> : <Badge word="away" tone="bad" />}{' '}
-        {cordoned && (
-          <Badge
-            word={machine.workers === 0 ? 'drained' : `draining, ${machine.workers} left`}
-            tone={machine.workers === 0 ? 'good' : 'warn'}
-          />
-        )}
+        <DrainState machine={machine} nowMs={nowMs} />
       </td>
       <td>{ago(machine.seenMs, nowMs)}</td>
-      <td className="right number">{machine.workers}</td>
+      <td className="right number">{workers}</td>
       <td className="right number">{machine.cpuCount || '–'}</td>
       <td className="right number">{machine.memoryMib ? mib(machine.memoryMib) : '–'}</td>
       <td>{machine.engine || 'none'}</td>
       <td>{machine.agentVersion}</td>
       <td className="acts">
         <span className="choices">
-          <button
-            type="button"
-            onClick={cordon}
-            title={
-              cordoned ? 'New work may be placed there again' : 'Nothing new is placed there; what runs keeps running'
-            }
-          >
-            {cordoned ? 'Uncordon' : 'Drain'}
-          </button>
+          <DrainActions machine={machine} nowMs={nowMs}>
+            <DrainOutlook workers={workers} />
+          </DrainActions>
           {!connected && <Forget id={id} name={name} />}
-          {failure && (
-            <span role="alert" className="failure">
-              {failure}
-            </span>
-          )}
         </span>
       </td>
     </tr>

@@ -9,6 +9,7 @@ import { Facts } from '../machine/facts.tsx';
 import { Gpus } from '../machine/gpus.tsx';
 import { Images, Pods, UnfitEndpoints } from '../machine/lists.tsx';
 import { MachineModels } from '../machine/models.tsx';
+import { DrainState } from '../ui/drain-state.tsx';
 import { Away, Badge, Empty, Figure, Loading, Refused, Trail } from '../ui/parts.tsx';
 
 /** Shows the page. `name` is the machine's id or name. */
@@ -79,17 +80,9 @@ export default function MachinePage({ name }: { name: string }) {
   );
 }
 
-/** Shows whether the machine is connected, cordoned, or its key revoked. */
-function States({
-  view: {
-    machine: { connected, cordoned, seenMs },
-    workers,
-    keyRevokedMs,
-    nowMs,
-  },
-}: {
-  view: MachinePageView;
-}) {
+/** Shows whether the machine is connected, cordoned, draining, or its key revoked. */
+function States({ view: { machine, keyRevokedMs, nowMs } }: { view: MachinePageView }) {
+  const { connected, seenMs } = machine;
   return (
     <>
       {connected ? (
@@ -97,12 +90,7 @@ function States({
       ) : (
         <Badge word={`away, last seen ${ago(seenMs, nowMs)}`} tone="bad" />
       )}
-      {cordoned && (
-        <Badge
-          word={workers.length === 0 ? 'drained' : `draining, ${workers.length} left`}
-          tone={workers.length === 0 ? 'good' : 'warn'}
-        />
-      )}
+      <DrainState machine={machine} nowMs={nowMs} />
       {keyRevokedMs > 0 && <Badge word="key revoked" tone="bad" />}
     </>
   );
