@@ -191,7 +191,7 @@ export interface MachineModel {
 
 /** Request of ForgetMachine. */
 export interface ForgetMachineRequest {
-  /** ID of the machine. */
+  /** ID or name of the machine. */
   id: string;
   /**
    * Also while it is connected: its key or certificate is revoked first, which ends its session within seconds, and the
@@ -243,7 +243,7 @@ export interface MachineDrain {
 
 /** Request of CordonMachine. */
 export interface CordonMachineRequest {
-  /** ID of the machine. */
+  /** ID or name of the machine. */
   id: string;
   /** True: cordon the machine. False: it takes new work again. */
   cordoned: boolean;
@@ -2393,6 +2393,7 @@ export const MachineServiceService = {
    * Errors:
    * - `FAILED_PRECONDITION`: the machine is connected, or was a few seconds ago. Stop its agent first.
    * - `NOT_FOUND`: the machine does not exist.
+   * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   forgetMachine: {
     path: "/slipway.v1.MachineService/ForgetMachine" as const,
@@ -2410,6 +2411,7 @@ export const MachineServiceService = {
    *
    * Errors:
    * - `NOT_FOUND`: the machine does not exist.
+   * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   cordonMachine: {
     path: "/slipway.v1.MachineService/CordonMachine" as const,
@@ -2505,6 +2507,7 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    * Errors:
    * - `FAILED_PRECONDITION`: the machine is connected, or was a few seconds ago. Stop its agent first.
    * - `NOT_FOUND`: the machine does not exist.
+   * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   forgetMachine: handleUnaryCall<ForgetMachineRequest, ForgetMachineResponse>;
   /**
@@ -2513,6 +2516,7 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    *
    * Errors:
    * - `NOT_FOUND`: the machine does not exist.
+   * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   cordonMachine: handleUnaryCall<CordonMachineRequest, CordonMachineResponse>;
   /**
@@ -2591,6 +2595,7 @@ export interface MachineServiceClient extends Client {
    * Errors:
    * - `FAILED_PRECONDITION`: the machine is connected, or was a few seconds ago. Stop its agent first.
    * - `NOT_FOUND`: the machine does not exist.
+   * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   forgetMachine(
     request: ForgetMachineRequest,
@@ -2613,6 +2618,7 @@ export interface MachineServiceClient extends Client {
    *
    * Errors:
    * - `NOT_FOUND`: the machine does not exist.
+   * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   cordonMachine(
     request: CordonMachineRequest,
