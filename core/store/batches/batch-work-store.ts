@@ -111,14 +111,16 @@ export class BatchWorkStore {
       WHERE id = ${id} AND state = 'VALIDATING'`;
   }
 
-  /** Counts the requests that have not ended. */
+  /** Counts the requests that have not ended. Of fifty thousand, only those that are jobs now are looked at. */
   async open(id: string): Promise<OpenItems> {
     const [row] = await this.#database.sql<OpenItems[]>`
-      SELECT (SELECT count(*) FROM batch_item WHERE batch_id = ${id} AND state = 'PENDING')::int AS pending,
-        count(i.number)::int AS submitted, (count(*) FILTER (WHERE j.state = 'IN_QUEUE'))::int AS queued
-      FROM batch_item i LEFT JOIN job j ON j.endpoint_id = ANY(ARRAY[i.endpoint_id]) AND j.id = i.job_id
-      WHERE i.batch_id = ${id} AND i.state = 'SUBMITTED'`;
-    return row!;
+      SELECT b.total - b.completed - b.failed - s.submitted AS pending, s.submitted, s.queued
+      FROM batch b, LATERAL (
+        SELECT count(*)::int AS submitted, (count(*) FILTER (WHERE j.state = 'IN_QUEUE'))::int AS queued
+        FROM batch_item i LEFT JOIN job j ON j.endpoint_id = ANY(ARRAY[i.endpoint_id]) AND j.id = i.job_id
+        WHERE i.batch_id = b.id AND i.state = 'SUBMITTED') s
+      WHERE b.id = ${id}`;
+    return row ?? { pending: 0, submitted: 0, queued: 0 };
   }
 
   /** Returns the next requests that are no job yet, in order. */

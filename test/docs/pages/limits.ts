@@ -62,6 +62,28 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row('page of a list of jobs', '{LIMIT_MAX}, default {LIMIT_DEFAULT}', 'core/jobs/read/list-jobs.ts'),
   ],
+  'Files and batches': [
+    row(
+      'a file; a request in it',
+      '{FILE_BYTES_MAX}, {FILE_REQUESTS_MAX} requests; {LINE_BYTES_MAX}',
+      'core/domain/batches/file.ts',
+      'core/domain/batches/batch.ts',
+    ),
+    row('how long a file is kept', '1 hour to 30 days, default 30 days', 'core/domain/batches/file.ts'),
+    row(
+      'batches that have not ended: of an account; hosted ones of an endpoint',
+      '{ACCOUNT_BATCHES_MAX}; {ENDPOINT_BATCHES_MAX}',
+      'core/domain/batches/batch.ts',
+    ),
+    row(
+      'requests of a hosted batch; of those that wait at an endpoint; bytes of a call that adds some',
+      '{DRAFT_REQUESTS_MAX}; {ENDPOINT_REQUESTS_MAX}; {DRAFT_CALL_BYTES_MAX}',
+      'core/domain/batches/batch.ts',
+    ),
+    row('jobs of a batch in a queue at once', '{QUEUED_MAX}', 'core/batches/advance-batch.ts'),
+    row('completion window; how long an ended batch is kept', '1 d; 30 d', 'core/domain/batches/batch.ts'),
+    row('faults of a file that are reported', '{FAULTS_MAX}', 'core/domain/batches/batch.ts'),
+  ],
   Requests: [
     row('headers, then 431', '{HTTP_HEADER_BYTES_MAX}, {HTTP_HEADERS_MAX} of them', WIRE),
     row('time in which headers arrive', '{HTTP_HEADERS_MS}', WIRE),
