@@ -48,7 +48,8 @@ class Upload {
   readonly #files: ServiceCalls<FileServiceClient>;
   readonly #apiKey: string;
   readonly #id: string;
-  #pieces: Buffer[] = [];
+  /** The piece that is being filled. Its memory is the upload's, however small the parts are that a client sends. */
+  readonly #piece = Buffer.allocUnsafe(PIECE_BYTES);
   #bytes = 0;
   #start = 0;
 
@@ -70,9 +71,12 @@ class Upload {
   }
 
   async add(bytes: Buffer): Promise<void> {
-    this.#pieces.push(bytes);
-    this.#bytes += bytes.length;
-    if (this.#bytes >= PIECE_BYTES) await this.#send();
+    for (let at = 0; at < bytes.length; ) {
+      const copied = bytes.copy(this.#piece, this.#bytes, at);
+      at += copied;
+      this.#bytes += copied;
+      if (this.#bytes === PIECE_BYTES) await this.#send();
+    }
   }
 
   async finish(expireSeconds: number): Promise<File> {
@@ -83,15 +87,10 @@ class Upload {
   }
 
   async #send(): Promise<void> {
-    const all = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
-    this.#pieces = [];
+    const request = { id: this.#id, start: this.#start, content: this.#piece.subarray(0, this.#bytes) };
+    await this.#files.call((client) => client.appendFile, request, this.#options());
+    this.#start += this.#bytes;
     this.#bytes = 0;
-    for (let at = 0; at < all.length; at += PIECE_BYTES) {
-      const content = all.subarray(at, at + PIECE_BYTES);
-      const request = { id: this.#id, start: this.#start, content };
-      await this.#files.call((client) => client.appendFile, request, this.#options());
-      this.#start += content.length;
-    }
   }
 
   /** The same piece may be sent again. */
