@@ -3,6 +3,7 @@
  * same engine without the windows, tabs and profiles around it, and needs half the processor time of `chromium`.
  */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import type { Test } from 'tap';
@@ -19,7 +20,8 @@ export function whyNoChromium(): false | string {
 /** Starts Chromium; it ends with the test. As root it runs without a sandbox: it opens the test's own pages only. */
 export async function startChromium(t: Test): Promise<Browser> {
   const browser = await chromium.launch({
-    executablePath: PROGRAM,
+    executablePath: join(import.meta.dirname, 'without-netlink.py'),
+    env: { ...process.env, SLIPWAY_TEST_PROGRAM: PROGRAM },
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
   t.teardown(() => browser.close());
