@@ -16,7 +16,7 @@ interface BatchRunnerOptions extends BatchParts {
 
 /** Milliseconds between two steps of a batch, and between two searches for batches when there are none. */
 const STEP_MS = 500;
-const SEARCH_MS = 20_000;
+const SEARCH_MS = 60_000;
 /** A batch without progress is tried more rarely: after this share of the time it has stood still, … */
 const IDLE_SHARE = 0.2;
 /** … at most this many milliseconds later. */

@@ -60,7 +60,7 @@ const MACHINE_COSTS: readonly [what: string, texts: RegExp, max: number][] = [
       `^\\s*SELECT (${[
         'w\\.id, w\\.endpoint_id AS "endpointId", w\\.machine_id AS "machineId", w\\.desired',
         'id, machine_id AS "machineId", desired',
-        'm\\.\\*, m\\.session_id',
+        'm\\.id, m\\.name, m\\.locations',
         '\\* FROM \\(SELECT e\\.id',
         'machine_id AS "machineId", image_name',
         'm\\.id, j\\.endpoint_id, j\\.id AS job_id',
