@@ -15,6 +15,7 @@ interface InstallOptions {
   dryRun?: true;
   configDir: string;
   unitDir: string;
+  program?: string;
 }
 
 const MODULES: Readonly<Record<PartName, string>> = {
@@ -45,6 +46,7 @@ export function addInstall(program: Command, cli: Cli): void {
     .option('--dry-run', 'show the unit and what would be done; write nothing')
     .option('--config-dir <folder>', 'folder of secrets and settings', '/etc/slipway')
     .option('--unit-dir <folder>', 'folder of units', '/etc/systemd/system')
+    .option('--program <file>', 'the slipway command that the unit runs; default: the one of this installation')
     .action((part: PartName, args: string[], options: InstallOptions) => installPart(cli, part, args, options));
 }
 
@@ -52,7 +54,9 @@ function installPart(cli: Cli, part: PartName, args: string[], { dryRun, ...fold
   const { output, config } = cli;
   const configDir = resolve(config.workingDir, folders.configDir);
   const unitDir = resolve(config.workingDir, folders.unitDir);
-  const program = fileURLToPath(new URL('../slipway', import.meta.url));
+  const program = folders.program
+    ? resolve(config.workingDir, folders.program)
+    : fileURLToPath(new URL('../slipway', import.meta.url));
   const has = (name: string): boolean => existsSync(join(configDir, name));
   const name = `slipway-${part}`;
   const file = join(unitDir, `${name}.service`);

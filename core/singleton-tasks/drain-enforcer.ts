@@ -35,7 +35,7 @@ export class DrainEnforcer extends LoopService {
     const { stores, attempts, events, logger } = this.#options;
     const overdue = await stores.drains.overdue(BATCH_ITEMS_MAX);
     if (overdue.length === 0) return;
-    logger.info(someAttempts(overdue), 'jobs of drained machines are queued again: the deadline is over');
+    logger.info({ ...someAttempts(overdue) }, 'jobs of drained machines are queued again: the deadline is over');
     for (const { endpointId, jobId, attempt, machineId } of overdue) {
       const outcome = { kind: 'RETURNED', output: undefined, error: '' } as const;
       await attempts.recordOutcome({ endpointId, jobId, attempt, machineId, ...outcome });

@@ -65,7 +65,7 @@ t.test('wrong usage', async (t) => {
     [['--key', '', 'machines'], /empty/],
     [['--local-env', 'nosuch.env', 'machines'], /nosuch\.env cannot be read/],
     [['agent', '--cpu-slots', '-3'], /whole number from 0/],
-    [['agent'], /joins with a key of scope agent/],
+    [['agent'], /joins with a token .*, or with a key of scope agent/],
   ]);
   t.match(await cli.runWith('not json', 'jobs', 'run', '-i', '-'), {
     code: 2,

@@ -19,7 +19,9 @@ s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1]); print
 const cli = commandLine(t, {});
 const at = (...names: string[]): string => join(cli.cwd, ...names);
 for (const folder of ['units', 'etc']) mkdirSync(at(folder));
-const install = (...args: string[]) => cli.run('install', '--unit-dir', 'units', '--config-dir', 'etc', ...args);
+// Wherever this checkout is: units do not run programs of /home or /tmp.
+const OPTIONS = ['--unit-dir', 'units', '--config-dir', 'etc', '--program', '/opt/slipway/cli/slipway'];
+const install = (...args: string[]) => cli.run('install', ...OPTIONS, ...args);
 const unit = (part: string): string => at('units', `slipway-${part}.service`);
 
 t.test('a unit is written once, replaced as long as nobody has changed it, and then kept', async (t) => {
@@ -70,7 +72,8 @@ t.test('arguments reach the part as they are', async (t) => {
 
 t.test('what cannot work is refused', async (t) => {
   t.match(await install('pod'), { code: 2, stderr: /Allowed choices are core, facade, edge, agent/ });
-  t.match(await cli.run('install', 'core', '--unit-dir', 'nowhere'), { code: 2, stderr: /no folder .*nowhere/ });
+  t.match(await install('core', '--unit-dir', 'nowhere'), { code: 2, stderr: /no folder .*nowhere/ });
+  t.match(await install('core', '--program', '/home/me/slipway'), { code: 2, stderr: /in \/home\/me.* cannot read/ });
 });
 
 const skip = existsSync('/usr/bin/systemd-analyze') ? false : 'needs systemd: apt-get install systemd';

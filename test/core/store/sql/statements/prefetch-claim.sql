@@ -43,11 +43,11 @@ SELECT endpoint_id, 0 AS completed, 0 AS failed, 0 AS retried, -1 * count(*) AS 
     claimed_to = greatest(t.claimed_to, excluded.claimed_to)
 )
     , sized AS (
-  SELECT m.*, i.input, i.s3_config_sealed, i.traceparent, octet_length(i.input) AS input_size,
+  SELECT m.*, i.input, i.s3_config_sealed, i.traceparent, i.batch_id, octet_length(i.input) AS input_size,
     sum(least(octet_length(i.input), $16::int)) OVER (ORDER BY m.low_priority, m.position) AS running
   FROM moved m LEFT JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
 )
 SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size,
-  s3_config_sealed, traceparent,
+  s3_config_sealed, traceparent, batch_id,
   CASE WHEN input_size <= $17::int AND running <= $18::int THEN input END AS input
 FROM sized ORDER BY low_priority, position;
