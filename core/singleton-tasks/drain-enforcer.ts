@@ -9,7 +9,7 @@ import type { CoreEvents } from '../events/core-events.ts';
 import type { AttemptCalls } from '../jobs/job-engine.ts';
 import type { Stores } from '../store/storage.ts';
 
-const PERIOD_MS = 2_000;
+const PERIOD_MS = 5_000;
 const BATCH_ITEMS_MAX = 500;
 
 interface DrainEnforcerOptions {
