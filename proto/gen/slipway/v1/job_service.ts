@@ -4907,8 +4907,8 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): CancelJobsResponse => CancelJobsResponse.decode(value),
   },
   /**
-   * Queues all FAILED and TIMED_OUT jobs that match a filter again, each as RetryJob does, in the order of their
-   * submission. Paging, retries and errors are those of CancelJobs.
+   * Queues all FAILED and TIMED_OUT jobs that match a filter again, each as RetryJob does, in the order in which they
+   * were queued before. Paging, retries and errors are those of CancelJobs.
    *
    * Jobs that end after the first call, or end again, are not retried. The queue may exceed the length at which
    * submissions are rejected, as with RetryJob.
@@ -5134,8 +5134,8 @@ export interface JobServiceServer extends UntypedServiceImplementation {
    */
   cancelJobs: handleUnaryCall<CancelJobsRequest, CancelJobsResponse>;
   /**
-   * Queues all FAILED and TIMED_OUT jobs that match a filter again, each as RetryJob does, in the order of their
-   * submission. Paging, retries and errors are those of CancelJobs.
+   * Queues all FAILED and TIMED_OUT jobs that match a filter again, each as RetryJob does, in the order in which they
+   * were queued before. Paging, retries and errors are those of CancelJobs.
    *
    * Jobs that end after the first call, or end again, are not retried. The queue may exceed the length at which
    * submissions are rejected, as with RetryJob.
@@ -5397,8 +5397,8 @@ export interface JobServiceClient extends Client {
     callback: (error: ServiceError | null, response: CancelJobsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Queues all FAILED and TIMED_OUT jobs that match a filter again, each as RetryJob does, in the order of their
-   * submission. Paging, retries and errors are those of CancelJobs.
+   * Queues all FAILED and TIMED_OUT jobs that match a filter again, each as RetryJob does, in the order in which they
+   * were queued before. Paging, retries and errors are those of CancelJobs.
    *
    * Jobs that end after the first call, or end again, are not retried. The queue may exceed the length at which
    * submissions are rejected, as with RetryJob.
