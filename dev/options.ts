@@ -20,6 +20,8 @@ export interface LocalOptions {
   webhooksToPrivate: boolean;
   /** First of three loopback ports for the metrics of core, facade and agent; `undefined` if none are exported. */
   metricsPort: number | undefined;
+  /** Address at which core also listens, by TLS, as host:port, so that other machines can join; `undefined` if none. */
+  joinAddress: string | undefined;
   /** Reports neither jobs nor crashes of workers once everything is ready. Default: false. */
   quiet: boolean;
   /** The user's handler; `undefined` for the example. */
@@ -35,6 +37,8 @@ export class UsageError extends Error {}
 
 const PORT_DEFAULT = 8080;
 const PORT_MAX = 65_535;
+/** Port of `--join-address` if it names none: core's own port is taken by loopback. */
+const JOIN_PORT = 50_052;
 const HANDLER_ENDINGS = ['.py', '.js', '.mjs', '.ts', '.mts'];
 
 /**
@@ -61,6 +65,7 @@ export function readOptions(args: readonly string[], { root, callerDir }: Option
   return {
     port: readPort('port', values.port) ?? PORT_DEFAULT,
     metricsPort: readPort('metrics', values.metrics, PORT_MAX - 2),
+    joinAddress: readJoinAddress(values['join-address']),
     dataDir: given === undefined ? join(root, '.slipway') : resolve(callerDir, given),
     databaseUrl: readDatabaseUrl(values['database-url']) ?? readDatabaseUrlFile(values['database-url-file'], callerDir),
     agent: !values['no-agent'],
@@ -86,6 +91,7 @@ function parse(args: readonly string[]) {
         quiet: { type: 'boolean' },
         lb: { type: 'boolean' },
         metrics: { type: 'string' },
+        'join-address': { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     }).values;
@@ -99,6 +105,13 @@ function readPort(name: string, text: string | undefined, max = PORT_MAX): numbe
   const port = Number(text);
   if (/^\d+$/.test(text) && port >= 1 && port <= max) return port;
   throw new UsageError(`--${name} is ${JSON.stringify(text)}, but must be a number from 1 to ${max}.`);
+}
+
+function readJoinAddress(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = /^[^\s/@?#]+$/.test(text) && URL.canParse(`tls://${text}`) ? new URL(`tls://${text}`) : undefined;
+  if (!url?.hostname) throw new UsageError(`--join-address is ${JSON.stringify(text)}, but must be HOST or HOST:PORT.`);
+  return `${url.hostname}:${url.port || JOIN_PORT}`;
 }
 
 function readDatabaseUrl(text: string | undefined): string | undefined {

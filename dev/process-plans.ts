@@ -48,6 +48,7 @@ export function corePlan(
   return coreProcess({
     root,
     portFile: data.corePortFile,
+    joinAddress: options.joinAddress,
     logDir: data.logDir,
     cacheDir: data.cacheDir,
     env: () => ({

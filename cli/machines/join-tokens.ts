@@ -55,7 +55,7 @@ async function createToken(cli: Cli, options: TokenOptions): Promise<void> {
   output.result({ id: token!.id, token: text, addresses, line, expiresAt: token!.expireTime?.toISOString() }, () => {
     output.line(line);
     output.note(
-      `For ${usesMax ?? 1} machine(s), until ${token!.expireTime?.toISOString()}; shown only this once. ` +
+      `For ${usesMax === undefined || usesMax === 1 ? 'one machine' : `${usesMax} machines`}, until ${token!.expireTime?.toISOString()}; shown only this once. ` +
         'An agent that is root also needs --worker-user per-account. In a systemd unit or a container give the token ' +
         'as SLIPWAY_JOIN_TOKEN; the data folder keeps the identity, so that later starts do not need it.',
     );

@@ -46,8 +46,8 @@ export async function createJoinToken(
   if (!certificates.authority) {
     throw new DomainError(
       'IN_USE',
-      'Machines join by TLS, and this core speaks none. Start it with another address: slipway core --listen ' +
-        '127.0.0.1:50051,ADDRESS:50051',
+      'Machines join by TLS, and this core speaks none. Start it with another address: npm start -- --join-address ' +
+        'ADDRESS, or slipway core --listen 127.0.0.1:50051,ADDRESS:50051',
     );
   }
   const id = random.id(ID_LENGTH);

@@ -14,16 +14,26 @@ const PORT_WISHED = 50_051;
 /** Options of core's process, and the file that keeps the port between runs. */
 interface CoreProcessOptions extends Omit<NodeProcessOptions, 'name' | 'file'> {
   portFile: string;
+  /** Another address to listen on, host:port. Default: none. */
+  joinAddress?: string | undefined;
 }
 
 /** Makes the plan. Core is ready when its gRPC address (host:port) is known. */
-export async function coreProcess({ portFile, ...options }: CoreProcessOptions): Promise<ProcessPlan<string>> {
+export async function coreProcess({
+  portFile,
+  joinAddress,
+  ...options
+}: CoreProcessOptions): Promise<ProcessPlan<string>> {
   let port = await previousPort(portFile, PORT_WISHED);
   const plan = nodeProcess({
     ...options,
     name: 'core',
     file: 'core/main',
-    env: () => ({ ...CORE_ENVIRONMENT, ...options.env(), SLIPWAY_CORE_LISTEN: `127.0.0.1:${port}` }),
+    env: () => ({
+      ...CORE_ENVIRONMENT,
+      ...options.env(),
+      SLIPWAY_CORE_LISTEN: [`127.0.0.1:${port}`, ...(joinAddress === undefined ? [] : [joinAddress])].join(),
+    }),
   });
   return {
     ...plan,

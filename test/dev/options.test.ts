@@ -17,6 +17,7 @@ t.test('defaults', async (t) => {
     handlerFile: undefined,
     lb: false,
     metricsPort: undefined,
+    joinAddress: undefined,
   });
   t.equal(read('--help'), 'help');
 });
@@ -37,6 +38,8 @@ t.test('all of them', async (t) => {
     '--lb',
     '--metrics',
     '9464',
+    '--join-address',
+    '10.0.0.1',
   );
   t.same(
     given,
@@ -49,10 +52,19 @@ t.test('all of them', async (t) => {
       quiet: true,
       lb: true,
       metricsPort: 9464,
+      joinAddress: '10.0.0.1:50052',
       handlerFile: join(root, 'examples/tokens/handler.py'),
     },
     'relative paths start where the user is',
   );
+});
+
+t.test('an address to join at', async (t) => {
+  for (const [given, address] of [
+    ['rack.example:6000', 'rack.example:6000'],
+    ['[fd00::1]', '[fd00::1]:50052'],
+  ] as const)
+    t.match(read('--join-address', given), { joinAddress: address }, given);
 });
 
 t.test('a database by file', async (t) => {
@@ -77,6 +89,9 @@ t.test('mistakes', async (t) => {
     [['--metrics', '65534'], /--metrics is "65534".*1 to 65533/],
     [['--database-url', 'mysql://x'], /postgres:\/\/user/],
     [['--database-url', '/tmp/pg'], /postgres:\/\/user/],
+    [['--join-address', 'https://rack'], /--join-address is "https:.*HOST or HOST:PORT/],
+    [['--join-address', 'rack:99999'], /--join-address/],
+    [['--join-address', ''], /--join-address/],
     [['--handler', 'nothing.py'], /no handler at .*nothing\.py/],
     [['--handler', 'README.md'], /ends in \.py/],
     [['--prot', '1'], /--prot[\s\S]*Usage: npm start/],
