@@ -51,11 +51,12 @@ async function createToken(cli: Cli, options: TokenOptions): Promise<void> {
   const { token, text, addresses } = await cli.operator.joins.call((client) => client.createJoinToken, request);
   const join = address ?? addresses[0] ?? 'CORE:50051';
   const line = `slipway agent --join ${join} --token ${text}`;
+  const machines = token!.usesMax === 1 ? 'one machine' : `${token!.usesMax} machines`;
   const { output } = cli;
   output.result({ id: token!.id, token: text, addresses, line, expiresAt: token!.expireTime?.toISOString() }, () => {
     output.line(line);
     output.note(
-      `For ${usesMax === undefined || usesMax === 1 ? 'one machine' : `${usesMax} machines`}, until ${token!.expireTime?.toISOString()}; shown only this once. ` +
+      `For ${machines}, until ${token!.expireTime?.toISOString()}; shown only this once. ` +
         'An agent that is root also needs --worker-user per-account. In a systemd unit or a container give the token ' +
         'as SLIPWAY_JOIN_TOKEN; the data folder keeps the identity, so that later starts do not need it.',
     );
