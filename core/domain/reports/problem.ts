@@ -86,6 +86,8 @@ export interface MachineState {
   name: string;
   connected: boolean;
   cordoned: boolean;
+  /** Why it is drained; may be empty. Null: it is not. */
+  drainReason: string | null;
   ill: readonly { name: string; unhealthy: string }[];
 }
 
@@ -211,7 +213,7 @@ function podProblem({ id, name, accountId, statusText, exitCode }: FailedPod): P
   return { kind: 'POD_FAILED', broken: true, about: 'POD', id, name: name || id, accountId, jobId: '', text };
 }
 
-function machineProblems({ id, name, connected, cordoned, ill }: MachineState): Problem[] {
+function machineProblems({ id, name, connected, cordoned, drainReason, ill }: MachineState): Problem[] {
   const of = { about: 'MACHINE' as const, id, name, accountId: '', jobId: '' };
   return [
     ...(connected
@@ -226,9 +228,15 @@ function machineProblems({ id, name, connected, cordoned, ill }: MachineState): 
         ]),
     ...ill.map((gpu) => ({ ...of, kind: 'GPU_UNHEALTHY', broken: true, text: `GPU ${gpu.name}: ${gpu.unhealthy}` })),
     ...(cordoned
-      ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: 'It is cordoned: nothing new is placed on it.' }]
+      ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: cordonText(drainReason) }]
       : []),
   ];
+}
+
+function cordonText(drainReason: string | null): string {
+  if (drainReason === null) return 'It is cordoned: nothing new is placed on it.';
+  const why = drainReason === '' ? '' : ` Reason: ${sentence(drainReason)}`;
+  return `It is drained: nothing new is placed on it, and its workers get no more jobs.${why}`;
 }
 
 function heldText({ version, goodVersion, reason }: HeldRelease): string {

@@ -127,7 +127,8 @@ export class ProblemStore {
   async machines(): Promise<MachineState[]> {
     return this.#sql<MachineState[]>`
       SELECT * FROM (
-        SELECT id, name, cordoned, session_id IS NOT NULL AND lease_expires_at > now() AS connected, coalesce((
+        SELECT id, name, cordoned, CASE WHEN draining_since IS NOT NULL THEN drain_reason END AS "drainReason",
+          session_id IS NOT NULL AND lease_expires_at > now() AS connected, coalesce((
           SELECT jsonb_agg(jsonb_build_object('name', g ->> 'name', 'unhealthy', g ->> 'unhealthy'))
             FROM jsonb_array_elements(gpus) AS g
           WHERE coalesce(g ->> 'unhealthy', '') <> ''), '[]') AS ill FROM machine) AS m

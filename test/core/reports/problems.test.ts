@@ -175,6 +175,14 @@ t.test('of the operator: machines that are cordoned, ill or away, by name', asyn
     broken: false,
     accountId: '',
   });
+  const drain = { id: agent.machineId, deadlineMs: undefined, reason: 'new fans' };
+  await call(clients.machines, 'drainMachine', drain, rootKey);
+  await waitFor('the drain to be told', async () =>
+    (await list({ limit: 100 }, rootKey)).problems.some(
+      ({ kind, text }) =>
+        kind === 'MACHINE_CORDONED' && /^It is drained: .* no more jobs\. Reason: New fans\.$/.test(text),
+    ),
+  );
   await call(clients.machines, 'cordonMachine', { id: agent.machineId, cordoned: false }, rootKey);
   await gone('MACHINE_CORDONED', rootKey);
   await sql`UPDATE machine SET gpus = jsonb_set(gpus, '{0,unhealthy}', '"Xid 79"') WHERE id = ${agent.machineId}`;
