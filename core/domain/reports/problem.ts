@@ -227,9 +227,7 @@ function machineProblems({ id, name, connected, cordoned, drainReason, ill }: Ma
           },
         ]),
     ...ill.map((gpu) => ({ ...of, kind: 'GPU_UNHEALTHY', broken: true, text: `GPU ${gpu.name}: ${gpu.unhealthy}` })),
-    ...(cordoned
-      ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: cordonText(drainReason) }]
-      : []),
+    ...(cordoned ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: cordonText(drainReason) }] : []),
   ];
 }
 
