@@ -85,7 +85,7 @@ export class AgentParts {
   /** Identity of this run, known once the data folder was opened. */
   instance: AgentInstance = { instance: '', replaces: '' };
   machineId = '';
-  /** What a machine that joined with a token proves itself by. */
+  /** Key and certificate of a machine that joined with a token. */
   readonly identity: IdentityFiles;
   readonly joining: Joining;
   readonly #tls: TlsSource;

@@ -1,4 +1,7 @@
-/** What in an environment needs a person: keys and addresses of the source, secrets in clear, missing secrets. */
+/**
+ * Finds values of an environment that a person must check: keys and addresses of the source, plaintext secrets, missing
+ * secrets.
+ */
 
 /** As core reads them. */
 const REFERENCE = /\{\{\s*RUNPOD_SECRET_([^{}]*?)\s*\}\}/g;

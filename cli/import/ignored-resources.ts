@@ -1,4 +1,4 @@
-/** What an import cannot carry over, and what to do about it. */
+/** Lists the resources that an import cannot carry over, each with what to do about it. */
 
 import { envOf } from './container-body.ts';
 import { secretsIn } from './env-notes.ts';

@@ -1,4 +1,4 @@
-/** What the creation of a resource depends on. */
+/** Holds everything that the creation of a resource depends on. */
 
 import { HttpRejection } from '@slipway/facades/plugins/errors/http-rejection';
 import { CoreError } from '@slipway/proto/wire/reason';

@@ -22,7 +22,7 @@ import { volumeRequest } from './volume-request.ts';
 const BUSY_PAUSE = { firstMs: 500, maxMs: 5_000 };
 const BUSY_MS_MAX = 60_000;
 
-/** What was created, with notes for people. */
+/** Id of a created resource, with notes for people. */
 interface Made {
   id: string;
   notes: string[];

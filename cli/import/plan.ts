@@ -33,7 +33,7 @@ export interface Step {
 /** Stands for the id of a resource that is still to be created. */
 const PLANNED = 'planned';
 
-/** What the user chose. */
+/** Options of the user: resources to import, and logins of registries. */
 interface ImportChoice {
   selection: Selection;
   logins: ReadonlyMap<string, RegistryAuthInput>;

@@ -14,7 +14,7 @@ export function isSameTemplate(row: SourceRow, known: Template, context: ImportC
     const isEqual = COMPARED.every((name) => JSON.stringify(template?.[name]) === JSON.stringify(known[name]));
     return isEqual && sorted(template?.env ?? {}) === sorted(known.env);
   } catch (error) {
-    // One that cannot be created here is not the same as one that is here.
+    // A template that cannot be created here differs from every template that is here.
     explainWait(error);
     return false;
   }

@@ -14,7 +14,7 @@ interface ImportReport {
   steps: readonly Step[];
   secrets: readonly OpenSecret[];
   ignored: readonly IgnoredResource[];
-  /** What could not be read at the source. */
+  /** Lists that could not be read at the source. */
   unread: readonly string[];
 }
 

@@ -137,7 +137,7 @@ const UNITS: Readonly<Record<PartName, PartUnit>> = {
   },
 };
 
-/** Returns the secrets that a part's unit hands over: those that it needs, and optional ones that are there. */
+/** Returns the secrets that the unit of a part passes on: all required ones, and the optional ones that exist. */
 export function secretsOf(part: PartName, { has }: Pick<UnitOptions, 'has'>): Secret[] {
   return UNITS[part].secrets.filter(({ file, optional }) => !optional || has(file));
 }

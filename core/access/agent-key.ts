@@ -7,7 +7,7 @@ import type { Access } from './access.ts';
 import type { MachineCertificate } from './machine-certificate.ts';
 import { requireCurrent } from './machine-certificate.ts';
 
-/** What an agent proves itself by. A key counts before a certificate. */
+/** Credentials of an agent. A key takes precedence over a certificate. */
 export interface AgentCredential {
   /** Empty: there is none. */
   apiKey: string;

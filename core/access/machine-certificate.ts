@@ -4,7 +4,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import { spkiOf } from '@slipway/kit/tls/authority';
 import { DomainError } from '../domain/settings/errors.ts';
 
-/** What clocks of core and the machines' certificates may differ by, in milliseconds. */
+/** Largest accepted clock difference between core and a machine's certificate, in milliseconds. */
 const SKEW_MS = 600_000;
 /** No text begins so in UTF-8: the hash of a public key is never that of a key's text. */
 const DOMAIN = Buffer.of(0xff);

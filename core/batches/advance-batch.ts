@@ -17,7 +17,7 @@ const CANCELLED_MAX = 50;
 /** Steps without progress after which it is looked up why. */
 const IDLE_STEPS = 10;
 
-/** What a replica remembers of a batch between steps. It may be lost. */
+/** State of a batch that a replica keeps between steps. Losing it only costs time. */
 export interface BatchPace {
   /** Most jobs that may wait. Grows while they are fetched faster than they come. */
   queuedMax: number;

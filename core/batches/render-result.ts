@@ -18,7 +18,7 @@ export interface EndedRequest {
   error: string | undefined;
 }
 
-/** What becomes of it. */
+/** Result line of a request, and the file that lists it. */
 interface Rendered {
   state: ItemState;
   side: 'OUTPUT' | 'ERROR';

@@ -30,7 +30,7 @@ export interface RequestTarget {
   share: number;
 }
 
-/** What came of it. `rejection`: why no more could be submitted. */
+/** Outcome of a submission. `rejection`: why no more requests could be submitted. */
 interface Submitted {
   jobs: number;
   rejection: DomainError | undefined;

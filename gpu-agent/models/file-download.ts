@@ -47,7 +47,7 @@ export async function downloadFile(wanted: WantedFile, source: FileSource): Prom
   );
 }
 
-/** What has arrived of a file. */
+/** Bytes of a file that have arrived, and their hash. */
 interface Arrived {
   hash: Hash;
   /** Bytes. */

@@ -1,4 +1,4 @@
-/** What a hub's rejection means, and whether another try may help. Pure. */
+/** Explains a hub's rejection, and decides whether another try may help. Pure. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { ModelError } from './model-error.ts';
 

@@ -53,7 +53,7 @@ interface ModelPullerOptions extends RetryRule {
   filesAtOnce: number;
 }
 
-/** What is known of a model before its download. */
+/** Facts about a model that are known before its download. */
 interface Described {
   commit: string;
   /** Account whose token it takes. 0: none. */

@@ -20,7 +20,7 @@ export class SharedWork<Result> {
     signal: AbortSignal,
   ): Promise<Result> {
     signal.throwIfAborted();
-    // One that was given up still owns what it wrote, until it has ended.
+    // An abandoned run still owns the files that it wrote, until it has ended.
     for (let left = this.#runs.get(key); left?.abort.signal.aborted; left = this.#runs.get(key))
       await left.done.catch(() => undefined);
     signal.throwIfAborted();

@@ -49,7 +49,7 @@ export interface CertificateLife {
   serial: Uint8Array;
 }
 
-/** What a certificate says and for whom. */
+/** Fields of a certificate that differ between its kinds. */
 interface Content {
   issuer: string;
   subject: string;

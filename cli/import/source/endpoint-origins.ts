@@ -33,7 +33,7 @@ export async function readOrigins(
       if (endpoints) return new Map(endpoints.flatMap(extrasOf));
     }
   } catch (error) {
-    // What GraphQL adds is worth a note, not the whole import.
+    // GraphQL only adds details: if it fails, a note is enough and the import goes on.
     if (!(error instanceof UnreachableError)) throw error;
   }
   return undefined;

@@ -19,7 +19,7 @@ export interface SourceAccount extends Record<SourceKind, SourceRow[]> {
   sshKeys: string[];
   /** Facts about endpoints that REST v2 does not show, by id. `undefined`: they could not be read. */
   extras: ReadonlyMap<string, EndpointOrigin> | undefined;
-  /** What could not be read, for people. */
+  /** Lists that could not be read, with the reason, for people. */
   unread: string[];
 }
 

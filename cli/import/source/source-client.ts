@@ -22,7 +22,7 @@ const WAIT_MS_MAX = 120_000;
 /** Statuses of routes that a service does not have, or that the key may not read. */
 const ABSENT: ReadonlySet<number> = new Set([403, 404, 405, 410, 501]);
 
-/** What a request brought. */
+/** Result of a request: the body, or the HTTP status that says that the route is absent. */
 type SourceAnswer = { body: unknown } | { absent: number };
 
 interface SourceClientOptions {

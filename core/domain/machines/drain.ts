@@ -15,7 +15,7 @@ export interface DrainState {
   pods: number;
 }
 
-/** What the operator asks for. */
+/** Deadline and reason of a drain, as the operator requests it. */
 export interface DrainRequest {
   /** Milliseconds from now until what still runs is handed back. `undefined`: never. */
   deadlineMs: number | undefined;

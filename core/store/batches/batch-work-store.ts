@@ -26,7 +26,7 @@ interface ValidationStep {
 export interface OpenItems {
   pending: number;
   submitted: number;
-  /** Those of the submitted ones that wait in a queue. */
+  /** Number of submitted requests that wait in a queue. */
   queued: number;
 }
 

@@ -18,7 +18,7 @@ t.setTimeout(300_000);
 const core = await startReplicas(t, 2);
 const { clients, key } = core;
 const { upload, create, get, until, lines, read } = batchCalls(core);
-/** What each request asked for, every time that it ran. */
+/** Input of each request, once for every run. */
 const ran: string[] = [];
 const held: Assignment[] = [];
 const agent = await core.joinAgent({

@@ -36,7 +36,7 @@ const line = (custom_id: string, content: string) =>
     ...{ custom_id, method: 'POST', url: '/v1/chat/completions' },
     body: { model: 'echo', messages: [{ role: 'user', content }] },
   });
-/** What the tests read of an answer. */
+/** Fields of an answer that the tests read. */
 interface Answer {
   id: string;
   requestIds: string[];

@@ -13,7 +13,7 @@ interface Props {
   machine: MachineView;
   /** The server's clock. */
   nowMs: number;
-  /** What draining it will do. */
+  /** Text that explains the effects of the drain. */
   children: ReactNode;
 }
 
