@@ -37,7 +37,7 @@ export function buildHello({ config, identity, machineId, gpus, instance, has, p
       standbyMax,
       agentVersion: AGENT_VERSION,
       cudaVersion: gpus.cudaVersion,
-      gpus: gpus.all.map((gpu) => ({ ...gpu, displayName: '', unhealthy: gpus.faultOf(gpu.uuid) })),
+      gpus: gpus.all.map((gpu) => ({ ...gpu, displayName: '', unhealthy: gpus.faultOf(gpu.uuid), occupiedBy: '' })),
       runsCommands: config.allowCommands,
       containerEngine: engine,
       noEngineReason,

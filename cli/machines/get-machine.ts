@@ -148,12 +148,12 @@ function modelSpace({
 function showGpus(output: Output, { status, pods }: GetMachineResponse, workers: readonly Worker[]): void {
   const gpus = status!.machine!.gpus;
   if (gpus.length === 0) return;
-  const holder = (uuid: string): string => {
+  const holder = ({ uuid, occupiedBy }: Gpu): string => {
     // A crashed worker holds no GPU while it waits for its next start.
     const worker = workers.find(({ gpuUuids, state }) => gpuUuids.includes(uuid) && state !== WorkerState.UNHEALTHY);
     if (worker) return `worker ${worker.id} of ${worker.endpointName} (account ${worker.accountId})`;
     const pod = pods.find(({ gpuUuids }) => gpuUuids.includes(uuid));
-    return pod ? `pod ${pod.id}, ${pod.name} (account ${pod.accountId})` : 'free';
+    return pod ? `pod ${pod.id}, ${pod.name} (account ${pod.accountId})` : occupiedBy || 'free';
   };
   const loads = new Map(status!.gpuLoads.map((load) => [load.uuid, load]));
   output.line('');
@@ -167,7 +167,7 @@ function showGpus(output: Output, { status, pods }: GetMachineResponse, workers:
       { title: 'MEMORY', text: ({ memoryMib }) => memory(memoryMib), right: true },
       ...(loads.size === 0 ? [] : [{ title: 'LOAD', text: ({ uuid }: Gpu) => loadText(loads.get(uuid)) }]),
       { title: 'HEALTH', text: ({ unhealthy }) => unhealthy || 'well' },
-      { title: 'HELD BY', text: ({ uuid }) => holder(uuid) },
+      { title: 'HELD BY', text: (gpu) => holder(gpu) },
     ],
     gpus,
     '',

@@ -95,6 +95,7 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     checkName('hello.machine.gpus.name', gpu.name);
     checkText('hello.machine.gpus.mig_profile', gpu.migProfile);
     checkText('hello.machine.gpus.unhealthy', gpu.unhealthy);
+    checkText('hello.machine.gpus.occupied_by', gpu.occupiedBy);
   }
   if (machine.standbyMax < 0 || machine.standbyMax > STANDBY_MAX)
     throw invalid(`hello.machine.standby_max must be from 0 to ${STANDBY_MAX}`);
@@ -112,12 +113,13 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     cpuThreadsPerCore,
     standbyMax,
   } = machine;
-  const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile, unhealthy }) => ({
+  const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile, unhealthy, occupiedBy }) => ({
     uuid,
     name: card,
     memoryMib: cardMib,
     migProfile,
     ...(unhealthy !== '' && { unhealthy: unhealthy.slice(0, GPU_FAULT_LENGTH_MAX) }),
+    ...(occupiedBy !== '' && { occupiedBy: occupiedBy.slice(0, GPU_FAULT_LENGTH_MAX) }),
   }));
   return {
     id,

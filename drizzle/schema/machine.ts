@@ -10,6 +10,8 @@ export interface GpuRow {
   migProfile: string;
   /** Why nothing may run on it, for people. Absent or empty: it is healthy. */
   unhealthy?: string;
+  /** Program outside Slipway that holds it, for people. Absent or empty: none. */
+  occupiedBy?: string;
 }
 
 /** Load of a GPU. For the meaning of each field see machine.proto. Absent fields are unknown. */

@@ -73,6 +73,7 @@ export class Fleet {
         memoryMib: memoryMib(name),
         migProfile: '',
         unhealthy: '',
+        occupiedBy: '',
       })),
       lengths: this.#options.lengths ?? HUNDREDTHS,
       held: () => this.#held.promise,

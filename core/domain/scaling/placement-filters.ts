@@ -9,6 +9,9 @@ import type { PlacementMachine, PlacementRequest } from './placement-machine.ts'
 import type { MachineRefusal, RefusalKind } from './placement-refusal.ts';
 import { hostText } from './placement-refusal.ts';
 
+/** Longest list of the programs that hold GPUs, in characters. */
+const OCCUPANTS_LENGTH_MAX = 300;
+
 /** Returns why a machine cannot take the worker, `undefined` if it can. */
 type Filter = (machine: PlacementMachine, request: PlacementRequest) => MachineRefusal | undefined;
 
@@ -140,8 +143,20 @@ const freeGpus: Filter = (machine, request) => {
   const free = machine.gpus.filter(
     (gpu) => !gpu.used && gpu.unhealthy === '' && rankOf(gpu, request) !== undefined,
   ).length;
-  return no('GPUS_TAKEN', `${request.gpuCount} of one type are needed and ${free} of the GPUs asked for are free`);
+  return no(
+    'GPUS_TAKEN',
+    `${request.gpuCount} of one type are needed and ${free} of the GPUs asked for are free${occupants(machine)}`,
+  );
 };
+
+/** Returns the programs outside Slipway that hold its GPUs, as the rest of a sentence. */
+function occupants({ gpus }: PlacementMachine): string {
+  const named = gpus.flatMap(({ occupiedBy }) => (occupiedBy === undefined ? [] : [occupiedBy]));
+  if (named.length === 0) return '';
+  const text = [...new Set(named)].join(', ');
+  const cut = text.length <= OCCUPANTS_LENGTH_MAX ? text : `${text.slice(0, OCCUPANTS_LENGTH_MAX)} …`;
+  return `; ${named.length} are held outside Slipway, by ${cut}`;
+}
 
 const freeCpuSlots: Filter = (machine, request) => {
   if (request.gpuCount > 0 || machine.cpuSlotsUsed < machine.cpuSlots) return undefined;

@@ -10,8 +10,10 @@ export interface PlacementGpu {
   uuid: string;
   name: string;
   migProfile: string;
-  /** A worker or pod has it. */
+  /** A worker or pod has it, or a program outside Slipway. */
   used: boolean;
+  /** Program outside Slipway that holds it. Absent: none. */
+  occupiedBy?: string;
   /** Only a standby worker has it, which is evicted when the GPU is assigned. */
   standby: boolean;
   /** Why nothing may run on it. Empty if it is healthy. */

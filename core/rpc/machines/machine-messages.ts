@@ -120,7 +120,12 @@ export function machineMessage(facts: MachineFacts): MachineMessage {
     cpuModel,
     cpuThreadsPerCore,
     standbyMax,
-    gpus: gpus.map((gpu) => ({ ...gpu, unhealthy: gpu.unhealthy ?? '', displayName: gpuDisplayName(gpuTypeOf(gpu)) })),
+    gpus: gpus.map((gpu) => ({
+      ...gpu,
+      unhealthy: gpu.unhealthy ?? '',
+      occupiedBy: gpu.occupiedBy ?? '',
+      displayName: gpuDisplayName(gpuTypeOf(gpu)),
+    })),
     runsCommands,
     containerEngine: engineToMessage(engine),
     noEngineReason,

@@ -74,7 +74,8 @@ export class MetricStore {
   async fleet(): Promise<FleetCounts> {
     const [row] = await this.#hot<[FleetCounts]>`
       WITH gpu AS (
-        SELECT coalesce(g.value ->> 'unhealthy', '') <> '' AS unhealthy, h.gpu_uuid IS NOT NULL AS used
+        SELECT coalesce(g.value ->> 'unhealthy', '') <> '' AS unhealthy, h.gpu_uuid IS NOT NULL
+          OR coalesce(g.value ->> 'occupiedBy', '') <> '' AS used
         FROM machine m CROSS JOIN LATERAL jsonb_array_elements(m.gpus) AS g
           LEFT JOIN gpu_hold h ON h.machine_id = m.id AND h.gpu_uuid = g.value ->> 'uuid'
         WHERE m.session_id IS NOT NULL AND m.lease_expires_at > now()

@@ -95,7 +95,7 @@ async function readPlaces(sql: Sql, endpointIds: readonly string[]): Promise<Pla
       SELECT m.id, m.locations, gpu ->> 'name' AS name, coalesce(gpu ->> 'migProfile', '') AS mig, count(*)::int AS gpus
       FROM machine m CROSS JOIN LATERAL jsonb_array_elements(m.gpus) gpu
       WHERE m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned
-        AND coalesce(gpu ->> 'unhealthy', '') = '' AND NOT EXISTS (
+        AND coalesce(gpu ->> 'unhealthy', '') = '' AND coalesce(gpu ->> 'occupiedBy', '') = '' AND NOT EXISTS (
         SELECT FROM gpu_hold h LEFT JOIN worker w ON w.id = h.worker_id
         WHERE h.machine_id = m.id AND h.gpu_uuid = gpu ->> 'uuid' AND coalesce(w.desired, 'RUN') <> 'FREEZE')
       GROUP BY m.id, 3, 4)

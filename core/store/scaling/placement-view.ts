@@ -155,7 +155,7 @@ function gpusOf({
 }: Pick<MachineRow, 'gpus'> & Pick<Uses, 'used_uuids' | 'standbys'>): PlacementGpu[] {
   const used = new Set(usedUuids.split(','));
   return gpus.map((gpu) => {
-    const { uuid, name, migProfile, unhealthy = '' } = gpu;
+    const { uuid, name, migProfile, unhealthy = '', occupiedBy = '' } = gpu;
     const shortGb = shortMemoryGb(gpu);
     const standby = standbys.some(({ gpuUuids }) => gpuUuids.includes(uuid));
     return {
@@ -163,8 +163,9 @@ function gpusOf({
       name,
       migProfile,
       unhealthy,
-      used: used.has(uuid),
+      used: used.has(uuid) || occupiedBy !== '',
       standby,
+      ...(occupiedBy !== '' && { occupiedBy }),
       ...(shortGb !== undefined && { shortGb }),
     };
   });

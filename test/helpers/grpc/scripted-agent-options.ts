@@ -23,7 +23,7 @@ export interface ScriptedAgentOptions {
   tls?: TlsSource;
   /** Default: a fixed id. Give each agent of a test its own. */
   machineId?: string;
-  gpus?: (Omit<Gpu, 'displayName' | 'unhealthy'> & { unhealthy?: string })[];
+  gpus?: (Omit<Gpu, 'displayName' | 'unhealthy' | 'occupiedBy'> & { unhealthy?: string; occupiedBy?: string })[];
   locations?: string[];
   /** Default 16. */
   cpuSlots?: number;

@@ -217,6 +217,11 @@ export interface Gpu {
   displayName: string;
   /** Human-readable reason why nothing may run on it, for example `its memory failed (ECC)`. Empty if it is healthy. */
   unhealthy: string;
+  /**
+   * Human-readable name of a program outside Slipway that holds it, for example `Pod default/train` of the same
+   * Kubernetes node. Nothing is placed on it meanwhile. Empty: none.
+   */
+  occupiedBy: string;
 }
 
 /**
@@ -733,7 +738,7 @@ export const CachedModel: MessageFns<CachedModel> = {
 };
 
 function createBaseGpu(): Gpu {
-  return { uuid: "", name: "", memoryMib: 0, migProfile: "", displayName: "", unhealthy: "" };
+  return { uuid: "", name: "", memoryMib: 0, migProfile: "", displayName: "", unhealthy: "", occupiedBy: "" };
 }
 
 export const Gpu: MessageFns<Gpu> = {
@@ -755,6 +760,9 @@ export const Gpu: MessageFns<Gpu> = {
     }
     if (message.unhealthy !== "") {
       writer.uint32(50).string(message.unhealthy);
+    }
+    if (message.occupiedBy !== "") {
+      writer.uint32(58).string(message.occupiedBy);
     }
     return writer;
   },
@@ -820,6 +828,14 @@ export const Gpu: MessageFns<Gpu> = {
             message.unhealthy = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.occupiedBy = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -843,6 +859,7 @@ export const Gpu: MessageFns<Gpu> = {
     message.migProfile = object.migProfile ?? "";
     message.displayName = object.displayName ?? "";
     message.unhealthy = object.unhealthy ?? "";
+    message.occupiedBy = object.occupiedBy ?? "";
     return message;
   },
 };

@@ -29,6 +29,12 @@ const REFUSED: [what: string, machines: PlacementMachine[], asked: PlacementRequ
     /1 of one type are needed and 0/,
   ],
   [
+    'a GPU that a program outside Slipway holds',
+    [machine('a', { gpus: [gpu('g1', 'NVIDIA L4', { used: true, occupiedBy: 'Pod ml/train' })] })],
+    L4,
+    /1 of one type are needed and 0 .*; 1 are held outside Slipway, by Pod ml\/train/,
+  ],
+  [
     'too few of one type',
     [machine('a', { gpus: [gpu('g1'), gpu('g2', 'NVIDIA A40')] })],
     asked({ gpuIds: ['AMPERE_24', 'AMPERE_48'], gpuCount: 2 }),
