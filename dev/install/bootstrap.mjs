@@ -32,6 +32,7 @@ const COMMANDS = {
   'test:of': { file: 'tools/test-runner/run-tests.ts', args: ['--of'], development: true },
   'test:python': { file: 'tools/test-runner/make-test-pythons.ts', development: true },
   bench: { file: 'tools/bench/main.ts', development: true },
+  kube: { file: 'tools/kube/main.ts', development: true },
   fleet: { file: 'test/fleet/main.ts', development: true },
 };
 

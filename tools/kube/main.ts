@@ -1,0 +1,96 @@
+/** `npm run kube`: starts a Kubernetes control plane on loopback and ends it with Ctrl-C. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { UsageError } from '@slipway/dev/options';
+import { portProblem } from '@slipway/dev/ports';
+import { systemClock } from '@slipway/kit/time/clock';
+import { makeKube } from './build.ts';
+import { startCluster } from './cluster.ts';
+import { kubeFolder } from './kube-programs.ts';
+
+const root = join(import.meta.dirname, '../..');
+const HELP = `npm run kube -- [options]
+Starts a real Kubernetes control plane on 127.0.0.1, with nodes that only pretend. Ctrl-C ends it and removes its data.
+  --nodes N     nodes without GPUs; default 1
+  --gpu-nodes N nodes with 8 GPUs each; default 1
+  --min         only etcd and the API server: no scheduler, no controllers, no nodes
+  --port N      first of four free ports; default 16443
+  --build       only builds the programs, if they are not built yet`;
+
+const { values } = parseArgs({
+  options: {
+    nodes: { type: 'string', default: '1' },
+    'gpu-nodes': { type: 'string', default: '1' },
+    min: { type: 'boolean' },
+    port: { type: 'string', default: '16443' },
+    build: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+  },
+});
+
+const stopping = new AbortController();
+const stopped = new Promise<void>((resolve) => {
+  stopping.signal.addEventListener('abort', () => resolve());
+});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const)
+  process.once(signal, () => stopping.abort());
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function count(name: 'nodes' | 'gpu-nodes'): number {
+  const number = Number(values[name]);
+  if (!Number.isInteger(number) || number < 0 || number > 1_000)
+    throw new UsageError(`--${name} ${values[name]} is no number of nodes from 0 to 1000.`);
+  return number;
+}
+
+async function ports(): Promise<[number, number, number, number]> {
+  const first = Number(values.port);
+  const four = [first, first + 1, first + 2, first + 3] as [number, number, number, number];
+  for (const port of four)
+    if ((await portProblem(port)) !== undefined)
+      throw new UsageError(`Port ${port} cannot be used. Choose the first of four free ones: npm run kube -- --port N`);
+  return four;
+}
+
+async function main(): Promise<void> {
+  if (values.help) return say(HELP);
+  const [plain, withGpus] = [count('nodes'), count('gpu-nodes')];
+  const four = values.build ? undefined : await ports();
+  await makeKube(root, { report: say, signal: stopping.signal, clock: systemClock });
+  if (four === undefined || stopping.signal.aborted) return;
+  const nodes = [
+    ...Array.from({ length: plain }, (_, index) => ({ name: `cpu-${index}` })),
+    ...Array.from({ length: withGpus }, (_, index) => ({
+      name: `gpu-${index}`,
+      gpus: 8,
+      labels: { 'nvidia.com/gpu.product': 'NVIDIA-H100-80GB-HBM3', 'nvidia.com/gpu.memory': '81559' },
+    })),
+  ];
+  const cluster = await startCluster({
+    folder: mkdtempSync(join(tmpdir(), 'slipway-kube-')),
+    ports: four,
+    controllers: !values.min,
+    ...(!values.min && { nodes }),
+  });
+  say(`Kubernetes serves at ${cluster.url}. Ctrl-C ends it. In another terminal:
+
+  export KUBECONFIG=${cluster.kubeconfig} PATH=${kubeFolder()}:$PATH
+  kubectl get nodes`);
+  await stopped;
+  await cluster.stop();
+}
+
+process.exit(
+  await main().then(
+    () => 0,
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof UsageError ? error.message : String(error)}\n`);
+      return 1;
+    },
+  ),
+);
