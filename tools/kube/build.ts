@@ -7,7 +7,7 @@ import { runProgram } from '@slipway/dev/processes/run-program';
 import type { VenvDeps } from '@slipway/dev/python/python-venv';
 import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
 import { delay } from '@slipway/kit/time/clock';
-import { findGo } from '../test-runner/find-go.ts';
+import { findGo } from './find-go.ts';
 import { BUILD, CLIENTS, CONTROL_PLANE, hasKube, kubeFolder, SOURCE, STAMP } from './kube-programs.ts';
 
 /** Oldest minor version of Go that can build Kubernetes of go.mod. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { UsageError } from '@slipway/dev/options';
 import { runProgram } from '@slipway/dev/processes/run-program';
 import type { VenvDeps } from '@slipway/dev/python/python-venv';
-import { findGo } from './find-go.ts';
+import { findGo } from '../kube/find-go.ts';
 
 const MODULE = 'github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3';
 /** Oldest minor version of Go that can build it. */
