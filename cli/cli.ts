@@ -9,6 +9,12 @@ import type { Output } from './output/output.ts';
 import type { Target, TargetKey, TargetOptions } from './target.ts';
 import { chooseTarget } from './target.ts';
 
+/** Options that every command has. */
+export type GlobalOptions = TargetOptions & { json?: boolean; wide?: boolean };
+
+/** Stream of the user's input. */
+export type Stdin = AsyncIterable<Buffer> & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
+
 /** Dependencies of the command line. */
 interface CliParts {
   config: CliConfig;
@@ -18,7 +24,7 @@ interface CliParts {
   random: Random;
   /** Aborts with an InterruptedError when a signal arrives. */
   stopping: AbortSignal;
-  stdin: AsyncIterable<Buffer>;
+  stdin: Stdin;
   /** A part that the command runs takes the place of this process. Otherwise it is a child. */
   replacesProcess: boolean;
 }
@@ -31,12 +37,13 @@ export class Cli {
   readonly clock: Clock;
   readonly random: Random;
   readonly stopping: AbortSignal;
-  readonly stdin: AsyncIterable<Buffer>;
+  readonly stdin: Stdin;
   readonly replacesProcess: boolean;
   /** Exit code of a command that threw no error. */
   exitCode = 0;
   #options: TargetOptions = {};
   #target: Target | undefined;
+  #isAnnounced = false;
   #core: KeyedCore | undefined;
   #operator: KeyedCore | undefined;
 
@@ -52,8 +59,9 @@ export class Cli {
   }
 
   /** Sets the options that every command has. */
-  setOptions({ json = false, ...options }: TargetOptions & { json?: boolean }): void {
+  setOptions({ json = false, wide = false, ...options }: GlobalOptions): void {
     this.output.json = json;
+    this.output.wide = wide;
     this.#options = options;
   }
 
@@ -80,6 +88,14 @@ export class Cli {
     return this.#operator;
   }
 
+  /** Connects with a key that is no part of the target. The caller closes the connection. */
+  connectWith(apiKey: string, keySource: string): KeyedCore {
+    const { transport, clock, random, stopping } = this;
+    const { address, tls } = this.target;
+    const onChange = (): void => this.#announce();
+    return new KeyedCore({ address, tls, apiKey, keySource, transport, clock, random, stopping, onChange });
+  }
+
   /** Closes open connections. */
   close(): void {
     this.#core?.close();
@@ -88,8 +104,13 @@ export class Cli {
 
   #connect({ key, source, hint }: TargetKey): KeyedCore {
     if (key === undefined) throw new UsageError(hint);
-    const { address, tls } = this.target;
-    const { transport, clock, random, stopping } = this;
-    return new KeyedCore({ address, tls, apiKey: key, keySource: source, transport, clock, random, stopping });
+    return this.connectWith(key, source);
+  }
+
+  /** Says where a change goes, unless the user named the place or works beside `npm start`. */
+  #announce(): void {
+    const { context, isUsual, address } = this.target;
+    if (isUsual && !this.#isAnnounced) this.output.note(`Context ${context} (${address})`);
+    this.#isAnnounced = true;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Reads the settings of the command line from its environment. No other file of the command line knows variable names.
  */
-import { resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { EnvReader } from '@slipway/kit/host/env';
 import { runsAsRoot } from '@slipway/kit/host/host-user';
 import { readCoreTls, trustOf } from '@slipway/kit/net/core-tls';
@@ -21,6 +21,10 @@ export interface CliConfig {
   rootKey: string | undefined;
   /** Endpoint of commands that do not name one. SLIPWAY_ENDPOINT_ID. */
   endpointId: string | undefined;
+  /** Name of the context to use. SLIPWAY_CONTEXT. */
+  context: string | undefined;
+  /** File of contexts, in XDG_CONFIG_HOME or ~/.config. `undefined` without a home folder. */
+  contextFile: string | undefined;
   /** Public address of the service, for `slipway env`. SLIPWAY_URL. */
   url: string | undefined;
   /** Key with which `slipway agent` joins. SLIPWAY_AGENT_KEY. */
@@ -64,6 +68,8 @@ export function readCliConfig(
     apiKey: secret('SLIPWAY_API_KEY'),
     rootKey: secret('SLIPWAY_ROOT_KEY'),
     endpointId: env['SLIPWAY_ENDPOINT_ID'] || undefined,
+    context: env['SLIPWAY_CONTEXT'] || undefined,
+    contextFile: contextFile(env),
     url: env['SLIPWAY_URL'] || undefined,
     agentKey: env['SLIPWAY_AGENT_KEY'] || undefined,
     agentKeyFile: env['SLIPWAY_AGENT_KEY_FILE'] || undefined,
@@ -75,6 +81,11 @@ export function readCliConfig(
   };
   reader.finish();
   return config;
+}
+
+function contextFile({ XDG_CONFIG_HOME: config, HOME: home }: CliConfig['env']): string | undefined {
+  const folder = config && isAbsolute(config) ? config : home && join(home, '.config');
+  return folder ? join(folder, 'slipway', 'contexts.json') : undefined;
 }
 
 /**

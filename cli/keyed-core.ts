@@ -41,7 +41,12 @@ interface KeyedCoreOptions {
   random: Random;
   /** Aborts, with the signal's name as its reason, when the command is to end. */
   stopping: AbortSignal;
+  /** Called before each call that changes something. */
+  onChange?(): void;
 }
+
+/** Names of methods that only read. */
+const READS = /\/(Get|List|Check|Explain|Read|WhatIf|Wait|Fetch)\w*$/;
 
 export class KeyedCore {
   readonly #options: KeyedCoreOptions;
@@ -76,12 +81,17 @@ export class KeyedCore {
   #keyed<Kind extends Client>(serviceOf: (core: CoreServices) => ServiceCalls<Kind>): KeyedCalls<Kind> {
     return {
       call: async (method, request, { waitMs = 0, signal: given } = {}) => {
-        const { apiKey, stopping } = this.#options;
+        const { apiKey, stopping, onChange } = this.#options;
         const signal = given ? AbortSignal.any([given, stopping]) : stopping;
         if (signal.aborted) throw interruptionOf(signal);
+        const watched: typeof method = (client) => {
+          const called = method(client) as ReturnType<typeof method> & { path?: string };
+          if (!READS.test(called.path ?? '')) onChange?.();
+          return called;
+        };
         try {
           // A person waits: one try, and no wait for an unavailable core.
-          return await serviceOf(this.#core).call(method, request, {
+          return await serviceOf(this.#core).call(watched, request, {
             apiKey,
             repeatable: false,
             failFast: true,

@@ -3,12 +3,13 @@
 import { ConfigError } from '@slipway/kit/host/env';
 import { systemTransport } from '@slipway/kit/net/channel';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
-import { CoreError } from '@slipway/proto/wire/reason';
 import { CommanderError } from 'commander';
+import type { Stdin } from './cli.ts';
 import { Cli } from './cli.ts';
+import { expandNoun, suggestionFor } from './command-words.ts';
 import type { CliConfig } from './config.ts';
 import { readCliConfig } from './config.ts';
-import { EXIT, InterruptedError, RejectedError, UnreachableError, UsageError } from './failures.ts';
+import { EXIT, failureOf, InterruptedError, UsageError } from './failures.ts';
 import type { Sink } from './output/output.ts';
 import { Output } from './output/output.ts';
 import { buildProgram } from './program.ts';
@@ -21,7 +22,7 @@ interface MainDependencies {
   config(): CliConfig;
   stdout: Sink;
   stderr: Sink;
-  stdin: AsyncIterable<Buffer>;
+  stdin: Stdin;
   /** Aborts with an InterruptedError when the command is to end. */
   stopping: AbortSignal;
   /** See CliParts. Default: false. */
@@ -52,6 +53,8 @@ export async function runCommand(
   { config: read, stdout, stderr, stdin, stopping, replacesProcess = false }: MainDependencies,
 ): Promise<number> {
   const output = new Output(stdout, stderr, systemClock);
+  // Errors of usage come before options are known.
+  output.json = optionsOf(args).includes('--json');
   const config = readConfig(read, output);
   if (!config) return EXIT.usage;
   const cli = new Cli({
@@ -66,14 +69,20 @@ export async function runCommand(
   });
   const program = buildProgram(cli, { out: (text) => stdout.write(text), err: (text) => stderr.write(text) });
   try {
-    await program.parseAsync([...args], { from: 'user' });
+    await program.parseAsync(expandNoun(program, args), { from: 'user' });
     return cli.exitCode;
   } catch (error) {
-    return report(error, output);
+    return report(error, output, suggestionFor(program, args));
   } finally {
     output.clearProgress();
     cli.close();
   }
+}
+
+/** Returns the words before `--`. */
+function optionsOf(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return end === -1 ? args : args.slice(0, end);
 }
 
 /** Returns the configuration. `undefined` if it is invalid; the error is already written. */
@@ -82,7 +91,7 @@ function readConfig(read: () => CliConfig, output: Output): CliConfig | undefine
     return read();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    output.error(error.message);
+    output.error(failureOf(new UsageError(error.message)));
     return undefined;
   }
 }
@@ -99,22 +108,13 @@ function watchOutputs(): void {
 }
 
 /** Writes the reason for a failure and returns the exit code. */
-function report(error: unknown, output: Output): number {
-  if (error instanceof CommanderError) return reportUsage(error, output);
+function report(error: unknown, output: Output, suggestion: string): number {
   if (error instanceof InterruptedError) return error.exitCode;
-  if (error instanceof CoreError) output.error(`${error.reason}: ${error.message}`);
-  else if (error instanceof UsageError || error instanceof RejectedError || error instanceof UnreachableError)
-    output.error(error.message);
-  else output.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  if (error instanceof UsageError) return EXIT.usage;
-  return error instanceof UnreachableError ? EXIT.unreachable : EXIT.refused;
-}
-
-/** Returns the exit code of commander's errors. Help and version were requested; everything else is a usage error. */
-function reportUsage(error: CommanderError, output: Output): number {
-  if (error.exitCode === 0) return EXIT.ok;
-  // A group without a command has already shown its help.
-  if (error.code !== 'commander.help')
-    output.error(`${error.message.replace(/^error: /, '')}\nThe option --help shows what is right.`);
-  return EXIT.usage;
+  // Help and version were asked for, and a group without a command has already shown its help.
+  if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
+  if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
+  const isUnknown = error instanceof CommanderError && error.code === 'commander.unknownCommand';
+  const failure = failureOf(error, isUnknown ? suggestion : '');
+  output.error(failure);
+  return failure.exitCode;
 }

@@ -2,6 +2,7 @@
  * Readers of option values. Values that cannot be valid are rejected before anything is sent. Core decides which values
  * are allowed.
  */
+import type { Clock } from '@slipway/kit/time/clock';
 import { InvalidArgumentError } from 'commander';
 import { UsageError } from './failures.ts';
 
@@ -82,4 +83,19 @@ export function time(text: string): Date {
   const date = new Date(text);
   if (/^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(text) && !Number.isNaN(date.getTime())) return date;
   throw new InvalidArgumentError('It must be a date as 2026-01-31 or a time as 2026-01-31T12:00:00Z.');
+}
+
+/** Options of a range of time. */
+export interface TimeRange {
+  /** Milliseconds before now. */
+  since?: number;
+  from?: Date;
+  to?: Date;
+}
+
+/** Returns the start of a range. `undefined` if it has none. */
+export function startOf(clock: Pick<Clock, 'nowMs'>, { since, from }: TimeRange): Date | undefined {
+  if (since === undefined) return from;
+  if (from !== undefined) throw new UsageError('Give either --since or --from: both say from when on.');
+  return new Date(clock.nowMs() - since);
 }

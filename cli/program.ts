@@ -3,12 +3,15 @@
 import { Command, Option } from 'commander';
 import { addAgent } from './agent/agent.ts';
 import { addBatches } from './batches/batches.ts';
-import type { Cli } from './cli.ts';
+import type { Cli, GlobalOptions } from './cli.ts';
 import { addEnv } from './clients/env.ts';
+import { addContexts } from './contexts/contexts.ts';
+import { addLogin } from './contexts/login.ts';
 import { addEndpoints } from './endpoints/endpoints.ts';
 import { addErrors } from './endpoints/errors.ts';
 import { addTimes } from './endpoints/times.ts';
 import { addWhy } from './endpoints/why.ts';
+import { formatHelp } from './help.ts';
 import { addImport } from './import/import.ts';
 import { addInstall } from './install/install.ts';
 import { addJobs } from './jobs/jobs.ts';
@@ -18,6 +21,7 @@ import { addKeys } from './keys/keys.ts';
 import { addMachines } from './machines/machines.ts';
 import { addWorkers } from './machines/workers.ts';
 import { addModels } from './models/models.ts';
+import { addOpen } from './open/open.ts';
 import { addCore } from './parts/core.ts';
 import { addEdge } from './parts/edge.ts';
 import { addFacade } from './parts/facade.ts';
@@ -27,7 +31,6 @@ import { addVersion } from './parts/version.ts';
 import { addPods } from './pods/pods.ts';
 import { addRegistryAuths } from './registry-auths/registry-auths.ts';
 import { addSecrets } from './secrets/secrets.ts';
-import type { TargetOptions } from './target.ts';
 import { addTemplates } from './templates/templates.ts';
 import { addAudit } from './usage/audit.ts';
 import { addUsage } from './usage/usage.ts';
@@ -61,29 +64,23 @@ const COMMANDS = [
   addAccounts,
   addUsage,
   addAudit,
+  addContexts,
+  addLogin,
+  addOpen,
   addEnv,
   addVersion,
 ];
 
 const HELP = `
-Beside a running "npm start" every command works as it stands: address, key and endpoint are read from .slipway/local.env. Elsewhere set
-SLIPWAY_CORE_ADDRESS and SLIPWAY_API_KEY, or give --core and --key (other users of the machine can see the options of a command).
-Commands for the operator (machines, accounts create, prices set, keys of machines and of other accounts) take his key: SLIPWAY_ROOT_KEY, beside
-"npm start" the one of its secrets.json.
+Beside a running "npm start" every command works as it stands; elsewhere log in first. Operators' commands take the root key.
 
 Examples:
   $ slipway jobs run --input '{"image":"sample.png"}' --wait
-  $ slipway endpoints list
-  $ slipway keys create ci --scope read-only
-  $ slipway jobs run --help
+  $ slipway login grpcs://core.example:50051
+  $ slipway help jobs run
 
-Exit codes:
-  0    done; a job that was waited for is COMPLETED, all requests of a batch succeeded
-  1    the service refused, with its reason
-  2    wrong usage
-  3    core cannot be reached
-  4    a job that was waited for is FAILED, CANCELLED or TIMED_OUT, or a request of a batch did not succeed
-  130  ended by Ctrl-C`;
+Exit codes: 0 done; 1 refused, with the reason; 2 wrong usage; 3 core cannot be reached; 4 a job that was waited for did not succeed;
+130 ended by Ctrl-C.`;
 
 /** Builds the parser. Errors of usage are thrown, see main.ts. */
 export function buildProgram(cli: Cli, write: { out(text: string): void; err(text: string): void }): Command {
@@ -92,21 +89,20 @@ export function buildProgram(cli: Cli, write: { out(text: string): void; err(tex
     .usage('[options] <command>')
     .version(versionIn(import.meta.dirname), '--version', 'show the version')
     .option('--core <host:port>', 'address of core; grpcs://host:port for TLS')
-    .option(
-      '--core-ca <digest|file>',
-      "authority of core's certificate: sha256:… as core logs it, or a PEM file; default: those this machine trusts",
-    )
+    .option('--core-ca <digest|file>', "authority of core's certificate: sha256:… or a PEM file")
     .addOption(new Option('--ca-file <file>', 'what --core-ca was called').hideHelp())
     .option('--key <key>', 'API key')
     .option('--local-env <file>', 'facts of a running npm start, default .slipway/local.env')
+    .option('--context <name>', 'installation to go to; local: that of npm start')
     .option('--json', 'write one JSON document, for programs')
+    .option('--wide', 'write tables in full width, also on a terminal')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help of a command')
-    .configureHelp({ showGlobalOptions: true, helpWidth: 110 })
+    .configureHelp({ showGlobalOptions: true, helpWidth: 110, formatHelp })
     .configureOutput({ writeOut: write.out, writeErr: write.err, outputError: () => undefined })
     .exitOverride()
     .addHelpText('after', HELP)
-    .hook('preAction', () => cli.setOptions(program.opts<TargetOptions & { json?: boolean }>()));
+    .hook('preAction', () => cli.setOptions(program.opts<GlobalOptions>()));
   for (const add of COMMANDS) add(program, cli);
   return program;
 }

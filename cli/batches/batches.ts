@@ -5,6 +5,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { wholeNumber } from '../option-values.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 import type { OutputOptions } from './batch-results.ts';
 import { writeOutput } from './batch-results.ts';
 import { batchColumns, presentBatch, showBatch } from './present-batch.ts';
@@ -74,7 +75,8 @@ function addReads(batches: Command, cli: Cli): void {
     .option('-e, --endpoint <endpoint>', 'batches of this endpoint, by id or name, instead of those of files')
     .option('--limit <number>', `at most this many, 1 to ${LIST_LIMIT_MAX}`, wholeNumber(1, LIST_LIMIT_MAX), LIST_LIMIT)
     .option('--after <batch>', 'those after this batch in the list')
-    .action((options: ListOptions) => listBatches(cli, options));
+    .option(...WATCH)
+    .action(watched(cli, (options: ListOptions) => listBatches(cli, options)));
   addCommand(batches, {
     usage: 'get <batch>',
     description: 'Show a batch: how far it is, what holds it up, faults of its file.',

@@ -56,7 +56,8 @@ function installationOf({ url: usual, user }: Target, asked: string | undefined)
   return { url, key: user.url === undefined || originOf(user.url) === url ? user.key : undefined };
 }
 
-function originOf(text: string): string {
+/** Returns the origin of an address without a path. Throws UsageError. */
+export function originOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain =
     url !== undefined && /^https?:$/.test(url.protocol) && `${url.pathname}${url.search}${url.hash}` === '/';

@@ -11,6 +11,7 @@ import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { templateIdOf } from '../shared/find-template.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 import type { OptionValues } from '../table-options.ts';
 import { optionChanges, tableOptions } from '../table-options.ts';
 import { endpointColumns, endpointFields, presentEndpoint } from './present-endpoint.ts';
@@ -36,11 +37,18 @@ export function addEndpoints(program: Command, cli: Cli): void {
       'endpoints update ocr --workers-min 1',
     ],
   });
+  addReads(endpoints, cli);
+  addChanges(endpoints, cli);
+}
+
+function addReads(endpoints: Command, cli: Cli): void {
   addCommand(endpoints, {
     usage: 'list',
     description: 'List the endpoints.',
-    examples: ['endpoints list', 'endpoints list --json'],
-  }).action(() => listEndpoints(cli));
+    examples: ['endpoints list', 'endpoints list --watch', 'endpoints list --json'],
+  })
+    .option(...WATCH)
+    .action(watched(cli, () => listEndpoints(cli)));
   addCommand(endpoints, {
     usage: 'get [endpoint]',
     description: 'Show an endpoint, by id or name.',
@@ -50,7 +58,12 @@ export function addEndpoints(program: Command, cli: Cli): void {
     usage: 'health [endpoint]',
     description: 'Count the jobs and workers of an endpoint.',
     examples: ['endpoints health', 'endpoints health ocr --json'],
-  }).action((named: string | undefined) => showHealth(cli, named));
+  })
+    .option(...WATCH)
+    .action(watched(cli, (named: string | undefined) => showHealth(cli, named)));
+}
+
+function addChanges(endpoints: Command, cli: Cli): void {
   tableOptions(
     tableOptions(
       addCommand(endpoints, {

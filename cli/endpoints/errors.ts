@@ -6,14 +6,17 @@ import type { ErrorGroup } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
+import { UsageError } from '../failures.ts';
 import { errorGroup, span } from '../option-values.ts';
 import { ago, count } from '../output/words.ts';
 import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 
 interface ErrorsOptions {
   since?: number;
   retry?: string;
+  watch?: boolean;
 }
 
 /** Core's default time span, in milliseconds. */
@@ -32,8 +35,13 @@ export function addErrors(program: Command, cli: Cli): void {
   })
     .option('--since <time>', 'how far back from now, 1m to 7d; default 1d', span)
     .option('--retry <group>', 'queue all jobs of this group again', errorGroup)
-    .action((named: string | undefined, { since: spanMs = 0, retry }: ErrorsOptions) =>
-      retry === undefined ? showErrors(cli, named, spanMs) : retryGroup(cli, named, { groupId: retry, spanMs }),
+    .option(...WATCH)
+    .action(
+      watched(cli, (named: string | undefined, { since: spanMs = 0, retry, watch }: ErrorsOptions) => {
+        if (retry === undefined) return showErrors(cli, named, spanMs);
+        if (watch) throw new UsageError('Give --retry or --watch, not both.');
+        return retryGroup(cli, named, { groupId: retry, spanMs });
+      }),
     );
 }
 

@@ -8,6 +8,7 @@ import { addCommand } from '../command.ts';
 import { span } from '../option-values.ts';
 import { measured } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 
 /** Adds the command. */
 export function addTimes(program: Command, cli: Cli): void {
@@ -19,7 +20,10 @@ export function addTimes(program: Command, cli: Cli): void {
     examples: ['times ocr', 'times ocr --since 12h', 'times ocr --since 10m --json'],
   })
     .option('--since <time>', 'how far back from now, 1m to 12h; default 1h', span)
-    .action((named: string | undefined, { since }: { since?: number }) => showTimes(cli, named, since ?? 0));
+    .option(...WATCH)
+    .action(
+      watched(cli, (named: string | undefined, { since }: { since?: number }) => showTimes(cli, named, since ?? 0)),
+    );
 }
 
 async function showTimes(cli: Cli, named: string | undefined, spanMs: number): Promise<void> {
@@ -40,7 +44,7 @@ function showSteps({ output }: Cli, rows: readonly JobTimes[]): void {
     }));
   output.table<JobTimes>(
     [
-      { title: 'FROM', text: (row) => (row === whole ? 'all' : row.startTime!.toISOString().slice(0, 19)) },
+      { title: 'FROM', text: (row) => (row === whole ? 'all' : `${row.startTime!.toISOString().slice(0, 19)}Z`) },
       { title: 'JOBS', right: true, text: ({ execution }) => String(execution?.count ?? 0) },
       ...of('WAITED', ({ delay }) => delay),
       ...of('RAN', ({ execution }) => execution),

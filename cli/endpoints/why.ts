@@ -27,7 +27,7 @@ import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { readSettings, showWhatIf } from './what-if.ts';
 
 /** Form of job ids: `<uuid>-u1`, or `sync-<uuid>-u1`. */
-const JOB_ID = /^(sync-)?[0-9a-f]{8}-[0-9a-f-]{27}-\w+$/;
+export const JOB_ID = /^(sync-)?[0-9a-f]{8}-[0-9a-f-]{27}-\w+$/;
 const DECISIONS_DEFAULT = 20;
 
 /** Adds the commands. */

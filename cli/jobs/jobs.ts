@@ -5,9 +5,11 @@ import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { oneOf, span, time, wholeNumber } from '../option-values.ts';
+import type { TimeRange } from '../option-values.ts';
+import { oneOf, span, startOf, time, wholeNumber } from '../option-values.ts';
 import { count } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 import type { LogOptions } from './job-logs.ts';
 import { followLogs } from './job-logs.ts';
 import { addWebhooks } from './job-webhooks.ts';
@@ -19,13 +21,11 @@ interface EndpointOption {
   endpoint?: string;
 }
 
-interface ListOptions extends EndpointOption {
+interface ListOptions extends EndpointOption, TimeRange {
   status?: JobState;
   limit: number;
   offset: number;
   oldestFirst?: boolean;
-  from?: Date;
-  to?: Date;
 }
 
 const STATES = {
@@ -83,10 +83,11 @@ function addRun(jobs: Command, cli: Cli): void {
 
 function addReads(jobs: Command, cli: Cli): void {
   addCommand(jobs, {
-    usage: 'status <job>',
+    usage: 'get <job>',
     description: 'Show a job with its output, or its progress while it runs.',
-    examples: ['jobs status JOB', 'jobs status JOB --wait --json'],
+    examples: ['jobs get JOB', 'jobs get JOB --wait --json'],
   })
+    .alias('status')
     .option(...ENDPOINT)
     .option('-w, --wait', 'wait for the end, as jobs run does')
     .action((jobId: string, options: EndpointOption & { wait?: boolean }) => showStatus(cli, jobId, options));
@@ -97,17 +98,20 @@ function addReads(jobs: Command, cli: Cli): void {
       'jobs list',
       'jobs list --oldest-first',
       'jobs list --status failed --limit 100 --json',
+      'jobs list --since 30m',
       'jobs list --from 2026-01-31T12:00:00Z --to 2026-01-31T12:30:00Z',
     ],
   })
+    .option(...WATCH)
     .option(...ENDPOINT)
     .option('--status <status>', `only ${Object.keys(STATES).join(', ')}`, oneOf(STATES))
     .option('--limit <number>', `at most this many, 1 to ${LIST_LIMIT_MAX}`, wholeNumber(1, LIST_LIMIT_MAX), LIST_LIMIT)
     .option('--offset <number>', 'how many jobs to skip', wholeNumber(), 0)
     .option('--oldest-first', 'list the oldest first')
+    .option('--since <time>', 'only jobs submitted within this time before now, as 90s, 30m or 2h', span)
     .option('--from <time>', 'only jobs submitted from then on: a date or an ISO 8601 time', time)
     .option('--to <time>', 'only jobs submitted before then: a date or an ISO 8601 time', time)
-    .action((options: ListOptions) => listJobs(cli, options));
+    .action(watched(cli, (options: ListOptions) => listJobs(cli, options)));
   addCommand(jobs, {
     usage: 'logs <job>',
     description: "Show the stream of a job and its worker's log. With -f, follow until the job ends.",
@@ -168,7 +172,8 @@ async function listJobs(
   { endpoint, status: state = JobState.UNSPECIFIED, limit, offset, ...options }: ListOptions,
 ): Promise<void> {
   const endpointId = await endpointIdOf(cli, endpoint);
-  const { oldestFirst = false, from: submittedFrom, to: submittedUntil } = options;
+  const { oldestFirst = false, to: submittedUntil } = options;
+  const submittedFrom = startOf(cli.clock, options);
   const request = { endpointId, state, offset, limit, pageToken: '', oldestFirst, submittedFrom, submittedUntil };
   const { jobs, total, totalCapped, nextPageToken } = await cli.core.jobs.call((client) => client.listJobs, request);
   const { output } = cli;

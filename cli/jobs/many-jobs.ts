@@ -5,19 +5,16 @@ import type { RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
-import { UsageError } from '../failures.ts';
-import { errorGroup, oneOf, span, time } from '../option-values.ts';
+import type { TimeRange } from '../option-values.ts';
+import { errorGroup, oneOf, span, startOf, time } from '../option-values.ts';
 import { count } from '../output/words.ts';
-import { readLine } from '../read-stdin.ts';
+import { isConfirmed } from '../read-stdin.ts';
 import type { JobChange } from '../shared/change-all.ts';
 import { changeAll, leftText, RETRIED } from '../shared/change-all.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 
-interface ManyOptions {
+interface ManyOptions extends TimeRange {
   state?: JobState;
-  since?: number;
-  from?: Date;
-  to?: Date;
   errorGroup?: string;
   yes?: boolean;
 }
@@ -41,7 +38,6 @@ const RETRY: Change = {
 };
 /** Time span in which jobs of a group are counted, in milliseconds. No job is stored longer. */
 const KEPT_MS_MAX = 7 * 24 * 60 * 60 * 1_000;
-const YES = /^y(es)?$/i;
 
 /** Adds the commands. */
 export function addManyJobs(program: Command, cli: Cli): void {
@@ -80,9 +76,7 @@ function add(
 
 async function changeMany(cli: Cli, change: Change, named: string | undefined, options: ManyOptions): Promise<void> {
   const { output } = cli;
-  if (options.since !== undefined && options.from !== undefined)
-    throw new UsageError('Give either --since or --from: both say from when on.');
-  const submittedFrom = options.since === undefined ? options.from : new Date(cli.clock.nowMs() - options.since);
+  const submittedFrom = startOf(cli.clock, options);
   const endpointId = await endpointIdOf(cli, named);
   const wanted = {
     endpointId,
@@ -94,8 +88,8 @@ async function changeMany(cli: Cli, change: Change, named: string | undefined, o
     endedFrom: undefined,
   };
   const found = await (wanted.errorGroup === '' ? countOf(cli, change, wanted) : countOfGroup(cli, wanted));
-  if (!options.yes && !(await isConfirmed(cli, change, `${found} of ${named ?? endpointId}`)))
-    return output.note('Nothing was changed.');
+  const question = `${change.verb === 'cancel' ? 'Cancel' : 'Queue again'} ${found} of ${named ?? endpointId}?`;
+  if (!options.yes && !(await isConfirmed(cli, question))) return output.note('Nothing was changed.');
   const { done, left } = await changeAll(cli, change, wanted, found);
   // Field names of POST /v2/{endpoint_id}/jobs/cancel.
   output.result({ done, left: Object.fromEntries(left) }, () =>
@@ -141,14 +135,4 @@ async function countOfGroup(
   const isPart = states.length > 0 || submittedFrom !== undefined || submittedUntil !== undefined;
   const known = isPart ? 'those that match of ' : '';
   return `${known}${more ? 'at least ' : ''}${count(group?.jobs ?? 0, 'job')} of group ${errorGroup}`;
-}
-
-async function isConfirmed(cli: Cli, { verb }: Change, what: string): Promise<boolean> {
-  cli.output.note(
-    `${verb === 'cancel' ? 'Cancel' : 'Queue again'} ${what}? Type y, then Enter; with --yes nothing is asked.`,
-  );
-  const answer = await readLine(cli);
-  if (answer === undefined)
-    throw new UsageError('Nobody is there to be asked, so nothing was changed. Say it with --yes.');
-  return YES.test(answer.trim());
 }

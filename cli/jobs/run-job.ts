@@ -74,7 +74,7 @@ export async function waitForJob(cli: Cli, jobRef: JobCursor): Promise<void> {
     cli.exitCode = job.state === JobState.COMPLETED ? EXIT.ok : EXIT.jobFailed;
   } catch (error) {
     if (error instanceof InterruptedError)
-      output.note(`The job continues. See it again: slipway jobs status ${jobArguments(cli, jobRef)}`);
+      output.note(`The job continues. See it again: slipway jobs get ${jobArguments(cli, jobRef)}`);
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import { addCommand } from '../command.ts';
 import { RejectedError, UsageError } from '../failures.ts';
 import { wholeNumber } from '../option-values.ts';
 import { ago, moment } from '../output/words.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 
 /** Adds the commands. */
 export function addAccounts(program: Command, cli: Cli): void {
@@ -14,17 +15,12 @@ export function addAccounts(program: Command, cli: Cli): void {
     usage: 'accounts',
     description: 'Show the account of the key; list, create and limit accounts as the operator.',
     examples: [
-      'accounts show',
+      'accounts get',
       'accounts list',
       'accounts create research',
       'accounts quota research --workers 5 --gpus 2',
     ],
   });
-  addCommand(accounts, {
-    usage: 'show',
-    description: 'Show the account of the key.',
-    examples: ['accounts show', 'accounts show --json'],
-  }).action(async () => showAccount(cli, (await cli.core.access.call((client) => client.getAccount, {})).account!));
   addCommand(accounts, {
     usage: 'create <name>',
     description: 'Create an account. Creating the same name again returns the same account. For the operator.',
@@ -41,12 +37,18 @@ export function addAccounts(program: Command, cli: Cli): void {
     usage: 'list',
     description: 'List all accounts with their quotas. For the operator.',
     examples: ['accounts list'],
-  }).action(() => listAccounts(cli));
+  })
+    .option(...WATCH)
+    .action(watched(cli, () => listAccounts(cli)));
   addCommand(accounts, {
-    usage: 'get <account>',
-    description: 'Show an account by its id or name. For the operator.',
-    examples: ['accounts get research'],
-  }).action(async (named: string) => showAccount(cli, await accountOf(cli, named)));
+    usage: 'get [account]',
+    description: 'Show the account of the key; as the operator any, by its id or name.',
+    examples: ['accounts get', 'accounts get research'],
+  })
+    .alias('show')
+    .action(async (named: string | undefined) =>
+      showAccount(cli, await (named === undefined ? ownAccount(cli) : accountOf(cli, named))),
+    );
   addCommand(accounts, {
     usage: 'quota <account>',
     description: 'Limit what an account may use at once. Limits that are not named stay. For the operator.',
@@ -81,6 +83,10 @@ const NO_LIMIT = -1;
 
 function limit(text: string): number {
   return text === 'none' ? NO_LIMIT : wholeNumber()(text);
+}
+
+async function ownAccount(cli: Cli): Promise<Account> {
+  return (await cli.core.access.call((client) => client.getAccount, {})).account!;
 }
 
 async function accountOf(cli: Cli, named: string): Promise<Account> {

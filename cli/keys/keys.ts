@@ -10,6 +10,7 @@ import { UsageError } from '../failures.ts';
 import type { KeyedCore } from '../keyed-core.ts';
 import { collect, oneOf } from '../option-values.ts';
 import { ago, nameOf } from '../output/words.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 import { openSecretFile } from './secret-file.ts';
 
 interface CreateOptions {
@@ -77,7 +78,8 @@ export function addKeys(program: Command, cli: Cli): void {
     .option('--all', 'keys of all accounts and machines; for the operator')
     .option('--account <id>', 'keys of this account; for the operator')
     .option('--scope <scope>', 'only keys of this scope; agent: keys of machines, for the operator', oneOf(SCOPES))
-    .action((options: ListOptions) => listKeys(cli, options));
+    .option(...WATCH)
+    .action(watched(cli, (options: ListOptions) => listKeys(cli, options)));
   addCommand(keys, {
     usage: 'revoke <id>',
     description:

@@ -8,6 +8,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { span } from '../option-values.ts';
 import { count, memory } from '../output/words.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 import { addGetMachine } from './get-machine.ts';
 import { addJoinTokens } from './join-tokens.ts';
 import { drainText, gpuText, imageSpace, presentMachine, runsText, stateText } from './present-machine.ts';
@@ -25,9 +26,16 @@ const REMOVAL_MS = 30_000;
 export function addMachines(program: Command, cli: Cli): void {
   const machines = addCommand(program, {
     usage: 'machines',
+    description: 'List the machines that have joined; let them join, drain and remove them. For the operator.',
+    examples: ['machines list', 'machines get rack-1', 'machines forget rack-1'],
+  });
+  addCommand(machines, {
+    usage: 'list',
     description: 'List the machines that have joined, and whether they are connected. For the operator.',
-    examples: ['machines', 'machines --json', 'machines get rack-1', 'machines forget rack-1'],
-  }).action(() => listMachines(cli));
+    examples: ['machines list', 'machines list --watch', 'machines list --json'],
+  })
+    .option(...WATCH)
+    .action(watched(cli, () => listMachines(cli)));
   addGetMachine(machines, cli);
   addJoinTokens(machines, cli);
   addCommand(machines, {

@@ -3,6 +3,13 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Cli } from '../cli.ts';
 import { lastLines, newBytes } from './log-window.ts';
 
+/** Options of every command that shows a log. */
+export interface LogTailOptions {
+  follow?: boolean;
+  /** Lines to begin with. */
+  tail: number;
+}
+
 /** Reads the last bytes of a log. */
 export type ReadLog = (tailBytes: number) => Promise<Buffer>;
 

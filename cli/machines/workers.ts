@@ -6,6 +6,7 @@ import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { EndedWorkers, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { allPages } from '@slipway/proto/wire/pages';
+import { CoreError } from '@slipway/proto/wire/reason';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
@@ -15,39 +16,41 @@ import { JobLogReader } from '../jobs/job-lines.ts';
 import { wholeNumber } from '../option-values.ts';
 import { ago, nameOf } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
-import { endpointIdOf } from '../shared/find-endpoint.ts';
+import { ENDPOINT_ID, endpointIdOf } from '../shared/find-endpoint.ts';
+import { WATCH, watched } from '../shared/watch.ts';
+import { showEndpointLogs } from './endpoint-logs.ts';
 import { loadText } from './present-machine.ts';
-import type { ReadLog } from './worker-log.ts';
+import type { LogTailOptions, ReadLog } from './worker-log.ts';
 import { LogLines, workerLog } from './worker-log.ts';
 
 const LOOK_MS = 500;
 
-/** Options of every command that shows a log. */
-export interface LogTailOptions {
-  follow?: boolean;
-  tail: number;
-}
-
 /** Adds the commands. */
 export function addWorkers(program: Command, cli: Cli): void {
-  addCommand(program, {
-    usage: 'workers [endpoint]',
+  const workers = addCommand(program, {
+    usage: 'workers',
     description: 'List the workers of an endpoint or of the whole account, and why some ended or cannot be placed.',
-    examples: ['workers', 'workers ocr --json', 'workers --all'],
+    examples: ['workers list', 'workers list ocr --json', 'workers list --all'],
+  });
+  addCommand(workers, {
+    usage: 'list [endpoint]',
+    description: 'List the workers of an endpoint or of the whole account, and why some ended or cannot be placed.',
+    examples: ['workers list', 'workers list ocr --watch', 'workers list --all --json'],
   })
     .option('--all', 'workers of all accounts; for the operator')
     .option('--account <id>', 'workers of one account; for the operator')
-    .action((named: string | undefined, options: ListOptions) => listWorkers(cli, named, options));
+    .option(...WATCH)
+    .action(watched(cli, (named: string | undefined, options: ListOptions) => listWorkers(cli, named, options)));
   logOptions(
     addCommand(program, {
-      usage: 'logs <worker> [job]',
+      usage: 'logs <worker-or-endpoint> [job]',
       description:
-        'Show the log of a worker, also of one that ended within the last day. With an endpoint and a job: the ' +
-        'log of that job.',
-      examples: ['logs x4kq0c2m9w1zpd', 'logs -f x4kq0c2m9w1zpd', 'logs ocr JOB'],
+        'Show the log of a worker, also of one that ended within the last day; or of all workers of an endpoint. ' +
+        'With an endpoint and a job: the log of that job.',
+      examples: ['logs x4kq0c2m9w1zpd', 'logs -f ocr', 'logs ocr JOB'],
     }),
   ).action((named: string, jobId: string | undefined, options: LogTailOptions) =>
-    jobId === undefined ? showLog(cli, workerLog(cli, named), options) : showJobLog(cli, named, jobId, options),
+    jobId === undefined ? showNamedLog(cli, named, options) : showJobLog(cli, named, jobId, options),
   );
 }
 
@@ -70,6 +73,22 @@ export async function showLog(cli: Cli, read: ReadLog, { follow = false, tail }:
   for (let next = first; ; next = await retryWhileAway(cli, () => lines.next())) {
     for (const line of next) output.line(output.json ? JSON.stringify({ line }) : printableLog(line));
     await delay(cli.clock, LOOK_MS, cli.stopping);
+  }
+}
+
+/** Writes the log of a worker, or those of an endpoint's workers. */
+async function showNamedLog(cli: Cli, named: string, options: LogTailOptions): Promise<void> {
+  if (!ENDPOINT_ID.test(named)) return showEndpointLogs(cli, await endpointIdOf(cli, named), options);
+  try {
+    await showLog(cli, workerLog(cli, named), options);
+  } catch (error) {
+    if (!(error instanceof CoreError) || error.reason !== 'NOT_FOUND') throw error;
+    const isEndpoint = await cli.core.endpoints
+      .call((client) => client.getEndpoint, { id: named })
+      .then(() => true)
+      .catch(() => false);
+    if (!isEndpoint) throw error;
+    await showEndpointLogs(cli, named, options);
   }
 }
 

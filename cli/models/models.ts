@@ -5,6 +5,7 @@ import { agentDataDir } from '../agent/agent.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { runPart } from '../parts/run-part.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 import { listModels } from './list-models.ts';
 
 /** Options of an import. */
@@ -26,7 +27,9 @@ export function addModels(program: Command, cli: Cli): void {
     usage: 'list [repository]',
     description: 'List which machine has which model, and how far downloads are. For the operator.',
     examples: ['models list', 'models list Qwen/Qwen3-8B', 'models list --json'],
-  }).action((repository = '') => listModels(cli, repository));
+  })
+    .option(...WATCH)
+    .action(watched(cli, (repository: string | undefined) => listModels(cli, repository ?? '')));
   addCommand(models, {
     usage: 'import <folder>',
     description:

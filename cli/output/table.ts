@@ -1,5 +1,6 @@
 /** Formats tables for people: columns as wide as their content, separated by two blanks, without lines. */
 import { printable } from '@slipway/kit/log/printable';
+import { fitTable } from './fit-table.ts';
 import { textWidth } from './text-width.ts';
 
 /** A column of a table. */
@@ -14,15 +15,23 @@ export interface Column<Row> {
 /** A field of a record. `undefined` values are left out. */
 export type Field = readonly [name: string, value: string | number | undefined];
 
-/** Returns the lines of a table, its head first. A column without any text is left out. */
-export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[] {
-  const filled = columns
+/**
+ * Returns the lines of a table, its head first. A column without any text is left out. `terminalColumns`: width that
+ * the table has to fit; default: none.
+ */
+export function renderTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  terminalColumns = Infinity,
+): string[] {
+  const whole = columns
     .map(({ title, text, right = false }) => ({ title, right, cells: rows.map((row) => printable(text(row))) }))
     .filter(({ cells }) => cells.some((cell) => cell !== ''))
     .map((column) => ({
       ...column,
       width: Math.max(...[column.title, ...column.cells].map((text) => textWidth(text))),
     }));
+  const filled = terminalColumns === Infinity ? whole : fitTable(whole, terminalColumns);
   const line = (cell: (column: (typeof filled)[number]) => string): string =>
     filled
       .map((column) => {

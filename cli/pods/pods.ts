@@ -7,10 +7,11 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
-import type { LogTailOptions } from '../machines/workers.ts';
+import type { LogTailOptions } from '../machines/worker-log.ts';
 import { logOptions, showLog } from '../machines/workers.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { templateIdOf } from '../shared/find-template.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 import type { OptionValues } from '../table-options.ts';
 import { optionChanges, tableOptions } from '../table-options.ts';
 import { podColumns, podFields, presentPod } from './present-pod.ts';
@@ -49,7 +50,8 @@ function addReads(pods: Command, cli: Cli): void {
   })
     .option('--workers', 'add the workers of endpoints')
     .option('--endpoint <endpoint>', 'only the workers of this endpoint, by id or name')
-    .action((options: ListOptions) => listPods(cli, options));
+    .option(...WATCH)
+    .action(watched(cli, (options: ListOptions) => listPods(cli, options)));
   addCommand(pods, { usage: 'get <pod>', description: 'Show a pod.', examples: ['pods get x4kq0c2m9w1zpd'] }).action(
     async (id: string) => show(cli, (await cli.core.pods.call((client) => client.getPod, { id })).pod!),
   );

@@ -8,6 +8,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { ago } from '../output/words.ts';
 import { readStdin } from '../read-stdin.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 
 interface Credentials {
   username: string;
@@ -26,13 +27,17 @@ export function addRegistryAuths(program: Command, cli: Cli): void {
     usage: 'list',
     description: 'List the credentials, without their secrets.',
     examples: ['registry-auths list --json'],
-  }).action(async () => {
-    const registryAuths = await allPages(
-      (page) => cli.core.registryAuths.call((client) => client.listRegistryAuths, page),
-      ({ registryAuths }) => registryAuths,
+  })
+    .option(...WATCH)
+    .action(
+      watched(cli, async () => {
+        const registryAuths = await allPages(
+          (page) => cli.core.registryAuths.call((client) => client.listRegistryAuths, page),
+          ({ registryAuths }) => registryAuths,
+        );
+        show(cli, registryAuths, registryAuths.map(presentRegistryAuth));
+      }),
     );
-    show(cli, registryAuths, registryAuths.map(presentRegistryAuth));
-  });
   addCommand(auths, {
     usage: 'create <name>',
     description: 'Store credentials. The password or token is read from stdin.',

@@ -11,6 +11,7 @@ import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { ago } from '../output/words.ts';
 import { readStdin } from '../read-stdin.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 
 interface SetOptions {
   fromFile?: string;
@@ -24,7 +25,7 @@ const USERS_SHOWN = 3;
 export function addSecrets(program: Command, cli: Cli): void {
   const secrets = addCommand(program, {
     usage: 'secrets',
-    description: 'Set, list and remove secrets, which environments name as {{ RUNPOD_SECRET_name }}.',
+    description: 'Set, list and delete secrets, which environments name as {{ RUNPOD_SECRET_name }}.',
     examples: [
       'secrets set hf-token < token.txt',
       "endpoints update ocr --env 'HF_TOKEN={{ RUNPOD_SECRET_hf-token }}'",
@@ -34,7 +35,9 @@ export function addSecrets(program: Command, cli: Cli): void {
     usage: 'list',
     description: 'List the secrets without their values, with what mentions them.',
     examples: ['secrets list', 'secrets list --json'],
-  }).action(() => listSecrets(cli));
+  })
+    .option(...WATCH)
+    .action(watched(cli, () => listSecrets(cli)));
   addCommand(secrets, {
     usage: 'set <name>',
     description:
@@ -48,11 +51,11 @@ export function addSecrets(program: Command, cli: Cli): void {
     .option('--description <text>', 'for people')
     .action((name: string, options: SetOptions) => setSecret(cli, name, options));
   addCommand(secrets, {
-    usage: 'rm <name>',
-    description: 'Remove a secret, by name or id. What mentions it and runs goes on, and does not start again.',
-    examples: ['secrets rm hf-token'],
+    usage: 'delete <name>',
+    description: 'Delete a secret, by name or id. What mentions it and runs goes on, and does not start again.',
+    examples: ['secrets delete hf-token'],
   })
-    .alias('delete')
+    .alias('rm')
     .action((named: string) => removeSecret(cli, named));
 }
 

@@ -4,7 +4,8 @@ import { allPages } from '@slipway/proto/wire/pages';
 import type { Cli } from '../cli.ts';
 import { RejectedError, UsageError } from '../failures.ts';
 
-const ENDPOINT_ID = /^[a-z0-9]{14}$/;
+/** Form of the ids of endpoints, and of workers. */
+export const ENDPOINT_ID = /^[a-z0-9]{14}$/;
 
 /** Id of the endpoint that is named, or of the usual one when none is. Throws UsageError and RefusedError. */
 export async function endpointIdOf(cli: Cli, named: string | undefined): Promise<string> {

@@ -9,6 +9,7 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { templateIdOf } from '../shared/find-template.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 import type { OptionValues } from '../table-options.ts';
 import { optionChanges, tableOptions } from '../table-options.ts';
 import { templateColumns, templateFields } from './template-table.ts';
@@ -29,7 +30,9 @@ export function addTemplates(program: Command, cli: Cli): void {
     usage: 'list',
     description: 'List the templates.',
     examples: ['templates list', 'templates list --json'],
-  }).action(() => listTemplates(cli));
+  })
+    .option(...WATCH)
+    .action(watched(cli, () => listTemplates(cli)));
   addCommand(templates, {
     usage: 'get <template>',
     description: 'Show a template, by id or name.',

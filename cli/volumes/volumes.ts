@@ -10,6 +10,7 @@ import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { wholeNumber } from '../option-values.ts';
 import { ago } from '../output/words.ts';
+import { WATCH, watched } from '../shared/watch.ts';
 
 interface VolumeOptions {
   name?: string;
@@ -32,16 +33,9 @@ export function addVolumes(program: Command, cli: Cli): void {
     usage: 'list',
     description: 'List the network volumes.',
     examples: ['volumes list --json'],
-  }).action(async () => {
-    const networkVolumes = await allPages(
-      (page) => cli.core.volumes.call((client) => client.listNetworkVolumes, page),
-      ({ networkVolumes }) => networkVolumes,
-    );
-    show(cli, networkVolumes, networkVolumes.map(presentVolume));
-    cli.output.note(
-      'Sizes are held on machines with the limit `volume` only; elsewhere a volume takes what the disk has.',
-    );
-  });
+  })
+    .option(...WATCH)
+    .action(watched(cli, () => listVolumes(cli)));
   addCommand(volumes, {
     usage: 'create <name>',
     description: 'Create a network volume. Workers in its data centre see it at /runpod-volume.',
@@ -72,6 +66,17 @@ export function addVolumes(program: Command, cli: Cli): void {
       cli.output.line(`Volume ${id} is deleted; its files stay on their machines.`),
     );
   });
+}
+
+async function listVolumes(cli: Cli): Promise<void> {
+  const networkVolumes = await allPages(
+    (page) => cli.core.volumes.call((client) => client.listNetworkVolumes, page),
+    ({ networkVolumes }) => networkVolumes,
+  );
+  show(cli, networkVolumes, networkVolumes.map(presentVolume));
+  cli.output.note(
+    'Sizes are held on machines with the limit `volume` only; elsewhere a volume takes what the disk has.',
+  );
 }
 
 async function updateVolume(cli: Cli, id: string, { name, size }: VolumeOptions): Promise<void> {

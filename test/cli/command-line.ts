@@ -99,7 +99,7 @@ export function commandLine(t: Test, variables: Record<string, string>) {
     }
     rmSync(cwd, { recursive: true, force: true });
   });
-  const env = { PATH: process.env.PATH!, HOME: process.env.HOME ?? cwd, ...variables };
+  const env = { PATH: process.env.PATH!, HOME: process.env.HOME ?? cwd, XDG_CONFIG_HOME: cwd, ...variables };
   const start = (...args: string[]): Run => {
     const run = new Run(args, env, cwd);
     runs.push(run);

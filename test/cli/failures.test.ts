@@ -37,10 +37,14 @@ t.test('wrong usage', async (t) => {
   writeFileSync(join(cli.cwd, 'broken.json'), '{"a":');
   writeFileSync(join(cli.cwd, 'latin1.json'), Buffer.from([0x7b, 0x22, 0xe9, 0x22, 0x7d]));
   await refuses(t, cli, [
-    [['nosuch'], /unknown command 'nosuch'/],
+    [['nosuch'], /unknown command 'nosuch'\nThe option --help/],
     [['jobs', 'lst'], /Did you mean list\?/],
+    [['jobs', 'show', 'x'], /Did you mean get\?/],
+    [['get', 'endpoint', 'x'], /Did you mean slipway endpoints get\?/],
+    [['jobs', 'list', '--statu', 'failed'], /Did you mean --status\?/],
+    [['jobs', 'list', '--since', '1h', '--from', '2026-01-31'], /either --since or --from/],
     [['jobs', 'list', '--nosuch'], /unknown option '--nosuch'[^]*--help/],
-    [['jobs', 'status'], /missing required argument 'job'/],
+    [['jobs', 'get'], /missing required argument 'job'/],
     [['endpoints', 'list', 'extra'], /too many arguments/],
     [['endpoints', 'create'], /required option '--template <template>' not specified/],
     [['jobs', 'run', '--input', '{"a":'], /The input is not JSON: .*A shell keeps quotes/],
@@ -90,7 +94,12 @@ t.test('no key, and core not reachable', async (t) => {
     /^error: Core cannot be reached at 127\.0\.0\.1:1 \(no process listens there\)\. Start it.*--core HOST:PORT\.\n$/;
   const expected = { code: 3, stdout: '', stderr: text };
   t.match(await cli.start('endpoints', 'list').ended, expected);
-  t.match(await cli.run('endpoints', 'list', '--json'), expected, 'nothing on stdout for programs either');
+  const { stderr, ...rest } = await cli.run('endpoints', 'list', '--json');
+  t.same(rest, { code: 3, stdout: '' }, 'nothing on stdout for programs either');
+  t.match(JSON.parse(stderr), { error: { code: 'UNREACHABLE', message: /^Core cannot be reached/, exitCode: 3 } });
+  t.match(JSON.parse((await cli.run('--json', 'jobs', 'lst')).stderr), {
+    error: { code: 'USAGE', message: "unknown command 'lst'", hint: /^Did you mean list\?/, exitCode: 2 },
+  });
 });
 
 t.test('Ctrl-C ends a call that gets no answer', async (t) => {
@@ -119,6 +128,7 @@ t.test('refused by the service; the facts of npm start', async (t) => {
   const unknown = await cli.run('endpoints', 'list');
   t.match(unknown, { code: 1, stdout: '', stderr: /^error: UNAUTHORIZED: .*the one of SLIPWAY_API_KEY\.\n$/ });
   t.notMatch(unknown.stderr, SECRET);
+  t.match(JSON.parse((await cli.run('endpoints', '--json')).stderr), { error: { code: 'UNAUTHORIZED', exitCode: 1 } });
   const endpointId = await system.createEndpoint({ command: jsHandler('all.js') });
   const good = ['--key', system.key];
   t.match(await cli.run(...good, 'jobs', 'status', 'nosuch', '-e', endpointId), {

@@ -4,7 +4,9 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { Cli } from '@slipway/cli/cli';
+import { expandNoun } from '@slipway/cli/command-words';
 import { readCliConfig } from '@slipway/cli/config';
+import { helpNames } from '@slipway/cli/help';
 import { Output } from '@slipway/cli/output/output';
 import { buildProgram } from '@slipway/cli/program';
 import { systemTransport } from '@slipway/kit/net/channel';
@@ -16,6 +18,7 @@ import { commandLine } from './command-line.ts';
 
 const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
 
+/** Builds the parser. `text` returns what it wrote since the last call. */
 function build(): { program: Command; text(): string } {
   let text = '';
   const cli = new Cli({
@@ -36,7 +39,14 @@ function build(): { program: Command; text(): string } {
       text += part;
     },
   });
-  return { program, text: () => text };
+  return {
+    program,
+    text: () => {
+      const written = text;
+      text = '';
+      return written;
+    },
+  };
 }
 
 function* commandsOf(command: Command, path: string[] = []): Generator<[path: string[], command: Command]> {
@@ -45,10 +55,10 @@ function* commandsOf(command: Command, path: string[] = []): Generator<[path: st
 }
 
 t.test('every command has a description, described options and examples', async (t) => {
-  const all = [...commandsOf(build().program)];
+  const { program, text } = build();
+  const all = [...commandsOf(program)];
   t.ok(all.length > 50, `${all.length} commands`);
   for (const [path] of all) {
-    const { program, text } = build();
     t.throws(() => program.parse([...path, '--help'], { from: 'user' }), { code: 'commander.helpDisplayed' });
     const help = text();
     t.match(help, /^Usage: slipway/, path.join(' '));
@@ -66,31 +76,31 @@ t.test('every command has a description, described options and examples', async 
 });
 
 t.test('the examples are command lines that the parser takes', async (t) => {
-  const paths = [...commandsOf(build().program)].map(([path]) => path);
+  const { program, text } = build();
+  const paths = [...commandsOf(program)].map(([path]) => path);
+  // Parses without doing anything.
+  const parser = build().program;
+  for (const [, command] of commandsOf(parser)) if (command.commands.length === 0) command.action(() => undefined);
   let checked = 0;
   for (const path of paths) {
-    const { program, text } = build();
     t.throws(() => program.parse([...path, '--help'], { from: 'user' }));
     for (const [, line] of text().matchAll(/^ {2}\$ (.*)$/gm)) {
       const words = parse(line!).map((word) => (typeof word === 'string' ? word : '<'));
       const args = words.slice(words.lastIndexOf('slipway') + 1);
       const end = args.indexOf('<');
-      t.doesNotThrow(() => accept(end === -1 ? args : args.slice(0, end)), `slipway ${path.join(' ')}: ${line}`);
+      t.doesNotThrow(
+        () => accept(parser, end === -1 ? args : args.slice(0, end)),
+        `slipway ${path.join(' ')}: ${line}`,
+      );
       checked += 1;
     }
   }
   t.ok(checked > 60, `${checked} examples`);
 });
 
-/** Parses without doing anything. */
-function accept(args: string[]): void {
-  const { program } = build();
-  // `machines` does something by itself and has a command below it.
-  for (const [path, command] of commandsOf(program)) {
-    if (command.commands.length === 0 || path.join(' ') === 'machines') command.action(() => undefined);
-  }
+function accept(program: Command, args: string[]): void {
   try {
-    program.parse(args, { from: 'user' });
+    program.parse(expandNoun(program, args), { from: 'user' });
   } catch (error) {
     if ((error as { exitCode?: number }).exitCode !== 0) throw error;
   }
@@ -104,7 +114,34 @@ t.test('help, version and no command at all', async (t) => {
   t.match(await run('jobs', 'run', '--help'), { code: 0, stdout: /--input <json>[^]*Examples:/, stderr: '' });
   t.match(await run('--version'), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/, stderr: '' });
   t.match(await run(), { code: 2, stdout: '', stderr: /^Usage: slipway/ }, 'no command: the help goes to stderr');
-  t.match(await run('jobs'), { code: 2, stdout: '', stderr: /^Usage: slipway jobs/ });
+  t.match(await cli.run('context'), { code: 0, stdout: '', stderr: /^There are no contexts/ }, 'a noun alone lists');
+  t.match(await cli.run('prices', '--help'), { code: 0, stdout: /^Usage: slipway prices /, stderr: '' });
+});
+
+t.test('the first page names every command once and fits a screen', async (t) => {
+  const { program } = build();
+  t.same(helpNames().toSorted(), [...program.commands.map((command) => command.name()), 'help'].toSorted());
+  const lines = program.helpInformation().split('\n');
+  t.ok(lines.length < 50, `${lines.length} lines`);
+  for (const line of lines) t.ok(line.length <= 120, line);
+});
+
+t.test('a noun alone stands for its list, also with options', async (t) => {
+  const { program } = build();
+  const expand = (line: string): string => expandNoun(program, line.split(' ')).join(' ');
+  t.equal(expand('jobs'), 'jobs list');
+  t.equal(expand('--json --core a:1 jobs --status failed'), '--json --core a:1 jobs list --status failed');
+  t.equal(expand('workers ocr --json'), 'workers list ocr --json');
+  for (const same of [
+    'jobs --help',
+    'jobs get x',
+    'jobs lst',
+    'why ocr',
+    'agent --join jobs',
+    'help jobs',
+    '--version',
+  ])
+    t.equal(expand(same), same);
 });
 
 /** Written to stderr at the end: what was loaded of npm's packages. */

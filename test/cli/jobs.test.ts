@@ -162,7 +162,7 @@ t.test('jobs', async (t) => {
     t.match(await run.ended, {
       code: 130,
       stdout: '',
-      stderr: new RegExp(`The job continues. See it again: slipway jobs status ${id}\n$`),
+      stderr: new RegExp(`The job continues. See it again: slipway jobs get ${id}\n$`),
     });
     t.equal((await http.look(id!)).status, 'IN_PROGRESS');
 

@@ -3,8 +3,10 @@ import { Writable } from 'node:stream';
 import { jobDocument, readable, readableError } from '@slipway/cli/jobs/present-job';
 import { lastLines, newBytes } from '@slipway/cli/machines/log-window';
 import { LogLines } from '@slipway/cli/machines/worker-log';
+import { shorten } from '@slipway/cli/output/fit-table';
 import { Output } from '@slipway/cli/output/output';
 import { renderFields, renderTable } from '@slipway/cli/output/table';
+import { textWidth } from '@slipway/cli/output/text-width';
 import { ago, commandLine, measured, memory, roughly } from '@slipway/cli/output/words';
 import { printable, printableLines, printableLog } from '@slipway/kit/log/printable';
 import { Job, JobState } from '@slipway/proto/gen/slipway/v1/job';
@@ -44,6 +46,31 @@ t.test('tables are as wide as what is in them', async (t) => {
       { name: 'env   ', value: 'A=1\n        B=2' },
       { name: 'longer', value: '3' },
     ],
+  );
+});
+
+t.test('on a terminal the widest text of a table is shortened until it fits; ids and numbers stay', async (t) => {
+  const columns = [
+    { title: 'ID', text: ([id]: string[]) => id! },
+    { title: 'NAME', text: ([, name]: string[]) => name! },
+    { title: 'JOBS', text: ([, , jobs]: string[]) => jobs!, right: true },
+    { title: 'ERROR', text: ([, , , error]: string[]) => error! },
+  ];
+  const rows = [
+    ['x4kq0c2m9w1zpd', '日本語の長い名前です', '1,234,567', `out of memory ${'x'.repeat(100)}`],
+    ['k3j9x0a2bq1zpd', 'short', '3', ''],
+  ];
+  const lines = renderTable(columns, rows, 60);
+  t.ok(
+    lines.every((line) => textWidth(line) <= 60),
+    lines.join('\n'),
+  );
+  t.match(lines[1], /^x4kq0c2m9w1zpd {2}日.*… +1,234,567 {2}out of.*…$/);
+  t.match(renderTable(columns, rows, 1_000)[1], /x{100}$/, 'there is room');
+  t.match(renderTable(columns, rows, 20)[1], /^x4kq0c2m9w1zpd {2}\S+… +1,234,567 {2}out of…$/, 'it cannot fit');
+  t.same(
+    ['日本語', '日本語', 'abc'].map((text, index) => shorten(text, [6, 5, 1][index]!)),
+    ['日本語', '日本…', '…'],
   );
 });
 

@@ -1,7 +1,8 @@
 /** Where a command goes: a key of the environment never follows a local.env of some folder to another machine. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCliConfig } from '@slipway/cli/config';
+import { writeContexts } from '@slipway/cli/context-file';
 import { chooseTarget } from '@slipway/cli/target';
 import t from 'tap';
 
@@ -40,4 +41,53 @@ t.test("the operator's key lies beside local.env and goes to that core only", as
   });
   t.match(operatorOf({ key: 'root_given' }), { key: 'root_given', source: 'of --key' });
   t.match(operatorOf({}, { apiKey: 'rpa_mine' }), { key: 'root_local' }, 'a key of the account is never taken for it');
+});
+
+t.test('options go before the environment, that before the context, that before npm start', async (t) => {
+  const workingDir = t.testdir();
+  mkdirSync(join(workingDir, '.slipway'));
+  writeFileSync(
+    join(workingDir, '.slipway', 'local.env'),
+    "SLIPWAY_CORE_ADDRESS='127.0.0.1:4711'\nSLIPWAY_API_KEY='rpa_local'\n",
+  );
+  const config = { ...readCliConfig({ XDG_CONFIG_HOME: workingDir }), workingDir };
+  const lab = { core: 'lab.example:1', coreCa: `sha256:${'a'.repeat(64)}`, key: 'rpa_lab', rootKey: 'root_lab' };
+  const stored = {
+    current: 'lab',
+    contexts: { lab, home: { core: 'home.example:2', key: 'rpa_home', endpoint: 'e1' } },
+  };
+  writeContexts(config.contextFile, stored);
+  const of = (options = {}, more = {}) => chooseTarget({ ...config, ...more }, options);
+  t.match(of(), {
+    address: 'grpcs://lab.example:1',
+    context: 'lab',
+    isUsual: true,
+    user: { key: 'rpa_lab', source: 'of the context lab' },
+    operator: { key: 'root_lab' },
+    tls: { caDigest: /./ },
+  });
+  t.match(of({ context: 'home' }), {
+    address: 'home.example:2',
+    isUsual: false,
+    endpointId: 'e1',
+    tls: { caFile: '' },
+  });
+  t.match(of({}, { context: 'home' }), { address: 'home.example:2', user: { key: 'rpa_home' } }, 'SLIPWAY_CONTEXT');
+  t.match(of({ context: 'local' }), { address: '127.0.0.1:4711', context: undefined, user: { key: 'rpa_local' } });
+  const env = { coreAddress: 'env.example:3', apiKey: 'rpa_env' };
+  t.match(of({}, env), { address: 'env.example:3', user: { key: 'rpa_env' }, tls: { caDigest: undefined } });
+  t.match(of({}, { coreAddress: 'env.example:3' }), { user: { key: undefined, hint: /belongs to lab\.example:1/ } });
+  t.match(of({ context: 'home' }, env), { address: 'home.example:2', user: { key: 'rpa_home' } }, 'an option');
+  t.match(
+    of({ core: 'other.example:4' }),
+    { user: { key: undefined }, operator: { key: undefined } },
+    'no key goes elsewhere',
+  );
+  t.throws(() => of({ context: 'nosuch' }), { message: /There is no context "nosuch"; there are: lab, home/ });
+  chmodSync(config.contextFile!, 0o640);
+  t.throws(() => of(), { message: /open to other users.*chmod 600/ });
+  writeFileSync(config.contextFile!, '{"contexts":{"lab":{}}}', { mode: 0o600 });
+  chmodSync(config.contextFile!, 0o600);
+  t.throws(() => of(), { message: /is not a file of contexts/ });
+  t.match(of({ context: 'local' }), { address: '127.0.0.1:4711' }, 'the way out of a broken file');
 });

@@ -1,0 +1,64 @@
+/** The first page of help: all commands by subject, on one screen. */
+import type { Command } from 'commander';
+import { Help } from 'commander';
+
+type Row = readonly [names: readonly string[], about: string];
+
+const GROUPS: Readonly<Record<string, readonly Row[]>> = {
+  Jobs: [
+    [['jobs'], 'run, show, follow, cancel and retry jobs'],
+    [['batches'], 'run many requests of a file in the time that workers have left'],
+    [['cancel', 'retry'], 'all jobs of an endpoint, or those that a filter finds'],
+    [['logs'], 'lines of a worker, of a job, or of all workers of an endpoint'],
+    [['why', 'decisions'], 'why a job waits; why an endpoint has these workers'],
+    [['times', 'errors'], 'how long jobs waited and ran; what they failed of'],
+  ],
+  Endpoints: [
+    [['endpoints', 'templates'], 'create, show, change, roll back and delete them'],
+    [['workers', 'pods'], 'what runs now'],
+    [['volumes', 'secrets', 'registry-auths'], 'disks, secret values, logins of image registries'],
+    [['import'], 'take over an account of another service'],
+  ],
+  Installation: [
+    [['machines', 'models'], 'let machines join, drain and remove them; models that they keep'],
+    [['start'], 'run all of Slipway on this machine'],
+    [['core', 'facade', 'edge', 'agent'], 'run one part on this machine'],
+    [['install'], 'write the systemd unit of a part'],
+    [['keys', 'accounts'], 'API keys; owners of everything, and their limits'],
+    [['usage', 'prices', 'audit'], 'what was used, what it costs, who changed what'],
+  ],
+  'This command': [
+    [['login', 'context'], 'choose the installation that commands go to'],
+    [['open', 'env'], 'pages of the console; variables for clients of the public API'],
+    [['version', 'help'], 'versions; help of a command'],
+  ],
+};
+
+/** Returns the help of a command. That of the program shows the commands by subject. */
+export function formatHelp(command: Command, helper: Help): string {
+  if (command.parent) return Help.prototype.formatHelp.call(helper, command, helper);
+  const rows = Object.values(GROUPS).flat();
+  const width = Math.max(...rows.map(([names]) => names.join(', ').length)) + 2;
+  const groups = Object.entries(GROUPS).map(([title, all]) => [
+    `${title}:`,
+    ...all.map(([names, about]) => `  ${names.join(', ').padEnd(width)}${about}`),
+  ]);
+  const options = helper
+    .visibleOptions(command)
+    .map((option) => `  ${helper.optionTerm(option).padEnd(width)}${option.description}`);
+  return [
+    `Usage: ${helper.commandUsage(command)}`,
+    '',
+    `${helper.commandDescription(command)} A noun alone lists: slipway endpoints.`,
+    '',
+    ...groups.flat(),
+    'Options of every command:',
+    ...options,
+    '',
+  ].join('\n');
+}
+
+/** Returns the names of all commands that the first page shows. */
+export function helpNames(): string[] {
+  return Object.values(GROUPS).flatMap((rows) => rows.flatMap(([names]) => names));
+}

@@ -1,0 +1,58 @@
+/** Shortens the columns of a table until it fits a terminal. */
+import { textWidth } from './text-width.ts';
+
+/** A column that is to be fitted. */
+interface Sized {
+  title: string;
+  cells: string[];
+  width: number;
+  right: boolean;
+}
+
+const GAP = 2;
+/** A shortened column keeps this width, or that of its title. */
+const WIDTH_MIN = 8;
+/** Titles of columns that are copied as they are. */
+const WHOLE = /(^|\b)(ID|JOB|GROUP|KEY|WORKER)$/;
+const segmenter = new Intl.Segmenter();
+
+/**
+ * Returns the columns in at most `columns` terminal columns, if that is possible. The widest text is shortened first;
+ * ids and numbers stay whole.
+ */
+export function fitTable<Column extends Sized>(table: readonly Column[], columns: number): Column[] {
+  const widths = table.map(({ width }) => width);
+  const floors = table.map(({ title, width, right }) =>
+    right || WHOLE.test(title) ? width : Math.min(width, Math.max(WIDTH_MIN, textWidth(title))),
+  );
+  let excess = widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns;
+  while (excess > 0) {
+    const open = widths.map((width, index) => (width > floors[index]! ? width : 0));
+    const widest = Math.max(...open);
+    if (widest <= 0) break;
+    const index = open.indexOf(widest);
+    const second = Math.max(floors[index]!, ...open.filter((width) => width < widest));
+    const cut = Math.min(excess, Math.max(1, widest - second));
+    widths[index] = widest - cut;
+    excess -= cut;
+  }
+  return table.map((column, index) => {
+    const width = widths[index]!;
+    return width === column.width
+      ? column
+      : { ...column, width, cells: column.cells.map((cell) => shorten(cell, width)) };
+  });
+}
+
+/** Returns the beginning of a text that fits, with an ellipsis if something is missing. */
+export function shorten(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  let shown = '';
+  let left = width - 1;
+  for (const { segment } of segmenter.segment(text)) {
+    left -= textWidth(segment);
+    if (left < 0) break;
+    shown += segment;
+  }
+  return `${shown.trimEnd()}…`;
+}

@@ -1,0 +1,42 @@
+/** `slipway context`: the file of contexts, which only its owner reads, and what is shown of it. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { commandLine } from './command-line.ts';
+
+t.test('contexts are added, used, shown and removed', async (t) => {
+  const cli = commandLine(t, {});
+  const file = join(cli.cwd, 'slipway', 'contexts.json');
+  t.match(await cli.run('context', 'list'), { code: 0, stdout: '', stderr: /slipway login ADDRESS/ });
+  t.match(await cli.run('context', 'add', 'lab', '--core', 'lab.example:50051', '--core-ca', 'ca.pem'), {
+    code: 0,
+    stdout: 'Context lab is in use.\n',
+    stderr: /slipway login --context lab/,
+  });
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.match(JSON.parse(readFileSync(file, 'utf8')), { contexts: { lab: { coreCa: join(cli.cwd, 'ca.pem') } } });
+  await cli.run('context', 'add', 'home', '--core', 'grpcs://home.example:1', '--endpoint', 'ocr');
+  t.match(await cli.json('context', 'list'), [
+    { name: 'lab', isCurrent: true, core: 'lab.example:50051', hasKey: false },
+    { name: 'home', isCurrent: false, endpoint: 'ocr' },
+  ]);
+  t.match(await cli.run('context', 'use', 'home'), { stdout: 'Commands now go to home (grpcs://home.example:1).\n' });
+  t.match(await cli.run('context', 'show'), { stdout: /^name +home\nin use +yes\ncore +grpcs:\/\/home/ });
+  t.match(await cli.run('endpoints'), { code: 2, stderr: /The context home has no API key: log in/ });
+  t.match(await cli.run('--context', 'lab', 'endpoints'), { code: 2, stderr: /ca\.pem/ }, 'its authority is read');
+  t.match(await cli.run('context', 'use', 'nosuch'), { code: 2, stderr: /there are: lab, home/ });
+  t.match(await cli.run('context', 'use', 'local'), { code: 0, stdout: /npm start of this machine/ });
+  t.match(await cli.run('context', 'get'), { code: 2, stderr: /No context is in use/ });
+  t.match(await cli.run('context', 'remove', 'lab'), { code: 0, stdout: 'Context lab is forgotten.\n' });
+  for (const name of ['local', '__proto__', '', '-x', 'a b'])
+    t.match(await cli.run('context', 'add', '--core', 'a:1', '--', name), { code: 2, stderr: /cannot be named/ }, name);
+  t.match(await cli.run('context', 'add', 'x', '--core', 'http://a'), { code: 2, stderr: /must be HOST:PORT/ });
+  t.match(await cli.run('context', 'add', 'x'), { code: 2, stderr: /Which core\?/ });
+  t.match(await cli.run('login'), { code: 2, stderr: /slipway login HOST:PORT/ });
+  t.match(await cli.run('login', '127.0.0.1:1', '--name', 'x'), { code: 2, stderr: /The API key\? Give it on stdin/ });
+  t.match(await cli.runWith('rpa_key\n', 'login', '127.0.0.1:1', '--name', 'x'), {
+    code: 3,
+    stderr: /cannot be reached/,
+  });
+  t.same((await cli.json<object[]>('context', 'list')).length, 1, 'a key that was not checked is not stored');
+});
