@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReadyMessage } from '@slipway/dev/processes/node-process';
 import { nodeProcess } from '@slipway/dev/processes/node-process';
+import type { ProcessPlan } from '@slipway/dev/processes/supervised-process';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import postgres from 'postgres';
 import type { Test } from 'tap';
@@ -30,6 +31,8 @@ export interface ProcessOptions {
   env?: Record<string, string>;
   /** More variables for the agents. Default: no containers. */
   agentEnv?: Record<string, string>;
+  /** Returns the folder of the release that a process (`core-1`) runs, at each start. `undefined`: this release. */
+  release?(name: string): string | undefined;
   /** Returns the address at which cores reach the database, for instance through a proxy. Default: `url` itself. */
   databaseUrl?(url: string): Promise<string>;
 }
@@ -59,11 +62,15 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   });
   /** `env` is evaluated at every start: a server takes any port at the first start and the same port at later ones. */
   const run = async (name: string, file: string, env: () => Record<string, string>) => {
-    const child = watch(
-      new Child<ReadyMessage>(
-        nodeProcess({ name, root, file, logDir: folder, env: () => ({ ...process.env, ...env() }) }),
-      ),
-    );
+    const plan = (): ProcessPlan<ReadyMessage> =>
+      nodeProcess({
+        name,
+        root: options.release?.(name) ?? root,
+        file,
+        logDir: folder,
+        env: () => ({ ...process.env, ...env() }),
+      });
+    const child = watch(new Child<ReadyMessage>({ ...plan(), spawn: (output) => plan().spawn(output) }));
     return { child, ready: await child.start() };
   };
 
