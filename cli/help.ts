@@ -14,6 +14,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     [['times', 'errors'], 'how long jobs waited and ran; what they failed of'],
   ],
   Endpoints: [
+    [['deploy'], 'an endpoint from an image, in one step'],
     [['endpoints', 'templates'], 'create, show, change, roll back and delete them'],
     [['workers', 'pods'], 'what runs now'],
     [['volumes', 'secrets', 'registry-auths'], 'disks, secret values, logins of image registries'],

@@ -7,6 +7,7 @@ import type { Cli, GlobalOptions } from './cli.ts';
 import { addEnv } from './clients/env.ts';
 import { addContexts } from './contexts/contexts.ts';
 import { addLogin } from './contexts/login.ts';
+import { addDeploy } from './endpoints/deploy.ts';
 import { addEndpoints } from './endpoints/endpoints.ts';
 import { addErrors } from './endpoints/errors.ts';
 import { addTimes } from './endpoints/times.ts';
@@ -41,6 +42,7 @@ const COMMANDS = [
   addJobs,
   addManyJobs,
   addBatches,
+  addDeploy,
   addEndpoints,
   addWhy,
   addTimes,

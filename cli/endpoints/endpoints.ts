@@ -14,6 +14,7 @@ import { templateIdOf } from '../shared/find-template.ts';
 import { WATCH, watched } from '../shared/watch.ts';
 import type { OptionValues } from '../table-options.ts';
 import { optionChanges, tableOptions } from '../table-options.ts';
+import { addDuplicate } from './duplicate.ts';
 import { endpointColumns, endpointFields, presentEndpoint } from './present-endpoint.ts';
 import { addReleases } from './releases.ts';
 import { restartEndpoint } from './restart-endpoint.ts';
@@ -102,6 +103,7 @@ function addChanges(endpoints: Command, cli: Cli): void {
       restartEndpoint(cli, named, options),
     );
   addReleases(endpoints, cli);
+  addDuplicate(endpoints, cli);
   addCommand(endpoints, {
     usage: 'delete <endpoint>',
     description: 'Delete an endpoint with its jobs. Its worker counts must be 0.',

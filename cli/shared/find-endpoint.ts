@@ -16,15 +16,16 @@ export async function endpointIdOf(cli: Cli, named: string | undefined): Promise
     return endpointId;
   }
   if (ENDPOINT_ID.test(named)) return named;
+  return onlyOne(await endpointsNamed(cli, named), 'endpoint', named).id;
+}
+
+/** Returns the endpoints with this name. */
+export async function endpointsNamed(cli: Cli, name: string): Promise<Endpoint[]> {
   const endpoints = await allPages(
     (page) => cli.core.endpoints.call((client) => client.listEndpoints, page),
     ({ endpoints }) => endpoints,
   );
-  return onlyOne(
-    endpoints.filter((endpoint) => endpoint.name === named),
-    'endpoint',
-    named,
-  ).id;
+  return endpoints.filter((endpoint) => endpoint.name === name);
 }
 
 /** Returns the only match of a name. Throws RefusedError. */

@@ -58,6 +58,29 @@ t.test('an installation', async (t) => {
     t.match(await cli.run('logs', 'abcdefghij1234'), { code: 1, stderr: /NOT_FOUND/ });
   });
 
+  await t.test('deploy: an endpoint in one step, and again for a change', async (t) => {
+    const handler = ['--', ...jsHandler('all.js')];
+    const first = await cli.run('deploy', '--name', 'one', '--env', 'A=1', '-i', '{"mode":"echo","a":1}', ...handler);
+    t.match(first, { code: 0, stdout: /^id +\w{14}\nname +one[^]*"a": 1/, stderr: /is COMPLETED/ });
+    t.match(await cli.run('deploy', ...handler), { code: 2, stderr: /Name the endpoint/ });
+    t.match(await cli.run('deploy', '--name', 'one'), { code: 2, stderr: /give --image, or a command/ });
+    t.match(await cli.run('deploy', '--name', 'one', '-i', '{"a'), { code: 2, stderr: /is not JSON/ });
+    const off = ['--workers-max', '0'];
+    const made = await cli.json<{ id: string }>('deploy', '--image', 'registry.example/a/ocr:3', ...off, '--disk', '7');
+    t.match(made, { name: 'ocr', workersMax: 0 });
+    t.match(await cli.run('deploy', '--image', 'b/ocr:4', ...off), { code: 1, stderr: /Change it with --name ocr/ });
+    t.match(await cli.run('deploy', '--image', 'b/x:1', '--registry-auth', 'hub'), { code: 1, stderr: /"hub"/ });
+    const image = ['--image', 'registry.example/a/ocr:4'];
+    t.match(await cli.json('deploy', '--name', 'ocr', ...image), { id: made.id, version: 1 });
+    const copy = await cli.json<{ id: string }>('endpoints', 'duplicate', 'ocr', 'ocr-2');
+    t.match(copy, { name: 'ocr-2', workersMax: 0 });
+    const shown = async (id: string) => (await system.request('GET', `/v1/endpoints/${id}?includeTemplate=true`)).json;
+    const ofTemplate = { imageName: 'registry.example/a/ocr:4', containerDiskInGb: 7 };
+    t.match([await shown(made.id), await shown(copy.id)], [{ template: ofTemplate }, { template: ofTemplate }]);
+    t.match(await cli.json('endpoints', 'duplicate', 'talker', 'talker-2'), { templateId: /^\w{10}$/, workersMin: 1 });
+    t.match(await cli.run('endpoints', 'duplicate', 'nosuch', 'x'), { code: 1, stderr: /no endpoint named "nosuch"/ });
+  });
+
   await t.test('a list is shown again until Ctrl-C', async (t) => {
     const run = cli.start('endpoints', '--watch');
     await run.wrote('stdout', /talker[^]*talker/);

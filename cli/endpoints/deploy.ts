@@ -1,0 +1,111 @@
+/** `slipway deploy`: an endpoint from an image, in one step. */
+
+import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
+import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { addCommand } from '../command.ts';
+import { RejectedError, UsageError } from '../failures.ts';
+import { readInput } from '../jobs/read-input.ts';
+import { runJob } from '../jobs/run-job.ts';
+import { retryWhileAway } from '../retry-while-away.ts';
+import { endpointsNamed } from '../shared/find-endpoint.ts';
+import { registryAuthIdOf } from '../shared/find-registry-auth.ts';
+import { OWN_TEMPLATE, ownTemplateOf } from '../shared/own-template.ts';
+import type { OptionValues } from '../table-options.ts';
+import { optionChanges, tableOptions } from '../table-options.ts';
+import { endpointFields, presentEndpoint } from './present-endpoint.ts';
+
+interface DeployOptions extends OptionValues {
+  name?: string;
+  image?: string;
+  env?: Record<string, string>;
+  registryAuth?: string;
+  input?: string;
+  workersMax?: number;
+  retryLimit?: number;
+}
+
+/** Options of the container. Those that an endpoint has too are the endpoint's. */
+const { imageName: _image, env: _env, registryAuthId: _registry, volumeMountPath: _mount, ...CONTAINER } = OWN_TEMPLATE;
+const { env: _ofEndpoint, name: _name, ...SETTINGS } = ENDPOINT;
+
+/** Adds the command. */
+export function addDeploy(program: Command, cli: Cli): void {
+  const command = addCommand(program, {
+    usage: 'deploy [command...]',
+    description:
+      'Make an endpoint from an image, or change the one of this --name, whose workers are then replaced without a ' +
+      'gap. With --input, run a job on it and show its result. A command of its own stands after --.',
+    examples: [
+      'deploy --image registry.example/ocr:3 --gpu "NVIDIA L4" --env MODEL=small',
+      'deploy --name ocr --image registry.example/ocr:4 --input \'{"image":"sample.png"}\'',
+      'deploy --image vllm/vllm-openai:v0.9.2 --type lb --port 8000/http --registry-auth hub -- --model Qwen/Qwen3-8B',
+    ],
+  })
+    .option('--name <name>', 'name of the endpoint; default: that of the image')
+    .option('--image <image>', 'container image; without one the command runs on the host, where that is allowed')
+    .option('--registry-auth <name>', 'credentials for its registry, by name or id')
+    .option('-i, --input <json>', 'then run a job with this input: a JSON object, @FILE, or - for stdin');
+  tableOptions(command, { env: OWN_TEMPLATE.env, ...CONTAINER });
+  tableOptions(tableOptions(command, SETTINGS), SETTINGS, { fixed: true }).action(
+    (words: string[], options: DeployOptions) => deploy(cli, words, options),
+  );
+}
+
+async function deploy(cli: Cli, words: string[], options: DeployOptions): Promise<void> {
+  const { output } = cli;
+  // Read first: a wrong input must not leave an endpoint behind.
+  const input = options.input === undefined ? undefined : (await readInput(cli, options.input)).toString();
+  if (input !== undefined && options['type'] === EndpointType.LB)
+    throw new UsageError('--input is for endpoints with a queue; send requests to a load-balancing one.');
+  const endpoint = await release(cli, words, options);
+  output.result(presentEndpoint(endpoint), () => output.fields(endpointFields(endpoint, output.nowMs())));
+  if (input !== undefined) return runJob(cli, { endpoint: endpoint.id, input, wait: true });
+  const next = endpoint.type === EndpointType.LB ? 'workers list' : "jobs run --wait --input '{…}' --endpoint";
+  output.note(`Go on: slipway ${next} ${endpoint.id}`);
+}
+
+/** Creates or changes the endpoint. */
+async function release(cli: Cli, words: string[], options: DeployOptions): Promise<Endpoint> {
+  const { image = '', registryAuth, workersMax, retryLimit, name = nameOfImage(image) } = options;
+  if (image === '' && words.length === 0)
+    throw new UsageError('Workers need something to run: give --image, or a command after --.');
+  if (name === '') throw new UsageError('Name the endpoint: --name NAME.');
+  const container = optionChanges<Template>(CONTAINER, options, {
+    imageName: options.image,
+    env: options.env,
+    startCommand: words.length === 0 ? undefined : words,
+    registryAuthId: registryAuth === undefined ? undefined : await registryAuthIdOf(cli, registryAuth),
+  });
+  const ownTemplate = ownTemplateOf(container);
+  const { fields, mask } = optionChanges<Endpoint>(SETTINGS, options, {});
+  const [known, other] = await endpointsNamed(cli, name);
+  if (other) throw new RejectedError(`Several endpoints are named ${JSON.stringify(name)}; give another --name.`);
+  if (known && options.name === undefined)
+    throw new RejectedError(
+      `There is an endpoint ${JSON.stringify(name)}. Change it with --name ${name}, or give another --name.`,
+    );
+  if (known) {
+    const request = { endpoint: Endpoint.fromPartial({ ...fields, id: known.id }), updateMask: mask, ownTemplate };
+    const { endpoint } = await cli.core.endpoints.call((client) => client.updateEndpoint, request);
+    return endpoint!;
+  }
+  const request = {
+    endpoint: Endpoint.fromPartial({ ...fields, name }),
+    requestId: cli.random.uuid(),
+    workersMax,
+    retryLimit,
+    ownTemplate,
+  };
+  const { endpoint } = await retryWhileAway(cli, () =>
+    cli.core.endpoints.call((client) => client.createEndpoint, request),
+  );
+  return endpoint!;
+}
+
+/** Returns the last part of an image's name, without tag and digest. */
+function nameOfImage(image: string): string {
+  return image.split('@', 1)[0]!.split('/').at(-1)!.split(':', 1)[0]!;
+}
