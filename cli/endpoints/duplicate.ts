@@ -17,8 +17,8 @@ export function addDuplicate(endpoints: Command, cli: Cli): void {
   addCommand(endpoints, {
     usage: 'duplicate <endpoint> <name>',
     description:
-      'Create an endpoint with all settings of another and a new name. It shares the template, or runs a copy of what ' +
-      'the other alone runs. Jobs and the secret of webhooks are not copied.',
+      'Create an endpoint with all settings of another and a new name. It shares the template, or runs a copy of ' +
+      'what the other alone runs. Jobs and the secret of webhooks are not copied.',
     examples: ['endpoints duplicate ocr ocr-test'],
   }).action((named: string, name: string) => duplicate(cli, named, name));
 }
