@@ -20,27 +20,27 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
-/** Where a batch stands. */
+/** State of a batch. */
 export const BatchState = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
-  /** DRAFT - It takes requests. Only of an endpoint. */
+  /** DRAFT - Takes requests. Only for batches of one endpoint. */
   DRAFT: 1,
-  /** VALIDATING - The file is being checked. */
+  /** VALIDATING - The file is being validated. */
   VALIDATING: 2,
-  /** IN_PROGRESS - Its requests run. */
+  /** IN_PROGRESS - The requests run. */
   IN_PROGRESS: 3,
-  /** EXPIRING - Its completion window has ended; requests that run are being stopped. */
+  /** EXPIRING - The completion window has ended; running requests are being stopped. */
   EXPIRING: 4,
-  /** CANCELLING - It was cancelled; requests that run are being stopped. */
+  /** CANCELLING - Cancelled; running requests are being stopped. */
   CANCELLING: 5,
   /** COMPLETED - All requests have ended. */
   COMPLETED: 6,
-  /** FAILED - Its requests were refused, or its endpoint was deleted. */
+  /** FAILED - The file was rejected, or the endpoint was deleted. */
   FAILED: 7,
-  /** EXPIRED - Its completion window ended before its requests. */
+  /** EXPIRED - The completion window ended before all requests had. */
   EXPIRED: 8,
-  /** CANCELLED - It was cancelled. */
+  /** CANCELLED - Cancelled. */
   CANCELLED: 9,
 } as const;
 
@@ -59,59 +59,59 @@ export namespace BatchState {
   export type CANCELLED = typeof BatchState.CANCELLED;
 }
 
-/** A batch. */
+/** Many requests that run as jobs. */
 export interface Batch {
-  /** `batch_` and 24 letters and digits. */
+  /** ID: `batch_` and 24 letters and digits. */
   id: string;
-  /** Where it stands. */
+  /** State. */
   state: BatchState;
-  /** Path of its requests, for instance /v1/embeddings. Empty: it is of an endpoint. */
+  /** Path of all requests, for example `/v1/embeddings`. Empty for a batch of one endpoint. */
   route: string;
-  /** Model of its requests, once it is known. Empty: unknown. */
+  /** Model of the requests. Empty: not known yet. */
   model: string;
-  /** Its endpoint. Empty: the model selects them. */
+  /** ID of the endpoint. Empty: the model selects the endpoints. */
   endpointId: string;
-  /** File with its requests. Empty: it is of an endpoint. */
+  /** ID of the file with the requests. Empty for a batch of one endpoint. */
   inputFileId: string;
-  /** File with its results. Empty: there is none yet, or no request succeeded. */
+  /** ID of the file with the results. Empty: not written yet, or no request succeeded. */
   outputFileId: string;
-  /** File with its errors. Empty: there is none yet, or no request failed. */
+  /** ID of the file with the errors. Empty: not written yet, or no request failed. */
   errorFileId: string;
-  /** Faults of its file, at most 100. */
+  /** Faults of the input file, at most 100. */
   faults: BatchFault[];
-  /** Requests in all. */
+  /** Number of requests. */
   total: number;
-  /** Requests that succeeded. */
+  /** Number of requests that succeeded. */
   completed: number;
-  /** Requests that failed, expired or were cancelled. */
+  /** Number of requests that failed, expired or were cancelled. */
   failed: number;
-  /** Requests that are jobs now. */
+  /** Number of requests that are jobs now. */
   submitted: number;
-  /** What its owner noted about it. */
+  /** Metadata from its owner. */
   metadata: { [key: string]: string };
-  /** Why it does not advance, for people. Empty: nothing is known to hold it up. */
+  /** Human-readable reason why the batch does not advance. Empty: no reason is known. */
   stalled: string;
-  /** The oldest of its jobs that has not ended, to ask JobService.Explain about. Empty: there is none. */
+  /** ID of its oldest job that has not ended, for JobService.Explain. Empty: none. */
   oldestJobId: string;
-  /** Its endpoint. */
+  /** ID of the endpoint of that job. */
   oldestJobEndpointId: string;
-  /** When it was made. */
+  /** Creation time. */
   createTime:
     | Date
     | undefined;
-  /** When its requests began to run. */
+  /** Time at which the first requests could run. */
   startTime:
     | Date
     | undefined;
-  /** When it was cancelled. */
+  /** Time at which the batch was cancelled. */
   cancelTime:
     | Date
     | undefined;
-  /** When it ended. */
+  /** Time at which the batch ended. */
   endTime:
     | Date
     | undefined;
-  /** When its completion window ends. Of a draft: when it is given up. */
+  /** End of the completion window. For a draft: time at which it is deleted. */
   expireTime: Date | undefined;
 }
 
@@ -120,27 +120,27 @@ export interface Batch_MetadataEntry {
   value: string;
 }
 
-/** A fault of the requests of a batch. */
+/** A fault of the input file of a batch. */
 export interface BatchFault {
-  /** For programs, for instance `invalid_json_line`. */
+  /** Machine-readable code, for example `invalid_json_line`. */
   code: string;
-  /** For people. */
+  /** Human-readable message. */
   message: string;
-  /** Line of the file, from 1. Absent: the file as a whole. */
+  /** Line number in the file, from 1. Absent: the fault is of the whole file. */
   line?: number | undefined;
 }
 
-/** A batch to make. */
+/** Request of CreateBatch. */
 export interface CreateBatchRequest {
-  /** The uploaded file. */
+  /** ID of the uploaded file. */
   inputFileId: string;
-  /** Path of all its requests: /v1/chat/completions, /v1/completions, /v1/embeddings or /v1/responses. */
+  /** Path of all requests: `/v1/chat/completions`, `/v1/completions`, `/v1/embeddings` or `/v1/responses`. */
   route: string;
-  /** Must be `24h`. */
+  /** Completion window. Must be `24h`. */
   completionWindow: string;
-  /** At most 16 entries; keys of at most 64 characters, values of at most 512. */
+  /** Metadata, at most 16 entries; keys of at most 64 characters, values of at most 512. */
   metadata: { [key: string]: string };
-  /** Seconds after the end for which its results are kept, 3,600 to 2,592,000. 0: 30 days. */
+  /** Time in seconds for which the result files are kept after the end of the batch, 3,600 to 2,592,000. 0: 30 days. */
   resultSeconds: number;
 }
 
@@ -149,161 +149,161 @@ export interface CreateBatchRequest_MetadataEntry {
   value: string;
 }
 
-/** The batch. */
+/** Response of CreateBatch. */
 export interface CreateBatchResponse {
-  /** The batch. */
+  /** The new batch. */
   batch: Batch | undefined;
 }
 
-/** A draft to make. */
+/** Request of CreateDraft. */
 export interface CreateDraftRequest {
-  /** The endpoint, which must have a queue. */
+  /** ID of the endpoint, which must be queue-based. */
   endpointId: string;
-  /** Inputs of its first requests, each a JSON object. At most 10 MiB in all. */
+  /** Inputs of the first requests, each a JSON object. At most 10 MiB together. */
   inputs: Buffer[];
 }
 
-/** The draft. */
+/** Response of CreateDraft. */
 export interface CreateDraftResponse {
-  /** The batch. */
+  /** The new batch. */
   batch: Batch | undefined;
 }
 
-/** Requests to add to a draft. */
+/** Request of AddRequests. */
 export interface AddRequestsRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint of the batch. */
   endpointId: string;
-  /** The draft. */
+  /** ID of the batch. */
   batchId: string;
-  /** Inputs, each a JSON object. At most 10 MiB in all. */
+  /** Inputs of the requests, each a JSON object. At most 10 MiB together. */
   inputs: Buffer[];
-  /** Removes all earlier requests. Default false. */
+  /** Replaces the existing requests. Default false: adds to them. */
   replace: boolean;
 }
 
-/** The draft afterwards. */
+/** Response of AddRequests. */
 export interface AddRequestsResponse {
-  /** The batch. */
+  /** The updated batch. */
   batch:
     | Batch
     | undefined;
-  /** Ids of the added requests, in order. */
+  /** IDs of the added requests, in the order of the inputs. */
   requestIds: string[];
 }
 
-/** A request to remove. */
+/** Request of RemoveRequest. */
 export interface RemoveRequestRequest {
-  /** The endpoint of the batch. */
+  /** ID of the endpoint of the batch. */
   endpointId: string;
-  /** The draft. */
+  /** ID of the batch. */
   batchId: string;
-  /** The request. */
+  /** ID of the request. */
   requestId: string;
 }
 
-/** Nothing. */
+/** Response of RemoveRequest. */
 export interface RemoveRequestResponse {
 }
 
-/** A draft that shall run. */
+/** Request of FinalizeDraft. */
 export interface FinalizeDraftRequest {
-  /** Its endpoint. */
+  /** ID of the endpoint of the batch. */
   endpointId: string;
-  /** The draft. */
+  /** ID of the batch. */
   batchId: string;
 }
 
-/** The batch. */
+/** Response of FinalizeDraft. */
 export interface FinalizeDraftResponse {
-  /** The batch. */
+  /** The updated batch. */
   batch: Batch | undefined;
 }
 
-/** A batch to read. */
+/** Request of GetBatch. */
 export interface GetBatchRequest {
-  /** Its id. */
+  /** ID of the batch. */
   id: string;
-  /** Only if it is of this endpoint. Empty: only if it is of a file. */
+  /** ID of the endpoint that the batch must belong to. Empty: the batch must come from a file. */
   endpointId: string;
 }
 
-/** The batch. */
+/** Response of GetBatch. */
 export interface GetBatchResponse {
   /** The batch. */
   batch: Batch | undefined;
 }
 
-/** Which batches to list. */
+/** Request of ListBatches. */
 export interface ListBatchesRequest {
-  /** Only those of this endpoint. Empty: only those of files. */
+  /** Only batches of this endpoint. Empty: only batches from files. */
   endpointId: string;
-  /** After this batch. Empty: from the beginning. INVALID_ARGUMENT: there is no such batch. */
+  /** ID of the batch after which the page starts. Empty: first page. INVALID_ARGUMENT: no such batch. */
   after: string;
-  /** Most batches, 1 to 100. Default 20. */
+  /** Page size, 1 to 100. Default 20. */
   limit: number;
 }
 
-/** Batches. */
+/** Response of ListBatches. */
 export interface ListBatchesResponse {
-  /** Newest first. */
+  /** Batches, newest first. */
   batches: Batch[];
-  /** There are more after the last one. */
+  /** Whether more batches follow. */
   more: boolean;
 }
 
-/** A batch to cancel. */
+/** Request of CancelBatch. */
 export interface CancelBatchRequest {
-  /** Its id. */
+  /** ID of the batch. */
   id: string;
-  /** Only if it is of this endpoint. Empty: only if it is of a file. */
+  /** ID of the endpoint that the batch must belong to. Empty: the batch must come from a file. */
   endpointId: string;
 }
 
-/** The batch. */
+/** Response of CancelBatch. */
 export interface CancelBatchResponse {
-  /** The batch. */
+  /** The updated batch. */
   batch: Batch | undefined;
 }
 
-/** Which requests to list. */
+/** Request of ListRequests. */
 export interface ListRequestsRequest {
-  /** The endpoint of the batch. */
+  /** ID of the endpoint of the batch. */
   endpointId: string;
-  /** The batch. */
+  /** ID of the batch. */
   batchId: string;
-  /** Requests to skip. */
+  /** Number of requests to skip. */
   offset: number;
-  /** Most requests, 1 to 1,000. Default 100. An answer also ends after 4 MiB of results. */
+  /** Page size, 1 to 1,000. Default 100. A page also ends after 4 MiB of results. */
   limit: number;
 }
 
-/** Requests of a batch. */
+/** Response of ListRequests. */
 export interface ListRequestsResponse {
-  /** In order. */
+  /** Requests in their order. */
   requests: BatchRequest[];
-  /** Requests of the batch. */
+  /** Number of requests in the batch. */
   total: number;
 }
 
 /** A request of a batch. */
 export interface BatchRequest {
-  /** Its id. */
+  /** ID of the request. */
   id: string;
-  /** PENDING, SUBMITTED, COMPLETED, FAILED, EXPIRED or CANCELLED. */
+  /** State: PENDING, SUBMITTED, COMPLETED, FAILED, EXPIRED or CANCELLED. */
   state: string;
-  /** JSON of what came of it: `output` or `error`, and state of its job. Absent: nothing yet. */
+  /** Result as JSON: `output` or `error`, and the state of its job. Absent: no result yet. */
   result?:
     | Buffer
     | undefined;
-  /** When it began to run. */
+  /** Time at which it started to run. */
   startTime:
     | Date
     | undefined;
-  /** When it ended. */
+  /** Time at which it ended. */
   endTime:
     | Date
     | undefined;
-  /** Its job. Empty: it is none yet. */
+  /** ID of its job. Empty: not submitted yet. */
   jobId: string;
 }
 
@@ -2218,15 +2218,23 @@ export const BatchRequest: MessageFns<BatchRequest> = {
 };
 
 /**
- * Batches: many requests that run as jobs with lowPriority, a few at a time, in the time that workers have left. All calls need the permission for jobs,
- * those that change something the one to write them. A key for some endpoints sees only the batches that it created, and they run on these endpoints alone.
- * NOT_FOUND: no such batch.
+ * Manages batches: large numbers of requests that run as jobs with lowPriority while workers have capacity left.
+ *
+ * All methods require permission for jobs (API_JOBS); methods that change something require permission to write them. A
+ * key that is limited to some endpoints sees only the batches that it created, and these run on its endpoints only.
+ *
+ * Errors of all methods with the ID of a batch:
+ * - `NOT_FOUND`: no such batch.
  */
 export type BatchServiceService = typeof BatchServiceService;
 export const BatchServiceService = {
   /**
-   * Makes a batch of the requests of an uploaded file. They are validated afterwards. INVALID_ARGUMENT: a field is out of range. NOT_FOUND: no such file.
-   * RESOURCE_EXHAUSTED: the account has as many batches that have not ended as it may.
+   * Creates a batch from the requests of an uploaded file. The file is validated afterwards.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range.
+   * - `NOT_FOUND`: no such file.
+   * - `RESOURCE_EXHAUSTED`: the account has its maximum of batches that have not ended.
    */
   createBatch: {
     path: "/slipway.v1.BatchService/CreateBatch" as const,
@@ -2237,7 +2245,12 @@ export const BatchServiceService = {
     responseSerialize: (value: CreateBatchResponse): Buffer => Buffer.from(CreateBatchResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateBatchResponse => CreateBatchResponse.decode(value),
   },
-  /** Makes a batch of requests for one endpoint, as a draft. RESOURCE_EXHAUSTED: the endpoint has as many batches that have not ended as it may. */
+  /**
+   * Creates a batch of requests for one endpoint, as a draft.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the endpoint has its maximum of batches that have not ended.
+   */
   createDraft: {
     path: "/slipway.v1.BatchService/CreateDraft" as const,
     requestStream: false as const,
@@ -2247,7 +2260,13 @@ export const BatchServiceService = {
     responseSerialize: (value: CreateDraftResponse): Buffer => Buffer.from(CreateDraftResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateDraftResponse => CreateDraftResponse.decode(value),
   },
-  /** Adds requests to a draft: all or none. FAILED_PRECONDITION with IN_USE: it is no draft any more. RESOURCE_EXHAUSTED: it would have too many requests. */
+  /**
+   * Adds requests to a draft, all or none.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (IN_USE): the batch is not a draft.
+   * - `RESOURCE_EXHAUSTED`: the batch would have too many requests.
+   */
   addRequests: {
     path: "/slipway.v1.BatchService/AddRequests" as const,
     requestStream: false as const,
@@ -2269,8 +2288,10 @@ export const BatchServiceService = {
     responseDeserialize: (value: Buffer): RemoveRequestResponse => RemoveRequestResponse.decode(value),
   },
   /**
-   * Lets the requests of a draft run. One that is not a draft any more is returned as it is. RESOURCE_EXHAUSTED: too many requests of batches wait at the
-   * endpoint.
+   * Starts the requests of a draft. Returns a batch that is not a draft unchanged.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: too many requests of batches wait for the endpoint.
    */
   finalizeDraft: {
     path: "/slipway.v1.BatchService/FinalizeDraft" as const,
@@ -2282,7 +2303,7 @@ export const BatchServiceService = {
       Buffer.from(FinalizeDraftResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): FinalizeDraftResponse => FinalizeDraftResponse.decode(value),
   },
-  /** Reads a batch. */
+  /** Returns a batch. */
   getBatch: {
     path: "/slipway.v1.BatchService/GetBatch" as const,
     requestStream: false as const,
@@ -2302,7 +2323,10 @@ export const BatchServiceService = {
     responseSerialize: (value: ListBatchesResponse): Buffer => Buffer.from(ListBatchesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListBatchesResponse => ListBatchesResponse.decode(value),
   },
-  /** Cancels a batch: what is done is kept, the rest does not run. One that has ended is returned as it is. */
+  /**
+   * Cancels a batch. Results so far are kept; requests that have not ended do not run. Returns a batch that has ended
+   * unchanged.
+   */
   cancelBatch: {
     path: "/slipway.v1.BatchService/CancelBatch" as const,
     requestStream: false as const,
@@ -2327,26 +2351,46 @@ export const BatchServiceService = {
 
 export interface BatchServiceServer extends UntypedServiceImplementation {
   /**
-   * Makes a batch of the requests of an uploaded file. They are validated afterwards. INVALID_ARGUMENT: a field is out of range. NOT_FOUND: no such file.
-   * RESOURCE_EXHAUSTED: the account has as many batches that have not ended as it may.
+   * Creates a batch from the requests of an uploaded file. The file is validated afterwards.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range.
+   * - `NOT_FOUND`: no such file.
+   * - `RESOURCE_EXHAUSTED`: the account has its maximum of batches that have not ended.
    */
   createBatch: handleUnaryCall<CreateBatchRequest, CreateBatchResponse>;
-  /** Makes a batch of requests for one endpoint, as a draft. RESOURCE_EXHAUSTED: the endpoint has as many batches that have not ended as it may. */
+  /**
+   * Creates a batch of requests for one endpoint, as a draft.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the endpoint has its maximum of batches that have not ended.
+   */
   createDraft: handleUnaryCall<CreateDraftRequest, CreateDraftResponse>;
-  /** Adds requests to a draft: all or none. FAILED_PRECONDITION with IN_USE: it is no draft any more. RESOURCE_EXHAUSTED: it would have too many requests. */
+  /**
+   * Adds requests to a draft, all or none.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (IN_USE): the batch is not a draft.
+   * - `RESOURCE_EXHAUSTED`: the batch would have too many requests.
+   */
   addRequests: handleUnaryCall<AddRequestsRequest, AddRequestsResponse>;
   /** Removes a request from a draft. */
   removeRequest: handleUnaryCall<RemoveRequestRequest, RemoveRequestResponse>;
   /**
-   * Lets the requests of a draft run. One that is not a draft any more is returned as it is. RESOURCE_EXHAUSTED: too many requests of batches wait at the
-   * endpoint.
+   * Starts the requests of a draft. Returns a batch that is not a draft unchanged.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: too many requests of batches wait for the endpoint.
    */
   finalizeDraft: handleUnaryCall<FinalizeDraftRequest, FinalizeDraftResponse>;
-  /** Reads a batch. */
+  /** Returns a batch. */
   getBatch: handleUnaryCall<GetBatchRequest, GetBatchResponse>;
   /** Lists batches, newest first. */
   listBatches: handleUnaryCall<ListBatchesRequest, ListBatchesResponse>;
-  /** Cancels a batch: what is done is kept, the rest does not run. One that has ended is returned as it is. */
+  /**
+   * Cancels a batch. Results so far are kept; requests that have not ended do not run. Returns a batch that has ended
+   * unchanged.
+   */
   cancelBatch: handleUnaryCall<CancelBatchRequest, CancelBatchResponse>;
   /** Lists the requests of a batch with their results, in order. */
   listRequests: handleUnaryCall<ListRequestsRequest, ListRequestsResponse>;
@@ -2354,8 +2398,12 @@ export interface BatchServiceServer extends UntypedServiceImplementation {
 
 export interface BatchServiceClient extends Client {
   /**
-   * Makes a batch of the requests of an uploaded file. They are validated afterwards. INVALID_ARGUMENT: a field is out of range. NOT_FOUND: no such file.
-   * RESOURCE_EXHAUSTED: the account has as many batches that have not ended as it may.
+   * Creates a batch from the requests of an uploaded file. The file is validated afterwards.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a field is out of range.
+   * - `NOT_FOUND`: no such file.
+   * - `RESOURCE_EXHAUSTED`: the account has its maximum of batches that have not ended.
    */
   createBatch(
     request: CreateBatchRequest,
@@ -2372,7 +2420,12 @@ export interface BatchServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateBatchResponse) => void,
   ): ClientUnaryCall;
-  /** Makes a batch of requests for one endpoint, as a draft. RESOURCE_EXHAUSTED: the endpoint has as many batches that have not ended as it may. */
+  /**
+   * Creates a batch of requests for one endpoint, as a draft.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the endpoint has its maximum of batches that have not ended.
+   */
   createDraft(
     request: CreateDraftRequest,
     callback: (error: ServiceError | null, response: CreateDraftResponse) => void,
@@ -2388,7 +2441,13 @@ export interface BatchServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateDraftResponse) => void,
   ): ClientUnaryCall;
-  /** Adds requests to a draft: all or none. FAILED_PRECONDITION with IN_USE: it is no draft any more. RESOURCE_EXHAUSTED: it would have too many requests. */
+  /**
+   * Adds requests to a draft, all or none.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (IN_USE): the batch is not a draft.
+   * - `RESOURCE_EXHAUSTED`: the batch would have too many requests.
+   */
   addRequests(
     request: AddRequestsRequest,
     callback: (error: ServiceError | null, response: AddRequestsResponse) => void,
@@ -2421,8 +2480,10 @@ export interface BatchServiceClient extends Client {
     callback: (error: ServiceError | null, response: RemoveRequestResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lets the requests of a draft run. One that is not a draft any more is returned as it is. RESOURCE_EXHAUSTED: too many requests of batches wait at the
-   * endpoint.
+   * Starts the requests of a draft. Returns a batch that is not a draft unchanged.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: too many requests of batches wait for the endpoint.
    */
   finalizeDraft(
     request: FinalizeDraftRequest,
@@ -2439,7 +2500,7 @@ export interface BatchServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: FinalizeDraftResponse) => void,
   ): ClientUnaryCall;
-  /** Reads a batch. */
+  /** Returns a batch. */
   getBatch(
     request: GetBatchRequest,
     callback: (error: ServiceError | null, response: GetBatchResponse) => void,
@@ -2471,7 +2532,10 @@ export interface BatchServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListBatchesResponse) => void,
   ): ClientUnaryCall;
-  /** Cancels a batch: what is done is kept, the rest does not run. One that has ended is returned as it is. */
+  /**
+   * Cancels a batch. Results so far are kept; requests that have not ended do not run. Returns a batch that has ended
+   * unchanged.
+   */
   cancelBatch(
     request: CancelBatchRequest,
     callback: (error: ServiceError | null, response: CancelBatchResponse) => void,

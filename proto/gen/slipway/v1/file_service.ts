@@ -20,125 +20,125 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
-/** A file. */
+/** Description of a file. */
 export interface File {
-  /** `file-` and 24 letters and digits. */
+  /** ID: `file-` and 24 letters and digits. */
   id: string;
-  /** `batch` or `batch_output`. */
+  /** Purpose: `batch` or `batch_output`. */
   purpose: string;
-  /** Name that its owner gave it, or that says whose results it has. */
+  /** Name: from its owner, or after the batch whose results it has. */
   filename: string;
   /** Size in bytes. */
   bytes: number;
-  /** When it was made. */
+  /** Creation time. */
   createTime:
     | Date
     | undefined;
-  /** When it will be deleted. Absent: never. */
+  /** Time at which it will be deleted. Absent: never. */
   expireTime: Date | undefined;
 }
 
-/** A file to upload. */
+/** Request of CreateFile. */
 export interface CreateFileRequest {
-  /** Must be `batch`. */
+  /** Purpose. Must be `batch`. */
   purpose: string;
-  /** Its name, at most 255 characters. */
+  /** Name, at most 255 characters. */
   filename: string;
-  /** Seconds after which it is deleted, 3,600 to 2,592,000. 0: 30 days. */
+  /** Time in seconds after which the file is deleted, 3,600 to 2,592,000. 0: 30 days. */
   expireSeconds: number;
 }
 
-/** The file, empty so far. */
+/** Response of CreateFile. */
 export interface CreateFileResponse {
-  /** The file. */
+  /** The new file, empty. */
   file: File | undefined;
 }
 
-/** A piece of an upload. */
+/** Request of AppendFile. */
 export interface AppendFileRequest {
-  /** The file. */
+  /** ID of the file. */
   id: string;
-  /** Where the piece begins, in bytes. Must be the end of the file so far. */
+  /** Offset of the chunk in bytes. Must be the current size of the file. */
   start: number;
-  /** The piece, 1 byte to 1 MiB. */
+  /** Chunk, 1 byte to 1 MiB. */
   content: Buffer;
 }
 
-/** The file afterwards. */
+/** Response of AppendFile. */
 export interface AppendFileResponse {
-  /** Its size in bytes. */
+  /** New size of the file in bytes. */
   bytes: number;
 }
 
-/** An upload to end. */
+/** Request of FinishFile. */
 export interface FinishFileRequest {
-  /** The file. */
+  /** ID of the file. */
   id: string;
-  /** Seconds from now after which it is deleted, if that is known only now, 3,600 to 2,592,000. 0: as CreateFile said. */
+  /** Time in seconds from now after which the file is deleted, 3,600 to 2,592,000. 0: as set by CreateFile. */
   expireSeconds: number;
 }
 
-/** The file. */
+/** Response of FinishFile. */
 export interface FinishFileResponse {
-  /** The file. */
+  /** The complete file. */
   file: File | undefined;
 }
 
-/** A file to read about. */
+/** Request of GetFile. */
 export interface GetFileRequest {
-  /** Its id. */
+  /** ID of the file. */
   id: string;
 }
 
-/** The file. */
+/** Response of GetFile. */
 export interface GetFileResponse {
   /** The file. */
   file: File | undefined;
 }
 
-/** Which files to list. */
+/** Request of ListFiles. */
 export interface ListFilesRequest {
-  /** After this file. Empty: from the beginning. INVALID_ARGUMENT: there is no such file. */
+  /** ID of the file after which the page starts. Empty: first page. INVALID_ARGUMENT: no such file. */
   after: string;
-  /** Most files, 1 to 1,000. Default 1,000. */
+  /** Page size, 1 to 1,000. Default 1,000. */
   limit: number;
-  /** Oldest first. Default false. */
+  /** Oldest first. Default false: newest first. */
   ascending: boolean;
-  /** Only files of this purpose. Empty: all. */
+  /** Only files with this purpose. Empty: all. */
   purpose: string;
 }
 
-/** Files. */
+/** Response of ListFiles. */
 export interface ListFilesResponse {
-  /** In order. */
+  /** Files in the requested order. */
   files: File[];
-  /** There are more after the last one. */
+  /** Whether more files follow. */
   more: boolean;
 }
 
-/** Which part to read. */
+/** Request of ReadFile. */
 export interface ReadFileRequest {
-  /** The file. */
+  /** ID of the file. */
   id: string;
-  /** Where to read on, as the previous answer said. Empty: at the beginning. */
+  /** Cursor from the previous response. Empty: start of the file. */
   cursor: string;
 }
 
-/** A part of a file. */
+/** Response of ReadFile. */
 export interface ReadFileResponse {
-  /** Its next bytes, up to about 1 MiB. */
+  /** Next bytes of the file, up to about 1 MiB. */
   content: Buffer;
-  /** Where to read on. Empty: that was the end. */
+  /** Cursor for the next call. Empty: end of the file. */
   nextCursor: string;
 }
 
-/** A file to delete. */
+/** Request of DeleteFile. */
 export interface DeleteFileRequest {
-  /** Its id. */
+  /** ID of the file. */
   id: string;
 }
 
-/** Nothing. */
+/** Response of DeleteFile. */
 export interface DeleteFileResponse {
 }
 
@@ -1148,12 +1148,22 @@ export const DeleteFileResponse: MessageFns<DeleteFileResponse> = {
 };
 
 /**
- * Files of an account: the requests of batches, which callers upload, and their results. All calls need the permission for jobs, those that change something
- * the one to write them. A key for some endpoints sees only the files that it created, or that batches of it made. NOT_FOUND: no such file.
+ * Manages the files of an account: uploaded requests of batches, and their results.
+ *
+ * All methods require permission for jobs (API_JOBS); methods that change something require permission to write them. A
+ * key that is limited to some endpoints sees only the files that it uploaded or that its batches wrote.
+ *
+ * Errors of all methods with the ID of a file:
+ * - `NOT_FOUND`: no such file.
  */
 export type FileServiceService = typeof FileServiceService;
 export const FileServiceService = {
-  /** Begins an upload. RESOURCE_EXHAUSTED: the account has as many files, or as many bytes in files, as it may. */
+  /**
+   * Starts an upload.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the account has its maximum of files, or of bytes in files.
+   */
   createFile: {
     path: "/slipway.v1.FileService/CreateFile" as const,
     requestStream: false as const,
@@ -1164,8 +1174,11 @@ export const FileServiceService = {
     responseDeserialize: (value: Buffer): CreateFileResponse => CreateFileResponse.decode(value),
   },
   /**
-   * Adds a piece to an upload. It is on disk when this returns. Sending the same piece again does no harm. INVALID_ARGUMENT: it does not begin where the
-   * file ends, or the file would be too large. RESOURCE_EXHAUSTED as CreateFile.
+   * Appends a chunk to an upload. The chunk is durable when this returns. Idempotent: the same chunk may be sent again.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the chunk does not start at the end of the file, or the file would be too large.
+   * - `RESOURCE_EXHAUSTED`: the account has its maximum of bytes in files.
    */
   appendFile: {
     path: "/slipway.v1.FileService/AppendFile" as const,
@@ -1176,7 +1189,7 @@ export const FileServiceService = {
     responseSerialize: (value: AppendFileResponse): Buffer => Buffer.from(AppendFileResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): AppendFileResponse => AppendFileResponse.decode(value),
   },
-  /** Ends an upload. Before this no list has the file; without it the file is deleted after an hour without a piece. */
+  /** Completes an upload. Until then lists do not show the file; it is deleted after an hour without a chunk. */
   finishFile: {
     path: "/slipway.v1.FileService/FinishFile" as const,
     requestStream: false as const,
@@ -1186,7 +1199,7 @@ export const FileServiceService = {
     responseSerialize: (value: FinishFileResponse): Buffer => Buffer.from(FinishFileResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): FinishFileResponse => FinishFileResponse.decode(value),
   },
-  /** Reads about a file. */
+  /** Returns the description of a file. */
   getFile: {
     path: "/slipway.v1.FileService/GetFile" as const,
     requestStream: false as const,
@@ -1206,7 +1219,7 @@ export const FileServiceService = {
     responseSerialize: (value: ListFilesResponse): Buffer => Buffer.from(ListFilesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListFilesResponse => ListFilesResponse.decode(value),
   },
-  /** Reads a part of a file. */
+  /** Returns a part of the content of a file. */
   readFile: {
     path: "/slipway.v1.FileService/ReadFile" as const,
     requestStream: false as const,
@@ -1216,7 +1229,12 @@ export const FileServiceService = {
     responseSerialize: (value: ReadFileResponse): Buffer => Buffer.from(ReadFileResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReadFileResponse => ReadFileResponse.decode(value),
   },
-  /** Deletes a file. FAILED_PRECONDITION with IN_USE: a batch that has not ended reads it. */
+  /**
+   * Deletes a file.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (IN_USE): a batch that has not ended reads it.
+   */
   deleteFile: {
     path: "/slipway.v1.FileService/DeleteFile" as const,
     requestStream: false as const,
@@ -1229,27 +1247,45 @@ export const FileServiceService = {
 } as const;
 
 export interface FileServiceServer extends UntypedServiceImplementation {
-  /** Begins an upload. RESOURCE_EXHAUSTED: the account has as many files, or as many bytes in files, as it may. */
+  /**
+   * Starts an upload.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the account has its maximum of files, or of bytes in files.
+   */
   createFile: handleUnaryCall<CreateFileRequest, CreateFileResponse>;
   /**
-   * Adds a piece to an upload. It is on disk when this returns. Sending the same piece again does no harm. INVALID_ARGUMENT: it does not begin where the
-   * file ends, or the file would be too large. RESOURCE_EXHAUSTED as CreateFile.
+   * Appends a chunk to an upload. The chunk is durable when this returns. Idempotent: the same chunk may be sent again.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the chunk does not start at the end of the file, or the file would be too large.
+   * - `RESOURCE_EXHAUSTED`: the account has its maximum of bytes in files.
    */
   appendFile: handleUnaryCall<AppendFileRequest, AppendFileResponse>;
-  /** Ends an upload. Before this no list has the file; without it the file is deleted after an hour without a piece. */
+  /** Completes an upload. Until then lists do not show the file; it is deleted after an hour without a chunk. */
   finishFile: handleUnaryCall<FinishFileRequest, FinishFileResponse>;
-  /** Reads about a file. */
+  /** Returns the description of a file. */
   getFile: handleUnaryCall<GetFileRequest, GetFileResponse>;
   /** Lists files, newest first. */
   listFiles: handleUnaryCall<ListFilesRequest, ListFilesResponse>;
-  /** Reads a part of a file. */
+  /** Returns a part of the content of a file. */
   readFile: handleUnaryCall<ReadFileRequest, ReadFileResponse>;
-  /** Deletes a file. FAILED_PRECONDITION with IN_USE: a batch that has not ended reads it. */
+  /**
+   * Deletes a file.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (IN_USE): a batch that has not ended reads it.
+   */
   deleteFile: handleUnaryCall<DeleteFileRequest, DeleteFileResponse>;
 }
 
 export interface FileServiceClient extends Client {
-  /** Begins an upload. RESOURCE_EXHAUSTED: the account has as many files, or as many bytes in files, as it may. */
+  /**
+   * Starts an upload.
+   *
+   * Errors:
+   * - `RESOURCE_EXHAUSTED`: the account has its maximum of files, or of bytes in files.
+   */
   createFile(
     request: CreateFileRequest,
     callback: (error: ServiceError | null, response: CreateFileResponse) => void,
@@ -1266,8 +1302,11 @@ export interface FileServiceClient extends Client {
     callback: (error: ServiceError | null, response: CreateFileResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Adds a piece to an upload. It is on disk when this returns. Sending the same piece again does no harm. INVALID_ARGUMENT: it does not begin where the
-   * file ends, or the file would be too large. RESOURCE_EXHAUSTED as CreateFile.
+   * Appends a chunk to an upload. The chunk is durable when this returns. Idempotent: the same chunk may be sent again.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: the chunk does not start at the end of the file, or the file would be too large.
+   * - `RESOURCE_EXHAUSTED`: the account has its maximum of bytes in files.
    */
   appendFile(
     request: AppendFileRequest,
@@ -1284,7 +1323,7 @@ export interface FileServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: AppendFileResponse) => void,
   ): ClientUnaryCall;
-  /** Ends an upload. Before this no list has the file; without it the file is deleted after an hour without a piece. */
+  /** Completes an upload. Until then lists do not show the file; it is deleted after an hour without a chunk. */
   finishFile(
     request: FinishFileRequest,
     callback: (error: ServiceError | null, response: FinishFileResponse) => void,
@@ -1300,7 +1339,7 @@ export interface FileServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: FinishFileResponse) => void,
   ): ClientUnaryCall;
-  /** Reads about a file. */
+  /** Returns the description of a file. */
   getFile(
     request: GetFileRequest,
     callback: (error: ServiceError | null, response: GetFileResponse) => void,
@@ -1332,7 +1371,7 @@ export interface FileServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListFilesResponse) => void,
   ): ClientUnaryCall;
-  /** Reads a part of a file. */
+  /** Returns a part of the content of a file. */
   readFile(
     request: ReadFileRequest,
     callback: (error: ServiceError | null, response: ReadFileResponse) => void,
@@ -1348,7 +1387,12 @@ export interface FileServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReadFileResponse) => void,
   ): ClientUnaryCall;
-  /** Deletes a file. FAILED_PRECONDITION with IN_USE: a batch that has not ended reads it. */
+  /**
+   * Deletes a file.
+   *
+   * Errors:
+   * - `FAILED_PRECONDITION` (IN_USE): a batch that has not ended reads it.
+   */
   deleteFile(
     request: DeleteFileRequest,
     callback: (error: ServiceError | null, response: DeleteFileResponse) => void,
