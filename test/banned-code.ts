@@ -35,14 +35,14 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     // Turns of the loop and time limits besides the clock. Ours for workers runs in the users' processes, which have no
     // seams; a test may let a turn pass.
     /\b(setImmediate|queueMicrotask)\b|\bprocess\.nextTick\b|\bAbortSignal\.timeout\b|\btimers\/promises\b/,
-    /^kit\/time\/clock\.ts$|^worker\/|^dev\/install\/bootstrap\.mjs$|^kit\/host\/pinned-node\.mjs$|^(deploy\/images|examples|test|tools)\//,
+    /^kit\/time\/clock\.ts$|^worker\/|^dev\/install\/bootstrap\.mjs$|^kit\/host\/pinned-node\.mjs$|^(deploy\/(images|helm)|examples|test|tools)\//,
     'use Clock.soon, Clock.after, within or delay',
   ],
   [
     // Randomness that does not come from Random. Nonces of seals and secrets of an installation must never be
     // predictable, whichever Random is passed in.
     /\b(randomBytes|randomUUID|randomInt|getRandomValues|randomFill(Sync)?)\b/,
-    /^kit\/(time\/clock|host\/seal)\.ts$|^dev\/(secrets|postgres\/postgres-program)\.ts$|^worker\/|^(deploy\/images|examples|test|tools)\//,
+    /^kit\/(time\/clock|host\/seal)\.ts$|^dev\/(secrets|postgres\/postgres-program)\.ts$|^worker\/|^(deploy\/(images|helm)|examples|test|tools)\//,
     'use the Random that is handed in',
   ],
   [

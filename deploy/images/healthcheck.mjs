@@ -9,10 +9,19 @@ function local(address) {
   return address.replace(/^(0\.0\.0\.0|\[::\]|):/, '127.0.0.1:');
 }
 
-/** Asks core by grpc.health.v1: an empty request, and an answer whose only field is 1 (SERVING). */
-function serving(address) {
+/**
+ * Asks core at its first address by grpc.health.v1: an empty request, and an answer whose only field is 1 (SERVING). By
+ * TLS where core speaks it; who answers on this host needs no proof.
+ */
+function serving(addresses) {
+  const [address] = addresses.split(',').map((each) => each.trim());
+  const here = local(address.replace('grpcs://', ''));
+  const isLoopback = /^(127\.|localhost:|\[::1\])/.test(address);
+  const isPlain = isLoopback || (env.SLIPWAY_CORE_PLAINTEXT === 'true' && !address.startsWith('grpcs://'));
   return new Promise((resolve, reject) => {
-    const session = http2.connect(`http://${address}`).once('error', reject);
+    const session = http2
+      .connect(`http${isPlain ? '' : 's'}://${here}`, { rejectUnauthorized: false })
+      .once('error', reject);
     const call = session.request({
       ':method': 'POST',
       ':path': '/grpc.health.v1.Health/Check',
@@ -41,7 +50,7 @@ async function connected(address) {
 }
 
 const CHECKS = {
-  core: () => serving(local(env.SLIPWAY_CORE_LISTEN || '127.0.0.1:50051')),
+  core: () => serving(env.SLIPWAY_CORE_LISTEN || '127.0.0.1:50051'),
   facade: () => answers(`http://127.0.0.1:${env.SLIPWAY_HTTP_PORT || 8080}/readyz`),
   slipway: () => answers(`http://127.0.0.1:${env.SLIPWAY_HTTP_PORT || 8080}/readyz`),
   edge: () => {

@@ -128,7 +128,7 @@ t.test('images', { skip: podmanSkip }, async (t) => {
     secret('database-url', url);
     secret('secret-key', randomBytes(32).toString('hex'));
     secret('root-key', rootKey);
-    const [core, http, listen] = await Promise.all([quietPort(), quietPort(), quietPort()]);
+    const [core, secure, http, listen] = [await quietPort(), await quietPort(), await quietPort(), await quietPort()];
     const run = async (part: Part, options: string[], variables: Record<string, string>): Promise<void> => {
       const given = Object.entries(variables).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
       const always = [
@@ -149,7 +149,7 @@ t.test('images', { skip: podmanSkip }, async (t) => {
     };
     const closed = ['--cap-drop=all', '--security-opt=no-new-privileges'];
     await run('core', closed, {
-      SLIPWAY_CORE_LISTEN: `127.0.0.1:${core}`,
+      SLIPWAY_CORE_LISTEN: `grpcs://127.0.0.1:${secure},127.0.0.1:${core}`,
       SLIPWAY_DATABASE_URL_FILE: '/run/secrets/database-url',
       SLIPWAY_SECRET_KEY_FILE: '/run/secrets/secret-key',
       SLIPWAY_ROOT_KEY_FILE: '/run/secrets/root-key',
