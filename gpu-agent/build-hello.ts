@@ -35,6 +35,7 @@ export function buildHello({ config, identity, machineId, gpus, instance, has, p
       locations: config.locations.length > 0 || !identity.exists ? config.locations : identity.facts.locations,
       cpuSlots,
       standbyMax,
+      gpuOffload: undefined,
       agentVersion: AGENT_VERSION,
       cudaVersion: gpus.cudaVersion,
       gpus: gpus.all.map((gpu) => ({ ...gpu, displayName: '', unhealthy: gpus.faultOf(gpu.uuid), occupiedBy: '' })),

@@ -8,7 +8,7 @@ import type {
   RegistryCredentials,
   WorkerReport,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { DesiredState, LossCause, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { LossCause, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { S3Config } from '@slipway/proto/gen/slipway/v1/job';
 import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
 import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
@@ -25,7 +25,9 @@ import type { MachineFacts } from '../store/machines/machine-rows.ts';
 import type { WorkerSpecRow } from '../store/machines/worker-specs.ts';
 import type { DesiredWorkerRow, WorkerFacts } from '../store/machines/worker-store.ts';
 import { engineFromMessage } from './container-messages.ts';
+import { desiredStateOf, standbyLevelOf } from './desired-state.ts';
 import { modelHubOf } from './model-hub.ts';
+import { offloadFacts, offloadFromMessage } from './offload-messages.ts';
 import type { HeldAttempt } from './slot-pool.ts';
 
 const GPUS_MAX = 256;
@@ -134,6 +136,7 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     cpuModel: cpuModel.slice(0, CPU_MODEL_LENGTH_MAX),
     cpuThreadsPerCore,
     standbyMax,
+    gpuOffload: offloadFromMessage(machine.gpuOffload),
     runsCommands: machine.runsCommands,
     ...engineFromMessage(machine.containerEngine, machine.noEngineReason),
   };
@@ -196,6 +199,7 @@ export function factsFromReport(report: WorkerReport): WorkerFacts | undefined {
     health: HEALTHS[report.health] ?? '',
     singleUse: report.singleUse,
     blocked: report.blocked,
+    ...offloadFacts(report),
   };
 }
 
@@ -215,11 +219,6 @@ export function assignmentOf(job: ClaimedJob, s3Config: Buffer | undefined): Ass
     traceparent,
     batchId,
   };
-}
-
-/** Returns the desired state of a worker as a message. */
-export function desiredStateOf(row: DesiredWorkerRow): DesiredState {
-  return DesiredState[row.desired];
 }
 
 /** Columns that name a worker's image, its owner and its registry credentials. */
@@ -254,6 +253,7 @@ export function desiredToMessage(
     endpointId: row.endpointId,
     desired: desiredStateOf(row),
     idle: row.idle,
+    standbyLevel: standbyLevelOf(row),
     spec: {
       startCommand: spec.startCommand,
       workingDirectory: spec.workingDirectory,

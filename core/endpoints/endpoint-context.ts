@@ -19,6 +19,7 @@ type OwnStores =
   | 'workers'
   | 'volumes'
   | 'scales'
+  | 'suspensions'
   | 'explains'
   | 'cachedModels'
   | 'releases'

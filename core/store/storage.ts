@@ -55,6 +55,7 @@ import { SecretStore } from './resources/secret-store.ts';
 import { TemplateStore } from './resources/template-store.ts';
 import { VolumeStore } from './resources/volume-store.ts';
 import { ScaleStore } from './scaling/scale-store.ts';
+import { SuspensionStore } from './scaling/suspension-store.ts';
 import { TrafficStore } from './scaling/traffic-store.ts';
 import type { Database, DatabaseOptions } from './sql/database.ts';
 import { openDatabase } from './sql/database.ts';
@@ -101,6 +102,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     machines: new MachineStore(database),
     workers: new WorkerStore(database, sealer),
     scales: new ScaleStore(database, running),
+    suspensions: new SuspensionStore(database),
     explains: new ExplainStore(database, running),
     traffic: new TrafficStore(database),
     images: new ImageStore(database),

@@ -28,6 +28,8 @@ export const endpoint = pgTable(
     scalerValue: integer('scaler_value').notNull().default(4),
     executionTimeoutMs: bigint('execution_timeout_ms', { mode: 'number' }).notNull().default(600_000),
     flashBootType: text('flash_boot_type').notNull().default('OFF'),
+    /** Where workers on standby keep their GPU memory: AUTO, GPU or HOST. */
+    flashBootStandby: text('flash_boot_standby').notNull().default('AUTO'),
     locations: text('locations').array().notNull().default(sql`'{}'`),
     networkVolumeIds: text('network_volume_ids').array().notNull().default(sql`'{}'`),
     /**
@@ -71,6 +73,7 @@ export const endpoint = pgTable(
     index('endpoint_template_idx').on(t.templateId),
     unique('endpoint_request_unique').on(t.accountId, t.requestId),
     check('endpoint_type_known', sql`${t.type} IN ('QB', 'LB')`),
+    check('endpoint_flash_boot_standby_known', sql`${t.flashBootStandby} IN ('AUTO', 'GPU', 'HOST')`),
     check('endpoint_workers_in_order', sql`0 <= ${t.workersMin} AND ${t.workersMin} <= ${t.workersMax}`),
   ],
 );

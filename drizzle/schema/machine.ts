@@ -33,6 +33,13 @@ export interface EngineRow {
   imageFreeMib: number;
 }
 
+/** Offload of a machine, as its agent reported it. For the meaning of each field see machine.proto. */
+export interface OffloadRow {
+  supported: boolean;
+  unsupportedReason: string;
+  standbyMemoryBytes: number;
+}
+
 export const machine = pgTable(
   'machine',
   {
@@ -71,6 +78,8 @@ export const machine = pgTable(
     noEngineReason: text('no_engine_reason').notNull().default(''),
     /** Most standby workers that it keeps. */
     standbyMax: integer('standby_max').notNull().default(0),
+    /** Null: its agent does not know offload. */
+    gpuOffload: jsonb('gpu_offload').$type<OffloadRow>(),
     /** Most that models may take on its disk, in bytes. 0: it takes none. */
     modelLimitBytes: bigint('model_limit_bytes', { mode: 'number' }).notNull().default(0),
     modelUsedBytes: bigint('model_used_bytes', { mode: 'number' }).notNull().default(0),

@@ -1,7 +1,7 @@
 /**
  * Workers. `desired` is the state that core wants, `state` the one that the agent observed. Each column has one writer.
  */
-import { boolean, check, index, integer, pgTable, sql, text } from '../orm.ts';
+import { bigint, boolean, check, index, integer, pgTable, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';
 import { endpoint } from './endpoint.ts';
 import { machine } from './machine.ts';
@@ -68,6 +68,23 @@ export const worker = pgTable(
     busyTimes: instant('busy_times').array().notNull().default(sql`'{}'`),
     /** The same for the latest periods on standby. */
     frozenTimes: instant('frozen_times').array().notNull().default(sql`'{}'`),
+    /** Level that it should have on standby, GPU or HOST. Only with `desired` FREEZE. Written by scaling. */
+    standbyLevel: text('standby_level').notNull().default('GPU'),
+    /** Level that it has reached on standby, from the agent's reports. Empty: it is not on standby. */
+    standbyReached: text('standby_reached').notNull().default(''),
+    /** Time at which it reached HOST. Null unless it is there. */
+    offloadedAt: instant('offloaded_at'),
+    /** True if an operator suspended it: it keeps its GPUs reserved and is not resumed by scaling. */
+    suspended: boolean('suspended').notNull().default(false),
+    /** GPU memory that it holds or held before it was offloaded, in bytes. 0: unknown. */
+    gpuMemoryBytes: bigint('gpu_memory_bytes', { mode: 'number' }).notNull().default(0),
+    /** Bytes and milliseconds of its latest offload and restore. Null: none yet. */
+    offloadBytes: bigint('offload_bytes', { mode: 'number' }),
+    offloadMs: integer('offload_ms'),
+    restoreBytes: bigint('restore_bytes', { mode: 'number' }),
+    restoreMs: integer('restore_ms'),
+    /** Why an offload or restore failed, as in OffloadFailure of machine.proto. Empty: none failed. */
+    offloadFailure: text('offload_failure').notNull().default(''),
     /** Time at which it ended. Such rows are kept for a while, so that their reason can be read. */
     endedAt: instant('ended_at'),
   },
@@ -85,6 +102,8 @@ export const worker = pgTable(
       'worker_state_known',
       sql`${t.state} IN ('INITIALIZING', 'READY', 'FROZEN', 'DRAINING', 'UNHEALTHY', 'STOPPED')`,
     ),
+    check('worker_standby_level_known', sql`${t.standbyLevel} IN ('GPU', 'HOST')`),
+    check('worker_standby_reached_known', sql`${t.standbyReached} IN ('', 'GPU', 'HOST')`),
     check('worker_health_known', sql`${t.health} IN ('', 'INITIALIZING', 'READY', 'UNHEALTHY')`),
   ],
 );

@@ -15,6 +15,7 @@ export const ENDPOINT_SETTINGS = {
   scalerValue: { default: 4, min: 1, max: 1000000, inPlace: true },
   executionTimeoutMs: { default: 600000, min: 5000, max: 604800000, inPlace: true },
   flashBootType: { default: 'OFF', inPlace: true },
+  flashBootStandby: { default: 'AUTO', inPlace: true },
   locations: { default: [] },
   networkVolumeIds: { default: [] },
   env: { default: {} },

@@ -14,7 +14,8 @@ import type { DesiredWorkerRow } from '../../store/machines/worker-store.ts';
 import type { DesiredPodRow } from '../../store/pods/pod-report-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { OpenCredentials } from '../agent-messages.ts';
-import { desiredStateOf, desiredToMessage } from '../agent-messages.ts';
+import { desiredToMessage } from '../agent-messages.ts';
+import { desiredStateOf, standbyLevelOf } from '../desired-state.ts';
 import type { LiveSession } from '../live-session.ts';
 import type { SessionTable } from '../session-table.ts';
 import type { DesiredImages } from './desired-images.ts';
@@ -175,7 +176,7 @@ export class DesiredLoop extends LoopService {
   }
 
   async #pushOne(session: LiveSession, { rows, specs, resolve, podRows, images }: Wanted): Promise<void> {
-    const workersSeen = rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}`).join();
+    const workersSeen = rows.map((row) => `${row.id}=${row.desired}${row.idle ? '-idle' : ''}${levelSeen(row)}`).join();
     const imagesSeen = images.map((image) => `${image.name}@${image.digest}`).join();
     const picture = `${workersSeen};${podPicture(podRows)};${imagesSeen}`;
     const before = this.#sent.get(session);
@@ -195,9 +196,19 @@ export class DesiredLoop extends LoopService {
         onNotStarted(session, row.id, notStartedReason(refusal));
       } else if (spec) messages.set(row.id, desiredToMessage(row, spec, env, openCredentials, modelHub));
       // A worker without a specification was deleted between the two reads; the next pass drops it.
-      else if (sent) messages.set(row.id, { ...sent, desired: desiredStateOf(row), idle: row.idle });
+      else if (sent) messages.set(row.id, { ...sent, ...desiredFields(row) });
     }
     this.#sent.set(session, { picture: complete ? picture : '', messages, pods });
     session.desire(rows, { workers: [...messages.values()], pods: [...pods.values()], images });
   }
+}
+
+/** Distinguishes the levels of standby in a fingerprint. */
+function levelSeen({ desired, standbyLevel }: DesiredWorkerRow): string {
+  return desired === 'FREEZE' ? `-${standbyLevel}` : '';
+}
+
+/** Returns the fields of a worker's message that may change. */
+function desiredFields(row: DesiredWorkerRow): Pick<DesiredWorker, 'desired' | 'idle' | 'standbyLevel'> {
+  return { desired: desiredStateOf(row), idle: row.idle, standbyLevel: standbyLevelOf(row) };
 }

@@ -127,8 +127,7 @@ export class WorkerReports extends LoopService {
       const changed = await this.#options.workers.report(session, [...facts.values()], this.#options.onStarts);
       if (!waiting.isNews) return;
       this.#options.onChanged(changed);
-      if ([...facts.values()].some(({ state }) => state === 'STOPPED' || state === 'UNHEALTHY'))
-        this.#options.onCapacity?.(session.machineId);
+      if ([...facts.values()].some(freesCapacity)) this.#options.onCapacity?.(session.machineId);
       if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onBackends(changed);
     } catch (error) {
       this.#options.logger.warn(
@@ -184,4 +183,9 @@ function put(waiting: Map<string, Waiting>, session: MachineSession, fact: Worke
   ofSession.facts.set(fact.workerId, fact);
   ofSession.isNews ||= isNews;
   waiting.set(session.sessionId, ofSession);
+}
+
+/** Returns whether a worker has left its GPUs or its slot to others. */
+function freesCapacity({ state, standbyReached }: WorkerFacts): boolean {
+  return state === 'STOPPED' || state === 'UNHEALTHY' || standbyReached === 'HOST';
 }

@@ -1,6 +1,7 @@
 /** Extends a machine's lease by the heartbeats of its session, and stores the GPU loads that come with them. */
 
 import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
+import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../../domain/machines/lease.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { MachineSession } from '../../store/machines/machine-store.ts';
 import type { SessionKey } from '../live-session.ts';
@@ -17,6 +18,9 @@ interface SessionHeartbeatOptions extends Pick<SessionContext, 'leases' | 'table
   onSuperseded(): void;
   onUnauthorized(error: DomainError): void;
 }
+
+/** Times that a welcome reports. */
+export const WELCOME_TIMES = { heartbeatPeriodMs: HEARTBEAT_PERIOD_MS, leaseMs: LEASE_MS };
 
 export class SessionHeartbeat {
   readonly #options: SessionHeartbeatOptions;

@@ -160,11 +160,13 @@ export class SessionWorkers {
       before.address === facts.address &&
       before.health === facts.health &&
       before.singleUse === facts.singleUse &&
-      (before.blocked ?? false) === (facts.blocked ?? false);
+      (before.blocked ?? false) === (facts.blocked ?? false) &&
+      before.standbyReached === facts.standbyReached &&
+      before.lastOffload?.ms === facts.lastOffload?.ms &&
+      before.lastRestore?.ms === facts.lastRestore?.ms;
     worker.facts = facts;
     if (!same) reports.changed({ machineId, sessionId }, facts);
-    else if (before.capacity !== facts.capacity || before.reason !== facts.reason)
-      reports.detailChanged({ machineId, sessionId }, facts);
+    else if (isDetail(before, facts)) reports.detailChanged({ machineId, sessionId }, facts);
     if (refresh && !worker.refresh) onRefresh(facts.workerId, machineId);
     worker.refresh = refresh;
     this.#offer(worker);
@@ -216,6 +218,15 @@ export class SessionWorkers {
     this.#retired.add(workerId);
     for (const id of this.#retired) if (pool.heldBy(id).length === 0) this.#retired.delete(id);
   }
+}
+
+/** Only its capacity, its start-up detail or its GPU memory changed. */
+function isDetail(before: WorkerFacts, facts: WorkerFacts): boolean {
+  return (
+    before.capacity !== facts.capacity ||
+    before.reason !== facts.reason ||
+    before.gpuMemoryBytes !== facts.gpuMemoryBytes
+  );
 }
 
 function hasEnded({ state }: WorkerFacts): boolean {

@@ -11,7 +11,6 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { SessionEndReason } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptKey } from '../../domain/jobs/job.ts';
-import { HEARTBEAT_PERIOD_MS, LEASE_MS } from '../../domain/machines/lease.ts';
 import type { ClaimedJob } from '../../jobs/slots.ts';
 import type { DesiredWorkerRow } from '../../store/machines/worker-store.ts';
 import { heldFromRefs, machineFromMessage, refOf } from '../agent-messages.ts';
@@ -21,10 +20,11 @@ import { SessionOutbox } from '../session-outbox.ts';
 import type { AssignmentSink, HeldAttempt } from '../slot-pool.ts';
 import { attemptId } from '../slot-pool.ts';
 import { enterMachine, instanceOf } from './enter-machine.ts';
+import { reportOffload } from './offload-report.ts';
 import { openAssignment } from './open-assignment.ts';
 import { PrefetchRevoker } from './prefetch-revoker.ts';
 import type { SessionContext, SessionStream } from './session-context.ts';
-import { SessionHeartbeat } from './session-heartbeat.ts';
+import { SessionHeartbeat, WELCOME_TIMES } from './session-heartbeat.ts';
 import { SessionInbox } from './session-inbox.ts';
 import { SessionWorkers } from './session-workers.ts';
 
@@ -241,8 +241,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#state = 'open';
     this.#workers = new SessionWorkers(this, own, { ...this.#context, machineId: this.#machineId, sessionId: this.id });
     const modelPeerKey = this.#context.modelPeers.keyOf(this.#machineId);
-    const times = { heartbeatPeriodMs: HEARTBEAT_PERIOD_MS, leaseMs: LEASE_MS };
-    this.#outbox.welcome({ sessionId: this.id, ...times, modelPeerKey });
+    this.#outbox.welcome({ sessionId: this.id, ...WELCOME_TIMES, modelPeerKey });
     this.#workers.begin(hello.workers, held);
     for (const attempt of held) {
       if (!current.has(attemptId(attempt)))
@@ -261,6 +260,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#context.pods.changed(session, message.pods);
     if (message.gpuLoads) this.#heartbeat.gpuLoads(gpuLoadsFromMessage(message.gpuLoads, this.#gpuUuids));
     for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);
+    reportOffload(this.#context, session, message.gpuOffload);
     if (message.models) this.#context.models.changed(session, message.models);
     try {
       if (message.containers) this.#context.containers.changed(session, message.containers);

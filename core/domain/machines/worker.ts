@@ -1,5 +1,6 @@
 /** A worker: its desired state, the state that its agent observed, and the restart back-off after a crash. */
 import type { GpuLoad } from './gpu-load.ts';
+import type { StandbyMove, StandbyReached } from './standby.ts';
 
 /** Desired state, set by core: run, stand by (FlashBoot), drain, or be absent. */
 type WorkerDesired = 'RUN' | 'FREEZE' | 'DRAIN' | 'GONE';
@@ -44,6 +45,15 @@ export interface Worker {
   busy: WorkerPeriod[];
   /** Latest periods in which it was on standby. */
   frozen: WorkerPeriod[];
+  /** Level of its standby. Empty: it is not on standby, or has no GPU. */
+  standbyReached: StandbyReached;
+  /** GPU memory that it holds, or held before it was offloaded. 0: unknown. */
+  gpuMemoryBytes: number;
+  /** `undefined`: none yet. */
+  lastOffload: StandbyMove | undefined;
+  lastRestore: StandbyMove | undefined;
+  /** An operator suspended it. */
+  suspended: boolean;
 }
 
 /** A period in the life of a worker. */

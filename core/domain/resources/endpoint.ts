@@ -26,6 +26,8 @@ type EndpointType = 'QB' | 'LB';
 type ScalerType = 'QUEUE_DELAY' | 'REQUEST_COUNT' | 'SLO';
 /** FLASHBOOT: scaled-down workers are kept on standby. */
 type FlashBootType = 'OFF' | 'FLASHBOOT';
+/** Where workers on standby keep their GPU memory. For the meaning of each word see the contract. */
+type FlashBootStandby = 'AUTO' | 'GPU' | 'HOST';
 
 /** Settings that the owner chooses. For the meaning of each field see the contract. */
 export interface EndpointSettings {
@@ -41,6 +43,7 @@ export interface EndpointSettings {
   scalerValue: number;
   executionTimeoutMs: number;
   flashBootType: FlashBootType;
+  flashBootStandby: FlashBootStandby;
   locations: string[];
   networkVolumeIds: string[];
   env: Record<string, string>;
@@ -93,6 +96,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
     inPlace: true,
   },
   flashBootType: { default: 'OFF', inPlace: true },
+  flashBootStandby: { default: 'AUTO', inPlace: true },
   locations: { default: [] },
   networkVolumeIds: { default: [] },
   env: { default: {} },

@@ -18,6 +18,7 @@ import { drainMachine } from '../../endpoints/drain-machine.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
 import { forgetMachine, machineNotFound, removeMachine } from '../../endpoints/forget-machine.ts';
 import { findMachine, readMachine } from '../../endpoints/read-machine.ts';
+import { resumeWorker, suspendWorker } from '../../endpoints/suspend-worker.ts';
 import type { LogParts } from '../jobs/read-log.ts';
 import { linesOf, readLog, tailBytesOf } from '../jobs/read-log.ts';
 import type { PageBudget } from '../server/page-budget.ts';
@@ -99,14 +100,22 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
   };
 }
 
-/** Handlers that change whether a machine takes work. */
+type StateCalls = 'forgetMachine' | 'cordonMachine' | 'drainMachine' | 'suspendWorker' | 'resumeWorker';
+
+/** Handlers that change whether a machine or a worker takes work. */
 function stateHandlers({
   access,
   context,
   clock,
   logger,
-}: MachineHandlersOptions): Pick<MachineServiceServer, 'forgetMachine' | 'cordonMachine' | 'drainMachine'> {
+}: MachineHandlersOptions): Pick<MachineServiceServer, StateCalls> {
   return {
+    suspendWorker: unary(logger, async ({ workerId }, apiKey) => ({
+      worker: workerToMessage(await suspendWorker(context, await access.caller(apiKey), workerId)),
+    })),
+    resumeWorker: unary(logger, async ({ workerId }, apiKey) => ({
+      worker: workerToMessage(await resumeWorker(context, await access.caller(apiKey), workerId)),
+    })),
     forgetMachine: unary(logger, async ({ id: named, connected }, apiKey) => {
       const caller = await access.caller(apiKey);
       const { id } = await findMachine(context, caller, named);

@@ -2,11 +2,12 @@
 
 import type {
   EndedWorkers,
+  GpuMove,
   Machine as MachineMessage,
   Worker as WorkerMessage,
   WorkerStretch,
 } from '@slipway/proto/gen/slipway/v1/machine';
-import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type {
   GetMachineResponse,
   MachineDrain as MachineDrainMessage,
@@ -19,6 +20,7 @@ import { gpuLoadToMessage } from '../../dispatch/reports/gpu-load-messages.ts';
 import type { DrainState } from '../../domain/machines/drain.ts';
 import type { EndedGroup } from '../../domain/machines/ended-workers.ts';
 import { gpuDisplayName, gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
+import type { StandbyMove } from '../../domain/machines/standby.ts';
 import type { Worker, WorkerPeriod } from '../../domain/machines/worker.ts';
 import type { MachinePage } from '../../endpoints/read-machine.ts';
 import type { MachineFacts, MachineStatus } from '../../store/machines/machine-rows.ts';
@@ -31,10 +33,11 @@ export function machineToMessage({
   seenAtMs,
   podGpuUuids,
   gpuLoads,
+  standbyMemoryUsedBytes,
   ...machine
 }: MachineStatus): MachineStatusMessage {
   return {
-    machine: machineMessage(machine),
+    machine: machineMessage(machine, standbyMemoryUsedBytes),
     connected,
     cordoned,
     drain: drain && drainToMessage(drain),
@@ -90,7 +93,7 @@ export function machinePageToMessage({
 }
 
 /** Converts a machine, with the short names of its GPUs. */
-export function machineMessage(facts: MachineFacts): MachineMessage {
+export function machineMessage(facts: MachineFacts, standbyMemoryUsedBytes = 0): MachineMessage {
   const {
     id,
     name,
@@ -104,6 +107,7 @@ export function machineMessage(facts: MachineFacts): MachineMessage {
     cpuModel,
     cpuThreadsPerCore,
     standbyMax,
+    gpuOffload,
     runsCommands,
     engine,
     noEngineReason,
@@ -120,6 +124,7 @@ export function machineMessage(facts: MachineFacts): MachineMessage {
     cpuModel,
     cpuThreadsPerCore,
     standbyMax,
+    gpuOffload: gpuOffload ? { ...gpuOffload, standbyMemoryUsedBytes } : undefined,
     gpus: gpus.map((gpu) => ({
       ...gpu,
       unhealthy: gpu.unhealthy ?? '',
@@ -144,6 +149,9 @@ export function workerToMessage({
   busy,
   frozen,
   gpuLoads,
+  standbyReached,
+  lastOffload,
+  lastRestore,
   ...worker
 }: Worker): WorkerMessage {
   const runs = state === 'READY' || state === 'FROZEN' || state === 'INITIALIZING' || state === 'DRAINING';
@@ -158,7 +166,14 @@ export function workerToMessage({
     busy: busy.map(stretchToMessage),
     frozen: frozen.map(stretchToMessage),
     gpuLoads: gpuLoads.map(gpuLoadToMessage),
+    standbyLevel: StandbyLevel[standbyReached === '' ? 'UNSPECIFIED' : standbyReached],
+    lastOffload: lastOffload && moveToMessage(lastOffload),
+    lastRestore: lastRestore && moveToMessage(lastRestore),
   };
+}
+
+function moveToMessage({ bytes, ms }: StandbyMove): GpuMove {
+  return { bytes, durationMs: ms };
 }
 
 function stretchToMessage({ begin, end }: WorkerPeriod): WorkerStretch {

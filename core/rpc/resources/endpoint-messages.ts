@@ -1,7 +1,7 @@
 /** Converts endpoints between the contract and the domain. */
 
 import type { Endpoint as EndpointMessage } from '@slipway/proto/gen/slipway/v1/endpoint';
-import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { CreateEndpointRequest, OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { storedReferences } from '../../domain/machines/model-reference.ts';
 import { describeRollout } from '../../domain/reports/rollout-text.ts';
@@ -35,6 +35,12 @@ const FLASH_BOOTS: Record<FlashBootType, EndpointSettings['flashBootType']> = {
   [FlashBootType.OFF]: 'OFF',
   [FlashBootType.FLASHBOOT]: 'FLASHBOOT',
 };
+const STANDBYS: Record<FlashBootStandby, EndpointSettings['flashBootStandby']> = {
+  [FlashBootStandby.UNSPECIFIED]: 'AUTO',
+  [FlashBootStandby.AUTO]: 'AUTO',
+  [FlashBootStandby.GPU]: 'GPU',
+  [FlashBootStandby.HOST]: 'HOST',
+};
 
 /** Converts the type of an endpoint. */
 export function endpointTypeToMessage(type: EndpointSettings['type']): EndpointType {
@@ -47,13 +53,14 @@ export function endpointTypeToMessage(type: EndpointSettings['type']): EndpointT
  */
 export function endpointToMessage(
   endpoint: EndpointView,
-  reasons: Pick<EndpointMessage, 'throttledReason' | 'cannotRunReason'>,
+  reasons: Pick<EndpointMessage, 'throttledReason' | 'cannotRunReason'> & { flashBootStandbyReason?: string },
   rollout?: Rollout,
 ): EndpointMessage {
-  const { accountId, createdAt, type, scalerType, flashBootType, template, ...rest } = endpoint;
+  const { accountId, createdAt, type, scalerType, flashBootType, flashBootStandby, template, ...rest } = endpoint;
   const rolloutText = describeRollout(endpoint.version, rollout && currentRollout(rollout, endpoint.version));
   return {
     ...rest,
+    flashBootStandbyReason: '',
     ...reasons,
     rolloutState: rolloutText.state,
     rolloutReason: rolloutText.text,
@@ -62,6 +69,7 @@ export function endpointToMessage(
     type: endpointTypeToMessage(type),
     scalerType: ScalerType[scalerType],
     flashBootType: flashBootType === 'FLASHBOOT' ? FlashBootType.FLASHBOOT : FlashBootType.OFF,
+    flashBootStandby: FlashBootStandby[flashBootStandby],
     createTime: createdAt,
     webhookSecret: '',
   };
@@ -75,6 +83,7 @@ const READERS = {
   type: ({ type }: EndpointMessage) => known('type', TYPES[type]),
   scalerType: ({ scalerType }: EndpointMessage) => known('scaler_type', SCALERS[scalerType]),
   flashBootType: ({ flashBootType }: EndpointMessage) => known('flash_boot_type', FLASH_BOOTS[flashBootType]),
+  flashBootStandby: ({ flashBootStandby }: EndpointMessage) => known('flash_boot_standby', STANDBYS[flashBootStandby]),
   computeType: (endpoint: EndpointMessage) => computeType(endpoint.computeType),
   // 0 is a choice: only an absent weight takes the default.
   modelWeight: ({ modelWeight }: EndpointMessage) => modelWeight ?? ENDPOINT_SETTINGS.modelWeight.default!,

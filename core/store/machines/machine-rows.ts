@@ -1,6 +1,6 @@
 /** Facts about machines, as stored in their rows. */
 
-import type { EngineRow, GpuRow } from '@slipway/drizzle/schema/machine';
+import type { EngineRow, GpuRow, OffloadRow } from '@slipway/drizzle/schema/machine';
 import type { DrainState } from '../../domain/machines/drain.ts';
 import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
 import type { MachineRow } from '../scaling/placement-view.ts';
@@ -20,6 +20,8 @@ export interface MachineFacts {
   cpuThreadsPerCore: number;
   /** Most standby workers that it keeps. */
   standbyMax: number;
+  /** Null: its agent does not know offload. */
+  gpuOffload: OffloadRow | null;
   runsCommands: boolean;
   /** Null: there is no container engine. */
   engine: EngineRow | null;
@@ -38,6 +40,8 @@ export interface MachineStatus extends MachineFacts {
   podGpuUuids: string[];
   /** Empty while it is away. */
   gpuLoads: GpuLoad[];
+  /** Bytes of its budget for offloaded workers that are in use. */
+  standbyMemoryUsedBytes: number;
 }
 
 export function factsOf(row: MachineRow): MachineFacts {
@@ -55,6 +59,7 @@ export function factsOf(row: MachineRow): MachineFacts {
     cpuModel: row.cpu_model,
     cpuThreadsPerCore: row.cpu_threads_per_core,
     standbyMax: row.standby_max,
+    gpuOffload: row.gpu_offload,
     runsCommands: row.runs_commands,
     engine: row.engine,
     noEngineReason: row.no_engine_reason,

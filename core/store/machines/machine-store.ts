@@ -1,5 +1,6 @@
 /** Stores machines: their facts, the session that owns each, and the lease on their attempts, by the database clock. */
 
+import type { OffloadRow } from '@slipway/drizzle/schema/machine';
 import type { PendingQuery, Row } from 'postgres';
 import { gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
 import type { GpuLoad } from '../../domain/machines/gpu-load.ts';
@@ -10,6 +11,7 @@ import { recordChange } from '../accounts/audit-rows.ts';
 import { deleteEnded } from '../jobs/lost-attempt-rows.ts';
 import type { MachineRow } from '../scaling/placement-view.ts';
 import { readPlacement } from '../scaling/placement-view.ts';
+import { offloadedBytes } from '../scaling/standby-rows.ts';
 import type { Database } from '../sql/database.ts';
 import { statementOf } from '../sql/database.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
@@ -84,6 +86,7 @@ export class MachineStore {
       INSERT INTO machine AS m (id, name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count,
         memory_mib, cpu_model,
         cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address,
+        gpu_offload,
         lease_expires_at, seen_at, instance)
       VALUES (${facts.id}, ${facts.name}, ${JSON.stringify(facts.gpus)}::text::jsonb, ${facts.locations},
         ${facts.cpuSlots},
@@ -91,11 +94,13 @@ export class MachineStore {
         ${facts.cpuThreadsPerCore},
         ${facts.standbyMax}, ${facts.runsCommands}, ${facts.engine && JSON.stringify(facts.engine)}::text::jsonb,
         ${facts.noEngineReason},
-        ${sessionId}, ${replicaAddress}, clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(),
+        ${sessionId}, ${replicaAddress}, ${facts.gpuOffload && JSON.stringify(facts.gpuOffload)}::text::jsonb,
+        clock_timestamp() + ${LEASE_MS}::int * interval '1 ms', clock_timestamp(),
         ${instance})
       ON CONFLICT (id) DO UPDATE SET (name, gpus, locations, cpu_slots, agent_version, cuda_version, cpu_count,
         memory_mib, cpu_model,
         cpu_threads_per_core, standby_max, runs_commands, engine, no_engine_reason, session_id, replica_address,
+        gpu_offload,
         lease_expires_at, seen_at, instance,
         gpu_loads, instance_since) = (
         excluded.name, excluded.gpus, excluded.locations,
@@ -103,7 +108,8 @@ export class MachineStore {
         excluded.cpu_model,
         excluded.cpu_threads_per_core, excluded.standby_max, excluded.runs_commands, excluded.engine,
         excluded.no_engine_reason,
-        excluded.session_id, excluded.replica_address, excluded.lease_expires_at, excluded.seen_at,
+        excluded.session_id, excluded.replica_address,
+        excluded.gpu_offload, excluded.lease_expires_at, excluded.seen_at,
         excluded.instance, excluded.gpu_loads,
         CASE WHEN m.instance = excluded.instance THEN m.instance_since ELSE excluded.seen_at END)
       WHERE m.instance IN ('', excluded.instance) OR m.lease_expires_at < clock_timestamp()
@@ -176,10 +182,11 @@ export class MachineStore {
   async #read(which: PendingQuery<Row[]>): Promise<MachineStatus[]> {
     const { sql } = this.#database;
     const rows = await sql<
-      (MachineRow & DrainRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[] })[]
+      (MachineRow & DrainRow & { seen_at_ms: number; pod_gpus: string[]; gpu_loads: GpuLoad[]; offloaded: number })[]
     >`
       SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
         session_id IS NOT NULL AND lease_expires_at > now() AS connected,
+        ${offloadedBytes(sql, sql`machine.id`)} AS offloaded,
         (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms, ${drainColumns(sql)}
       FROM machine ${which}`;
     return rows.map((row) => ({
@@ -190,6 +197,7 @@ export class MachineStore {
       drain: drainOf(row),
       podGpuUuids: row.pod_gpus,
       gpuLoads: row.connected ? row.gpu_loads : [],
+      standbyMemoryUsedBytes: row.offloaded,
     }));
   }
 
@@ -267,6 +275,13 @@ export class MachineStore {
       if (rows[0]?.changed) await recordChange(tx, { accountId: '', keyId, action, subjectId: id, fields: [] });
       return rows.length > 0;
     });
+  }
+
+  /** Stores a changed report of a machine's offload, while the session owns the machine. */
+  async reportOffload({ machineId, sessionId }: MachineSession, offload: OffloadRow): Promise<void> {
+    await this.#database.sql`
+      UPDATE machine SET gpu_offload = ${JSON.stringify(offload)}::text::jsonb
+      WHERE id = ${machineId} AND session_id = ${sessionId}`;
   }
 
   /** Returns the address of the replica that holds a machine's session. `undefined` if no replica holds one. */

@@ -2,6 +2,7 @@
 import { and, eq, inArray, isNull, sql } from '@slipway/drizzle/orm';
 import { worker } from '@slipway/drizzle/schema/worker';
 import type { EndedWorker } from '../../domain/machines/ended-workers.ts';
+import type { StandbyMove } from '../../domain/machines/standby.ts';
 import type { Worker } from '../../domain/machines/worker.ts';
 import {
   ENDED_WORKERS_KEPT,
@@ -22,7 +23,14 @@ export interface WorkerSelection {
   machineIds?: readonly string[] | undefined;
 }
 
-type WorkerRow = Omit<Worker, 'createdAt' | 'held' | 'readyAt' | 'endedAt' | 'busy' | 'frozen'> & {
+type WorkerRow = Omit<
+  Worker,
+  'createdAt' | 'held' | 'readyAt' | 'endedAt' | 'busy' | 'frozen' | 'lastOffload' | 'lastRestore'
+> & {
+  offloadBytes: number | null;
+  offloadMs: number | null;
+  restoreBytes: number | null;
+  restoreMs: number | null;
   createdAtMs: number;
   readyAtMs: number | null;
   endedAtMs: number | null;
@@ -49,7 +57,7 @@ export async function listWorkers(
   // Periods add to the size: up to 96 instants of about 20 bytes each.
   const bytes = sql`3000 + octet_length(${worker.reason})`;
   return readPage(database, { from: worker, id: worker.id, createdAt: worker.createdAt, bytes, where }, page, (ids) =>
-    readWorkers(database, ids),
+    workersById(database, ids),
   );
 }
 
@@ -67,7 +75,7 @@ export async function recentWorkers(
     SELECT id FROM worker
     WHERE ${those} AND ended_at IS NOT NULL AND ended_at > now() - ${ENDED_WORKERS_KEPT_HOURS}::int * interval '1 h'
     ORDER BY ended_at DESC, id LIMIT ${most}`;
-  const workers = await readWorkers(
+  const workers = await workersById(
     database,
     rows.map(({ id }) => id),
   );
@@ -96,13 +104,18 @@ export async function endedWorkers(
   return rows.map(({ endedAtMs, ...row }) => ({ ...row, endedAt: new Date(endedAtMs) }));
 }
 
-async function readWorkers(database: Database, ids: string[]): Promise<Worker[]> {
+/** Returns these workers, living or ended, in any order. */
+export async function workersById(database: Database, ids: string[]): Promise<Worker[]> {
   const rows = await database.sql<WorkerRow[]>`
     SELECT w.id, w.endpoint_id AS "endpointId", e.name AS "endpointName", e.account_id AS "accountId",
       w.machine_id AS "machineId", w.desired,
       w.state, w.capacity, w.version, w.version < e.version AND w.desired <> 'RUN' AS outdated,
       w.gpu_uuids AS "gpuUuids", ${loads(database.sql)} AS "gpuLoads",
       w.reason, w.exit_code AS "exitCode",
+      CASE WHEN w.gpu_uuids <> '{}' THEN w.standby_reached ELSE '' END AS "standbyReached",
+      w.gpu_memory_bytes AS "gpuMemoryBytes", w.suspended,
+      w.offload_bytes AS "offloadBytes", w.offload_ms AS "offloadMs", w.restore_bytes AS "restoreBytes",
+      w.restore_ms AS "restoreMs",
       w.sdk_version AS "sdkVersion", (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs",
       (extract(epoch FROM w.ready_at) * 1000)::bigint AS "readyAtMs",
       (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs",
@@ -114,10 +127,13 @@ async function readWorkers(database: Database, ids: string[]): Promise<Worker[]>
     FROM worker w JOIN endpoint e ON e.id = w.endpoint_id LEFT JOIN machine m ON m.id = w.machine_id
     WHERE w.id = ANY(${ids})`;
   const held = await heldNow(database, [...new Set(rows.map((row) => row.endpointId))]);
-  return rows.map(({ createdAtMs, readyAtMs, endedAtMs, busyAtMs, busyTimesMs, frozenTimesMs, ...row }) => {
+  return rows.map(({ createdAtMs, readyAtMs, endedAtMs, busyAtMs, busyTimesMs, frozenTimesMs, ...rest }) => {
+    const { offloadBytes, offloadMs, restoreBytes, restoreMs, ...row } = rest;
     const holds = held.get(row.id) ?? 0;
     return {
       ...row,
+      lastOffload: moveOf(offloadBytes, offloadMs),
+      lastRestore: moveOf(restoreBytes, restoreMs),
       held: holds,
       createdAt: new Date(createdAtMs),
       readyAt: dateOf(readyAtMs),
@@ -137,6 +153,10 @@ function loads(sql: Sql): Fragment {
     THEN (SELECT coalesce(jsonb_agg(l.load), '[]') FROM jsonb_array_elements(m.gpu_loads) AS l (load)
       WHERE l.load ->> 'uuid' = ANY(w.gpu_uuids))
     ELSE '[]' END`;
+}
+
+function moveOf(bytes: number | null, ms: number | null): StandbyMove | undefined {
+  return ms === null ? undefined : { bytes: bytes ?? 0, ms };
 }
 
 function dateOf(ms: number | null): Date | undefined {

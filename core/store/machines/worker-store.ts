@@ -5,6 +5,7 @@
 
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { EndedWorker } from '../../domain/machines/ended-workers.ts';
+import type { OffloadFacts } from '../../domain/machines/standby.ts';
 import type { Worker, WorkerHealth, WorkerState } from '../../domain/machines/worker.ts';
 import { crashPauseSeconds, UNLISTED_REASON } from '../../domain/machines/worker.ts';
 import type { Database, Sql } from '../sql/database.ts';
@@ -16,14 +17,15 @@ import { lockedInOrder } from '../sql/worker-order.ts';
 import { busyTimes, frozenTimes } from '../sql/worker-times.ts';
 import type { MachineSession } from './machine-store.ts';
 import type { WorkerSelection } from './worker-list.ts';
-import { endedWorkers, listWorkers, recentWorkers } from './worker-list.ts';
+import { endedWorkers, listWorkers, recentWorkers, workersById } from './worker-list.ts';
+import { offloadAfter, offloadArrays, offloadBefore, offloadColumns, offloadNames } from './worker-offloads.ts';
 import type { WorkerSpecRow } from './worker-specs.ts';
 import { readWorkerSpecs } from './worker-specs.ts';
 import type { StartRow, WorkerStart } from './worker-starts.ts';
 import { startColumns, startsOf } from './worker-starts.ts';
 
 /** State of a worker, as its agent reports it. */
-export interface WorkerFacts {
+export interface WorkerFacts extends Partial<OffloadFacts> {
   workerId: string;
   state: WorkerState;
   capacity: number;
@@ -45,6 +47,7 @@ export interface DesiredWorkerRow {
   endpointId: string;
   machineId: string;
   desired: 'RUN' | 'FREEZE' | 'DRAIN';
+  standbyLevel: 'GPU' | 'HOST';
   /**
    * True if it drains, belongs to a load-balancing endpoint, and nobody reports a request for it, or its machine's
    * deadline is over.
@@ -77,7 +80,7 @@ export class WorkerStore {
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code,
           sdk_version = r.sdk_version,
           address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
-          blocked = r.blocked,
+          blocked = r.blocked, ${offloadColumns(sql)},
           busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
           ready_at = coalesce(w.ready_at, CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() END),
           frozen_times = ${frozenTimes(sql)}, ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
@@ -91,14 +94,16 @@ export class WorkerStore {
           ${facts.map((f) => f.sdkVersion)}::text[],
           ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[],
           ${flagArray(facts.map((f) => f.singleUse))}::boolean[],
-          ${flagArray(facts.map((f) => f.blocked ?? false))}::boolean[])
-          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use, blocked)
+          ${flagArray(facts.map((f) => f.blocked ?? false))}::boolean[], ${offloadArrays(sql, facts)})
+          AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use, blocked,
+            ${offloadNames(sql)})
             ON r.id = l.id
         WHERE w.id = l.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
           AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
-          AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use, w.blocked)
+          AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use, w.blocked,
+            ${offloadBefore(sql)})
             IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use
-              OR r.single_use, r.blocked)
+              OR r.single_use, r.blocked, ${offloadAfter(sql)})
         RETURNING w.endpoint_id, ${startColumns(sql)}`;
       return { crashed, written };
     };
@@ -131,7 +136,8 @@ export class WorkerStore {
       // A worker that was to stop anyway needs no replacement: it has simply ended.
       await sql`
         UPDATE worker SET state = 'UNHEALTHY', capacity = 0, reason = ${fact.reason}, exit_code = ${fact.exitCode},
-          sdk_version = ${fact.sdkVersion}, failures = ${failures},
+          sdk_version = ${fact.sdkVersion}, failures = ${failures}, standby_reached = '', offloaded_at = NULL,
+          offload_failure = ${fact.offloadFailure ?? ''},
           retry_at = now() + ${pauseSeconds}::int * interval '1 s',
           ended_at = CASE WHEN desired = 'RUN' THEN NULL ELSE now() END
         WHERE id = ${row.id}`;
@@ -172,6 +178,7 @@ export class WorkerStore {
   async desiredOf(machineIds: readonly string[]): Promise<DesiredWorkerRow[]> {
     return this.#database.sql<DesiredWorkerRow[]>`
       SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired,
+        w.standby_level AS "standbyLevel",
         (w.desired = 'DRAIN' AND w.address <> '' AND (NOT EXISTS (
           SELECT FROM endpoint_demand d WHERE d.endpoint_id = w.endpoint_id AND w.id = ANY(d.worker_ids)
             AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')
@@ -202,6 +209,12 @@ export class WorkerStore {
     const [row] = await this.#database.sql<{ endpointId: string; machineId: string }[]>`
       SELECT endpoint_id AS "endpointId", machine_id AS "machineId" FROM worker WHERE id = ${workerId}`;
     return row;
+  }
+
+  /** Returns a worker that has not ended. `undefined`: there is none. */
+  async living(workerId: string): Promise<Worker | undefined> {
+    const [worker] = await workersById(this.#database, [workerId]);
+    return worker?.endedAt ? undefined : worker;
   }
 
   /** Returns a page of the workers that have not ended, oldest first. */

@@ -38,6 +38,7 @@ export function endpointFromRow(sealer: Sealer, row: typeof endpoint.$inferSelec
     type,
     scalerType,
     flashBootType,
+    flashBootStandby,
     computeType,
     ...rest
   } = row;
@@ -47,6 +48,7 @@ export function endpointFromRow(sealer: Sealer, row: typeof endpoint.$inferSelec
     type: type as Endpoint['type'],
     scalerType: scalerType as Endpoint['scalerType'],
     flashBootType: flashBootType as Endpoint['flashBootType'],
+    flashBootStandby: flashBootStandby as Endpoint['flashBootStandby'],
     computeType: computeType as Endpoint['computeType'],
   };
 }

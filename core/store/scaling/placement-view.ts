@@ -1,5 +1,5 @@
 /** Reads machines as placement sees them: connection, use by workers and pods, and images. */
-import type { EngineRow, GpuRow } from '@slipway/drizzle/schema/machine';
+import type { EngineRow, GpuRow, OffloadRow } from '@slipway/drizzle/schema/machine';
 import type { CpuSize } from '../../domain/machines/cpu-size.ts';
 import { cpuSize, memoryGb } from '../../domain/machines/cpu-size.ts';
 import { shortMemoryGb } from '../../domain/machines/gpu-facts.ts';
@@ -36,6 +36,7 @@ export interface MachineRow {
   cpu_model: string;
   cpu_threads_per_core: number;
   standby_max: number;
+  gpu_offload: OffloadRow | null;
   cordoned: boolean;
   runs_commands: boolean;
   engine: EngineRow | null;

@@ -3,7 +3,7 @@
  * placement lock until the transaction ends, so that a worker never resumes while its resources are assigned to
  * another.
  */
-import type { Statement } from '../sql/database.ts';
+import type { Fragment, Sql, Statement } from '../sql/database.ts';
 
 /** Key of the advisory lock for placing workers and pods. Two concurrent placements could assign the same GPU twice. */
 export const PLACEMENT_LOCK = 5_947_213_006;
@@ -61,4 +61,11 @@ export async function evictStandbys(statement: Statement, workerIds: readonly st
         AND ended_at IS NULL
       ORDER BY id FOR NO KEY UPDATE) AS l
     WHERE w.id = l.id`;
+}
+
+/** Bytes of a machine's budget that offloaded workers use, with those that are being offloaded. */
+export function offloadedBytes(sql: Sql, machineId: Fragment): Fragment {
+  return sql`(SELECT coalesce(sum(o.gpu_memory_bytes), 0)::float8 FROM worker o
+    WHERE o.machine_id = ${machineId} AND o.ended_at IS NULL AND o.machine_id <> '' AND o.state <> 'UNHEALTHY'
+      AND (o.standby_reached = 'HOST' OR (o.desired = 'FREEZE' AND o.standby_level = 'HOST')))`;
 }

@@ -13,7 +13,7 @@ export const gpuHold = pgTable(
     gpuUuid: text('gpu_uuid').notNull(),
     /**
      * A worker that has not ended. A standby worker that is to stop has released its GPUs: its agent admits no other
-     * one before it has ended.
+     * one before it has ended. One that is or shall be in host memory has none unless it is suspended.
      */
     workerId: text('worker_id').references(() => worker.id, { onDelete: 'cascade' }),
     /** A pod that should run. */

@@ -4,7 +4,7 @@
  */
 
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
-import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { ENDPOINT_SETTINGS } from '@slipway/proto/wire/settings';
 import { describe } from '../field.ts';
 import { MODEL_FIELDS } from './model-fields.ts';
@@ -12,6 +12,9 @@ import { MODEL_FIELDS } from './model-fields.ts';
 const CONCURRENCY =
   'Jobs at once on each worker whose SDK does not say so itself (type LB: requests at once, default 100)';
 const ENV = 'Environment variables of the workers. They override those of the template.';
+const STANDBY =
+  'Where workers on standby keep their GPU memory. AUTO: on the GPU until others need it, then in host memory. ' +
+  'GPU: on the GPU; they stop when others need it. HOST: in host memory at once.';
 const SCALER =
   'What scalerValue means. QUEUE_DELAY: seconds that a job may wait until another worker starts. ' +
   'REQUEST_COUNT: jobs for each worker, or ' +
@@ -22,7 +25,13 @@ const SCALER =
  * Settings that an owner chooses. The secret that signs webhook calls cannot be read by anybody, and no public surface
  * accepts it.
  */
-type StateField = 'throttledReason' | 'cannotRunReason' | 'rolloutState' | 'rolloutReason' | 'servingVersion';
+type StateField =
+  | 'throttledReason'
+  | 'cannotRunReason'
+  | 'flashBootStandbyReason'
+  | 'rolloutState'
+  | 'rolloutReason'
+  | 'servingVersion';
 type Settings = Omit<
   Endpoint,
   'id' | 'version' | 'createTime' | 'template' | 'webhookSecret' | 'modelWeight' | StateField
@@ -157,6 +166,27 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
       option: '--flashboot',
       about: 'keep scaled-down workers frozen for a fast start',
       off: 'stop them (default)',
+    },
+  },
+  flashBootStandby: {
+    kind: {
+      is: 'word',
+      words: { AUTO: FlashBootStandby.AUTO, GPU: FlashBootStandby.GPU, HOST: FlashBootStandby.HOST },
+      prefix: 'FLASH_BOOT_STANDBY_',
+    },
+    rest: {
+      name: 'flashBootStandby',
+      in: `${STANDBY} Default {default}. An extension.`,
+      out: `${STANDBY} An extension.`,
+    },
+    graphql: {
+      name: 'flashBootStandby',
+      in: 'AUTO (default), GPU or HOST. An extension.',
+      out: 'AUTO, GPU or HOST. An extension.',
+    },
+    cli: {
+      option: '--flashboot-standby <level>',
+      about: 'GPU memory on standby: auto (default; to host memory when others need the GPU), gpu or host (at once)',
     },
   },
   locations: {

@@ -6,7 +6,7 @@
 
 import type { DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { awaitEnds } from '../await-ends.ts';
 import type { SpanReader } from './job-lines.ts';
 import type { PreviousWorker } from './previous-worker.ts';
@@ -83,7 +83,12 @@ export class WorkerPool {
     const desired = frozen ? DesiredState.FREEZE : DesiredState.RUN;
     this.#workers.set(
       workerId,
-      new Worker({ workerId, endpointId, desired, spec, idle: false }, token, this.#workerParts, previous),
+      new Worker(
+        { workerId, endpointId, desired, spec, idle: false, standbyLevel: StandbyLevel.UNSPECIFIED },
+        token,
+        this.#workerParts,
+        previous,
+      ),
     );
   }
 

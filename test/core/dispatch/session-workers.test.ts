@@ -54,7 +54,9 @@ function setup() {
 function busy() {
   const session = setup();
   session.workers.begin([report(WorkerState.READY, 1)], []);
-  session.workers.desire([{ id: 'w', endpointId: 'e', machineId: 'm', desired: 'RUN', idle: false }]);
+  session.workers.desire([
+    { id: 'w', endpointId: 'e', machineId: 'm', desired: 'RUN', standbyLevel: 'GPU', idle: false },
+  ]);
   session.give();
   session.arriving.add(attemptId(attempt));
   return session;

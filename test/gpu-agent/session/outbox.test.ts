@@ -2,7 +2,7 @@ import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
 import type { Reports } from '@slipway/gpu-agent/session/outbox';
 import { Outbox } from '@slipway/gpu-agent/session/outbox';
 import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { HttpHealth, OffloadFailure, StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { BATCH_MESSAGE_BYTES } from '@slipway/proto/wire/limits';
 import t from 'tap';
 import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
@@ -31,6 +31,11 @@ function report(workerId: string): WorkerReport {
     keepsAhead: false,
     singleUse: false,
     blocked: false,
+    standbyLevel: StandbyLevel.UNSPECIFIED,
+    gpuMemoryBytes: 0,
+    lastOffload: undefined,
+    lastRestore: undefined,
+    offloadFailure: OffloadFailure.UNSPECIFIED,
   };
 }
 

@@ -26,7 +26,19 @@ import {
 } from "@grpc/grpc-js";
 import { S3Config } from "./job.ts";
 import { JobLogPage, JobLogPlace } from "./job_log.ts";
-import { CachedModel, ContainerEngine, GpuLoad, HttpHealth, Machine, MachineImage, WorkerState } from "./machine.ts";
+import {
+  CachedModel,
+  ContainerEngine,
+  GpuLoad,
+  GpuMove,
+  GpuOffload,
+  HttpHealth,
+  Machine,
+  MachineImage,
+  OffloadFailure,
+  StandbyLevel,
+  WorkerState,
+} from "./machine.ts";
 import { PodState } from "./pod.ts";
 
 /** How an attempt ended. */
@@ -162,7 +174,14 @@ export interface SessionRequest {
    * Models of the machine. Send it once per session and when it changes; while only downloaded_bytes change, at most
    * every 2 s. Absent: unchanged. Never set in a session: as in the previous session.
    */
-  models: MachineModels | undefined;
+  models:
+    | MachineModels
+    | undefined;
+  /**
+   * Offload of the machine. Send it when it differs from that of the hello or of the last report, for example after
+   * the driver has refused a call. Absent: unchanged.
+   */
+  gpuOffload: GpuOffload | undefined;
 }
 
 /** Complete list of the models on a machine. */
@@ -305,6 +324,30 @@ export interface WorkerReport {
    * ignores it. Core starts another worker instead if jobs wait.
    */
   blocked: boolean;
+  /**
+   * With FROZEN: the level that it has reached. Report HOST only once nothing of it is left on its GPUs: core then
+   * gives them to others. While the agent restores it, it is still FROZEN at HOST; READY follows when it can take a
+   * job. UNSPECIFIED: same as GPU.
+   */
+  standbyLevel: StandbyLevel;
+  /**
+   * GPU memory that it holds, or held before it was offloaded, in bytes, over all of its processes and GPUs, as the
+   * driver reports it. Core plans the budget by it; send it with FROZEN, and with READY if it is known. 0: unknown.
+   */
+  gpuMemoryBytes: number;
+  /** Its latest offload. Absent: none yet. */
+  lastOffload:
+    | GpuMove
+    | undefined;
+  /** Its latest restore. Absent: none yet. */
+  lastRestore:
+    | GpuMove
+    | undefined;
+  /**
+   * With UNHEALTHY or STOPPED: the agent has ended the worker because an offload or a restore failed. `reason` says
+   * how, in words. Core starts another one.
+   */
+  offloadFailure: OffloadFailure;
 }
 
 /** State of a pod as its agent sees it. */
@@ -533,6 +576,17 @@ export interface DesiredWorker {
    * The agent then stops it a moment after it left the endpoint set. Without this flag it stops it after 6 minutes.
    */
   idle: boolean;
+  /**
+   * With FREEZE: the level to reach, only ever HOST for a machine with GpuOffload.supported. HOST for a worker at GPU:
+   * offload it. GPU for a worker at HOST: it stays at HOST. UNSPECIFIED: same as GPU.
+   *
+   * With RUN, core has reserved the GPUs of a worker at HOST: every worker that is offloaded for it has reported HOST.
+   * Restore it at once, but as with a start, only after workers and pods that stop have left these GPUs. A change during
+   * a move: finish the move, then follow the latest desired state.
+   *
+   * A failed offload or restore is never retried: the agent ends the worker and reports `offload_failure`.
+   */
+  standbyLevel: StandbyLevel;
 }
 
 /** How to start a worker or pod. */
@@ -842,6 +896,7 @@ function createBaseSessionRequest(): SessionRequest {
     waiting: [],
     gpuLoads: undefined,
     models: undefined,
+    gpuOffload: undefined,
   };
 }
 
@@ -882,6 +937,9 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     }
     if (message.models !== undefined) {
       MachineModels.encode(message.models, writer.uint32(98).fork()).join();
+    }
+    if (message.gpuOffload !== undefined) {
+      GpuOffload.encode(message.gpuOffload, writer.uint32(106).fork()).join();
     }
     return writer;
   },
@@ -995,6 +1053,14 @@ export const SessionRequest: MessageFns<SessionRequest> = {
             message.models = MachineModels.decode(reader, reader.uint32());
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.gpuOffload = GpuOffload.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1031,6 +1097,9 @@ export const SessionRequest: MessageFns<SessionRequest> = {
       : undefined;
     message.models = (object.models !== undefined && object.models !== null)
       ? MachineModels.fromPartial(object.models)
+      : undefined;
+    message.gpuOffload = (object.gpuOffload !== undefined && object.gpuOffload !== null)
+      ? GpuOffload.fromPartial(object.gpuOffload)
       : undefined;
     return message;
   },
@@ -1588,6 +1657,11 @@ function createBaseWorkerReport(): WorkerReport {
     keepsAhead: false,
     singleUse: false,
     blocked: false,
+    standbyLevel: 0,
+    gpuMemoryBytes: 0,
+    lastOffload: undefined,
+    lastRestore: undefined,
+    offloadFailure: 0,
   };
 }
 
@@ -1634,6 +1708,21 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     }
     if (message.blocked !== false) {
       writer.uint32(112).bool(message.blocked);
+    }
+    if (message.standbyLevel !== 0) {
+      writer.uint32(120).int32(message.standbyLevel);
+    }
+    if (message.gpuMemoryBytes !== 0) {
+      writer.uint32(128).int64(message.gpuMemoryBytes);
+    }
+    if (message.lastOffload !== undefined) {
+      GpuMove.encode(message.lastOffload, writer.uint32(138).fork()).join();
+    }
+    if (message.lastRestore !== undefined) {
+      GpuMove.encode(message.lastRestore, writer.uint32(146).fork()).join();
+    }
+    if (message.offloadFailure !== 0) {
+      writer.uint32(152).int32(message.offloadFailure);
     }
     return writer;
   },
@@ -1763,6 +1852,46 @@ export const WorkerReport: MessageFns<WorkerReport> = {
             message.blocked = reader.bool();
             continue;
           }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.standbyLevel = reader.int32() as any;
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.gpuMemoryBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.lastOffload = GpuMove.decode(reader, reader.uint32());
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.lastRestore = GpuMove.decode(reader, reader.uint32());
+            continue;
+          }
+          case 19: {
+            if (tag !== 152) {
+              break;
+            }
+
+            message.offloadFailure = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1794,6 +1923,15 @@ export const WorkerReport: MessageFns<WorkerReport> = {
     message.keepsAhead = object.keepsAhead ?? false;
     message.singleUse = object.singleUse ?? false;
     message.blocked = object.blocked ?? false;
+    message.standbyLevel = object.standbyLevel ?? 0;
+    message.gpuMemoryBytes = object.gpuMemoryBytes ?? 0;
+    message.lastOffload = (object.lastOffload !== undefined && object.lastOffload !== null)
+      ? GpuMove.fromPartial(object.lastOffload)
+      : undefined;
+    message.lastRestore = (object.lastRestore !== undefined && object.lastRestore !== null)
+      ? GpuMove.fromPartial(object.lastRestore)
+      : undefined;
+    message.offloadFailure = object.offloadFailure ?? 0;
     return message;
   },
 };
@@ -2960,7 +3098,7 @@ export const DesiredPod: MessageFns<DesiredPod> = {
 };
 
 function createBaseDesiredWorker(): DesiredWorker {
-  return { workerId: "", endpointId: "", desired: 0, spec: undefined, idle: false };
+  return { workerId: "", endpointId: "", desired: 0, spec: undefined, idle: false, standbyLevel: 0 };
 }
 
 export const DesiredWorker: MessageFns<DesiredWorker> = {
@@ -2979,6 +3117,9 @@ export const DesiredWorker: MessageFns<DesiredWorker> = {
     }
     if (message.idle !== false) {
       writer.uint32(40).bool(message.idle);
+    }
+    if (message.standbyLevel !== 0) {
+      writer.uint32(48).int32(message.standbyLevel);
     }
     return writer;
   },
@@ -3036,6 +3177,14 @@ export const DesiredWorker: MessageFns<DesiredWorker> = {
             message.idle = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.standbyLevel = reader.int32() as any;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3060,6 +3209,7 @@ export const DesiredWorker: MessageFns<DesiredWorker> = {
       ? WorkerSpec.fromPartial(object.spec)
       : undefined;
     message.idle = object.idle ?? false;
+    message.standbyLevel = object.standbyLevel ?? 0;
     return message;
   },
 };

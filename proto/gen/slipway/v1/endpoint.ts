@@ -73,6 +73,27 @@ export namespace FlashBootType {
   export type FLASHBOOT = typeof FlashBootType.FLASHBOOT;
 }
 
+/** Where workers in standby keep their GPU memory. */
+export const FlashBootStandby = {
+  /** UNSPECIFIED - Same as AUTO on creation. */
+  UNSPECIFIED: 0,
+  /** AUTO - On the GPU until others need it, then in host memory. */
+  AUTO: 1,
+  /** GPU - On the GPU. If others need it, the worker is stopped. */
+  GPU: 2,
+  /** HOST - In host memory, as soon as the worker is in standby. */
+  HOST: 3,
+} as const;
+
+export type FlashBootStandby = typeof FlashBootStandby[keyof typeof FlashBootStandby];
+
+export namespace FlashBootStandby {
+  export type UNSPECIFIED = typeof FlashBootStandby.UNSPECIFIED;
+  export type AUTO = typeof FlashBootStandby.AUTO;
+  export type GPU = typeof FlashBootStandby.GPU;
+  export type HOST = typeof FlashBootStandby.HOST;
+}
+
 /** A deployment: a template, a choice of GPUs, and scaling settings. */
 export interface Endpoint {
   /** ID, 14 lowercase letters and digits. Output only. */
@@ -222,6 +243,17 @@ export interface Endpoint {
    * https://huggingface.co, of at most 512 characters. Kept as given. Machines download them once. Empty: none.
    */
   modelReferences: string[];
+  /**
+   * With FLASHBOOT: where workers in standby keep their GPU memory. On machines that cannot move it to host memory,
+   * AUTO and HOST are the same as GPU. A change replaces no workers. Default AUTO.
+   */
+  flashBootStandby: FlashBootStandby;
+  /**
+   * Human-readable reason why workers in standby are not offloaded although flash_boot_standby allows it: no suitable
+   * machine supports it. Names machines to the operator only. Empty otherwise, and in responses to changes. Output
+   * only.
+   */
+  flashBootStandbyReason: string;
 }
 
 export interface Endpoint_EnvEntry {
@@ -269,6 +301,8 @@ function createBaseEndpoint(): Endpoint {
     modelWeight: undefined,
     modelQueueMax: 0,
     modelReferences: [],
+    flashBootStandby: 0,
+    flashBootStandbyReason: "",
   };
 }
 
@@ -387,6 +421,12 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     for (const v of message.modelReferences) {
       writer.uint32(306).string(v!);
+    }
+    if (message.flashBootStandby !== 0) {
+      writer.uint32(312).int32(message.flashBootStandby);
+    }
+    if (message.flashBootStandbyReason !== "") {
+      writer.uint32(322).string(message.flashBootStandbyReason);
     }
     return writer;
   },
@@ -711,6 +751,22 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.modelReferences.push(reader.string());
             continue;
           }
+          case 39: {
+            if (tag !== 312) {
+              break;
+            }
+
+            message.flashBootStandby = reader.int32() as any;
+            continue;
+          }
+          case 40: {
+            if (tag !== 322) {
+              break;
+            }
+
+            message.flashBootStandbyReason = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -776,6 +832,8 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.modelWeight = object.modelWeight ?? undefined;
     message.modelQueueMax = object.modelQueueMax ?? 0;
     message.modelReferences = object.modelReferences?.map((e) => e) || [];
+    message.flashBootStandby = object.flashBootStandby ?? 0;
+    message.flashBootStandbyReason = object.flashBootStandbyReason ?? "";
     return message;
   },
 };

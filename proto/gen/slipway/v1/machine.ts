@@ -50,6 +50,60 @@ export namespace WorkerState {
   export type FROZEN = typeof WorkerState.FROZEN;
 }
 
+/** Where the GPU memory of a worker in standby is. */
+export const StandbyLevel = {
+  /** UNSPECIFIED - Not in standby. With WORKER_STATE_FROZEN and DESIRED_STATE_FREEZE: same as GPU. */
+  UNSPECIFIED: 0,
+  /** GPU - Frozen with its GPU memory. Resumes in milliseconds. */
+  GPU: 1,
+  /**
+   * HOST - Frozen, its GPU memory moved to host memory (offloaded). Its GPUs are free for others. It resumes once they are
+   * free again, which takes about 0.35 s + 0.2 s per GiB.
+   */
+  HOST: 2,
+} as const;
+
+export type StandbyLevel = typeof StandbyLevel[keyof typeof StandbyLevel];
+
+export namespace StandbyLevel {
+  export type UNSPECIFIED = typeof StandbyLevel.UNSPECIFIED;
+  export type GPU = typeof StandbyLevel.GPU;
+  export type HOST = typeof StandbyLevel.HOST;
+}
+
+/** Reason why an offload or a restore failed. */
+export const OffloadFailure = {
+  /** UNSPECIFIED - No failure. */
+  UNSPECIFIED: 0,
+  /** NOT_ENOUGH_HOST_MEMORY - The machine's budget for offloaded workers, or its memory, is too small for this worker. */
+  NOT_ENOUGH_HOST_MEMORY: 1,
+  /** TIMED_OUT - A step took longer than its limit, which depends on the bytes. */
+  TIMED_OUT: 2,
+  /** DRIVER_ERROR - The driver reported an error. */
+  DRIVER_ERROR: 3,
+  /** UNSUPPORTED - The machine or this worker does not support it. */
+  UNSUPPORTED: 4,
+  /** NOT_ENOUGH_GPU_MEMORY - Its GPU had too little free memory for the restore. */
+  NOT_ENOUGH_GPU_MEMORY: 5,
+  /** WORKER_ENDED - The worker ended during the move. */
+  WORKER_ENDED: 6,
+  /** INTERRUPTED - The agent ended during the move, and its successor could not tell how far the move was. */
+  INTERRUPTED: 7,
+} as const;
+
+export type OffloadFailure = typeof OffloadFailure[keyof typeof OffloadFailure];
+
+export namespace OffloadFailure {
+  export type UNSPECIFIED = typeof OffloadFailure.UNSPECIFIED;
+  export type NOT_ENOUGH_HOST_MEMORY = typeof OffloadFailure.NOT_ENOUGH_HOST_MEMORY;
+  export type TIMED_OUT = typeof OffloadFailure.TIMED_OUT;
+  export type DRIVER_ERROR = typeof OffloadFailure.DRIVER_ERROR;
+  export type UNSUPPORTED = typeof OffloadFailure.UNSUPPORTED;
+  export type NOT_ENOUGH_GPU_MEMORY = typeof OffloadFailure.NOT_ENOUGH_GPU_MEMORY;
+  export type WORKER_ENDED = typeof OffloadFailure.WORKER_ENDED;
+  export type INTERRUPTED = typeof OffloadFailure.INTERRUPTED;
+}
+
 /** Health of a load-balancing worker, by the response of its health path. */
 export const HttpHealth = {
   /** UNSPECIFIED - Not a load-balancing worker, or not checked yet. */
@@ -141,6 +195,26 @@ export namespace ModelFault {
   export type CORRUPT = typeof ModelFault.CORRUPT;
   export type DISK_FULL = typeof ModelFault.DISK_FULL;
   export type UNREACHABLE = typeof ModelFault.UNREACHABLE;
+}
+
+/** A completed move of a worker's GPU memory. */
+export interface GpuMove {
+  /** Number of bytes moved. */
+  bytes: number;
+  /** Duration in milliseconds, from the lock of the worker until it was frozen (offload) or could take a job (restore). */
+  durationMs: number;
+}
+
+/** Whether and how much a machine can move GPU memory of workers in standby to its own memory. */
+export interface GpuOffload {
+  /** The machine supports it. */
+  supported: boolean;
+  /** Human-readable reason why not, at most 1,024 characters. Empty if it is supported. */
+  unsupportedReason: string;
+  /** Maximum total GPU memory of offloaded workers in bytes (--standby-memory). 0: none. */
+  standbyMemoryBytes: number;
+  /** Bytes of it in use, with those of moves in progress. Output only. */
+  standbyMemoryUsedBytes: number;
 }
 
 /** Container engine of a machine. */
@@ -282,8 +356,13 @@ export interface Machine {
     | undefined;
   /** Human-readable reason why there is no engine, at most 1,024 characters. Empty with an engine. */
   noEngineReason: string;
-  /** Maximum number of workers in standby, 0 to 10,000. 0: none. */
+  /**
+   * Maximum number of workers in standby, 0 to 10,000. 0: none. Workers that are offloaded, or shall be, do not count:
+   * standby_memory_bytes limits them.
+   */
   standbyMax: number;
+  /** Offload of workers in standby. Absent: its agent does not support it. */
+  gpuOffload: GpuOffload | undefined;
 }
 
 /** A running instance of the template of an endpoint. */
@@ -341,6 +420,20 @@ export interface Worker {
   frozen: WorkerStretch[];
   /** Load of its GPUs, as in MachineStatus. Empty in standby, and after the worker has crashed or ended. Output only. */
   gpuLoads: GpuLoad[];
+  /** Where its GPU memory is, while it is FROZEN. UNSPECIFIED in other states, and for workers without a GPU. */
+  standbyLevel: StandbyLevel;
+  /** GPU memory that it holds, or held before it was offloaded, in bytes, as the driver reports it. 0: unknown. */
+  gpuMemoryBytes: number;
+  /** Its latest offload. Absent: none yet. */
+  lastOffload:
+    | GpuMove
+    | undefined;
+  /** Its latest restore. Absent: none yet. */
+  lastRestore:
+    | GpuMove
+    | undefined;
+  /** Suspended by an operator (SuspendWorker). */
+  suspended: boolean;
 }
 
 /** A period of a worker's life. */
@@ -381,6 +474,164 @@ export interface EndedWorkers {
   /** Human-readable description of how they ended. */
   sentence: string;
 }
+
+function createBaseGpuMove(): GpuMove {
+  return { bytes: 0, durationMs: 0 };
+}
+
+export const GpuMove: MessageFns<GpuMove> = {
+  encode(message: GpuMove, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.bytes !== 0) {
+      writer.uint32(8).int64(message.bytes);
+    }
+    if (message.durationMs !== 0) {
+      writer.uint32(16).int64(message.durationMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GpuMove {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGpuMove();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.bytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.durationMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GpuMove>): GpuMove {
+    return GpuMove.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GpuMove>): GpuMove {
+    const message = createBaseGpuMove();
+    message.bytes = object.bytes ?? 0;
+    message.durationMs = object.durationMs ?? 0;
+    return message;
+  },
+};
+
+function createBaseGpuOffload(): GpuOffload {
+  return { supported: false, unsupportedReason: "", standbyMemoryBytes: 0, standbyMemoryUsedBytes: 0 };
+}
+
+export const GpuOffload: MessageFns<GpuOffload> = {
+  encode(message: GpuOffload, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.supported !== false) {
+      writer.uint32(8).bool(message.supported);
+    }
+    if (message.unsupportedReason !== "") {
+      writer.uint32(18).string(message.unsupportedReason);
+    }
+    if (message.standbyMemoryBytes !== 0) {
+      writer.uint32(24).int64(message.standbyMemoryBytes);
+    }
+    if (message.standbyMemoryUsedBytes !== 0) {
+      writer.uint32(32).int64(message.standbyMemoryUsedBytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GpuOffload {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGpuOffload();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.supported = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.unsupportedReason = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.standbyMemoryBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.standbyMemoryUsedBytes = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GpuOffload>): GpuOffload {
+    return GpuOffload.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GpuOffload>): GpuOffload {
+    const message = createBaseGpuOffload();
+    message.supported = object.supported ?? false;
+    message.unsupportedReason = object.unsupportedReason ?? "";
+    message.standbyMemoryBytes = object.standbyMemoryBytes ?? 0;
+    message.standbyMemoryUsedBytes = object.standbyMemoryUsedBytes ?? 0;
+    return message;
+  },
+};
 
 function createBaseContainerEngine(): ContainerEngine {
   return { name: "", version: "", gpuHandover: 0, limits: [], imageTotalMib: 0, imageFreeMib: 0 };
@@ -990,6 +1241,7 @@ function createBaseMachine(): Machine {
     containerEngine: undefined,
     noEngineReason: "",
     standbyMax: 0,
+    gpuOffload: undefined,
   };
 }
 
@@ -1039,6 +1291,9 @@ export const Machine: MessageFns<Machine> = {
     }
     if (message.standbyMax !== 0) {
       writer.uint32(120).int32(message.standbyMax);
+    }
+    if (message.gpuOffload !== undefined) {
+      GpuOffload.encode(message.gpuOffload, writer.uint32(130).fork()).join();
     }
     return writer;
   },
@@ -1176,6 +1431,14 @@ export const Machine: MessageFns<Machine> = {
             message.standbyMax = reader.int32();
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.gpuOffload = GpuOffload.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1210,6 +1473,9 @@ export const Machine: MessageFns<Machine> = {
       : undefined;
     message.noEngineReason = object.noEngineReason ?? "";
     message.standbyMax = object.standbyMax ?? 0;
+    message.gpuOffload = (object.gpuOffload !== undefined && object.gpuOffload !== null)
+      ? GpuOffload.fromPartial(object.gpuOffload)
+      : undefined;
     return message;
   },
 };
@@ -1235,6 +1501,11 @@ function createBaseWorker(): Worker {
     busy: [],
     frozen: [],
     gpuLoads: [],
+    standbyLevel: 0,
+    gpuMemoryBytes: 0,
+    lastOffload: undefined,
+    lastRestore: undefined,
+    suspended: false,
   };
 }
 
@@ -1296,6 +1567,21 @@ export const Worker: MessageFns<Worker> = {
     }
     for (const v of message.gpuLoads) {
       GpuLoad.encode(v!, writer.uint32(154).fork()).join();
+    }
+    if (message.standbyLevel !== 0) {
+      writer.uint32(160).int32(message.standbyLevel);
+    }
+    if (message.gpuMemoryBytes !== 0) {
+      writer.uint32(168).int64(message.gpuMemoryBytes);
+    }
+    if (message.lastOffload !== undefined) {
+      GpuMove.encode(message.lastOffload, writer.uint32(178).fork()).join();
+    }
+    if (message.lastRestore !== undefined) {
+      GpuMove.encode(message.lastRestore, writer.uint32(186).fork()).join();
+    }
+    if (message.suspended !== false) {
+      writer.uint32(192).bool(message.suspended);
     }
     return writer;
   },
@@ -1465,6 +1751,46 @@ export const Worker: MessageFns<Worker> = {
             message.gpuLoads.push(GpuLoad.decode(reader, reader.uint32()));
             continue;
           }
+          case 20: {
+            if (tag !== 160) {
+              break;
+            }
+
+            message.standbyLevel = reader.int32() as any;
+            continue;
+          }
+          case 21: {
+            if (tag !== 168) {
+              break;
+            }
+
+            message.gpuMemoryBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 22: {
+            if (tag !== 178) {
+              break;
+            }
+
+            message.lastOffload = GpuMove.decode(reader, reader.uint32());
+            continue;
+          }
+          case 23: {
+            if (tag !== 186) {
+              break;
+            }
+
+            message.lastRestore = GpuMove.decode(reader, reader.uint32());
+            continue;
+          }
+          case 24: {
+            if (tag !== 192) {
+              break;
+            }
+
+            message.suspended = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1501,6 +1827,15 @@ export const Worker: MessageFns<Worker> = {
     message.busy = object.busy?.map((e) => WorkerStretch.fromPartial(e)) || [];
     message.frozen = object.frozen?.map((e) => WorkerStretch.fromPartial(e)) || [];
     message.gpuLoads = object.gpuLoads?.map((e) => GpuLoad.fromPartial(e)) || [];
+    message.standbyLevel = object.standbyLevel ?? 0;
+    message.gpuMemoryBytes = object.gpuMemoryBytes ?? 0;
+    message.lastOffload = (object.lastOffload !== undefined && object.lastOffload !== null)
+      ? GpuMove.fromPartial(object.lastOffload)
+      : undefined;
+    message.lastRestore = (object.lastRestore !== undefined && object.lastRestore !== null)
+      ? GpuMove.fromPartial(object.lastRestore)
+      : undefined;
+    message.suspended = object.suspended ?? false;
     return message;
   },
 };

@@ -24,6 +24,30 @@ import { ListView } from "./list_view.ts";
 import { CachedModel, EndedWorkers, GpuLoad, Machine, MachineImage, Worker } from "./machine.ts";
 import { PodState, PodStatus } from "./pod.ts";
 
+/** Request of SuspendWorker. */
+export interface SuspendWorkerRequest {
+  /** ID of the worker. */
+  workerId: string;
+}
+
+/** Response of SuspendWorker. */
+export interface SuspendWorkerResponse {
+  /** The worker. Its GPUs are free once its standby_level is HOST. */
+  worker: Worker | undefined;
+}
+
+/** Request of ResumeWorker. */
+export interface ResumeWorkerRequest {
+  /** ID of the worker. */
+  workerId: string;
+}
+
+/** Response of ResumeWorker. */
+export interface ResumeWorkerResponse {
+  /** The worker. */
+  worker: Worker | undefined;
+}
+
 /** Request of ListMachines. */
 export interface ListMachinesRequest {
   /** Maximum number of entries per page, 1 to 1,000. Default 1,000. */
@@ -336,6 +360,230 @@ export interface GetWorkerLogResponse {
   /** Lines of the log, if `job` was set. */
   job?: JobLogPage | undefined;
 }
+
+function createBaseSuspendWorkerRequest(): SuspendWorkerRequest {
+  return { workerId: "" };
+}
+
+export const SuspendWorkerRequest: MessageFns<SuspendWorkerRequest> = {
+  encode(message: SuspendWorkerRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workerId !== "") {
+      writer.uint32(10).string(message.workerId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SuspendWorkerRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSuspendWorkerRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workerId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SuspendWorkerRequest>): SuspendWorkerRequest {
+    return SuspendWorkerRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SuspendWorkerRequest>): SuspendWorkerRequest {
+    const message = createBaseSuspendWorkerRequest();
+    message.workerId = object.workerId ?? "";
+    return message;
+  },
+};
+
+function createBaseSuspendWorkerResponse(): SuspendWorkerResponse {
+  return { worker: undefined };
+}
+
+export const SuspendWorkerResponse: MessageFns<SuspendWorkerResponse> = {
+  encode(message: SuspendWorkerResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.worker !== undefined) {
+      Worker.encode(message.worker, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SuspendWorkerResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSuspendWorkerResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.worker = Worker.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SuspendWorkerResponse>): SuspendWorkerResponse {
+    return SuspendWorkerResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SuspendWorkerResponse>): SuspendWorkerResponse {
+    const message = createBaseSuspendWorkerResponse();
+    message.worker = (object.worker !== undefined && object.worker !== null)
+      ? Worker.fromPartial(object.worker)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseResumeWorkerRequest(): ResumeWorkerRequest {
+  return { workerId: "" };
+}
+
+export const ResumeWorkerRequest: MessageFns<ResumeWorkerRequest> = {
+  encode(message: ResumeWorkerRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workerId !== "") {
+      writer.uint32(10).string(message.workerId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResumeWorkerRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResumeWorkerRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workerId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ResumeWorkerRequest>): ResumeWorkerRequest {
+    return ResumeWorkerRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResumeWorkerRequest>): ResumeWorkerRequest {
+    const message = createBaseResumeWorkerRequest();
+    message.workerId = object.workerId ?? "";
+    return message;
+  },
+};
+
+function createBaseResumeWorkerResponse(): ResumeWorkerResponse {
+  return { worker: undefined };
+}
+
+export const ResumeWorkerResponse: MessageFns<ResumeWorkerResponse> = {
+  encode(message: ResumeWorkerResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.worker !== undefined) {
+      Worker.encode(message.worker, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResumeWorkerResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResumeWorkerResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.worker = Worker.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ResumeWorkerResponse>): ResumeWorkerResponse {
+    return ResumeWorkerResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResumeWorkerResponse>): ResumeWorkerResponse {
+    const message = createBaseResumeWorkerResponse();
+    message.worker = (object.worker !== undefined && object.worker !== null)
+      ? Worker.fromPartial(object.worker)
+      : undefined;
+    return message;
+  },
+};
 
 function createBaseListMachinesRequest(): ListMachinesRequest {
   return { pageSize: undefined, pageToken: undefined, view: undefined };
@@ -2486,6 +2734,44 @@ export const MachineServiceService = {
       Buffer.from(GetWorkerLogResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetWorkerLogResponse => GetWorkerLogResponse.decode(value),
   },
+  /**
+   * Frees the GPUs of a worker for the operator: it finishes its jobs, is put into standby, and its GPU memory is moved
+   * to host memory. Slipway places nothing on these GPUs, and does not resume the worker, until ResumeWorker; other
+   * workers of its endpoint are not affected. Idempotent. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the worker does not exist, or has ended.
+   * - `FAILED_PRECONDITION`: the worker has no GPU, is stopping or has not been ready yet, its machine cannot offload
+   *   it, or the budget of its machine is too small; the message says which.
+   */
+  suspendWorker: {
+    path: "/slipway.v1.MachineService/SuspendWorker" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SuspendWorkerRequest): Buffer => Buffer.from(SuspendWorkerRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SuspendWorkerRequest => SuspendWorkerRequest.decode(value),
+    responseSerialize: (value: SuspendWorkerResponse): Buffer =>
+      Buffer.from(SuspendWorkerResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SuspendWorkerResponse => SuspendWorkerResponse.decode(value),
+  },
+  /**
+   * Resumes a suspended worker. It takes jobs again once its GPU memory is restored: all of it must be free on its
+   * GPUs. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the worker does not exist, or has ended.
+   * - `FAILED_PRECONDITION`: the worker is not suspended.
+   */
+  resumeWorker: {
+    path: "/slipway.v1.MachineService/ResumeWorker" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ResumeWorkerRequest): Buffer => Buffer.from(ResumeWorkerRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ResumeWorkerRequest => ResumeWorkerRequest.decode(value),
+    responseSerialize: (value: ResumeWorkerResponse): Buffer =>
+      Buffer.from(ResumeWorkerResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ResumeWorkerResponse => ResumeWorkerResponse.decode(value),
+  },
 } as const;
 
 export interface MachineServiceServer extends UntypedServiceImplementation {
@@ -2546,6 +2832,26 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    * - `UNAVAILABLE`: the machine is not connected.
    */
   getWorkerLog: handleUnaryCall<GetWorkerLogRequest, GetWorkerLogResponse>;
+  /**
+   * Frees the GPUs of a worker for the operator: it finishes its jobs, is put into standby, and its GPU memory is moved
+   * to host memory. Slipway places nothing on these GPUs, and does not resume the worker, until ResumeWorker; other
+   * workers of its endpoint are not affected. Idempotent. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the worker does not exist, or has ended.
+   * - `FAILED_PRECONDITION`: the worker has no GPU, is stopping or has not been ready yet, its machine cannot offload
+   *   it, or the budget of its machine is too small; the message says which.
+   */
+  suspendWorker: handleUnaryCall<SuspendWorkerRequest, SuspendWorkerResponse>;
+  /**
+   * Resumes a suspended worker. It takes jobs again once its GPU memory is restored: all of it must be free on its
+   * GPUs. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the worker does not exist, or has ended.
+   * - `FAILED_PRECONDITION`: the worker is not suspended.
+   */
+  resumeWorker: handleUnaryCall<ResumeWorkerRequest, ResumeWorkerResponse>;
 }
 
 export interface MachineServiceClient extends Client {
@@ -2717,6 +3023,54 @@ export interface MachineServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetWorkerLogResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Frees the GPUs of a worker for the operator: it finishes its jobs, is put into standby, and its GPU memory is moved
+   * to host memory. Slipway places nothing on these GPUs, and does not resume the worker, until ResumeWorker; other
+   * workers of its endpoint are not affected. Idempotent. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the worker does not exist, or has ended.
+   * - `FAILED_PRECONDITION`: the worker has no GPU, is stopping or has not been ready yet, its machine cannot offload
+   *   it, or the budget of its machine is too small; the message says which.
+   */
+  suspendWorker(
+    request: SuspendWorkerRequest,
+    callback: (error: ServiceError | null, response: SuspendWorkerResponse) => void,
+  ): ClientUnaryCall;
+  suspendWorker(
+    request: SuspendWorkerRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SuspendWorkerResponse) => void,
+  ): ClientUnaryCall;
+  suspendWorker(
+    request: SuspendWorkerRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SuspendWorkerResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Resumes a suspended worker. It takes jobs again once its GPU memory is restored: all of it must be free on its
+   * GPUs. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the worker does not exist, or has ended.
+   * - `FAILED_PRECONDITION`: the worker is not suspended.
+   */
+  resumeWorker(
+    request: ResumeWorkerRequest,
+    callback: (error: ServiceError | null, response: ResumeWorkerResponse) => void,
+  ): ClientUnaryCall;
+  resumeWorker(
+    request: ResumeWorkerRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ResumeWorkerResponse) => void,
+  ): ClientUnaryCall;
+  resumeWorker(
+    request: ResumeWorkerRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ResumeWorkerResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -1,0 +1,74 @@
+/**
+ * Standby of workers (FlashBoot): with their GPU memory on the GPU, or offloaded to host memory. Durations and bytes of
+ * the moves between the two. Pure.
+ */
+
+/** Where the GPU memory of a worker on standby is. Empty: it is not on standby. */
+export type StandbyReached = '' | 'GPU' | 'HOST';
+
+/** Why an offload or restore failed (OffloadFailure of the contract). Empty: none failed. */
+type OffloadFailure =
+  | ''
+  | 'NOT_ENOUGH_HOST_MEMORY'
+  | 'TIMED_OUT'
+  | 'DRIVER_ERROR'
+  | 'UNSUPPORTED'
+  | 'NOT_ENOUGH_GPU_MEMORY'
+  | 'WORKER_ENDED'
+  | 'INTERRUPTED';
+
+/** Whether and how much a machine can offload. For the meaning of each member see GpuOffload of the contract. */
+export interface MachineOffload {
+  supported: boolean;
+  unsupportedReason: string;
+  standbyMemoryBytes: number;
+}
+
+/** A completed move of a worker's GPU memory. */
+export interface StandbyMove {
+  bytes: number;
+  ms: number;
+}
+
+/** Offload of a worker, as its agent reports it. */
+export interface OffloadFacts {
+  standbyReached: StandbyReached;
+  /** GPU memory that it holds, or held before it was offloaded. 0: unknown. */
+  gpuMemoryBytes: number;
+  /** `undefined`: none yet. */
+  lastOffload: StandbyMove | undefined;
+  lastRestore: StandbyMove | undefined;
+  offloadFailure: OffloadFailure;
+}
+
+const GIB = 2 ** 30;
+/** Durations before the first measurement, in milliseconds: measured on an H200 with driver 580. */
+const OFFLOAD_MS_PER_GIB = 550;
+const RESTORE_MS_PER_GIB = 200;
+const RESTORE_MS_BASE = 350;
+
+/** Returns how long an offload of so many bytes will take, in milliseconds. `measured`: the worker's latest one. */
+export function expectedOffloadMs(bytes: number, measured?: StandbyMove): number {
+  return scaled(bytes, measured) ?? Math.round((bytes / GIB) * OFFLOAD_MS_PER_GIB);
+}
+
+/** Returns the same of a restore. */
+export function expectedRestoreMs(bytes: number, measured?: StandbyMove): number {
+  return scaled(bytes, measured) ?? Math.round(RESTORE_MS_BASE + (bytes / GIB) * RESTORE_MS_PER_GIB);
+}
+
+/** Returns the measured duration in proportion to the bytes. `undefined` if nothing was measured. */
+function scaled(bytes: number, measured: StandbyMove | undefined): number | undefined {
+  if (!measured) return undefined;
+  return measured.bytes > 0 && bytes > 0 ? Math.round((measured.ms * bytes) / measured.bytes) : measured.ms;
+}
+
+/** Returns a number of bytes for people, as 10.0 GB. */
+export function gigabytesMoved(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+/** Returns a move for people, as 10.0 GB in 2.4 s. */
+export function moveText({ bytes, ms }: StandbyMove): string {
+  return `${gigabytesMoved(bytes)} in ${(ms / 1_000).toFixed(1)} s`;
+}
