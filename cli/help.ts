@@ -18,6 +18,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     [['endpoints', 'templates'], 'create, show, change, roll back and delete them'],
     [['workers', 'pods'], 'what runs now'],
     [['volumes', 'secrets', 'registry-auths'], 'disks, secret values, logins of image registries'],
+    [['apply', 'export'], 'all of these from a file, and as a file'],
     [['import'], 'take over an account of another service'],
   ],
   Installation: [

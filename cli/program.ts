@@ -2,6 +2,7 @@
 // A well-maintained parser without dependencies that also makes the help texts: https://github.com/tj/commander.js.
 import { Command, Option } from 'commander';
 import { addAgent } from './agent/agent.ts';
+import { addApply } from './apply/apply.ts';
 import { addBatches } from './batches/batches.ts';
 import type { Cli, GlobalOptions } from './cli.ts';
 import { addEnv } from './clients/env.ts';
@@ -61,6 +62,7 @@ const COMMANDS = [
   addVolumes,
   addRegistryAuths,
   addSecrets,
+  addApply,
   addImport,
   addKeys,
   addAccounts,

@@ -1,5 +1,7 @@
 // test: postgres, 15 s
 /** A whole installation from the command line: log in, follow an endpoint, and what a change says of where it goes. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { jsHandler } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';
@@ -79,6 +81,117 @@ t.test('an installation', async (t) => {
     t.match([await shown(made.id), await shown(copy.id)], [{ template: ofTemplate }, { template: ofTemplate }]);
     t.match(await cli.json('endpoints', 'duplicate', 'talker', 'talker-2'), { templateId: /^\w{10}$/, workersMin: 1 });
     t.match(await cli.run('endpoints', 'duplicate', 'nosuch', 'x'), { code: 1, stderr: /no endpoint named "nosuch"/ });
+  });
+
+  await t.test('apply: as a file says, once', async (t) => {
+    const file = join(cli.cwd, 'shop.yaml');
+    const [program, ...args] = jsHandler('all.js');
+    const write = (more = '') =>
+      writeFileSync(
+        file,
+        `owner: shop
+secrets:
+  shop-token: { valueFromEnv: TOKEN, description: of the shop }
+registryAuths:
+  shop-hub: { username: me, passwordFromFile: password.txt }
+networkVolumes:
+  shop-models: { size: 10, dataCenterId: eu-1 }
+templates:
+  shop-echo:
+    dockerStartCmd: ${JSON.stringify([program, ...args])}
+    env: { TOKEN: "{{ RUNPOD_SECRET_shop-token }}" }
+endpoints:
+  shop-a: { template: shop-echo, workersMax: 1, scalerType: REQUEST_COUNT, scalerValue: 2, env: { A: "1" }, retryLimit: 0 }
+  shop-b:
+    template: { imageName: "registry.example/shop:1", registryAuth: shop-hub, ports: [8080/http], env: { B: "1" } }
+    type: LB
+    workersMax: 0
+    networkVolumes: [shop-models]
+${more}`,
+      );
+    write();
+    writeFileSync(join(cli.cwd, 'password.txt'), 'hub-password\n');
+    const apply = (...more: string[]) => cli.run('apply', '-f', 'shop.yaml', ...more);
+    t.match(await apply('--dry-run'), { code: 2, stderr: /variable TOKEN, which is not set/ });
+    const here = commandLine(t, { XDG_CONFIG_HOME: cli.cwd, TOKEN: 'secret-of-the-shop' });
+    const asked = await here.runWith('n\n', 'apply', '-f', file);
+    t.match(asked, {
+      code: 0,
+      stdout: /\+ endpoint shop-b[^]*6 resources: 6 to create/,
+      stderr: /Nothing was changed/,
+    });
+    t.match(await here.run('apply', '-f', file), { code: 2, stderr: /Nobody is there to be asked/ });
+    t.match(await here.run('apply', '-f', file, '--dry-run'), { code: 0, stderr: /--dry-run/ });
+    t.equal((await cli.json<object[]>('volumes')).length, 0, 'nothing was made so far');
+    t.match(await here.run('apply', '-f', file, '--yes'), { code: 0, stderr: /Done\.\n$/ });
+    t.match(
+      await apply(),
+      { code: 0, stdout: /6 as they should be/, stderr: 'Nothing to change.\n' },
+      'it needs no TOKEN now',
+    );
+    const ran = await cli.run('jobs', 'run', '-e', 'shop-a', '--wait', '-i', '{"mode":"echo","a":1}');
+    t.match(ran, { code: 0, stdout: /"a": 1/ });
+    const b = (await system.request('GET', `/v1/endpoints?includeTemplate=true`)).json as unknown as { name: string }[];
+    t.match(
+      b.find(({ name }) => name === 'shop-b'),
+      {
+        type: 'LB',
+        template: {
+          imageName: 'registry.example/shop:1',
+          ports: ['8080/http'],
+          env: { B: '1', SLIPWAY_OWNER: 'shop' },
+        },
+      },
+    );
+
+    const exported = await cli.run('export', 'shop-a', 'shop-b', '--owner', 'shop');
+    t.notMatch(exported.stdout, /hub-password|secret-of-the-shop|SLIPWAY_OWNER/);
+    writeFileSync(join(cli.cwd, 'again.yaml'), exported.stdout);
+    t.match(await cli.run('apply', '-f', 'again.yaml'), { code: 0, stdout: /6 as they should be/ }, exported.stdout);
+    writeFileSync(join(cli.cwd, 'again.json'), (await cli.run('--json', 'export', 'shop-a')).stdout);
+    t.match(await cli.run('apply', '-f', 'again.json'), { code: 0, stdout: /3 as they should be/ });
+
+    write('    scalerValue: 7\n');
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace('B: "1"', 'C: "2"').replace('retryLimit: 0', 'retryLimit: 3'),
+    );
+    const changed = await cli.json<{ resources: object[] }>('apply', '-f', 'shop.yaml', '--yes');
+    t.match(changed.resources.slice(-2), [
+      { name: 'shop-a', action: 'update', changes: [{ setting: 'retryLimit', from: 0, to: 3 }] },
+      {
+        name: 'shop-b',
+        changes: [
+          { setting: 'template.env.B', to: 'removed' },
+          { setting: 'template.env.C', to: 'set' },
+          { setting: 'scalerValue', from: 4, to: 7 },
+        ],
+      },
+    ]);
+    t.match(await apply('--dry-run'), { stdout: /6 as they should be/ }, 'and again nothing');
+  });
+
+  await t.test('apply: what cannot be changes nothing; --prune deletes what has the mark of the owner', async (t) => {
+    const write = (text: string) => writeFileSync(join(cli.cwd, 'other.yaml'), text);
+    const apply = (...more: string[]) => cli.run('apply', '-f', 'other.yaml', '--yes', ...more);
+    write('endpoints:\n  shop-b: { template: nosuch, type: QB }\n  talker: { template: { imageName: x } }\n');
+    t.match(await apply(), {
+      code: 2,
+      stderr: /names the template "nosuch", which is not there[^]*type is LB and fixed/,
+    });
+    write('networkVolumes:\n  shop-models: { size: 5, dataCenterId: eu-1 }\n');
+    t.match(await apply(), { code: 2, stderr: /has 10 GB and cannot shrink to 5/ });
+    write('owner: other\nendpoints:\n  shop-a: { template: shop-echo }\n');
+    t.match(await apply(), { code: 2, stderr: /is of the owner shop, not other/ });
+    write('endpoints:\n  shop-a: { template: shop-echo }\n');
+    t.match(await apply('--prune'), { code: 2, stderr: /--prune needs an owner/ });
+    write('owner: shop\n');
+    t.match(await apply('--prune'), { code: 2, stderr: /would delete all of them/ });
+    write('owner: shop\nendpoints:\n  shop-a: { template: shop-echo }\ntemplates:\n  shop-echo:\n');
+    t.match(await apply('--prune'), { code: 0, stdout: /^- endpoint shop-b\n3 resources: 1 to delete, 2 as/ });
+    const names = (await cli.json<{ name: string }[]>('endpoints')).map(({ name }) => name);
+    t.ok(names.includes('talker') && !names.includes('shop-b'), names.join());
+    t.equal((await cli.json<object[]>('volumes')).length, 1, 'data is never pruned');
   });
 
   await t.test('a list is shown again until Ctrl-C', async (t) => {
