@@ -197,6 +197,7 @@ export interface EdgeOptions {
   listen?: string;
   grpcListen?: string;
   agentListen?: string;
+  joinListen?: string;
   metrics?: string;
   /** Former name of `metrics`. */
   metricsListen?: string;
@@ -222,10 +223,13 @@ export interface EdgeOptions {
 export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string, string | undefined> {
   const file = (name: string | undefined): string | undefined =>
     name === undefined ? undefined : resolve(workingDir, name);
-  return given({
+  return {
+    ...trustEnv(options.coreCa, workingDir),
+    ...given({
     SLIPWAY_EDGE_LISTEN: options.listen,
     SLIPWAY_EDGE_GRPC_LISTEN: options.grpcListen,
     SLIPWAY_EDGE_AGENT_LISTEN: options.agentListen,
+    SLIPWAY_EDGE_JOIN_LISTEN: options.joinListen,
     SLIPWAY_EDGE_METRICS_LISTEN: options.metrics ?? options.metricsListen,
     SLIPWAY_EDGE_FACADES: options.facades,
     SLIPWAY_CORE_ADDRESS: options.core,
@@ -239,14 +243,15 @@ export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string
     SLIPWAY_EDGE_DATA_DIR: file(options.dataDir),
     SLIPWAY_EDGE_ENVOY: file(options.envoy),
     SLIPWAY_EDGE_ACCESS_LOG: options.accessLog ? undefined : 'false',
-  });
+  }),
+  };
 }
 
 /** Sets whom the part trusts as core: a digest, or a file. Absent: as the environment has it. */
 function trustEnv(coreCa: string | undefined, workingDir: string): Record<string, string | undefined> {
   if (coreCa === undefined) return {};
-  const { caDigest, caFile } = trustOf(coreCa);
-  return caDigest === undefined
+  const { caDigests, caFile } = trustOf(coreCa);
+  return caDigests === undefined
     ? { SLIPWAY_CORE_CA: undefined, SLIPWAY_CORE_CA_FILE: resolve(workingDir, caFile) }
     : { SLIPWAY_CORE_CA: coreCa, SLIPWAY_CORE_CA_FILE: undefined };
 }

@@ -176,10 +176,10 @@ function trust(
   const ofContext = isKnown && !used?.byOption ? undefined : used?.context.coreCa;
   const coreCa = given ?? ofContext;
   if (coreCa !== undefined && isWrongPin(coreCa)) throw new UsageError(`${wrongPin('--core-ca', coreCa)}.`);
-  const { caFile, caDigest } = coreCa === undefined ? coreTls : trustOf(coreCa);
+  const { caFile, caDigests } = coreCa === undefined ? coreTls : trustOf(coreCa);
   const { certFile, certKeyFile } = coreTls;
   const file = caFile === '' ? '' : resolve(workingDir, caFile);
-  const files = { caFile: file, certFile, certKeyFile, ...(caDigest !== undefined && { caDigest }) };
+  const files = { caFile: file, certFile, certKeyFile, ...(caDigests && { caDigests }) };
   const [fault] = tlsFaults(files);
   if (fault !== undefined) throw new UsageError(`${fault}.`);
   return files;

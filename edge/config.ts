@@ -5,8 +5,12 @@ import { RATE_RULES } from '@slipway/facades/plugins/limits/rate-limit-rules';
 import { EnvReader } from '@slipway/kit/host/env';
 import type { LogFormat } from '@slipway/kit/log/log-text';
 import { LOG_FORMATS } from '@slipway/kit/log/log-text';
+import { readCoreTls } from '@slipway/kit/net/core-tls';
+import type { TlsFiles } from '@slipway/kit/net/tls';
+import { tlsFaults } from '@slipway/kit/net/tls';
 import { LB_SOCKET_IDLE_MS_DEFAULT, REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
 import type { HostPort } from './message.ts';
+import { hostPortText } from './message.ts';
 
 /** A certificate chain and its private key: absolute paths of PEM files. */
 export interface CertificateFiles {
@@ -35,12 +39,19 @@ export interface EdgeConfig {
   grpcListen: HostPort | undefined;
   /** Address at which agents reach core; `undefined` if there is none. */
   agentListen: HostPort | undefined;
+  /**
+   * Address at which machines that join by a token reach core, by core's own TLS; `undefined` if there is none. Such a
+   * machine proves who it is to core itself, so TLS does not end here.
+   */
+  joinListen: HostPort | undefined;
   /** Address of the metrics for Prometheus, in plain HTTP; `undefined` if there is none. */
   metricsListen: HostPort | undefined;
   /** Replicas of the facade. */
   facades: HostPort[];
   /** Replicas of core. */
   cores: HostPort[];
+  /** Trust of core, which is reached by TLS. `undefined`: in plain text. */
+  coreTls: TlsFiles | undefined;
   /**
    * Secret that is the same as core's. With it core sends this edge the addresses of the workers of load-balancing
    * endpoints. Empty: core is not asked for them.
@@ -101,9 +112,10 @@ export function readEdgeConfig(env: Readonly<Record<string, string | undefined>>
     listen: addressOf(reader, 'SLIPWAY_EDGE_LISTEN', reader.text('SLIPWAY_EDGE_LISTEN', '127.0.0.1:8443')),
     grpcListen: optionalAddress(reader, 'SLIPWAY_EDGE_GRPC_LISTEN'),
     agentListen: optionalAddress(reader, 'SLIPWAY_EDGE_AGENT_LISTEN'),
+    joinListen: optionalAddress(reader, 'SLIPWAY_EDGE_JOIN_LISTEN'),
     metricsListen: optionalAddress(reader, 'SLIPWAY_EDGE_METRICS_LISTEN'),
     facades: addresses(reader, 'SLIPWAY_EDGE_FACADES', '127.0.0.1:8080'),
-    cores: addresses(reader, 'SLIPWAY_CORE_ADDRESS', '127.0.0.1:50051'),
+    ...readCores(reader),
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     lbSocketIdleMs: reader.integer('SLIPWAY_LB_SOCKET_IDLE_MS', LB_SOCKET_IDLE_MS_DEFAULT, 100, 86_400_000),
     certificate: certificateFiles(reader),
@@ -163,6 +175,12 @@ function checkRelations(config: EdgeConfig, reader: EnvReader): void {
     reader.fault('SLIPWAY_EDGE_AGENT_CA_FILE needs SLIPWAY_EDGE_CERT_FILE and SLIPWAY_EDGE_CERT_KEY_FILE');
   if (config.agentClients && !config.agentListen)
     reader.fault('SLIPWAY_EDGE_AGENT_CA_FILE needs SLIPWAY_EDGE_AGENT_LISTEN');
+  if (config.joinListen && !config.coreTls) {
+    reader.fault(
+      'SLIPWAY_EDGE_JOIN_LISTEN needs a core that speaks TLS: set SLIPWAY_CORE_CA to the digest that its log shows ' +
+        '(authority=sha256:…)',
+    );
+  }
   if (Buffer.byteLength(adminSocket(config.dataDir, 0)) > SOCKET_PATH_BYTES_MAX) {
     reader.fault(
       `SLIPWAY_EDGE_DATA_DIR is ${config.dataDir}, too long a path for a Unix socket: at most ` +
@@ -179,6 +197,28 @@ function listeners({ listen, grpcListen, agentListen }: EdgeConfig): [string, Ho
     ['SLIPWAY_EDGE_AGENT_LISTEN', agentListen],
   ];
   return all.filter((entry): entry is [string, HostPort] => entry[1] !== undefined);
+}
+
+/** Returns the replicas of core as addresses for our own clients. */
+export function coreAddresses({ cores, coreTls }: Pick<EdgeConfig, 'cores' | 'coreTls'>): string[] {
+  return cores.map((core) => `${coreTls ? SECURE : ''}${hostPortText(core)}`);
+}
+
+const SECURE = 'grpcs://';
+
+/** Reads where core is, and how it is trusted. With an authority every address is one by TLS. */
+function readCores(reader: EnvReader): Pick<EdgeConfig, 'cores' | 'coreTls'> {
+  const name = 'SLIPWAY_CORE_ADDRESS';
+  const texts = reader.list(name, ['127.0.0.1:50051']);
+  if (texts.length === 0) reader.fault(`${name} names no address`);
+  const files = { ...readCoreTls(reader), certFile: '', certKeyFile: '' };
+  for (const fault of tlsFaults(files)) reader.fault(fault);
+  const secure = texts.filter((text) => text.startsWith(SECURE)).length;
+  const isTrusted = files.caFile !== '' || files.caDigests !== undefined;
+  if (!isTrusted && secure !== 0 && secure !== texts.length)
+    reader.fault(`${name} has addresses with and without ${SECURE}; all replicas must be reached in the same way`);
+  const cores = texts.map((text) => addressOf(reader, name, text.startsWith(SECURE) ? text.slice(SECURE.length) : text));
+  return { cores, coreTls: isTrusted || secure > 0 ? files : undefined };
 }
 
 function isLoopback(host: string): boolean {

@@ -2,14 +2,17 @@
  * The edge's folder: the rendered configuration, the files that point to its certificates, and a record of the running
  * Envoy. Only the edge's user may open it.
  */
+import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createAuthority, SERIAL_LENGTH } from '@slipway/kit/tls/authority';
+import { digestOf } from '@slipway/kit/tls/pin';
 import type { GoodPair } from './certificates.ts';
 import { readAuthority, readPair } from './certificates.ts';
 import type { EdgeConfig } from './config.ts';
 import { EdgeFault } from './edge-fault.ts';
 import { bootstrap } from './envoy-config/bootstrap.ts';
-import { authoritySecret, certificateSecret, SDS_FILES } from './envoy-config/tls.ts';
+import { authoritySecret, certificateSecret, coreAuthoritySecret, SDS_FILES } from './envoy-config/tls.ts';
 import type { Message } from './message.ts';
 
 /** The Envoy that serves with this folder. */
@@ -53,6 +56,7 @@ export function writeEdgeFiles(config: EdgeConfig, epoch: number, instance = '')
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   writeCertificate(config, 0);
   writeAuthority(config, 0);
+  if (config.coreTls && !existsSync(join(config.dataDir, SDS_FILES.core))) writeCoreTrust(config, undefined);
   const file = join(config.dataDir, `envoy-${epoch}.json`);
   replace(file, bootstrap(config, epoch, instance));
   return file;
@@ -67,6 +71,26 @@ export function writeCertificate(config: EdgeConfig, revision: number): void {
 /** Does the same for the authority of the agents' certificates. */
 export function writeAuthority({ dataDir, agentClients }: EdgeConfig, revision: number): void {
   if (agentClients) replace(join(dataDir, SDS_FILES.authority), authoritySecret(agentClients, revision));
+}
+
+/** Writes the authorities by which Envoy trusts core, in PEM. `undefined`: it trusts nobody. */
+export function writeCoreTrust({ dataDir, cores }: EdgeConfig, authorities: string | undefined): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  replace(join(dataDir, SDS_FILES.core), coreAuthoritySecret(authorities ?? nobody(), cores));
+}
+
+/** Returns the authorities that were written last, if they fit the digests of the settings. */
+export function readCoreTrust({ dataDir, coreTls }: EdgeConfig): string | undefined {
+  const file = join(dataDir, SDS_FILES.core);
+  if (!existsSync(file)) return undefined;
+  const pem = JSON.parse(readFileSync(file, 'utf8')).resources[0].validation_context.trusted_ca.inline_string as string;
+  const digests = pem.split(/(?<=-----END CERTIFICATE-----\n)/).map((each) => digestOf(new X509Certificate(each)));
+  return digests.some((digest) => coreTls?.caDigests?.includes(digest)) ? pem : undefined;
+}
+
+/** Returns an authority whose key nobody has. Without any authority Envoy would trust every server. */
+function nobody(): string {
+  return createAuthority('nobody', 0, Buffer.alloc(SERIAL_LENGTH)).certificate;
 }
 
 /** Returns the Envoy that serves with this folder; `undefined` if none does. */

@@ -12,7 +12,8 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import { listenerAddresses } from './admin.ts';
 import { CertificateWatch } from './certificate-watch.ts';
 import type { EdgeConfig } from './config.ts';
-import { authorizerSocket } from './config.ts';
+import { authorizerSocket, coreAddresses } from './config.ts';
+import { CoreTrust } from './core-trust.ts';
 import { EdgeFault } from './edge-fault.ts';
 import {
   checkFiles,
@@ -49,6 +50,7 @@ export class Edge extends SingleRunService {
   #envoy: EnvoyProcess | undefined;
   #authorizer: Service | undefined;
   #watch: CertificateWatch | undefined;
+  readonly #trust: CoreTrust;
   #stopping = false;
   /** Addresses by listener, as host:port. Set once it serves. */
   addresses: Readonly<Record<string, string>> = {};
@@ -57,6 +59,7 @@ export class Edge extends SingleRunService {
     super();
     this.#config = config;
     this.#deps = deps;
+    this.#trust = new CoreTrust({ config, ...deps });
   }
 
   /** Handles a second request to stop: no longer waits for requests to end. */
@@ -77,6 +80,7 @@ export class Edge extends SingleRunService {
       );
     }
     const epoch = relieved ? relieved.epoch + 1 : 0;
+    await this.#trust.prepare();
     const file = writeEdgeFiles(config, epoch, instanceOf(config, epoch));
     const fault = await findFault(found.file, file);
     if (fault !== undefined)
@@ -89,12 +93,14 @@ export class Edge extends SingleRunService {
     this.addresses = await listenerAddresses(envoy.admin);
     void envoy.ended.then((how) => this.#ended(how, running.pid));
     this.#startWatch();
+    if (config.coreTls) await this.#trust.start();
     logger.info({ ...this.addresses, envoy: found.version, relieved: relieved?.pid }, 'edge is listening');
   }
 
   protected override async onStop(): Promise<void> {
     this.#stopping = true;
     await this.#watch?.stop();
+    await this.#trust.stop();
     if (this.#envoy) {
       this.#deps.logger.info('edge is draining: no new connections, waiting for requests to end');
       await this.#envoy.drain(this.#atOnce.signal);
@@ -104,12 +110,14 @@ export class Edge extends SingleRunService {
 
   /** Starts the authorizer. It is needed only with the edges' key, and only then its packages are loaded. */
   async #startAuthorizer(epoch: number): Promise<void> {
-    const { edgeKey, dataDir, cores, facades } = this.#config;
+    const { edgeKey, dataDir, coreTls, facades } = this.#config;
     if (edgeKey === '') return;
     const { EdgeAuthorizer } = await import('@slipway/facades/edge-authorizer');
     const { systemTransport: transport } = await import('@slipway/kit/net/channel');
     const { clock, random, logger } = this.#deps;
-    const reached = { cores: cores.map(hostPortText), facades: facades.map(hostPortText) };
+    const { TlsSource } = await import('@slipway/kit/net/tls-source');
+    const tls = coreTls && new TlsSource(coreTls);
+    const reached = { cores: coreAddresses(this.#config), tls, facades: facades.map(hostPortText) };
     const socketFile = authorizerSocket(dataDir, epoch);
     this.#authorizer = new EdgeAuthorizer({
       ...reached,

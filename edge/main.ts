@@ -13,9 +13,10 @@ import type { GoodPair } from './certificates.ts';
 import { timeFault } from './certificates.ts';
 import type { EdgeConfig } from './config.ts';
 import { readEdgeConfig } from './config.ts';
+import { coreAuthorities } from './core-trust.ts';
 import { Edge } from './edge.ts';
 import { EdgeFault } from './edge-fault.ts';
-import { checkFiles, readRunning, writeEdgeFiles } from './edge-files.ts';
+import { checkFiles, readRunning, writeCoreTrust, writeEdgeFiles } from './edge-files.ts';
 import { bootstrap } from './envoy-config/bootstrap.ts';
 import { NoEnvoyError } from './find-envoy.ts';
 import { validate } from './validate.ts';
@@ -26,7 +27,7 @@ if (process.argv.includes('--print')) {
 } else if (process.argv.includes('--validate')) {
   process.stdout.write(`${await validated(config)}\n`);
 } else if (process.argv.includes('--write')) {
-  process.stdout.write(`${writeFolder(config)}\n`);
+  process.stdout.write(`${await writeFolder(config)}\n`);
 } else {
   await run(config);
 }
@@ -81,12 +82,15 @@ async function validated(config: EdgeConfig): Promise<string> {
 }
 
 /** Writes the folder. Returns the path of the configuration. */
-function writeFolder(config: EdgeConfig): string {
+async function writeFolder(config: EdgeConfig): Promise<string> {
   try {
     const pair = checkFiles(config);
     noteTime(pair);
     const running = readRunning(config.dataDir);
-    if (running === undefined) return writeEdgeFiles(config, 0);
+    if (running === undefined) {
+      if (config.coreTls) writeCoreTrust(config, await coreAuthorities(config, systemClock));
+      return writeEdgeFiles(config, 0);
+    }
     throw new EdgeFault(
       `An edge serves with the folder ${config.dataDir} (process ${running.pid}), and reads what is there; choose ` +
         'another --data-dir.',

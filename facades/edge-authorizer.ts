@@ -14,6 +14,7 @@ import type { Transport } from '@slipway/kit/net/channel';
 import type { AuthorizerSettings } from '@slipway/kit/net/edge-authorizer';
 import { AUTHORIZER_READY_PATH, AUTHORIZER_SETTINGS_PATH, EDGE_KEY_HEADER } from '@slipway/kit/net/edge-authorizer';
 import { createServer, getText } from '@slipway/kit/net/node-http';
+import type { TlsSource } from '@slipway/kit/net/tls-source';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { within } from '@slipway/kit/time/clock';
 import { AccessServiceClient } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -37,8 +38,10 @@ const ANSWER_MS = 3_000;
 interface EdgeAuthorizerOptions {
   /** Unix socket on which Envoy asks it. */
   socketFile: string;
-  /** Addresses, host:port each. */
+  /** Addresses: host:port, of core also grpcs://host:port. */
   cores: readonly string[];
+  /** Trust of cores that are reached by TLS. */
+  tls: TlsSource | undefined;
   facades: readonly string[];
   edgeKey: string;
   /** Time without a byte after which Envoy ends a request, in milliseconds. */
@@ -69,8 +72,8 @@ export class EdgeAuthorizer extends SingleRunService {
   constructor(options: EdgeAuthorizerOptions) {
     super();
     this.#options = options;
-    const { cores: addresses, edgeKey, transport, clock, random, logger } = options;
-    const replicas = { addresses, transport, clock, random };
+    const { cores: addresses, tls, edgeKey, transport, clock, random, logger } = options;
+    const replicas = { addresses, tls, transport, clock, random };
     this.#calls = new ServiceCalls(AccessServiceClient, replicas);
     this.#access = new AccessCache(
       ({ apiKey, ...request }) =>

@@ -7,6 +7,7 @@ import { addCommand } from '../command.ts';
 import type { EdgeOptions } from '../config.ts';
 import { edgeEnv } from '../config.ts';
 import { listenAddress, wholeNumber } from '../option-values.ts';
+import { coreCaOf } from '../target.ts';
 import { runPart } from './run-part.ts';
 
 interface EdgeCommandOptions extends EdgeOptions {
@@ -23,6 +24,7 @@ const EXAMPLES: readonly string[] = [
     '10.0.0.2:8080,10.0.0.3:8080',
   'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --agent-listen 0.0.0.0:8444 --agent-ca-file ' +
     'agents-ca.pem --listen 0.0.0.0:443',
+  'edge --listen 127.0.0.1:8443 --core 10.0.0.4:50051 --core-ca sha256:0c1d… --join-listen 0.0.0.0:8446',
   'edge --listen 127.0.0.1:8443 --print',
   'edge --cert-file tls/cert.pem --cert-key-file tls/key.pem --listen 0.0.0.0:443 --validate',
   'edge --take-over',
@@ -44,6 +46,10 @@ export function addEdge(program: Command, cli: Cli): void {
     .option('--facades <addresses>', 'host:port of each facade, separated by commas; default 127.0.0.1:8080')
     .option('--grpc-listen <host:port>', 'where internal services reach core by gRPC; default nowhere')
     .option('--agent-listen <host:port>', 'where agents reach core; default nowhere')
+    .option(
+      '--join-listen <host:port>',
+      'where machines that join by a token reach core, whose TLS is passed through; needs --core-ca; default nowhere',
+    )
     .option(
       '--agent-ca-file <file>',
       'PEM file of the authority that signs the certificates of agents; without it only their keys are checked',
@@ -86,7 +92,10 @@ export function addEdge(program: Command, cli: Cli): void {
       runPart(cli, {
         module: '@slipway/edge/main',
         args: modeFlags(options),
-        env: edgeEnv({ ...options, core: cli.targetOptions.core }, cli.config.workingDir),
+        env: edgeEnv(
+          { ...options, core: cli.targetOptions.core, coreCa: coreCaOf(cli.targetOptions) },
+          cli.config.workingDir,
+        ),
       }),
     );
 }

@@ -12,7 +12,7 @@ import { TlsSource } from '@slipway/kit/net/tls-source';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { CertificateLife, CertifiedKey } from '@slipway/kit/tls/authority';
 import { Authority, createAuthority, DAY_MS, SERIAL_LENGTH } from '@slipway/kit/tls/authority';
-import { pinText } from '@slipway/kit/tls/pin';
+import { digestOf, pinText } from '@slipway/kit/tls/pin';
 import { ServerTls } from '@slipway/kit/tls/server-tls';
 import type { CoreConfig } from '../config.ts';
 import type { Stores } from '../store/storage.ts';
@@ -68,6 +68,12 @@ export class CoreCertificates extends LoopService {
   /** Digest of the authority of what the replica shows. `undefined`: the operator's certificate, or no TLS. */
   get digest(): string | undefined {
     return this.#files ? undefined : this.#authority?.digest;
+  }
+
+  /** The authorities by which others may trust this replica. Empty: no TLS. */
+  get shown(): { certificate: string; digest: string }[] {
+    const chain = this.#files?.current().certificate ?? this.#authority?.certificate ?? '';
+    return certificatesOf(chain).map((certificate) => ({ certificate, digest: digestOf(new X509Certificate(certificate)) }));
   }
 
   /** Server side of TLS. `undefined` before the start, and without TLS. */
@@ -161,6 +167,12 @@ export class CoreCertificates extends LoopService {
     this.#peers = new TlsSource(undefined, `${clientAuthorities}${certificate}`);
     this.#shown = certificate;
   }
+}
+
+/** Returns the authorities in a chain. */
+function certificatesOf(chain: string): string[] {
+  const all = chain.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----\n?/g) ?? [];
+  return all.filter((certificate) => new X509Certificate(certificate).ca);
 }
 
 function operatorFiles(certFile: string, keyFile: string): RenewedFiles<CertifiedKey & { validity: Validity }> {

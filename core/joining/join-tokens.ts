@@ -15,7 +15,7 @@ const ID_LENGTH = 12;
 
 /** Dependencies of the use cases of tokens. */
 export interface JoinTokenContext extends Pick<Stores, 'joinTokens'> {
-  certificates: Pick<CoreCertificates, 'authority' | 'digest'>;
+  certificates: Pick<CoreCertificates, 'authority' | 'digest' | 'shown'>;
   random: Random;
   /** Returns host:port of each address at which this replica speaks TLS. */
   secureAddresses(): string[];

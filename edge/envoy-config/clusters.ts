@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { EDGE_METADATA, edgeText } from '@slipway/kit/net/activation';
 import { AUTHORIZER_READY_PATH, CLUSTER_HEADER, PATH_HEADER } from '@slipway/kit/net/edge-authorizer';
+import type { TlsFiles } from '@slipway/kit/net/tls';
 import type { HostPort, Message } from '../message.ts';
 import { duration, socketAddress, typed } from '../message.ts';
 import {
@@ -15,6 +16,7 @@ import {
   PING_ANSWER_MS,
   PING_MS,
 } from './limits.ts';
+import { coreTransport } from './tls.ts';
 
 /** The last upstream filter. */
 export const UPSTREAM_CODEC: Message = {
@@ -36,6 +38,8 @@ export const CLUSTERS = {
   core: 'core',
   coreAgents: 'core_agents',
   coreControl: 'core_control',
+  /** Core again, for machines whose TLS ends at core. */
+  coreJoined: 'core_joined',
   admin: 'admin',
 } as const;
 
@@ -57,19 +61,17 @@ const REQUESTS_MAX = 100_000;
 interface ClusterSettings {
   facades: HostPort[];
   cores: HostPort[];
+  coreTls: TlsFiles | undefined;
+  joinListen: HostPort | undefined;
+  dataDir: string;
   adminSocketFile: string;
   authorizerSocketFile: string;
   edgeKey: string;
 }
 
 /** Returns all clusters of an edge. */
-export function clusters({
-  facades,
-  cores,
-  adminSocketFile,
-  authorizerSocketFile,
-  edgeKey,
-}: ClusterSettings): Message[] {
+export function clusters(settings: ClusterSettings): Message[] {
+  const { facades, adminSocketFile, authorizerSocketFile, edgeKey } = settings;
   // Proves to facades that what the edge says of a client is true.
   const upstream =
     edgeKey === '' ? {} : { metadata: { filter_metadata: { 'envoy.lb': { [EDGE_METADATA]: edgeText(edgeKey) } } } };
@@ -84,11 +86,29 @@ export function clusters({
           ...authorizers(authorizerSocketFile, facades),
         ]),
     ...facades.map((facade, number) => ({ ...replicas(tunnelCluster(number), [facade]), ...http1() })),
-    { ...replicas(CLUSTERS.core, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
-    { ...replicas(CLUSTERS.coreAgents, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
-    { ...replicas(CLUSTERS.coreControl, cores), ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] },
+    ...coreClusters(settings),
     atSocket(CLUSTERS.admin, adminSocketFile),
   ];
+}
+
+/** Returns the clusters of core. */
+function coreClusters({ cores, coreTls, joinListen, dataDir }: ClusterSettings): Message[] {
+  const tls = coreTls ? { transport_socket: coreTransport(dataDir) } : {};
+  const checked = { ...http2(), health_checks: [{ ...health(), grpc_health_check: {} }] };
+  const own = [CLUSTERS.core, CLUSTERS.coreAgents, CLUSTERS.coreControl];
+  return [
+    ...own.map((name) => ({ ...replicas(name, cores), ...checked, ...tls })),
+    ...(joinListen ? [{ ...replicas(CLUSTERS.coreJoined, cores), ...checked, ...onlyChecks(dataDir) }] : []),
+  ];
+}
+
+/** TLS for health checks alone: what passes is TLS already. */
+function onlyChecks(dataDir: string): Message {
+  const match = { check: true };
+  return {
+    health_checks: [{ ...health(), grpc_health_check: {}, transport_socket_match_criteria: match }],
+    transport_socket_matches: [{ name: 'checks', match, transport_socket: coreTransport(dataDir) }],
+  };
 }
 
 /**

@@ -25,6 +25,8 @@ import { serverTls } from './tls.ts';
  * drains.
  */
 const EDGE_READY_PATH = '/edge/readyz';
+/** Longest silence of a machine's connection, in milliseconds. Agents send pings far more often. */
+const JOIN_IDLE_MS = 300_000;
 const METRICS_PATH = '/metrics';
 const AGENT_SERVICE = '/slipway.v1.AgentService/';
 const SERVICES = '/slipway.v1.';
@@ -42,7 +44,7 @@ const FLOOD_GUARD = 'envoy.filters.http.local_ratelimit';
 
 /** Returns all listeners of an edge. */
 export function listeners(config: EdgeConfig): Message[] {
-  const { grpcListen, agentListen, metricsListen } = config;
+  const { grpcListen, agentListen, joinListen, metricsListen } = config;
   return [
     publicListener(config),
     ...(grpcListen
@@ -58,6 +60,7 @@ export function listeners(config: EdgeConfig): Message[] {
           }),
         ]
       : []),
+    ...(joinListen ? [listener('join', joinListen, passedOn(), {})] : []),
     ...(metricsListen ? [metricsListener(metricsListen)] : []),
   ];
 }
@@ -210,6 +213,19 @@ function grpcListener(config: EdgeConfig, { name, address, cluster, prefixes }: 
     filter,
     config.certificate ? serverTls(config.dataDir, { alpn: isAgents ? ['h2', 'http/1.1'] : ['h2'], clients }) : {},
   );
+}
+
+/** Returns the filter that passes bytes on to core: TLS of a machine that joins by a token ends there. */
+function passedOn(): Message {
+  return {
+    name: 'tcp',
+    typed_config: typed('envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy', {
+      stat_prefix: 'join',
+      cluster: CLUSTERS.coreJoined,
+      max_connect_attempts: 3,
+      idle_timeout: duration(JOIN_IDLE_MS),
+    }),
+  };
 }
 
 /** Exposes Envoy's metrics and nothing else. Its admin interface stays on its Unix socket. */

@@ -2,19 +2,26 @@
  * Certificates by SDS from files: Envoy loads a new certificate without a restart, and open connections keep theirs.
  * The SDS files hold the paths of certificate and key, but neither of the two.
  */
+import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { CertificateFiles, ClientCertificates } from '../config.ts';
-import type { Message } from '../message.ts';
+import type { HostPort, Message } from '../message.ts';
 import { duration, typed } from '../message.ts';
 import { HANDSHAKE_MS } from './limits.ts';
 
 const SECRET = 'envoy.extensions.transport_sockets.tls.v3.Secret';
 const DOWNSTREAM = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
+const UPSTREAM = 'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext';
 const SERVER_CERTIFICATE = 'server_certificate';
 const AGENT_AUTHORITY = 'agent_authority';
+const CORE_AUTHORITY = 'core_authority';
 
 /** Names of the files in the edge's folder. */
-export const SDS_FILES = { certificate: 'sds-certificate.json', authority: 'sds-agent-ca.json' } as const;
+export const SDS_FILES = {
+  certificate: 'sds-certificate.json',
+  authority: 'sds-agent-ca.json',
+  core: 'sds-core-ca.json',
+} as const;
 
 /**
  * Returns the SDS file of the server's certificate. Envoy checks the files again when something is renamed into the
@@ -51,6 +58,37 @@ export function authoritySecret({ caFile, uriPrefix }: ClientCertificates, revis
         },
       }),
     ],
+  };
+}
+
+/** Returns the SDS file of the authorities of core. Its certificate must name one of the hosts by which it is reached. */
+export function coreAuthoritySecret(authorities: string, cores: readonly HostPort[]): Message {
+  const names = cores.map(({ host }) => ({
+    san_type: isIP(host) === 0 ? 'DNS' : 'IP_ADDRESS',
+    matcher: { exact: host },
+  }));
+  return {
+    resources: [
+      typed(SECRET, {
+        name: CORE_AUTHORITY,
+        validation_context: { trusted_ca: { inline_string: authorities }, match_typed_subject_alt_names: names },
+      }),
+    ],
+  };
+}
+
+/** Returns the TLS of connections to core. */
+export function coreTransport(dataDir: string): Message {
+  return {
+    name: 'tls',
+    typed_config: typed(UPSTREAM, {
+      auto_host_sni: true,
+      common_tls_context: {
+        alpn_protocols: ['h2'],
+        tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
+        validation_context_sds_secret_config: secretFrom(CORE_AUTHORITY, join(dataDir, SDS_FILES.core)),
+      },
+    }),
   };
 }
 

@@ -137,7 +137,7 @@ export class Joining extends LoopService {
     const key = files.key(newPrivateKey, newKey);
     const request = { token, machineId, name, signingRequest: signingRequest(key, machineId) };
     const tls: TlsFiles =
-      authority === undefined ? { ...trust, certFile: '', certKeyFile: '' } : { ...NO_FILES, caDigest: authority };
+      authority === undefined ? { ...trust, certFile: '', certKeyFile: '' } : { ...NO_FILES, caDigests: [authority] };
     try {
       return await this.#persist(
         () =>
@@ -149,6 +149,7 @@ export class Joining extends LoopService {
     } catch (error) {
       const { details = (error as Error).message } = error as ServiceError;
       if (!newKey && /join with a new one/.test(details)) return 'another key pair';
+      if ((error as Partial<ServiceError>).code === status.UNIMPLEMENTED) throw new JoinError(NO_JOINING);
       throw new JoinError(`Core does not let this machine in: ${details}`);
     }
   }
@@ -201,6 +202,9 @@ export class Joining extends LoopService {
   }
 }
 
+const NO_JOINING =
+  'No machine is let in by a token at this address. If it is an edge, use the address of its --join-listen; an edge of ' +
+  'an earlier release lets machines with a key through only.';
 const NO_FILES: TlsFiles = { caFile: '', certFile: '', certKeyFile: '' };
 
 function unary<Response>(

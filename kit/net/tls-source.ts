@@ -28,7 +28,7 @@ const NONE: TlsFiles = { caFile: '', certFile: '', certKeyFile: '' };
 
 export class TlsSource {
   readonly #files: RenewedFiles<Loaded>;
-  readonly #caDigest: string | undefined;
+  readonly #caDigests: readonly string[] | undefined;
 
   /**
    * Reads nothing yet. Default: the authorities that this machine trusts, and no certificate. `authorities`: in PEM,
@@ -37,7 +37,7 @@ export class TlsSource {
   constructor(files: TlsFiles = NONE, authorities = '') {
     const names = [files.caFile, files.certFile, files.certKeyFile].filter((name) => name !== '');
     this.#files = new RenewedFiles(names, (texts) => load(files, texts, authorities));
-    this.#caDigest = files.caDigest;
+    this.#caDigests = files.caDigests;
   }
 
   /** Returns the material of the files as they are, or of the last good ones. Throws if they were never good. */
@@ -51,11 +51,11 @@ export class TlsSource {
    */
   credentials(clock: Pick<Clock, 'nowMs'>): ChannelCredentials {
     this.#files.current();
-    const digest = this.#caDigest;
+    const digests = this.#caDigests;
     const check =
-      digest === undefined
+      digests === undefined
         ? undefined
-        : (socket: TLSSocket, host: string): void => requirePin(socket, digest, host, clock.nowMs());
+        : (socket: TLSSocket, host: string): void => requirePin(socket, digests, host, clock.nowMs());
     return new RenewedCredentials(() => this.#files.current().credentials, check);
   }
 
@@ -69,7 +69,7 @@ export class TlsSource {
   }
 }
 
-function load({ caFile, caDigest, certFile, certKeyFile }: TlsFiles, texts: readonly Buffer[], more: string): Loaded {
+function load({ caFile, caDigests, certFile, certKeyFile }: TlsFiles, texts: readonly Buffer[], more: string): Loaded {
   const left = [...texts];
   const authority = caFile === '' ? undefined : left.shift();
   const [cert, key] = left;
@@ -86,7 +86,7 @@ function load({ caFile, caDigest, certFile, certKeyFile }: TlsFiles, texts: read
     });
   }
   // The check by the digest follows the handshake, before anything is sent.
-  const options = caDigest === undefined ? {} : { rejectUnauthorized: false };
+  const options = caDigests === undefined ? {} : { rejectUnauthorized: false };
   return {
     material: { ca, ...own },
     credentials: credentials.createSsl(ca, own?.key ?? null, own?.cert ?? null, options),
@@ -137,9 +137,9 @@ class RenewedCredentials extends ChannelCredentials {
   }
 }
 
-function requirePin(socket: TLSSocket, digest: string, host: string, nowMs: number): void {
+function requirePin(socket: TLSSocket, digests: readonly string[], host: string, nowMs: number): void {
   // Once: Node takes the chain out of the connection.
-  const fault = pinFault(socket.getPeerX509Certificate(), digest, host.replace(/^\[|\]$/g, ''), nowMs);
+  const fault = pinFault(socket.getPeerX509Certificate(), digests, host.replace(/^\[|\]$/g, ''), nowMs);
   if (fault === undefined) return;
   socket.destroy();
   throw new Error(fault);

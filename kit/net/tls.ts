@@ -7,10 +7,10 @@ export interface TlsFiles {
   /** The authorities that may sign a server's certificate. Default: those that this machine trusts. */
   caFile: string;
   /**
-   * Instead of a file: SHA-256 of an authority's certificate, in hexadecimal digits. The server's chain must hold that
-   * certificate.
+   * Instead of a file: SHA-256 of the certificates of authorities, in hexadecimal digits. The server's chain must hold
+   * one of these certificates.
    */
-  caDigest?: string;
+  caDigests?: readonly string[];
   /** This client's own certificate, for servers that ask for one, with the chain to its authority. */
   certFile: string;
   /** Its private key. */
@@ -71,7 +71,8 @@ const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
     /its authority is not (sha256:[0-9a-f]+)/,
     (address) =>
       `the certificate of ${address} is not signed by the authority that was named here (--core-ca, SLIPWAY_CORE_CA, ` +
-      'or the token): it is another installation, or somebody between',
+      'or the token): it is another installation, or somebody between; an edge lets machines with a token through at ' +
+      'its --join-listen only',
   ],
   [
     /certificate has expired/i,

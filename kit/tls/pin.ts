@@ -13,24 +13,30 @@ export function readPin(text: string): string | undefined {
   return /^[0-9a-f]{64}$/.test(digits) ? digits : undefined;
 }
 
-/** Returns how a digest is written in settings. */
-export function pinText(digest: string): string {
-  return `${PREFIX}${digest}`;
+/** Reads digests that are separated by commas. Returns `undefined` if one of them is none, or there are none. */
+export function readPins(text: string): string[] | undefined {
+  const digests = text.split(',').map((each) => readPin(each.trim()));
+  return digests.includes(undefined) ? undefined : (digests as string[]);
+}
+
+/** Returns how digests are written in settings. */
+export function pinText(...digests: string[]): string {
+  return digests.map((digest) => `${PREFIX}${digest}`).join(',');
 }
 
 /**
- * Returns why the server of a connection may not be trusted: its chain does not lead to the authority, or it is not
+ * Returns why the server of a connection may not be trusted: its chain leads to none of the authorities, or it is not
  * valid for this host and time. `undefined` if it may. `leaf`: certificate of the connection, with its issuers.
  */
 export function pinFault(
   leaf: X509Certificate | undefined,
-  digest: string,
+  digests: readonly string[],
   host: string,
   nowMs: number,
 ): string | undefined {
   if (!leaf) return 'the server shows no certificate';
-  const chain = chainTo(leaf, digest);
-  if (!chain) return `its authority is not ${pinText(digest)}`;
+  const chain = chainTo(leaf, digests);
+  if (!chain) return `its authority is not ${pinText(...digests)}`;
   for (const certificate of chain) {
     if (Date.parse(certificate.validTo) <= nowMs) return `certificate has expired on ${certificate.validTo}`;
     if (Date.parse(certificate.validFrom) > nowMs) {
@@ -44,10 +50,10 @@ export function pinFault(
   return isNamed === undefined ? `the host does not match certificate: ${leaf.subjectAltName}` : undefined;
 }
 
-/** Returns the certificates from the first to the authority. `undefined` if they do not lead there. */
-function chainTo(leaf: X509Certificate, digest: string): X509Certificate[] | undefined {
+/** Returns the certificates from the first to one of the authorities. `undefined` if they do not lead there. */
+export function chainTo(leaf: X509Certificate, digests: readonly string[]): X509Certificate[] | undefined {
   const chain = [leaf];
-  for (let last = leaf; digestOf(last) !== digest; chain.push(last)) {
+  for (let last = leaf; !digests.includes(digestOf(last)); chain.push(last)) {
     const issuer: X509Certificate | undefined = last.issuerCertificate;
     const signs = issuer?.ca && last.checkIssued(issuer) && last.verify(issuer.publicKey);
     if (!issuer || !signs || chain.length === CHAIN_LENGTH_MAX) return undefined;

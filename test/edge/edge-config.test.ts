@@ -50,7 +50,12 @@ t.test('Envoy takes what is rendered, with and without every part', { skip }, as
     SLIPWAY_EDGE_AGENT_URI_PREFIX: 'spiffe://x/',
     SLIPWAY_EDGE_KEY: 'x'.repeat(20),
   };
-  for (const more of [{}, { ...env, ...ports }, { ...env, ...agents }, everything]) {
+  const byTls = {
+    SLIPWAY_CORE_CA: `sha256:${'a'.repeat(64)}`,
+    SLIPWAY_CORE_ADDRESS: 'core-1.internal:50051,[fd00::2]:50051',
+    SLIPWAY_EDGE_JOIN_LISTEN: '0.0.0.0:8446',
+  };
+  for (const more of [{}, { ...env, ...ports }, { ...env, ...agents }, everything, { ...everything, ...byTls }]) {
     const config = readEdgeConfig({ SLIPWAY_EDGE_DATA_DIR: file('edge'), ...more });
     t.equal(await findFault(ENVOY, writeEdgeFiles(config, 0)), undefined, JSON.stringify(more));
   }
@@ -126,6 +131,9 @@ t.test('bad settings are named, all at once', async (t) => {
   );
   t.match(faults(AGENTS), /SLIPWAY_EDGE_AGENT_CA_FILE needs SLIPWAY_EDGE_CERT_FILE/);
   t.match(faults({ ...CERTIFICATE, SLIPWAY_EDGE_AGENT_CA_FILE: '/etc/ca.pem' }), /needs SLIPWAY_EDGE_AGENT_LISTEN/);
+  t.match(faults({ SLIPWAY_EDGE_JOIN_LISTEN: '0.0.0.0:8446' }), /needs a core that speaks TLS/);
+  t.match(faults({ SLIPWAY_CORE_ADDRESS: 'grpcs://core:1,core:2' }), /all replicas must be reached in the same way/);
+  t.match(faults({ SLIPWAY_CORE_CA: 'sha256:12' }), /must be sha256: and 64 hex digits/);
   t.match(
     faults({ SLIPWAY_EDGE_FACADES: ',', SLIPWAY_EDGE_TRUSTED_PROXIES: '-1' }),
     /FACADES names no address[^]*TRUSTED_PROXIES|2 faults/,

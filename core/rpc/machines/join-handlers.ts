@@ -40,6 +40,7 @@ export function joinHandlers({ access, joining, tokens, logger }: JoinHandlersOp
     renewCertificate: agentUnary(logger, async (_request, { certificate }) => ({
       certificate: await joining.renew(certificate),
     })),
+    listAuthorities: unary(logger, async () => ({ authorities: tokens.certificates.shown })),
   };
 }
 

@@ -38,8 +38,8 @@ async function startJoining(t: Test) {
   const plain = client(address);
   const newToken = (fields: Partial<CreateJoinTokenRequest> = {}) =>
     call(plain, 'createJoinToken', CreateJoinTokenRequest.fromPartial(fields), core.rootKey);
-  const caDigest = readJoinToken((await newToken()).text)!.authority!;
-  const trusting = client(secureAddress, new TlsSource({ caFile: '', certFile: '', certKeyFile: '', caDigest }));
+  const caDigests = [readJoinToken((await newToken()).text)!.authority!];
+  const trusting = client(secureAddress, new TlsSource({ caFile: '', certFile: '', certKeyFile: '', caDigests }));
   const join = (token: string, machineId: string, key = newPrivateKey(), name = machineId) =>
     call(trusting, 'joinMachine', { token, machineId, name, signingRequest: signingRequest(key, machineId) }, '');
   /** TLS of a machine with this certificate. */
@@ -47,7 +47,7 @@ async function startJoining(t: Test) {
     const [certFile, certKeyFile] = [folder.path(`${opened.length}.pem`), folder.path(`${opened.length}.key`)];
     writeFileSync(certFile, certificate);
     writeFileSync(certKeyFile, key);
-    return new TlsSource({ caFile: '', caDigest, certFile, certKeyFile });
+    return new TlsSource({ caFile: '', caDigests, certFile, certKeyFile });
   };
   const machine = (certificate: string, key: string) => client(secureAddress, tlsOf(certificate, key));
   const pass = (ms: number): void => {

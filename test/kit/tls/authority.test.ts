@@ -70,19 +70,20 @@ t.test('signing requests', async (t) => {
 t.test('trust by digest', async (t) => {
   const authority = newAuthority();
   const good = await shown(t, authority.issueServer(['127.0.0.1'], life()));
-  t.equal(pinFault(good, authority.digest, '127.0.0.1', NOW_MS), undefined);
-  t.match(pinFault(good, newAuthority().digest, '127.0.0.1', NOW_MS), /its authority is not sha256:/);
-  t.match(pinFault(good, authority.digest, '127.0.0.2', NOW_MS), /does not match certificate/);
-  t.match(pinFault(good, authority.digest, '127.0.0.1', NOW_MS + 2 * DAY_MS), /has expired/);
-  t.match(pinFault(good, authority.digest, '127.0.0.1', NOW_MS - DAY_MS), /not yet valid.*and here it is/);
+  t.equal(pinFault(good, [authority.digest], '127.0.0.1', NOW_MS), undefined);
+  t.equal(pinFault(good, [newAuthority().digest, authority.digest], '127.0.0.1', NOW_MS), undefined, 'one of two');
+  t.match(pinFault(good, [newAuthority().digest], '127.0.0.1', NOW_MS), /its authority is not sha256:/);
+  t.match(pinFault(good, [authority.digest], '127.0.0.2', NOW_MS), /does not match certificate/);
+  t.match(pinFault(good, [authority.digest], '127.0.0.1', NOW_MS + 2 * DAY_MS), /has expired/);
+  t.match(pinFault(good, [authority.digest], '127.0.0.1', NOW_MS - DAY_MS), /not yet valid.*and here it is/);
   const { certificate, key: forgedKey } = newAuthority().issueServer(['127.0.0.1'], life());
   const [leaf] = certificate.split(/(?<=-----END CERTIFICATE-----\n)/);
   const forged = await shown(t, { certificate: `${leaf}${authority.certificate}`, key: forgedKey });
-  t.match(pinFault(forged, authority.digest, '127.0.0.1', NOW_MS), /its authority is not sha256:/);
+  t.match(pinFault(forged, [authority.digest], '127.0.0.1', NOW_MS), /its authority is not sha256:/);
   const key = newPrivateKey();
   const machine = authority.issueMachine(readSigningRequest(signingRequest(key, 'm'))!, 'm', life());
   const asServer = await shown(t, { certificate: machine + authority.certificate, key });
-  t.match(pinFault(asServer, authority.digest, '127.0.0.1', NOW_MS), /not one of a server/);
+  t.match(pinFault(asServer, [authority.digest], '127.0.0.1', NOW_MS), /not one of a server/);
 });
 
 t.test('texts', async (t) => {

@@ -145,6 +145,24 @@ export interface RenewCertificateResponse {
   certificate: MachineCertificate | undefined;
 }
 
+/** Request of ListAuthorities. */
+export interface ListAuthoritiesRequest {
+}
+
+/** Response of ListAuthorities. */
+export interface ListAuthoritiesResponse {
+  /** The authority that signs new certificates first. Empty: core speaks no TLS. */
+  authorities: Authority[];
+}
+
+/** An authority of the installation, or of the operator. */
+export interface Authority {
+  /** PEM. */
+  certificate: string;
+  /** SHA-256 of the certificate, 64 hexadecimal digits. */
+  digest: string;
+}
+
 function createBaseJoinToken(): JoinToken {
   return {
     id: "",
@@ -1037,6 +1055,171 @@ export const RenewCertificateResponse: MessageFns<RenewCertificateResponse> = {
   },
 };
 
+function createBaseListAuthoritiesRequest(): ListAuthoritiesRequest {
+  return {};
+}
+
+export const ListAuthoritiesRequest: MessageFns<ListAuthoritiesRequest> = {
+  encode(_: ListAuthoritiesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAuthoritiesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAuthoritiesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListAuthoritiesRequest>): ListAuthoritiesRequest {
+    return ListAuthoritiesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListAuthoritiesRequest>): ListAuthoritiesRequest {
+    const message = createBaseListAuthoritiesRequest();
+    return message;
+  },
+};
+
+function createBaseListAuthoritiesResponse(): ListAuthoritiesResponse {
+  return { authorities: [] };
+}
+
+export const ListAuthoritiesResponse: MessageFns<ListAuthoritiesResponse> = {
+  encode(message: ListAuthoritiesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.authorities) {
+      Authority.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAuthoritiesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAuthoritiesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.authorities.push(Authority.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListAuthoritiesResponse>): ListAuthoritiesResponse {
+    return ListAuthoritiesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListAuthoritiesResponse>): ListAuthoritiesResponse {
+    const message = createBaseListAuthoritiesResponse();
+    message.authorities = object.authorities?.map((e) => Authority.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseAuthority(): Authority {
+  return { certificate: "", digest: "" };
+}
+
+export const Authority: MessageFns<Authority> = {
+  encode(message: Authority, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.certificate !== "") {
+      writer.uint32(10).string(message.certificate);
+    }
+    if (message.digest !== "") {
+      writer.uint32(18).string(message.digest);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Authority {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuthority();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.certificate = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.digest = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<Authority>): Authority {
+    return Authority.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<Authority>): Authority {
+    const message = createBaseAuthority();
+    message.certificate = object.certificate ?? "";
+    message.digest = object.digest ?? "";
+    return message;
+  },
+};
+
 /**
  * How machines become part of the installation: the operator makes a token, the agent gives it with the public key of its machine and gets a
  * certificate of the installation's own authority. From then on it proves who it is by TLS.
@@ -1108,6 +1291,21 @@ export const JoinServiceService = {
       Buffer.from(RenewCertificateResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RenewCertificateResponse => RenewCertificateResponse.decode(value),
   },
+  /**
+   * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
+   * trust them.
+   */
+  listAuthorities: {
+    path: "/slipway.v1.JoinService/ListAuthorities" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListAuthoritiesRequest): Buffer =>
+      Buffer.from(ListAuthoritiesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListAuthoritiesRequest => ListAuthoritiesRequest.decode(value),
+    responseSerialize: (value: ListAuthoritiesResponse): Buffer =>
+      Buffer.from(ListAuthoritiesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListAuthoritiesResponse => ListAuthoritiesResponse.decode(value),
+  },
 } as const;
 
 export interface JoinServiceServer extends UntypedServiceImplementation {
@@ -1128,6 +1326,11 @@ export interface JoinServiceServer extends UntypedServiceImplementation {
    * none that is valid, or the machine was removed. Sessions go on.
    */
   renewCertificate: handleUnaryCall<RenewCertificateRequest, RenewCertificateResponse>;
+  /**
+   * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
+   * trust them.
+   */
+  listAuthorities: handleUnaryCall<ListAuthoritiesRequest, ListAuthoritiesResponse>;
 }
 
 export interface JoinServiceClient extends Client {
@@ -1217,6 +1420,25 @@ export interface JoinServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RenewCertificateResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
+   * trust them.
+   */
+  listAuthorities(
+    request: ListAuthoritiesRequest,
+    callback: (error: ServiceError | null, response: ListAuthoritiesResponse) => void,
+  ): ClientUnaryCall;
+  listAuthorities(
+    request: ListAuthoritiesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListAuthoritiesResponse) => void,
+  ): ClientUnaryCall;
+  listAuthorities(
+    request: ListAuthoritiesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListAuthoritiesResponse) => void,
   ): ClientUnaryCall;
 }
 
