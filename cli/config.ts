@@ -170,6 +170,8 @@ export interface FacadeOptions {
   coreCa?: string | undefined;
   host?: string;
   port?: number;
+  certFile?: string;
+  certKeyFile?: string;
   edgeKeyFile?: string;
   metrics?: string;
 }
@@ -179,7 +181,7 @@ export interface FacadeOptions {
  * are relative to `workingDir`.
  */
 export function facadeEnv(options: FacadeOptions, workingDir: string): Record<string, string | undefined> {
-  const { core, coreCa, host, port, edgeKeyFile, metrics } = options;
+  const { core, coreCa, host, port, certFile, certKeyFile, edgeKeyFile, metrics } = options;
   return {
     ...byFile('SLIPWAY_EDGE_KEY', edgeKeyFile, workingDir),
     ...trustEnv(coreCa, workingDir),
@@ -187,6 +189,8 @@ export function facadeEnv(options: FacadeOptions, workingDir: string): Record<st
       SLIPWAY_CORE_ADDRESS: core,
       SLIPWAY_HTTP_HOST: host,
       SLIPWAY_HTTP_PORT: port?.toString(),
+      SLIPWAY_HTTP_CERT_FILE: certFile === undefined ? undefined : resolve(workingDir, certFile),
+      SLIPWAY_HTTP_CERT_KEY_FILE: certKeyFile === undefined ? undefined : resolve(workingDir, certKeyFile),
       SLIPWAY_METRICS_LISTEN: metrics,
     }),
   };
@@ -226,24 +230,24 @@ export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string
   return {
     ...trustEnv(options.coreCa, workingDir),
     ...given({
-    SLIPWAY_EDGE_LISTEN: options.listen,
-    SLIPWAY_EDGE_GRPC_LISTEN: options.grpcListen,
-    SLIPWAY_EDGE_AGENT_LISTEN: options.agentListen,
-    SLIPWAY_EDGE_JOIN_LISTEN: options.joinListen,
-    SLIPWAY_EDGE_METRICS_LISTEN: options.metrics ?? options.metricsListen,
-    SLIPWAY_EDGE_FACADES: options.facades,
-    SLIPWAY_CORE_ADDRESS: options.core,
-    SLIPWAY_EDGE_CERT_FILE: file(options.certFile),
-    SLIPWAY_EDGE_CERT_KEY_FILE: file(options.certKeyFile),
-    SLIPWAY_EDGE_AGENT_CA_FILE: file(options.agentCaFile),
-    SLIPWAY_EDGE_AGENT_URI_PREFIX: options.agentUriPrefix,
-    SLIPWAY_EDGE_KEY_FILE: file(options.edgeKeyFile),
-    SLIPWAY_EDGE_TRUSTED_PROXIES: options.trustedProxies?.toString(),
-    SLIPWAY_EDGE_REQUESTS_PER_ADDRESS: options.requestsPerAddress?.toString(),
-    SLIPWAY_EDGE_DATA_DIR: file(options.dataDir),
-    SLIPWAY_EDGE_ENVOY: file(options.envoy),
-    SLIPWAY_EDGE_ACCESS_LOG: options.accessLog ? undefined : 'false',
-  }),
+      SLIPWAY_EDGE_LISTEN: options.listen,
+      SLIPWAY_EDGE_GRPC_LISTEN: options.grpcListen,
+      SLIPWAY_EDGE_AGENT_LISTEN: options.agentListen,
+      SLIPWAY_EDGE_JOIN_LISTEN: options.joinListen,
+      SLIPWAY_EDGE_METRICS_LISTEN: options.metrics ?? options.metricsListen,
+      SLIPWAY_EDGE_FACADES: options.facades,
+      SLIPWAY_CORE_ADDRESS: options.core,
+      SLIPWAY_EDGE_CERT_FILE: file(options.certFile),
+      SLIPWAY_EDGE_CERT_KEY_FILE: file(options.certKeyFile),
+      SLIPWAY_EDGE_AGENT_CA_FILE: file(options.agentCaFile),
+      SLIPWAY_EDGE_AGENT_URI_PREFIX: options.agentUriPrefix,
+      SLIPWAY_EDGE_KEY_FILE: file(options.edgeKeyFile),
+      SLIPWAY_EDGE_TRUSTED_PROXIES: options.trustedProxies?.toString(),
+      SLIPWAY_EDGE_REQUESTS_PER_ADDRESS: options.requestsPerAddress?.toString(),
+      SLIPWAY_EDGE_DATA_DIR: file(options.dataDir),
+      SLIPWAY_EDGE_ENVOY: file(options.envoy),
+      SLIPWAY_EDGE_ACCESS_LOG: options.accessLog ? undefined : 'false',
+    }),
   };
 }
 

@@ -217,7 +217,9 @@ function readCores(reader: EnvReader): Pick<EdgeConfig, 'cores' | 'coreTls'> {
   const isTrusted = files.caFile !== '' || files.caDigests !== undefined;
   if (!isTrusted && secure !== 0 && secure !== texts.length)
     reader.fault(`${name} has addresses with and without ${SECURE}; all replicas must be reached in the same way`);
-  const cores = texts.map((text) => addressOf(reader, name, text.startsWith(SECURE) ? text.slice(SECURE.length) : text));
+  const cores = texts.map((text) =>
+    addressOf(reader, name, text.startsWith(SECURE) ? text.slice(SECURE.length) : text),
+  );
   return { cores, coreTls: isTrusted || secure > 0 ? files : undefined };
 }
 

@@ -8,12 +8,13 @@ import { resolve } from 'node:path';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { SingleRunService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
+import type { Transport } from '@slipway/kit/net/channel';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { listenerAddresses } from './admin.ts';
 import { CertificateWatch } from './certificate-watch.ts';
 import type { EdgeConfig } from './config.ts';
 import { authorizerSocket, coreAddresses } from './config.ts';
-import { CoreTrust } from './core-trust.ts';
+import { CoreAuthorityWatch } from './core-authorities.ts';
 import { EdgeFault } from './edge-fault.ts';
 import {
   checkFiles,
@@ -36,6 +37,8 @@ interface EdgeDeps {
   clock: Clock;
   random: Random;
   logger: Logger;
+  /** Loads what reaches core and facades. */
+  transport(): Promise<Transport>;
   /** Relieves the edge that serves with the same folder, if there is one. */
   takeOver: boolean;
   /** Called if Envoy ended although nobody stopped it. `relieved`: a successor serves in its place. */
@@ -50,7 +53,7 @@ export class Edge extends SingleRunService {
   #envoy: EnvoyProcess | undefined;
   #authorizer: Service | undefined;
   #watch: CertificateWatch | undefined;
-  readonly #trust: CoreTrust;
+  readonly #trust: CoreAuthorityWatch;
   #stopping = false;
   /** Addresses by listener, as host:port. Set once it serves. */
   addresses: Readonly<Record<string, string>> = {};
@@ -59,7 +62,7 @@ export class Edge extends SingleRunService {
     super();
     this.#config = config;
     this.#deps = deps;
-    this.#trust = new CoreTrust({ config, ...deps });
+    this.#trust = new CoreAuthorityWatch({ config, ...deps });
   }
 
   /** Handles a second request to stop: no longer waits for requests to end. */
@@ -113,8 +116,8 @@ export class Edge extends SingleRunService {
     const { edgeKey, dataDir, coreTls, facades } = this.#config;
     if (edgeKey === '') return;
     const { EdgeAuthorizer } = await import('@slipway/facades/edge-authorizer');
-    const { systemTransport: transport } = await import('@slipway/kit/net/channel');
     const { clock, random, logger } = this.#deps;
+    const transport = await this.#deps.transport();
     const { TlsSource } = await import('@slipway/kit/net/tls-source');
     const tls = coreTls && new TlsSource(coreTls);
     const reached = { cores: coreAddresses(this.#config), tls, facades: facades.map(hostPortText) };

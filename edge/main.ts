@@ -8,12 +8,13 @@ import { ConfigError } from '@slipway/kit/host/env';
 import { reportReady } from '@slipway/kit/host/notify-supervisor';
 import { logDestination } from '@slipway/kit/log/log-text';
 import { createLogger } from '@slipway/kit/log/logger';
+import type { Transport } from '@slipway/kit/net/channel';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { GoodPair } from './certificates.ts';
 import { timeFault } from './certificates.ts';
 import type { EdgeConfig } from './config.ts';
 import { readEdgeConfig } from './config.ts';
-import { coreAuthorities } from './core-trust.ts';
+import { coreAuthorities } from './core-authorities.ts';
 import { Edge } from './edge.ts';
 import { EdgeFault } from './edge-fault.ts';
 import { checkFiles, readRunning, writeCoreTrust, writeEdgeFiles } from './edge-files.ts';
@@ -32,12 +33,17 @@ if (process.argv.includes('--print')) {
   await run(config);
 }
 
+async function transport(): Promise<Transport> {
+  return (await import('@slipway/kit/net/channel')).systemTransport;
+}
+
 async function run(config: EdgeConfig): Promise<void> {
   const logger = createLogger('edge', config.logLevel, logDestination(config.logFormat));
   const edge = new Edge(config, {
     clock: systemClock,
     random: systemRandom,
     logger,
+    transport,
     takeOver: process.argv.includes('--take-over'),
     onEnded: (how, relieved) => {
       if (relieved) logger.info('a new edge has taken over; this one ends');
@@ -88,7 +94,7 @@ async function writeFolder(config: EdgeConfig): Promise<string> {
     noteTime(pair);
     const running = readRunning(config.dataDir);
     if (running === undefined) {
-      if (config.coreTls) writeCoreTrust(config, await coreAuthorities(config, systemClock));
+      if (config.coreTls) writeCoreTrust(config, await coreAuthorities({ config, transport, clock: systemClock }));
       return writeEdgeFiles(config, 0);
     }
     throw new EdgeFault(

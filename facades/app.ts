@@ -1,8 +1,10 @@
 /** Builds the public HTTP process: queue, OpenAI, REST and GraphQL surfaces on one port, with one client of core. */
 
+import type { Server } from 'node:https';
 import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
+import type { CertificateState } from '@slipway/kit/net/certificate-watch';
 import { CertificateWatch } from '@slipway/kit/net/certificate-watch';
 import type { Transport } from '@slipway/kit/net/channel';
 import { systemTransport } from '@slipway/kit/net/channel';
@@ -29,6 +31,7 @@ import { createApp } from './create-app.ts';
 import type { FacadeMeter } from './facade-metrics.ts';
 import { facadeMetrics } from './facade-metrics.ts';
 import { GraphqlExecutor } from './graphql/executor.ts';
+import { HttpCertificate } from './http-certificate.ts';
 import { HttpProcess } from './http-process.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { readRawBodies } from './plugins/bodies/raw-body.ts';
@@ -92,7 +95,9 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const { edgeKey, lbDomains: domains, podDomains } = config;
   const forms = { edgeKey, domains, podDomains };
   const routing = new LbRouting(forms);
-  const app = createApp(config, { sessions, tried, routing, forms, random });
+  const certificate = new HttpCertificate({ config, clock, random, logger });
+  const app = createApp(config, { sessions, tried, routing, forms, random, tls: certificate.options() });
+  if (config.httpCertFile !== '') certificate.renew(app.server as unknown as Server);
   const metrics = new Metrics();
   const budgets = { bodies: budgetOf(config.bodiesMib), responses: budgetOf(config.answersMib) };
   const meter = facadeMetrics(metrics, { queued: () => balancing.loadBalancer.waiting, budgets }, clock);
@@ -115,9 +120,20 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
     ...{ gate, sessions, peers, executor, readiness, rejectUnrouted, forward: workerRelay(balancing) },
   });
   const metricsServer = new MetricsServer({ listen: config.metricsListen, metrics, logger });
-  const check = (): ReturnType<TlsSource['check']> => tls.check();
+  const check = (): CertificateState => together(tls.check(), certificate.check());
   const certificates = new CertificateWatch({ prefix: 'slipway_facade', check, metrics, clock, random, logger });
-  const parts = [core, executor, link, reporter, tunnels, loadBalancer, activator, certificates, metricsServer];
+  const parts = [
+    core,
+    executor,
+    link,
+    reporter,
+    tunnels,
+    loadBalancer,
+    activator,
+    certificate,
+    certificates,
+    metricsServer,
+  ];
   const services = [...(tracing ? [tracing] : []), ...parts];
   const http = new HttpProcess({ core, services, readiness, app, config, clock, logger });
   return {
@@ -127,6 +143,16 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
       return { url: http.url, metrics: metricsServer.address };
     },
     stop: () => http.stop(),
+  };
+}
+
+/** Returns the state of two sets of files. */
+function together(one: CertificateState, other: CertificateState | undefined): CertificateState {
+  if (!other) return one;
+  return {
+    version: one.version + other.version,
+    fault: one.fault ?? other.fault,
+    validity: { ...one.validity, ...other.validity },
   };
 }
 

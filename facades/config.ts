@@ -6,6 +6,7 @@ import { ADDRESS_FORMS, parseAddress } from '@slipway/kit/net/address';
 import { readCoreTls, withTls } from '@slipway/kit/net/core-tls';
 import { metricsListenFault } from '@slipway/kit/net/metrics-server';
 import { parseNetwork } from '@slipway/kit/net/network';
+import { certifiedFiles } from '@slipway/kit/net/renewed-files';
 import type { TlsFiles } from '@slipway/kit/net/tls';
 import { tlsFaults } from '@slipway/kit/net/tls';
 import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
@@ -24,6 +25,10 @@ export interface FacadeConfig {
   httpHost: string;
   /** Port that HTTP listens on. 0: any free port. */
   httpPort: number;
+  /** PEM file of the certificate, with its chain, by which HTTP is served over TLS. Empty: in plain text. */
+  httpCertFile: string;
+  /** PEM file of its private key. */
+  httpCertKeyFile: string;
   /** Response shape of /stream (docs/reference/api.md#stream). */
   streamShape: StreamShapeSetting;
   /**
@@ -112,6 +117,8 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     coreTls,
     httpHost: reader.text('SLIPWAY_HTTP_HOST', '127.0.0.1'),
     httpPort: reader.integer('SLIPWAY_HTTP_PORT', 8080, 0, 65_535),
+    httpCertFile: reader.text('SLIPWAY_HTTP_CERT_FILE', ''),
+    httpCertKeyFile: reader.text('SLIPWAY_HTTP_CERT_KEY_FILE', ''),
     streamShape: reader.choice('SLIPWAY_STREAM_SHAPE', ['auto', 'seed', 'sdk'], 'auto'),
     requestsPerWorker: reader.integer('SLIPWAY_REQUESTS_PER_WORKER', 100, 0, 1_000_000),
     concurrencyPerWorker: reader.integer('SLIPWAY_CONCURRENCY_PER_WORKER', 20, 0, 100_000),
@@ -139,6 +146,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     tracePercent: reader.integer('SLIPWAY_TRACE_PERCENT', 10, 0, 100),
   };
   checkAddresses(config.coreAddresses, reader);
+  checkCertificate(config, reader);
   for (const text of config.trustedProxies) {
     if (!parseNetwork(text))
       reader.fault(
@@ -150,6 +158,17 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     if (fault !== undefined) reader.fault(fault);
   reader.finish();
   return config;
+}
+
+function checkCertificate({ httpCertFile, httpCertKeyFile }: FacadeConfig, reader: EnvReader): void {
+  if ((httpCertFile === '') !== (httpCertKeyFile === ''))
+    return reader.fault('SLIPWAY_HTTP_CERT_FILE and SLIPWAY_HTTP_CERT_KEY_FILE belong together, but only one is set');
+  if (httpCertFile === '') return;
+  try {
+    certifiedFiles(httpCertFile, httpCertKeyFile).current();
+  } catch (error) {
+    reader.fault(`SLIPWAY_HTTP_CERT_FILE and SLIPWAY_HTTP_CERT_KEY_FILE cannot be used: ${(error as Error).message}`);
+  }
 }
 
 function corsOrigins(reader: EnvReader): string[] {

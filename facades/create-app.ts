@@ -1,5 +1,6 @@
 /** Creates the Fastify app of a facade: ids, routing, limits of Node's HTTP server, and errors outside the routes. */
 
+import type { IncomingMessage } from 'node:http';
 import type { Random } from '@slipway/kit/time/clock';
 import { HTTP_HEADER_BYTES_MAX, HTTP_HEADERS_MS, HTTP_KEEP_ALIVE_MS } from '@slipway/proto/wire/limits';
 import type { FastifyInstance } from 'fastify';
@@ -10,6 +11,7 @@ import type { FacadeConfig } from './config.ts';
 import { surfacePath } from './console/other-surfaces.ts';
 import type { Sessions } from './console/session.ts';
 import type { TriedRequests } from './console/tried-requests.ts';
+import type { HttpCertificate } from './http-certificate.ts';
 import { lazySchemas } from './plugins/bodies/lazy-schemas.ts';
 import { schemaFault } from './plugins/bodies/schema-fault.ts';
 import { rejectBrokenRequest } from './plugins/errors/broken-request.ts';
@@ -31,14 +33,18 @@ interface AppParts {
   routing: LbRouting;
   forms: LbForms;
   random: Random;
+  /** Options of TLS. `undefined`: HTTP is served in plain text. */
+  tls: ReturnType<HttpCertificate['options']>;
 }
 
 /** Creates the HTTP app, without hooks and routes. */
 export function createApp(
   config: FacadeConfig,
-  { sessions, tried, routing, forms, random }: AppParts,
+  { sessions, tried, routing, forms, random, tls }: AppParts,
 ): FastifyInstance {
+  const http = serverOptions(config, forms);
   return fastify({
+    ...(tls ? { https: { ...http, ...tls } } : { http }),
     genReqId: requestIds(random),
     rewriteUrl: (request) => {
       toOriginForm(request);
@@ -51,19 +57,6 @@ export function createApp(
     // Bodies of other surfaces have their own timers. The body of a load-balanced request may stay unread until a
     // worker is free.
     requestTimeout: Math.max(config.bodyTotalMs, config.lbHoldMs + config.lbProcessingMs) + REQUEST_SLACK_MS,
-    http: {
-      shouldUpgradeCallback: (request) => {
-        toOriginForm(request);
-        return mayUpgrade(request, forms);
-      },
-      headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS),
-      maxHeaderSize: HTTP_HEADER_BYTES_MAX,
-      // An idle connection is closed this much later than announced: a busy client times it late, and might just be
-      // sending.
-      keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,
-      // Node would reject a request without a Host header with an empty response (plugins/http-rules.ts).
-      requireHostHeader: false,
-    },
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
     schemaController: lazySchemas(),
     schemaErrorFormatter: schemaFault,
@@ -75,4 +68,21 @@ export function createApp(
       void (error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? rejectUnknown(request, reply) : rejectPath(request, reply));
     },
   });
+}
+
+/** Options of Node's server. */
+function serverOptions(config: FacadeConfig, forms: LbForms) {
+  return {
+    shouldUpgradeCallback: (request: IncomingMessage) => {
+      toOriginForm(request);
+      return mayUpgrade(request, forms);
+    },
+    headersTimeout: Math.min(HTTP_HEADERS_MS, config.bodyTotalMs + REQUEST_SLACK_MS),
+    maxHeaderSize: HTTP_HEADER_BYTES_MAX,
+    // An idle connection is closed this much later than announced: a busy client times it late, and might just be
+    // sending.
+    keepAliveTimeoutBuffer: KEEP_ALIVE_SLACK_MS,
+    // Node would reject a request without a Host header with an empty response (plugins/http-rules.ts).
+    requireHostHeader: false,
+  };
 }

@@ -39,6 +39,8 @@ const DATABASE_URL = { option: '--database-url-file', name: 'database-url', file
 const SECRET_KEY = { option: '--secret-key-file', name: 'secret-key', file: 'secret-key' };
 const ROOT_KEY: Secret = { option: '--root-key-file', name: 'root-key', file: 'root-key', optional: true };
 const EDGE_KEY: Secret = { option: '--edge-key-file', name: 'edge-key', file: 'edge-key', optional: true };
+/** Takes the place of the agent's key where only it exists. */
+const JOIN_TOKEN = { option: '--token-file', name: 'join-token', file: 'join-token' };
 const AGENT_KEY = { option: '--key-file', name: 'agent-key', file: 'agent.key' };
 
 /**
@@ -139,6 +141,8 @@ const UNITS: Readonly<Record<PartName, PartUnit>> = {
 
 /** Returns the secrets that the unit of a part passes on: all required ones, and the optional ones that exist. */
 export function secretsOf(part: PartName, { has }: Pick<UnitOptions, 'has'>): Secret[] {
+  const joins = part === 'agent' && has(JOIN_TOKEN.file) && !has(AGENT_KEY.file);
+  if (joins) return [JOIN_TOKEN];
   return UNITS[part].secrets.filter(({ file, optional }) => !optional || has(file));
 }
 

@@ -21,6 +21,8 @@ export function addFacade(program: Command, cli: Cli): void {
   })
     .option('--host <address>', 'where HTTP listens; default 127.0.0.1')
     .option('--port <port>', 'and its port; default 8080', wholeNumber(0, PORT_MAX))
+    .option('--cert-file <file>', 'PEM file of a certificate chain: HTTPS is served; default: HTTP')
+    .option('--cert-key-file <file>', 'PEM file of its private key')
     .option(
       '--edge-key-file <file>',
       "file with the edges' key, as core and the edges have it: edges may then send requests straight to workers",

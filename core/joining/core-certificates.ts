@@ -3,11 +3,11 @@
  * one shows. The latter is the operator's, or one of the authority for as long as the replica runs; it is replaced in
  * time, and when the machine gets another address.
  */
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Validity } from '@slipway/kit/net/renewed-files';
-import { chainValidity, RenewedFiles, validities } from '@slipway/kit/net/renewed-files';
+import { certifiedFiles } from '@slipway/kit/net/renewed-files';
 import { TlsSource } from '@slipway/kit/net/tls-source';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { CertificateLife, CertifiedKey } from '@slipway/kit/tls/authority';
@@ -40,7 +40,7 @@ interface Issued extends CertifiedKey {
 
 export class CoreCertificates extends LoopService {
   readonly #options: CoreCertificatesOptions;
-  readonly #files: RenewedFiles<CertifiedKey & { validity: Validity }> | undefined;
+  readonly #files: ReturnType<typeof certifiedFiles> | undefined;
   #authority: Authority | undefined;
   #issued: Issued | undefined;
   #shown = '';
@@ -52,7 +52,7 @@ export class CoreCertificates extends LoopService {
     super({ ...options, name: 'certificates of core', periodMs: PERIOD_MS });
     this.#options = options;
     const { tlsCertFile, tlsKeyFile } = options.config;
-    if (tlsCertFile !== '') this.#files = operatorFiles(tlsCertFile, tlsKeyFile);
+    if (tlsCertFile !== '') this.#files = certifiedFiles(tlsCertFile, tlsKeyFile);
   }
 
   /** True if the replica speaks TLS somewhere. */
@@ -73,7 +73,10 @@ export class CoreCertificates extends LoopService {
   /** The authorities by which others may trust this replica. Empty: no TLS. */
   get shown(): { certificate: string; digest: string }[] {
     const chain = this.#files?.current().certificate ?? this.#authority?.certificate ?? '';
-    return certificatesOf(chain).map((certificate) => ({ certificate, digest: digestOf(new X509Certificate(certificate)) }));
+    return certificatesOf(chain).map((certificate) => ({
+      certificate,
+      digest: digestOf(new X509Certificate(certificate)),
+    }));
   }
 
   /** Server side of TLS. `undefined` before the start, and without TLS. */
@@ -173,13 +176,4 @@ export class CoreCertificates extends LoopService {
 function certificatesOf(chain: string): string[] {
   const all = chain.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----\n?/g) ?? [];
   return all.filter((certificate) => new X509Certificate(certificate).ca);
-}
-
-function operatorFiles(certFile: string, keyFile: string): RenewedFiles<CertifiedKey & { validity: Validity }> {
-  return new RenewedFiles([certFile, keyFile], ([chain, key]) => {
-    const validity = chainValidity(validities(chain!, certFile));
-    if (!new X509Certificate(chain!).checkPrivateKey(createPrivateKey(key!)))
-      throw new Error(`${keyFile} does not hold the private key of ${certFile}`);
-    return { certificate: chain!.toString(), key: key!.toString(), validity };
-  });
 }

@@ -9,6 +9,13 @@ function local(address) {
   return address.replace(/^(0\.0\.0\.0|\[::\]|):/, '127.0.0.1:');
 }
 
+/** Asks the facade. */
+function facadeAnswers() {
+  if (!env.SLIPWAY_HTTP_CERT_FILE) return answers(`http://127.0.0.1:${env.SLIPWAY_HTTP_PORT || 8080}/readyz`);
+  env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  return answers(`https://127.0.0.1:${env.SLIPWAY_HTTP_PORT || 8080}/readyz`);
+}
+
 /**
  * Asks core at its first address by grpc.health.v1: an empty request, and an answer whose only field is 1 (SERVING). By
  * TLS where core speaks it; who answers on this host needs no proof.
@@ -51,7 +58,7 @@ async function connected(address) {
 
 const CHECKS = {
   core: () => serving(env.SLIPWAY_CORE_LISTEN || '127.0.0.1:50051'),
-  facade: () => answers(`http://127.0.0.1:${env.SLIPWAY_HTTP_PORT || 8080}/readyz`),
+  facade: facadeAnswers,
   slipway: () => answers(`http://127.0.0.1:${env.SLIPWAY_HTTP_PORT || 8080}/readyz`),
   edge: () => {
     // The certificate is for the public name.

@@ -61,7 +61,7 @@ export function authoritySecret({ caFile, uriPrefix }: ClientCertificates, revis
   };
 }
 
-/** Returns the SDS file of the authorities of core. Its certificate must name one of the hosts by which it is reached. */
+/** Returns the SDS file of core's authorities. Core's certificate must name one of the hosts that it is reached by. */
 export function coreAuthoritySecret(authorities: string, cores: readonly HostPort[]): Message {
   const names = cores.map(({ host }) => ({
     san_type: isIP(host) === 0 ? 'DNS' : 'IP_ADDRESS',

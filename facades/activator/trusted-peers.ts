@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { ACTIVATION_HEADER, EDGE_HEADER, isEdgeText, readActivation } from '@slipway/kit/net/activation';
 import { parseNetwork } from '@slipway/kit/net/network';
 
@@ -20,10 +21,10 @@ export class TrustedPeers {
       this.#proxies.addSubnet(address, bits, family);
   }
 
-  /** Strips forwarded headers unless the peer is trusted. */
+  /** Strips forwarded headers unless the peer is trusted, and says so where TLS ends here. */
   clean(request: IncomingMessage): void {
-    if (this.#trusts(request)) return;
-    for (const name of FORWARDED) delete request.headers[name];
+    if (!this.#trusts(request)) for (const name of FORWARDED) delete request.headers[name];
+    if ((request.socket as Partial<TLSSocket>).encrypted) request.headers['x-forwarded-proto'] ??= 'https';
   }
 
   /**

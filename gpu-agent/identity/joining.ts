@@ -203,8 +203,8 @@ export class Joining extends LoopService {
 }
 
 const NO_JOINING =
-  'No machine is let in by a token at this address. If it is an edge, use the address of its --join-listen; an edge of ' +
-  'an earlier release lets machines with a key through only.';
+  'No machine is let in by a token at this address. If it is an edge, use the address of its --join-listen; an edge ' +
+  'of an earlier release lets machines with a key through only.';
 const NO_FILES: TlsFiles = { caFile: '', certFile: '', certKeyFile: '' };
 
 function unary<Response>(

@@ -5,8 +5,8 @@ import { parseAddress } from './address.ts';
 import type { TlsFiles } from './tls.ts';
 
 /**
- * Reads SLIPWAY_CORE_CA (`sha256:DIGEST`, several with commas, or a file), SLIPWAY_CORE_CA_FILE, SLIPWAY_CORE_CERT_FILE and
- * SLIPWAY_CORE_CERT_KEY_FILE. The files are not opened here.
+ * Reads SLIPWAY_CORE_CA (`sha256:DIGEST`, several with commas, or a file), SLIPWAY_CORE_CA_FILE,
+ * SLIPWAY_CORE_CERT_FILE and SLIPWAY_CORE_CERT_KEY_FILE. The files are not opened here.
  */
 export function readCoreTls(reader: EnvReader): TlsFiles {
   const trusted = reader.text('SLIPWAY_CORE_CA', '');
@@ -34,7 +34,8 @@ export function isWrongPin(text: string): boolean {
 
 /** Returns the error of such a text. `name`: of the setting or option. */
 export function wrongPin(name: string, text: string): string {
-  return `${name} is ${JSON.stringify(text)}, but must be sha256: and 64 hex digits (several with commas), or the name of a PEM file`;
+  const form = 'sha256: and 64 hex digits, several with commas, or the name of a PEM file';
+  return `${name} is ${JSON.stringify(text)}, but must be ${form}`;
 }
 
 /**

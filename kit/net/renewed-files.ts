@@ -2,7 +2,7 @@
  * Files that may be replaced while the process runs. They are read again whenever they are needed; the last valid
  * content is used while the new one is invalid.
  */
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 export class RenewedFiles<Value> {
@@ -101,4 +101,21 @@ export function chainValidity(all: readonly Validity[]): Validity {
 /** Returns the validity of a list of authorities: nothing is trusted any more when the last has ended. */
 export function authoritiesValidity(all: readonly Validity[]): Validity {
   return { fromMs: Math.min(...all.map(({ fromMs }) => fromMs)), toMs: Math.max(...all.map(({ toMs }) => toMs)) };
+}
+
+/** A chain and its private key, in PEM. */
+interface CertifiedFile {
+  certificate: string;
+  key: string;
+  validity: Validity;
+}
+
+/** Returns the files of a chain and its key. A key of another certificate is not accepted. */
+export function certifiedFiles(certFile: string, keyFile: string): RenewedFiles<CertifiedFile> {
+  return new RenewedFiles([certFile, keyFile], ([chain, key]) => {
+    const validity = chainValidity(validities(chain!, certFile));
+    if (!new X509Certificate(chain!).checkPrivateKey(createPrivateKey(key!)))
+      throw new Error(`${keyFile} does not hold the private key of ${certFile}`);
+    return { certificate: chain!.toString(), key: key!.toString(), validity };
+  });
 }

@@ -68,6 +68,8 @@ t.test('arguments reach the part as they are', async (t) => {
     stdout,
     'agent --key-file %d/agent-key --data-dir %S/slipway-agent --name "rack 1 \\"100%%\\" $$HOME" --worker-user same\n',
   );
+  writeFileSync(at('etc/join-token'), 'x');
+  t.match((await install('agent', '--dry-run')).stdout, ' agent --token-file %d/join-token --worker-user');
 });
 
 t.test('what cannot work is refused', async (t) => {

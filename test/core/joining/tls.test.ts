@@ -60,7 +60,10 @@ t.test('two replicas that start together on a new database have one authority', 
   t.equal(await createBy(one.secureAddress, { caDigests }), 'done');
   t.equal(await createBy(two.secureAddress, { caDigests }), 'done');
   t.equal(await createBy(one.address), 'done', 'plain text on loopback');
-  t.match(await createBy(one.secureAddress, { caDigests: ['0'.repeat(64)] }), /another installation, or somebody between/);
+  t.match(
+    await createBy(one.secureAddress, { caDigests: ['0'.repeat(64)] }),
+    /another installation, or somebody between/,
+  );
   t.match(await createBy(one.secureAddress), /authority that is not trusted here/);
   t.match(await createBy(one.secureAddress.slice('grpcs://'.length)), /where TLS is spoken the address is grpcs/);
   t.match(await createBy(`grpcs://${one.address}`, { caDigests }), /does not speak TLS/);

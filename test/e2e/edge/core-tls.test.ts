@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Client } from '@grpc/grpc-js';
 import { askAdmin } from '@slipway/edge/admin';
 import { readEdgeConfig } from '@slipway/edge/config';
-import { coreAuthorities } from '@slipway/edge/core-trust';
+import { coreAuthorities } from '@slipway/edge/core-authorities';
 import type { ClientConstructor } from '@slipway/kit/net/channel';
 import { systemTransport } from '@slipway/kit/net/channel';
 import type { TlsFiles } from '@slipway/kit/net/tls';
@@ -64,7 +64,12 @@ t.test('core by TLS through the edge', { skip: skipWithoutEnvoy() }, async (t) =
   });
 
   await t.test('a core that may not be trusted', async (t) => {
-    const read = (env: Record<string, string>) => coreAuthorities(readEdgeConfig({ ...settings, ...env }), systemClock);
+    const read = (env: Record<string, string>) =>
+      coreAuthorities({
+        config: readEdgeConfig({ ...settings, ...env }),
+        transport: async () => systemTransport,
+        clock: systemClock,
+      });
     t.match(await read({}), /BEGIN CERTIFICATE/);
     await t.rejects(read({ SLIPWAY_CORE_CA: pinText('0'.repeat(64)) }), /another installation, or somebody between/);
     await t.rejects(read({ SLIPWAY_CORE_ADDRESS: address }), /does not speak TLS/, 'never in plain text');

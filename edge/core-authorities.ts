@@ -4,9 +4,10 @@
  */
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
+import type { Transport } from '@slipway/kit/net/channel';
+import { authorityFile } from '@slipway/kit/net/renewed-files';
 import type { TlsFiles } from '@slipway/kit/net/tls';
 import { explainConnection, trustedHere } from '@slipway/kit/net/tls';
-import { authorityFile } from '@slipway/kit/net/renewed-files';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { EdgeConfig } from './config.ts';
 import { coreAddresses } from './config.ts';
@@ -19,21 +20,24 @@ const FIRST_MS = 1_000;
 /** Longest time for core's answer, in milliseconds. */
 const ANSWER_MS = 3_000;
 
-interface CoreTrustOptions {
+interface CoreAuthorityOptions {
   config: EdgeConfig;
+  /** Loads what reaches core. Without digests nothing does, and its packages stay unread. */
+  transport(): Promise<Transport>;
   clock: Clock;
   random: Random;
   logger: Logger;
 }
 
+/** Dependencies of reading the authorities. */
+type AuthorityDeps = Pick<CoreAuthorityOptions, 'config' | 'transport' | 'clock'>;
+
 /**
- * Returns the authorities in PEM. Throws EdgeFault: no core that can be trusted was reached, or the file cannot be used.
+ * Returns the authorities in PEM. Throws EdgeFault: no core that can be trusted was reached, or the file is unusable.
  */
-export async function coreAuthorities(
-  { coreTls, cores }: Pick<EdgeConfig, 'coreTls' | 'cores'>,
-  clock: Clock,
-): Promise<string> {
-  if (coreTls?.caDigests) return askCores(coreAddresses({ coreTls, cores }), coreTls, clock);
+export async function coreAuthorities({ config, ...deps }: AuthorityDeps): Promise<string> {
+  const { coreTls } = config;
+  if (coreTls?.caDigests) return askCores(coreAddresses(config), coreTls, deps);
   if (!coreTls || coreTls.caFile === '') return trustedHere().toString();
   try {
     return authorityFile(coreTls.caFile).current().pem;
@@ -42,14 +46,18 @@ export async function coreAuthorities(
   }
 }
 
-async function askCores(addresses: readonly string[], tls: TlsFiles, clock: Clock): Promise<string> {
-  const { systemTransport, callMetadata } = await import('@slipway/kit/net/channel');
+async function askCores(
+  addresses: readonly string[],
+  tls: TlsFiles,
+  { transport, clock }: Pick<AuthorityDeps, 'transport' | 'clock'>,
+): Promise<string> {
+  const { callMetadata } = await import('@slipway/kit/net/channel');
   const { TlsSource } = await import('@slipway/kit/net/tls-source');
   const { JoinServiceClient } = await import('@slipway/proto/gen/slipway/v1/join_service');
-  const source = new TlsSource(tls);
+  const [source, opened] = [new TlsSource(tls), await transport()];
   const ask = (address: string): Promise<string> =>
     new Promise((resolve, reject) => {
-      const client = systemTransport.openClient(JoinServiceClient, address, { tls: source });
+      const client = opened.openClient(JoinServiceClient, address, { tls: source });
       client.listAuthorities({}, callMetadata(''), { deadline: clock.nowMs() + ANSWER_MS }, (error, answer) => {
         client.close();
         if (error) reject(new Error(explainConnection(error.details, address) ?? `${address}: ${error.details}`));
@@ -64,13 +72,13 @@ async function askCores(addresses: readonly string[], tls: TlsFiles, clock: Cloc
   }
 }
 
-export class CoreTrust extends LoopService {
-  readonly #options: CoreTrustOptions;
+export class CoreAuthorityWatch extends LoopService {
+  readonly #options: CoreAuthorityOptions;
   #known: string | undefined;
   #nextMs = 0;
   #fault: string | undefined;
 
-  constructor(options: CoreTrustOptions) {
+  constructor(options: CoreAuthorityOptions) {
     super({ ...options, name: 'trust of core', periodMs: FIRST_MS });
     this.#options = options;
   }
@@ -104,8 +112,8 @@ export class CoreTrust extends LoopService {
   }
 
   async #ask(): Promise<string> {
-    const { config, clock } = this.#options;
-    const authorities = await coreAuthorities(config, clock);
+    const { clock } = this.#options;
+    const authorities = await coreAuthorities(this.#options);
     this.#nextMs = clock.monotonicMs() + FOLLOW_MS;
     this.#fault = undefined;
     return authorities;
