@@ -172,7 +172,7 @@ function trust(
   given: string | undefined,
   used: ChosenContext | undefined,
 ): TlsFiles {
-  const isKnown = coreTls.caFile !== '' || coreTls.caDigest !== undefined;
+  const isKnown = coreTls.caFile !== '' || coreTls.caDigests !== undefined;
   const ofContext = isKnown && !used?.byOption ? undefined : used?.context.coreCa;
   const coreCa = given ?? ofContext;
   if (coreCa !== undefined && isWrongPin(coreCa)) throw new UsageError(`${wrongPin('--core-ca', coreCa)}.`);

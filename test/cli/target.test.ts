@@ -64,7 +64,7 @@ t.test('options go before the environment, that before the context, that before 
     isUsual: true,
     user: { key: 'rpa_lab', source: 'of the context lab' },
     operator: { key: 'root_lab' },
-    tls: { caDigest: /./ },
+    tls: { caDigests: [/./] },
   });
   t.match(of({ context: 'home' }), {
     address: 'home.example:2',
@@ -75,7 +75,7 @@ t.test('options go before the environment, that before the context, that before 
   t.match(of({}, { context: 'home' }), { address: 'home.example:2', user: { key: 'rpa_home' } }, 'SLIPWAY_CONTEXT');
   t.match(of({ context: 'local' }), { address: '127.0.0.1:4711', context: undefined, user: { key: 'rpa_local' } });
   const env = { coreAddress: 'env.example:3', apiKey: 'rpa_env' };
-  t.match(of({}, env), { address: 'env.example:3', user: { key: 'rpa_env' }, tls: { caDigest: undefined } });
+  t.match(of({}, env), { address: 'env.example:3', user: { key: 'rpa_env' }, tls: { caDigests: undefined } });
   t.match(of({}, { coreAddress: 'env.example:3' }), { user: { key: undefined, hint: /belongs to lab\.example:1/ } });
   t.match(of({ context: 'home' }, env), { address: 'home.example:2', user: { key: 'rpa_home' } }, 'an option');
   t.match(
