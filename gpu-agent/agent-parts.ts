@@ -20,13 +20,14 @@ import { Bridge } from './bridge/server.ts';
 import type { AttemptParts } from './build-attempts.ts';
 import { buildAttempts } from './build-attempts.ts';
 import { buildConnectLoop } from './build-connect-loop.ts';
+import { buildImageHost } from './build-image-host.ts';
 import type { WorkloadBase } from './build-workloads.ts';
 import { buildWorkloadBase } from './build-workloads.ts';
 import type { AgentConfig } from './config.ts';
-import { ContainerHost } from './container-host.ts';
 import { findHttpServer } from './find-http-server.ts';
 import { IdentityFiles } from './identity/identity-files.ts';
 import { Joining } from './identity/joining.ts';
+import type { ImageHost } from './image-host.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
@@ -65,7 +66,7 @@ export class AgentParts {
   readonly imageResolver: ImageResolver;
   readonly modelResolver: ModelResolver;
   readonly models: ModelHost;
-  readonly containers: ContainerHost;
+  readonly containers: ImageHost;
   readonly workloads: WorkloadBase;
   readonly attempts: AttemptParts;
   readonly pods: PodRegistry;
@@ -158,8 +159,8 @@ export class AgentParts {
     );
   }
 
-  #buildContainers({ onPull }: AgentMeter): ContainerHost {
-    return new ContainerHost({
+  #buildContainers({ onPull }: AgentMeter): ImageHost {
+    return buildImageHost({
       config: this.config,
       ...this.deps,
       openBridge: (address) => this.bridge.listenAt(address, this.adoption.previousPort(address)),
@@ -167,6 +168,7 @@ export class AgentParts {
       onChanged: () => this.attempts.outbox.addContainers(),
       onPull,
       holdsSizes: () => this.workloads.volumes.holdsSizes(),
+      onGpus: (reading) => this.gpus.renew(reading, this.machineId),
     });
   }
 
@@ -238,6 +240,7 @@ export class AgentParts {
     return new MachineGpus({
       ...this.deps,
       virtual: this.config.virtualGpus,
+      read: this.containers.readGpus && (() => this.containers.readGpus!()),
       onHealth: () => connect.renew('the GPUs changed'),
       onLoads: () => this.attempts.outbox.addGpuLoads(),
     });

@@ -4,8 +4,8 @@ import type { TlsSource } from '@slipway/kit/net/tls-source';
 import type { AttemptParts } from './build-attempts.ts';
 import { buildHello } from './build-hello.ts';
 import type { AgentConfig } from './config.ts';
-import type { ContainerHost } from './container-host.ts';
 import type { IdentityFiles } from './identity/identity-files.ts';
+import type { ImageHost } from './image-host.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
 import type { ModelHost } from './model-host.ts';
@@ -23,7 +23,7 @@ interface ConnectedParts {
   readonly deps: Pick<ConnectOptions, 'logger' | 'clock' | 'random' | 'transport' | 'onKeyRejected'>;
   readonly attempts: AttemptParts;
   readonly pods: PodRegistry;
-  readonly containers: ContainerHost;
+  readonly containers: ImageHost;
   readonly gpus: MachineGpus;
   readonly imageResolver: ImageResolver;
   readonly modelResolver: ModelResolver;
@@ -57,7 +57,7 @@ export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): Connect
       models: () => parts.models.report(),
     },
     lease,
-    hello: () => buildHello({ ...parts, has: parts.containers.has, parts: attempts }),
+    hello: () => buildHello({ ...parts, parts: attempts }),
     onUp: (link) => {
       parts.isConnected = true;
       large.up(link);

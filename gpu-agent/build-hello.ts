@@ -1,8 +1,9 @@
 /** Builds the hello: an agent's description of itself and its machine at the start of a session. */
-import type { Hello, MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { Hello } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptParts } from './build-attempts.ts';
 import type { AgentConfig } from './config.ts';
 import type { IdentityFiles } from './identity/identity-files.ts';
+import type { ImageHost } from './image-host.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import { hostSize } from './inventory/host-size.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
@@ -16,19 +17,29 @@ interface HelloParts {
   machineId: string;
   gpus: MachineGpus;
   instance: AgentInstance;
-  has: MachineContainers;
+  containers: Pick<ImageHost, 'has' | 'size' | 'occupantOf'>;
   parts: Pick<AttemptParts, 'pool' | 'reporter' | 'table'>;
   pods: PodRegistry;
 }
 
 /** Builds the hello. */
-export function buildHello({ config, identity, machineId, gpus, instance, has, parts, pods }: HelloParts): Hello {
+export function buildHello({
+  config,
+  identity,
+  machineId,
+  gpus,
+  instance,
+  containers,
+  parts,
+  pods,
+}: HelloParts): Hello {
   const { name, cpuSlots, standbyMax, prefetch } = config;
-  const { engine, noEngineReason, images } = has;
+  const { engine, noEngineReason, images } = containers.has;
   const { pool, reporter, table } = parts;
   return {
     machine: {
       ...hostSize(),
+      ...containers.size,
       id: machineId,
       name,
       // A machine that names none has those of the token that let it in.
@@ -38,7 +49,12 @@ export function buildHello({ config, identity, machineId, gpus, instance, has, p
       gpuOffload: undefined,
       agentVersion: AGENT_VERSION,
       cudaVersion: gpus.cudaVersion,
-      gpus: gpus.all.map((gpu) => ({ ...gpu, displayName: '', unhealthy: gpus.faultOf(gpu.uuid), occupiedBy: '' })),
+      gpus: gpus.all.map((gpu) => ({
+        ...gpu,
+        displayName: '',
+        unhealthy: gpus.faultOf(gpu.uuid),
+        occupiedBy: containers.occupantOf(gpu.uuid),
+      })),
       runsCommands: config.allowCommands,
       containerEngine: engine,
       noEngineReason,

@@ -15,6 +15,8 @@ import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
 import type { StopPolicy } from './attempts/stop-policy.ts';
 import type { Ulimit } from './executors/container/container-plan.ts';
 import type { EngineSearch } from './executors/container/engine-finder.ts';
+import type { KubernetesSettings } from './executors/kubernetes/kubernetes-settings.ts';
+import { kubernetesFaults, readKubernetes } from './executors/kubernetes/kubernetes-settings.ts';
 import { readIdentity } from './identity/read-identity.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
@@ -24,7 +26,7 @@ import type { ModelSettings } from './models/model-settings.ts';
 import { peerListenFault, readModelSettings } from './models/model-settings.ts';
 import { readTunnelAddresses } from './tunnel/read-tunnel-addresses.ts';
 import type { WorkerUserSetting } from './users/worker-user-setting.ts';
-import { parseWorkerUser } from './users/worker-user-setting.ts';
+import { readWorkerUser } from './users/worker-user-setting.ts';
 
 /**
  * Those of models are in models/model-settings.ts: SLIPWAY_MODEL_DIR, SLIPWAY_MODEL_DISK_GB, SLIPWAY_MODEL_PEER_LISTEN,
@@ -80,6 +82,11 @@ export interface AgentConfig extends ModelSettings {
   allowCommands: boolean;
   /** Container engine. SLIPWAY_AGENT_CONTAINERS: `auto` (default), `none`, or the address of its socket. */
   containers: EngineSearch;
+  /**
+   * The Kubernetes node that this machine is: images run as its Pods. SLIPWAY_KUBERNETES and those beside it, in
+   * executors/kubernetes/kubernetes-settings.ts. Default: it is none.
+   */
+  kubernetes: KubernetesSettings | undefined;
   /** Vendor and class of this machine's CDI devices. SLIPWAY_CDI_KIND, default `nvidia.com/gpu`. */
   cdiKind: string;
   /** Ulimits of processes in containers. SLIPWAY_CONTAINER_ULIMITS, default: only the engine's own. */
@@ -203,6 +210,7 @@ export function readAgentConfig(
   const locations = readLocations(reader);
   const identity = readIdentity(reader, locations.dataDir, trust);
   const coreTls = identity.tls;
+  const kubernetes = readKubernetes(reader);
   const config: AgentConfig = {
     coreAddresses: coreAddresses.map((address) =>
       identity.key === '' ? secureAddress(address) : withTls(address, coreTls),
@@ -212,12 +220,14 @@ export function readAgentConfig(
     joinToken: identity.joinToken,
     trust,
     ...locations,
-    workerUser: readWorkerUser(reader, asRoot),
-    name: reader.text('SLIPWAY_AGENT_NAME', hostname()),
+    kubernetes,
+    // A Pod runs as the user of its image, also if the agent is root.
+    workerUser: readWorkerUser(reader, asRoot && !kubernetes),
+    name: reader.text('SLIPWAY_AGENT_NAME', kubernetes?.node || hostname()),
     locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),
     virtualGpus: readVirtualGpus(reader),
     cpuSlots: reader.integer('SLIPWAY_CPU_SLOTS', 8, 0, 10_000),
-    standbyMax: reader.integer('SLIPWAY_STANDBY_MAX', 4, 0, 10_000),
+    standbyMax: reader.integer('SLIPWAY_STANDBY_MAX', kubernetes ? 0 : 4, 0, 10_000),
     bridgePort: reader.integer('SLIPWAY_BRIDGE_PORT', 0, 0, 65_535),
     allowCommands: reader.flag('SLIPWAY_AGENT_ALLOW_COMMANDS', false),
     cdiKind: reader.text('SLIPWAY_CDI_KIND', 'nvidia.com/gpu'),
@@ -245,6 +255,7 @@ export function readAgentConfig(
     peerListenFault(config, config.advertiseHost) ??
     otlpEndpointFault(config.otlpEndpoint);
   if (fault !== undefined) reader.fault(fault);
+  if (kubernetes) for (const text of kubernetesFaults(config)) reader.fault(text);
   reader.finish();
   return config;
 }
@@ -265,24 +276,6 @@ function readUlimits(reader: EnvReader): Ulimit[] {
     );
     return [];
   });
-}
-
-function readWorkerUser(reader: EnvReader, asRoot: boolean): WorkerUserSetting {
-  const text = reader.text('SLIPWAY_WORKER_USER', asRoot ? '' : 'same');
-  const setting = parseWorkerUser(text);
-  if (text === '') {
-    reader.fault(
-      'SLIPWAY_WORKER_USER is not set, and this agent runs as root. Say as whom its workers run: per-account ' +
-        '(each account gets a user number of its own), a NAME or UID for all, or same (root: every worker can read ' +
-        'all secrets of this machine)',
-    );
-  } else if (!setting) {
-    reader.fault(
-      `SLIPWAY_WORKER_USER is ${JSON.stringify(text)}, but must be per-account, per-account:BASE, NAME, UID, ` +
-        'UID:GID or same, and not root',
-    );
-  }
-  return setting ?? { kind: 'same' };
 }
 
 function readVirtualGpus(reader: EnvReader): VirtualGpu[] {

@@ -21,6 +21,7 @@ import { EngineFinder } from './executors/container/engine-finder.ts';
 import { HostFirewall } from './executors/container/host-firewall.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
 import { interfacePrefix, WorkloadNetworks } from './executors/container/workload-networks.ts';
+import type { HostMachine, ImageHost } from './image-host.ts';
 import { ImageCache, isNamed } from './images/image-cache.ts';
 import type { OnPull } from './images/image-puller.ts';
 import { ImageStore } from './images/image-store.ts';
@@ -28,7 +29,7 @@ import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { startReaper } from './start-reaper.ts';
 
 /** Dependencies of the container host. */
-interface ContainerHostOptions {
+export interface ContainerHostOptions {
   config: AgentConfig;
   clock: Clock;
   random: Random;
@@ -45,19 +46,6 @@ interface ContainerHostOptions {
   onPull: OnPull;
 }
 
-/** Facts that are only known once the agent has started. */
-export interface HostMachine {
-  id: string;
-  /** Name of this run of the agent. */
-  instance: string;
-  gpus: readonly MachineGpu[];
-  /**
-   * Workloads of the previous run that nobody may remove yet; and how long to wait for their engine at the start, in
-   * milliseconds.
-   */
-  left: { workloads: ReadonlySet<string>; waitMs: number };
-}
-
 /** Interval between checks of engine and images, in milliseconds. */
 const CHECK_PERIOD_MS = 10_000;
 /** The same while workloads of the previous run wait for their engine. */
@@ -69,8 +57,9 @@ const IMAGES_MAX = 1_000;
 const MIB = 1024 ** 2;
 const GB = 1000 ** 3;
 
-export class ContainerHost extends BaseService {
+export class ContainerHost extends BaseService implements ImageHost {
   readonly name = 'containers';
+  readonly size = {};
   readonly #options: ContainerHostOptions;
   readonly #imageCache: ImageCache;
   readonly #engines: EngineFinder;
@@ -157,6 +146,10 @@ export class ContainerHost extends BaseService {
   want(images: readonly DesiredImage[]): void {
     this.#wanted = images;
     this.#checks.wake();
+  }
+
+  occupantOf(): string {
+    return '';
   }
 
   protected override async onStart(): Promise<void> {

@@ -1,7 +1,8 @@
 /**
  * The interface that runs the workloads of a machine: workers and pods. The layers above know only this file. There are
- * two implementations: `process`, commands of this host, and `container`, images on a container engine. If only one of
- * them supports a feature, the other rejects it with a message instead of failing silently.
+ * three implementations: `process`, commands of this host; `container`, images on a container engine; and `kubernetes`,
+ * images as Pods of a node. What only some of them support, the others reject with a message instead of failing
+ * silently.
  */
 import type { HostUser } from '@slipway/kit/host/host-user';
 import type { ImageCredentials } from '../images/prepare-error.ts';
@@ -64,6 +65,8 @@ export interface LaunchGpu {
 export interface Launch {
   /** Id of the workload for its whole life: 14 lowercase letters and digits. */
   workloadId: string;
+  /** Endpoint of a worker; absent for a pod. */
+  endpointId?: string;
   /** Program and arguments. With an image: replaces the image's command; empty keeps it. */
   command: readonly string[];
   /** With an image: replaces its entry point; empty keeps it. Without one: always empty. */
@@ -97,6 +100,8 @@ export interface WorkloadExit {
   failure: string | undefined;
   /** It was ended because it used more memory than its limit. `undefined` if not, or if unknown. */
   outOfMemory?: boolean;
+  /** What outside of it ended it, as the end of a sentence: `was evicted by Kubernetes`. Absent: nothing. */
+  cause?: string;
 }
 
 /** Current resource usage of a workload. */
@@ -126,6 +131,11 @@ export interface RunningWorkload {
 
 /** Starts workloads of one kind. */
 export interface Executor {
+  /**
+   * True if `prepare` already starts the workload and returns when it runs, because only a start brings the image.
+   * `start` then returns the running one.
+   */
+  readonly startsPrepared?: boolean;
   /**
    * Prepares everything that a start needs, for instance an image, and retries temporary failures. `progress` receives
    * a line for people whenever there is news. Rejects with PrepareError, or with the signal's reason if the signal

@@ -13,10 +13,18 @@ import type { MachineGpu } from './machine-gpu.ts';
 import { readGpus } from './read-gpus.ts';
 import { makeVirtualGpus } from './virtual-gpus.ts';
 
+/** GPUs that a reading found, and the CUDA version of their driver. */
+export interface GpuReading {
+  gpus: readonly MachineGpu[];
+  cudaVersion: string;
+}
+
 /** Dependencies of the GPUs. */
 interface MachineGpusOptions {
   /** Virtual GPUs of the configuration. */
   virtual: Parameters<typeof makeVirtualGpus>[0];
+  /** Reads the GPUs of a machine whose driver the agent cannot ask. `undefined`: it asks the driver. */
+  read?: (() => Promise<GpuReading>) | undefined;
   /** Called when the health of a GPU has changed. */
   onHealth(): void;
   /** Called when the load of some GPUs has changed. */
@@ -42,12 +50,23 @@ export class MachineGpus {
 
   /** Services that watch the GPUs once they were read. */
   get services(): readonly Service[] {
-    return [this.#watch, this.#loads];
+    return this.#options.read ? [] : [this.#watch, this.#loads];
   }
 
   /** Reads which GPUs there are. `machineId`: names the virtual GPUs. */
   async read(machineId: string): Promise<void> {
-    const { gpus, cudaVersion } = await readGpus(this.#options.logger);
+    const { read, logger } = this.#options;
+    this.set(read ? await read() : await readGpus(logger), machineId);
+  }
+
+  /** Sets the GPUs of a later reading, and reports that they changed, or who holds them. */
+  renew(reading: GpuReading, machineId: string): void {
+    this.set(reading, machineId);
+    this.#options.onHealth();
+  }
+
+  /** Sets the GPUs that a reading found. */
+  set({ gpus, cudaVersion }: GpuReading, machineId: string): void {
     this.#all = [...gpus, ...makeVirtualGpus(this.#options.virtual, machineId)];
     this.#cudaVersion = cudaVersion;
   }

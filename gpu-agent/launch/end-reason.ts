@@ -13,6 +13,7 @@ export const REASON_LOG_BYTES = REASON_BYTES_MAX - SENTENCE_BYTES_MAX;
 /** Returns how the workload ended, as the end of a sentence. */
 export function describeExit(exit: WorkloadExit): string {
   if (exit.failure !== undefined) return `could not be started: ${cut(exit.failure)}`;
+  if (exit.cause !== undefined) return cut(exit.cause);
   if (exit.outOfMemory) return 'ran out of memory';
   if (exit.signal !== undefined) return `was ended by ${exit.signal}`;
   return `ended with exit code ${exit.code}`;

@@ -129,6 +129,7 @@ export class WorkloadLauncher {
       launch: {
         ...this.#base(spec, by, user, scratch),
         workloadId: workerId,
+        endpointId,
         image: this.#image(spec, by, request),
         // Volumes first: a model may lie inside of one.
         mounts: [...volumes, ...cached.mounts],

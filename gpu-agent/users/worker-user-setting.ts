@@ -1,4 +1,6 @@
 /** SLIPWAY_WORKER_USER: the user that runs workers and pods. Pure. */
+
+import type { EnvReader } from '@slipway/kit/host/env';
 import { ACCOUNT_UID_BASE } from '@slipway/kit/host/host-user';
 
 export type WorkerUserSetting =
@@ -37,4 +39,23 @@ export function parseWorkerUser(text: string): WorkerUserSetting | undefined {
 
 function isUid(value: number): boolean {
   return Number.isSafeInteger(value) && value > 0 && value <= UID_MAX;
+}
+
+/** Reads the setting. `asRoot`: the agent runs as root and must be told. */
+export function readWorkerUser(reader: EnvReader, asRoot: boolean): WorkerUserSetting {
+  const text = reader.text('SLIPWAY_WORKER_USER', asRoot ? '' : 'same');
+  const setting = parseWorkerUser(text);
+  if (text === '') {
+    reader.fault(
+      'SLIPWAY_WORKER_USER is not set, and this agent runs as root. Say as whom its workers run: per-account ' +
+        '(each account gets a user number of its own), a NAME or UID for all, or same (root: every worker can read ' +
+        'all secrets of this machine)',
+    );
+  } else if (!setting) {
+    reader.fault(
+      `SLIPWAY_WORKER_USER is ${JSON.stringify(text)}, but must be per-account, per-account:BASE, NAME, UID, ` +
+        'UID:GID or same, and not root',
+    );
+  }
+  return setting ?? { kind: 'same' };
 }

@@ -28,6 +28,8 @@ export class ObservedState implements Omit<Observed, 'busy'> {
   readonly #random: Random;
   readonly #restarts: boolean;
   #failures = 0;
+  /** It asked for work while it was still being prepared. */
+  #askedEarly = false;
 
   /**
    * `restarts`: the workload is started again when it ends. `previous`: a previous run of the agent left it running.
@@ -50,6 +52,7 @@ export class ObservedState implements Omit<Observed, 'busy'> {
   enter(phase: Phase): void {
     this.phase = advance(this.phase, phase);
     this.sinceMs = this.#clock.monotonicMs();
+    if (phase === 'running') this.asked ||= this.#askedEarly;
     if (phase !== 'absent') return;
     this.#forgetStart();
     this.made = undefined;
@@ -57,11 +60,23 @@ export class ObservedState implements Omit<Observed, 'busy'> {
     if (this.#restarts) this.endRequested = undefined;
   }
 
+  /**
+   * Records that it asked for work. Returns true if that is news. What asks while it is still prepared may yet be
+   * replaced (Executor.startsPrepared): it counts once it runs.
+   */
+  recordAsked(): boolean {
+    if (this.phase === 'preparing') this.#askedEarly = true;
+    if (this.asked || this.phase === 'preparing') return false;
+    this.asked = true;
+    return true;
+  }
+
   /** Records that a start of `made` begins. */
   beginStart(made: Desired): void {
     this.#forgetStart();
     this.made = made;
     this.asked = false;
+    this.#askedEarly = false;
     this.retryAtMs = undefined;
   }
 

@@ -66,6 +66,8 @@ async function prepare({
   await Promise.race([parts.handover.free(gpus.uuids), aborted(signal)]);
   signal.throwIfAborted();
   await executor.prepare(launch, report, signal);
+  // It runs already, and the node has shared its processors out.
+  if (executor.startsPrepared) return () => executor.start(launch);
   if (parts.starts.isFull) progress.report('waiting for others to start');
   await parts.starts.enter(launch.workloadId, kind.policy.initTimeoutMs !== undefined, signal);
   signal.throwIfAborted();

@@ -93,8 +93,7 @@ export class Workload {
 
   /** Records that it asked for work. */
   asked(): void {
-    if (this.#is.asked) return;
-    this.#is.asked = true;
+    if (!this.#is.recordAsked()) return;
     this.#parts.starts.leave(this.id);
     this.#kind.changed();
     this.evaluate();

@@ -1,0 +1,147 @@
+/**
+ * A client of the Kubernetes API with the few calls that the agent makes. The official one brings 16 packages with it
+ * (OpenID, SOCKS, tar, WebSocket) for the same calls.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { text } from 'node:stream/consumers';
+import type { ApiAccess } from './api-access.ts';
+
+/** A call failed. */
+export class ApiError extends Error {
+  /** HTTP status; 0 if there was no complete response. */
+  readonly status: number;
+  /** The API's word for it, for instance `AlreadyExists`; empty if unknown. */
+  readonly reason: string;
+
+  constructor(status: number, reason: string, message: string) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+  }
+
+  /** The same call may succeed later. */
+  get mayPass(): boolean {
+    return this.status === 0 || this.status === 401 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** Parts of a call besides its path. */
+interface CallOptions {
+  query?: Readonly<Record<string, string | undefined>>;
+  body?: object;
+  /** Aborts the call, or the stream that it returned. */
+  signal?: AbortSignal;
+  /** Longest time for the whole response; for a stream for its head. Default: 30 s. */
+  timeoutMs?: number;
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+const TIMEOUT_MS = 30_000;
+/** Most bytes of a response that is no stream. A list of 10,000 Pods has about 100 MB. */
+const RESPONSE_BYTES_MAX = 256 * 1024 * 1024;
+/** Interval at which an idle connection is checked, in milliseconds. */
+const KEEP_ALIVE_MS = 15_000;
+
+export class ApiClient {
+  readonly #access: ApiAccess;
+  readonly #agent: Agent;
+  /** Streams keep their connection for minutes, and calls must not wait for one. */
+  readonly #streams: Agent;
+
+  constructor(access: ApiAccess) {
+    this.#access = access;
+    const { ca, cert, key } = access;
+    const tls = {
+      ...(ca !== undefined && { ca }),
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+    };
+    this.#agent = new Agent({ ...tls, keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, maxSockets: 16 });
+    this.#streams = new Agent({ ...tls, keepAlive: false });
+  }
+
+  /** Makes a call and returns its JSON. Rejects with ApiError. */
+  async call<Result>(method: Method, path: string, options: CallOptions = {}): Promise<Result> {
+    const { timeoutMs = TIMEOUT_MS } = options;
+    const limit = AbortSignal.timeout(timeoutMs);
+    const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit;
+    const response = await this.#send(this.#agent, method, path, { ...options, signal });
+    return JSON.parse(await wholeBody(response)) as Result;
+  }
+
+  /** Makes a GET whose response is read as it comes. Rejects with ApiError. */
+  async stream(path: string, options: CallOptions = {}): Promise<IncomingMessage> {
+    const head = new AbortController();
+    const timer = setTimeout(() => head.abort(), options.timeoutMs ?? TIMEOUT_MS);
+    const signal = options.signal ? AbortSignal.any([options.signal, head.signal]) : head.signal;
+    try {
+      return await this.#send(this.#streams, 'GET', path, { ...options, signal });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Closes all connections. */
+  close(): void {
+    this.#agent.destroy();
+    this.#streams.destroy();
+  }
+
+  async #send(agent: Agent, method: Method, path: string, { query = {}, body, signal }: CallOptions) {
+    const url = new URL(`${this.#access.server}${path}`);
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
+    const token = await this.#access.token();
+    const payload = body && JSON.stringify(body);
+    const headers = {
+      accept: 'application/json',
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(payload && {
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+        'content-length': Buffer.byteLength(payload),
+      }),
+    };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const outgoing = request(url, { agent, method, headers, ...(signal && { signal }) }, resolve);
+      outgoing.on('error', (error) => reject(noAnswer(error)));
+      outgoing.end(payload);
+    });
+    // A cut that comes later ends the reader's loop, too.
+    response.on('error', () => undefined);
+    if (response.statusCode! < 300) return response;
+    throw await failureOf(response);
+  }
+}
+
+function noAnswer(error: Error): ApiError {
+  return new ApiError(0, '', `the Kubernetes API does not answer: ${error.message}`);
+}
+
+async function failureOf(response: IncomingMessage): Promise<ApiError> {
+  const body = await wholeBody(response);
+  try {
+    const { reason = '', message = body } = JSON.parse(body) as { reason?: string; message?: string };
+    return new ApiError(response.statusCode!, reason, message);
+  } catch {
+    return new ApiError(response.statusCode!, '', body.slice(0, 1_024) || `status ${response.statusCode}`);
+  }
+}
+
+async function wholeBody(response: IncomingMessage): Promise<string> {
+  let bytes = 0;
+  response.on('data', (part: Buffer) => {
+    bytes += part.length;
+    if (bytes > RESPONSE_BYTES_MAX) response.destroy(new Error('the response is too large'));
+  });
+  try {
+    return await text(response);
+  } catch (error) {
+    throw noAnswer(error as Error);
+  }
+}
+
+/** Returns whether the object of a call does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}

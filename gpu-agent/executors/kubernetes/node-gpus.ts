@@ -1,0 +1,178 @@
+/**
+ * The GPUs of a node as Kubernetes knows them: the devices that NVIDIA's DRA driver offers, each by its UUID; or, where
+ * there is no such driver, the count of its device plugin, whose cards nobody can tell apart. Pure.
+ */
+import type { MachineGpu } from '../../inventory/machine-gpu.ts';
+import type { ApiDevice, ApiNode, ApiPod, ApiResourceClaim, ApiResourceSlice } from './api-types.ts';
+
+/** Resource that NVIDIA's device plugin counts. */
+export const GPU_RESOURCE = 'nvidia.com/gpu';
+/** Name of NVIDIA's DRA driver, which also begins its device classes. */
+const DRIVER = 'gpu.nvidia.com';
+const MIG_CLASS = 'mig.nvidia.com';
+const MIB = 1024 ** 2;
+
+/** A GPU that can be claimed. */
+export interface GpuDevice {
+  uuid: string;
+  driver: string;
+  deviceClass: string;
+}
+
+/** GPUs of a node. */
+export interface NodeGpus {
+  gpus: MachineGpu[];
+  cudaVersion: string;
+  /** The devices by UUID. `undefined`: the node's plugin only counts its GPUs. */
+  devices: ReadonlyMap<string, GpuDevice> | undefined;
+  /** UUIDs by pool and name of the device. */
+  uuids: ReadonlyMap<string, string>;
+}
+
+/** Returns the GPUs of a node. `slices`: the node's, of all drivers. */
+export function gpusOf(node: ApiNode, slices: readonly ApiResourceSlice[]): NodeGpus {
+  const own = slices.filter(({ spec }) => spec.driver === DRIVER);
+  return own.length > 0 ? claimable(own) : counted(node);
+}
+
+function claimable(slices: readonly ApiResourceSlice[]): NodeGpus {
+  const newest = new Map<string, number>();
+  for (const { spec } of slices)
+    newest.set(spec.pool.name, Math.max(newest.get(spec.pool.name) ?? 0, spec.pool.generation ?? 0));
+  const found = slices
+    .filter(({ spec }) => (spec.pool.generation ?? 0) === newest.get(spec.pool.name))
+    .flatMap(({ spec }) => (spec.devices ?? []).map((device) => ({ device, pool: spec.pool.name })))
+    .flatMap(({ device, pool }) => {
+      const gpu = gpuOf(device);
+      return gpu ? [{ device, pool, gpu }] : [];
+    });
+  const cuda = found.map(({ device }) => attribute(device, 'cudaDriverVersion')?.version).find(Boolean) ?? '';
+  return {
+    gpus: found.map(({ gpu }) => gpu),
+    cudaVersion: cuda.split('.').slice(0, 2).join('.'),
+    devices: new Map(
+      found.map(({ gpu: { uuid, migProfile } }) => [
+        uuid,
+        { uuid, driver: DRIVER, deviceClass: migProfile === '' ? DRIVER : MIG_CLASS },
+      ]),
+    ),
+    uuids: new Map(found.map(({ device, pool, gpu }) => [deviceKey(pool, device.name), gpu.uuid])),
+  };
+}
+
+function gpuOf(device: ApiDevice): MachineGpu | undefined {
+  const uuid = attribute(device, 'uuid')?.string;
+  const name = attribute(device, 'productName')?.string;
+  if (!uuid || !name) return undefined;
+  const migProfile = attribute(device, 'profile')?.string ?? '';
+  const memoryMib = Math.floor(quantity(device.capacity?.['memory']?.value ?? '0') / MIB);
+  return { uuid, name, memoryMib, migProfile, virtual: false };
+}
+
+/** Drivers may write an attribute with their domain or without. */
+function attribute({ attributes = {} }: ApiDevice, name: string) {
+  return attributes[name] ?? attributes[`${DRIVER}/${name}`];
+}
+
+/** Returns the cards that the device plugin counts. Their UUIDs are made of the node's name and a number. */
+function counted({ metadata, status }: ApiNode): NodeGpus {
+  const { labels = {}, name } = metadata;
+  const count = Math.floor(quantity(status?.capacity?.[GPU_RESOURCE] ?? '0'));
+  const [, product = '', migProfile = ''] = /^(.*?)(?:-MIG-(.*))?$/.exec(labels['nvidia.com/gpu.product'] ?? '')!;
+  const card = productName(product.replace(/-SHARED$/, '')) || 'NVIDIA GPU';
+  const memoryMib = Number(labels['nvidia.com/gpu.memory'] ?? 0) || 0;
+  return {
+    gpus: Array.from({ length: count }, (_, index) => ({
+      uuid: `${name}-gpu-${index}`,
+      name: card,
+      memoryMib,
+      migProfile,
+      virtual: false,
+    })),
+    cudaVersion: cudaOf(labels),
+    devices: undefined,
+    uuids: new Map(),
+  };
+}
+
+function cudaOf(labels: Record<string, string>): string {
+  const major = labels['nvidia.com/cuda.runtime-version.major'] ?? labels['nvidia.com/cuda.runtime.major'];
+  const minor = labels['nvidia.com/cuda.runtime-version.minor'] ?? labels['nvidia.com/cuda.runtime.minor'];
+  return major === undefined || minor === undefined ? '' : `${major}.${minor}`;
+}
+
+/** Dashes that are part of a driver's name, besides those that a label has instead of its spaces. */
+const DASHED = /([AV]100)-(SXM\d|PCIE|FHHL)-(\d+GB)|Max-Q/g;
+
+/** Returns the driver's name of a card from a label, which cannot hold spaces: `NVIDIA-H100-80GB-HBM3`. */
+export function productName(label: string): string {
+  const kept = label.replaceAll(DASHED, (text) => text.replaceAll('-', '\0'));
+  return kept.replaceAll('-', ' ').replaceAll('\0', '-');
+}
+
+/** Units of quantities. */
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  m: 1e-3,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 1024,
+  Mi: 1024 ** 2,
+  Gi: 1024 ** 3,
+  Ti: 1024 ** 4,
+};
+
+/** Returns the number of a quantity such as `512Gi` or `64`; 0 if it is none. */
+export function quantity(text: string): number {
+  const [, number, unit] = /^([\d.]+(?:e\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
+  return number === undefined ? 0 : Number(number) * (UNITS[unit!] ?? 0);
+}
+
+function deviceKey(pool: string, device: string): string {
+  return `${pool}/${device}`;
+}
+
+/** What else uses the GPUs of a node. */
+interface Others {
+  /** Pods on the node that are not this machine's. */
+  pods: readonly ApiPod[];
+  /** Claims that are not this machine's. */
+  claims: readonly ApiResourceClaim[];
+  /** UUIDs that workloads of this machine have. */
+  own: ReadonlySet<string>;
+}
+
+/** Returns which GPUs Pods outside Slipway hold, each with the name of its Pod. */
+export function occupants({ gpus, devices, uuids }: NodeGpus, { pods, claims, own }: Others): Map<string, string> {
+  if (devices) {
+    return new Map(
+      claims.flatMap(({ metadata: { namespace, name }, status }) => {
+        const user = status?.reservedFor?.find(({ resource }) => resource === 'pods')?.name;
+        const text = user === undefined ? `ResourceClaim ${namespace}/${name}` : `Pod ${namespace}/${user}`;
+        const results = status?.allocation?.devices?.results ?? [];
+        return results.flatMap(({ driver, pool, device }): [string, string][] => {
+          const uuid = driver === DRIVER ? uuids.get(deviceKey(pool, device)) : undefined;
+          return uuid === undefined ? [] : [[uuid, text]];
+        });
+      }),
+    );
+  }
+  // Which of the cards a Pod has cannot be seen: any that no workload of this machine has.
+  const free = gpus.filter(({ uuid }) => !own.has(uuid)).reverse();
+  const names = pods.flatMap((pod) => {
+    const text = `Pod ${pod.metadata.namespace}/${pod.metadata.name}`;
+    return Array.from({ length: gpusOfPod(pod) }, () => text);
+  });
+  return new Map(names.slice(0, free.length).map((text, index) => [free[index]!.uuid, text]));
+}
+
+/** Returns how many GPUs a Pod has by count. A Pod that has ended has none. */
+function gpusOfPod({ spec, status }: ApiPod): number {
+  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return 0;
+  const of = (containers: { resources?: { limits?: Record<string, string> } }[] = []): number[] =>
+    containers.map(({ resources }) => quantity(resources?.limits?.[GPU_RESOURCE] ?? '0'));
+  const together = of(spec?.containers).reduce((sum, count) => sum + count, 0);
+  return Math.max(together, ...of(spec?.initContainers));
+}

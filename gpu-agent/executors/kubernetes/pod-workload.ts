@@ -1,0 +1,86 @@
+/** A running Pod as a workload: its end, its output, and the commands it receives. */
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { RunningWorkload, WorkloadExit } from '../executor.ts';
+import type { ApiClient } from './api-client.ts';
+import type { PodEnder } from './pod-ender.ts';
+import { PodLog } from './pod-log.ts';
+import { exitOfGone, phaseOf } from './pod-state.ts';
+import type { TrackedPod } from './tracked-pod.ts';
+
+/** Options of a PodWorkload. */
+interface PodWorkloadOptions {
+  tracked: TrackedPod;
+  ender: PodEnder;
+  api: ApiClient;
+  namespace: string;
+  onOutput(bytes: Buffer): void;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** Kubernetes has no standby. */
+export const NO_STANDBY = 'Kubernetes cannot freeze a Pod: machines that are its nodes have no standby (FlashBoot)';
+
+export class PodWorkload implements RunningWorkload {
+  readonly ended: Promise<WorkloadExit>;
+  readonly #options: PodWorkloadOptions;
+  readonly #log: PodLog;
+  readonly #released = new AbortController();
+
+  constructor(options: PodWorkloadOptions) {
+    this.#options = options;
+    const { tracked } = options;
+    this.#log = new PodLog({ ...options, pod: tracked.workloadId, isLive: () => this.#exit() === undefined });
+    this.ended = this.#follow();
+  }
+
+  get address(): string {
+    return this.#options.tracked.latest.status?.podIP ?? '';
+  }
+
+  stop(): void {
+    const { ender, tracked } = this.#options;
+    void ender.end(tracked, 'SIGTERM');
+  }
+
+  kill(): void {
+    const { ender, tracked } = this.#options;
+    void ender.end(tracked, 'SIGKILL');
+  }
+
+  async freeze(): Promise<void> {
+    throw new Error(NO_STANDBY);
+  }
+
+  async thaw(): Promise<void> {}
+
+  async stats(): Promise<undefined> {
+    return undefined;
+  }
+
+  /** Detaches from the Pod: it runs on, and nothing more is reported of it. */
+  release(): void {
+    this.#released.abort();
+    this.#log.close();
+  }
+
+  async #follow(): Promise<WorkloadExit> {
+    const { tracked } = this.#options;
+    this.#log.start();
+    // A release rejects, and then nobody may hear of an end.
+    const exit = await tracked.until(() => this.#exit(), this.#released.signal).catch(() => undefined);
+    if (!exit) return new Promise<never>(() => undefined);
+    await this.#log.finish();
+    return exit;
+  }
+
+  /** Returns how it ended; `undefined` while the API has not said that it has. */
+  #exit(): WorkloadExit | undefined {
+    const { latest, isGone, asked } = this.#options.tracked;
+    const phase = phaseOf(latest);
+    if (phase.is === 'over') return phase.exit;
+    return isGone ? exitOfGone(latest, asked) : undefined;
+  }
+}
