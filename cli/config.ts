@@ -110,6 +110,7 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
       SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
       SLIPWAY_STANDBY_MAX: options.standbyMax?.toString(),
       SLIPWAY_AGENT_CONTAINERS: options.containers,
+      SLIPWAY_KUBERNETES: options.kubernetes?.toString(),
       SLIPWAY_PREFETCH: options.prefetch?.toString(),
       SLIPWAY_IMAGE_DISK_GB: options.imageDisk?.toString(),
       SLIPWAY_MODEL_DISK_GB: options.modelDisk?.toString(),
@@ -285,6 +286,7 @@ export interface AgentOptions {
   cpuSlots?: number;
   standbyMax?: number;
   containers?: string;
+  kubernetes?: boolean;
   prefetch?: boolean;
   imageDisk?: number;
   modelDisk?: number;

@@ -69,6 +69,10 @@ export function addAgent(program: Command, cli: Cli): void {
       wholeNumber(0, CPU_SLOTS_MAX),
     )
     .option('--containers <socket>', 'container engine: auto, none, or the address of its socket; default auto')
+    .option(
+      '--kubernetes',
+      'this machine is a Kubernetes node: images run as its Pods (docs/operate/kubernetes-nodes.md has the variables)',
+    )
     .option('--prefetch', 'pull images of endpoints that may run here before they are needed')
     .option(
       '--image-disk <GB>',
@@ -134,7 +138,8 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   const key = joins ? NO_KEY : chooseKey(config, targetOptions.key, options.keyFile);
   if (targetOptions.key !== undefined)
     output.note('Everybody on this machine can read a key in --key (ps shows it): --key-file is better.');
-  if (config.asRoot && !(options.workerUser ?? config.workerUser)) {
+  const isNode = options.kubernetes ?? ['true', '1'].includes(config.env['SLIPWAY_KUBERNETES'] ?? '');
+  if (config.asRoot && !isNode && !(options.workerUser ?? config.workerUser)) {
     throw new UsageError(
       'An agent that runs as root must be told as whom its workers run: --worker-user per-account (each account ' +
         'gets a user number of its own), a NAME or UID for all accounts, or same (root: every worker can read all ' +

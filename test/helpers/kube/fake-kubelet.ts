@@ -1,0 +1,277 @@
+/**
+ * A node of a real API server whose Pods are processes of this host: it does what scheduler and kubelet do as far as the
+ * API shows it. A Pod is bound to the node that its affinity names, its command runs with the environment of its
+ * Secret, its log can be followed, its deletion is SIGTERM and after the grace SIGKILL, and it is gone from the API when
+ * its process has ended.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { readApiAccess } from '@slipway/gpu-agent/executors/kubernetes/api-access';
+import { ApiClient } from '@slipway/gpu-agent/executors/kubernetes/api-client';
+import type { ApiPod } from '@slipway/gpu-agent/executors/kubernetes/api-types';
+import { PodWatch } from '@slipway/gpu-agent/executors/kubernetes/pod-watch';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
+import type { Cluster } from '@slipway/tools/kube/cluster';
+import type { KubeObject } from '@slipway/tools/kube/kube-api';
+import { KubeApiError } from '@slipway/tools/kube/kube-api';
+
+/** A line of a log, with its time as the kubelet writes it. */
+interface LogLine {
+  time: string;
+  text: string;
+}
+
+interface Container {
+  child: ChildProcess | undefined;
+  lines: LogLine[];
+  followers: Set<ServerResponse>;
+  isOver: boolean;
+  killTimer?: NodeJS.Timeout;
+}
+
+interface PodSpec {
+  affinity?: unknown;
+  containers: {
+    command?: string[];
+    args?: string[];
+    workingDir?: string;
+    image: string;
+    envFrom: { secretRef: { name: string } }[];
+  }[];
+}
+
+interface FakeKubeletOptions {
+  node: string;
+  gpus?: number;
+  labels?: Record<string, string>;
+  /** Returns true for Pods that are bound and then left to the test. */
+  leaves?(pod: ApiPod): boolean;
+  /** Binds Pods to the node. False where a scheduler runs. Default: true. */
+  binds?: boolean;
+}
+
+const PODS = '/api/v1/namespaces/default/pods';
+
+export type FakeKubelet = Awaited<ReturnType<typeof startKubelet>>;
+
+/** Creates the node and begins to run its Pods. Everything ends with `stop`. */
+export async function startKubelet(cluster: Cluster, options: FakeKubeletOptions) {
+  const kubelet = new Kubelet(cluster, options);
+  await kubelet.start();
+  return kubelet;
+}
+
+class Kubelet {
+  readonly #cluster: Cluster;
+  readonly #options: FakeKubeletOptions;
+  readonly #containers = new Map<string, Container>();
+  readonly #server;
+  #watch: PodWatch | undefined;
+  #stopped = false;
+
+  constructor(cluster: Cluster, options: FakeKubeletOptions) {
+    this.#cluster = cluster;
+    this.#options = options;
+    const tls = dirname(cluster.caFile);
+    this.#server = createServer(
+      { cert: readFileSync(cluster.caFile), key: readFileSync(join(tls, 'apiserver.key')) },
+      (request, response) => this.#serveLog(new URL(request.url!, 'https://kubelet'), response),
+    );
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.listen(0, '127.0.0.1', resolve);
+    });
+    const { node, gpus = 0, labels = {} } = this.#options;
+    const resources = { cpu: '64', memory: '512Gi', pods: '500', ...(gpus > 0 && { 'nvidia.com/gpu': String(gpus) }) };
+    await this.#cluster.api.send('POST', '/api/v1/nodes', {
+      metadata: { name: node, labels: { 'kubernetes.io/hostname': node, ...labels } },
+      status: {
+        addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+        daemonEndpoints: { kubeletEndpoint: { Port: (this.#server.address() as AddressInfo).port } },
+        capacity: resources,
+        allocatable: resources,
+        conditions: [{ type: 'Ready', status: 'True' }],
+      },
+    });
+    const api = new ApiClient(await readApiAccess(this.#cluster.kubeconfig));
+    this.#watch = new PodWatch({
+      api,
+      namespace: 'default',
+      labelSelector: '',
+      onPod: (pod) => void this.#see(pod).catch(ignoreGone),
+      onGone: (pod) => this.#containers.get(pod.metadata.uid!)?.child?.kill('SIGKILL'),
+      clock: systemClock,
+      random: systemRandom,
+      logger: createLogger('test', 'silent'),
+    });
+    this.#watch.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#watch?.close();
+    for (const { child, killTimer } of this.#containers.values()) {
+      clearTimeout(killTimer);
+      child?.kill('SIGKILL');
+    }
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  /** Patches the status of a Pod, as a kubelet does. */
+  async status(name: string, status: object): Promise<void> {
+    await this.#cluster.api.send('PATCH', `${PODS}/${name}/status`, { status });
+  }
+
+  /** Takes a Pod from the API, as a kubelet does once its containers have ended. */
+  async remove(name: string): Promise<void> {
+    await this.#cluster.api
+      .send('DELETE', `${PODS}/${name}`, { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 })
+      .catch(ignoreGone);
+  }
+
+  /** Adds a line to the log of a Pod that the test was left with. */
+  log(uid: string, time: string, text: string): void {
+    const container = this.#container(uid);
+    container.lines.push({ time, text });
+    for (const response of container.followers) response.write(`${time} ${text}`);
+  }
+
+  /** Cuts the connections by which a log is followed. */
+  cutLog(uid: string): void {
+    for (const response of this.#container(uid).followers) response.destroy();
+  }
+
+  /** Returns how many follow the log of a Pod. */
+  followers(uid: string): number {
+    return this.#container(uid).followers.size;
+  }
+
+  #container(uid: string): Container {
+    const known = this.#containers.get(uid) ?? { child: undefined, lines: [], followers: new Set(), isOver: false };
+    this.#containers.set(uid, known);
+    return known;
+  }
+
+  async #see(pod: ApiPod): Promise<void> {
+    const { node, leaves, binds = true } = this.#options;
+    const { name, uid, deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
+    if (pod.spec?.nodeName === undefined) {
+      const isMine = JSON.stringify((pod.spec as unknown as PodSpec).affinity ?? '').includes(JSON.stringify(node));
+      if (!binds || !isMine || deletionTimestamp) return;
+      const target = { apiVersion: 'v1', kind: 'Node', name: node };
+      await this.#cluster.api.send('POST', `${PODS}/${name}/binding`, { metadata: { name }, target } as KubeObject);
+      return;
+    }
+    if (pod.spec.nodeName !== node) return;
+    const container = this.#container(uid!);
+    if (['Succeeded', 'Failed'].includes(pod.status?.phase ?? '')) this.#endLog(container);
+    if (leaves?.(pod)) return;
+    if (deletionTimestamp) return this.#end(name, container, deletionGracePeriodSeconds);
+    if (!container.child && !container.isOver) await this.#run(pod, container);
+  }
+
+  async #run(pod: ApiPod, container: Container): Promise<void> {
+    const { name } = pod.metadata;
+    const [spec] = (pod.spec as unknown as PodSpec).containers;
+    const { command = [], args = [], image, workingDir } = spec!;
+    const [program = 'true', ...rest] = [...command, ...args].map((text) => text.replaceAll('$$', '$'));
+    container.isOver = true;
+    const env = await this.#env(spec!.envFrom[0]!.secretRef.name);
+    if (this.#stopped) return;
+    const child = spawn(program, rest, { env: { PATH: process.env.PATH, ...env }, cwd: workingDir ?? '/', detached: true });
+    container.isOver = false;
+    container.child = child;
+    child.on('error', () => undefined);
+    const [repository = ''] = image.split('@');
+    const digest = /@(sha256:.*)$/.exec(image)?.[1] ?? `sha256:${'d'.repeat(64)}`;
+    const imageID = `${repository.replace(/:[^/]*$/, '')}@${digest}`;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (bytes: Buffer) => {
+        for (const text of String(bytes).split(/(?<=\n)/)) this.log(pod.metadata.uid!, now(), text);
+      });
+    }
+    const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+      child.on('close', (code, signal) => resolve({ code, signal }));
+    });
+    const statuses = (state: object) => [{ name: 'workload', image, imageID, state }];
+    await this.status(name, {
+      phase: 'Running',
+      podIP: '127.0.0.1',
+      podIPs: [{ ip: '127.0.0.1' }],
+      containerStatuses: statuses({ running: { startedAt: new Date().toISOString() } }),
+    });
+    const { code, signal } = await ended;
+    clearTimeout(container.killTimer);
+    this.#endLog(container);
+    if (this.#stopped) return;
+    const exitCode = code ?? (signal === 'SIGTERM' ? 143 : 137);
+    const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' };
+    await this.status(name, {
+      phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+      containerStatuses: statuses({ terminated }),
+    });
+    const found = await this.#cluster.api.send<ApiPod & KubeObject>('GET', `${PODS}/${name}`);
+    if (found.metadata.deletionTimestamp) await this.remove(name);
+  }
+
+  #endLog(container: Container): void {
+    container.isOver = true;
+    for (const response of container.followers) response.end();
+  }
+
+  async #end(name: string, container: Container, graceSeconds: number): Promise<void> {
+    const { child } = container;
+    if (!child || container.isOver) return this.remove(name);
+    const kill = (signal: NodeJS.Signals): void => {
+      try {
+        // A runtime asks the first process, and kills all.
+        process.kill(signal === 'SIGTERM' ? child.pid! : -child.pid!, signal);
+      } catch {
+        // It has ended.
+      }
+    };
+    kill('SIGTERM');
+    clearTimeout(container.killTimer);
+    container.killTimer = setTimeout(() => kill('SIGKILL'), graceSeconds * 1_000);
+  }
+
+  async #env(secret: string): Promise<Record<string, string>> {
+    const path = `/api/v1/namespaces/default/secrets/${secret}`;
+    const { data = {} } = await this.#cluster.api.send<{ data?: Record<string, string> }>('GET', path);
+    return Object.fromEntries(
+      Object.entries(data).map(([name, value]) => [name, Buffer.from(value, 'base64').toString()]),
+    );
+  }
+
+  /** Serves `/containerLogs/NAMESPACE/POD/CONTAINER`. */
+  #serveLog(url: URL, response: ServerResponse): void {
+    const name = url.pathname.split('/')[3];
+    const uid = this.#watch?.pods.find(({ metadata }) => metadata.name === name)?.metadata.uid;
+    const container = uid === undefined ? undefined : this.#container(uid);
+    if (!container) return void response.writeHead(404).end();
+    const since = Date.parse(url.searchParams.get('sinceTime') ?? '1970-01-01T00:00:00Z');
+    response.writeHead(200, { 'content-type': 'text/plain' }).flushHeaders();
+    for (const { time, text } of container.lines) if (Date.parse(time) >= since) response.write(`${time} ${text}`);
+    if (container.isOver) return void response.end();
+    container.followers.add(response);
+    response.on('close', () => container.followers.delete(response));
+  }
+}
+
+/** Returns the time to the nanosecond. */
+function now(): string {
+  return new Date().toISOString().replace('Z', '000000Z');
+}
+
+function ignoreGone(error: unknown): void {
+  if (!(error instanceof KubeApiError) || ![404, 409].includes(error.code)) throw error;
+}
