@@ -8,7 +8,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import { someAttempts, someWorkers } from '@slipway/kit/log/logger';
 import type { AdoptAttemptsParts } from './attempts/adopt-attempts.ts';
 import { adopt, dropAllAttempts } from './attempts/adopt-attempts.ts';
-import type { ImageHost } from './image-host.ts';
+import type { ImageHost } from './hosts/image-host.ts';
 import type { Lease } from './session/lease.ts';
 import type { LastRun } from './spool/run-log.ts';
 import type { PodRegistry } from './workloads/pods/pod-registry.ts';

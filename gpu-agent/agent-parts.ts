@@ -20,14 +20,15 @@ import { Bridge } from './bridge/server.ts';
 import type { AttemptParts } from './build-attempts.ts';
 import { buildAttempts } from './build-attempts.ts';
 import { buildConnectLoop } from './build-connect-loop.ts';
-import { buildImageHost } from './build-image-host.ts';
 import type { WorkloadBase } from './build-workloads.ts';
 import { buildWorkloadBase } from './build-workloads.ts';
 import type { AgentConfig } from './config.ts';
+import { ContainerHost } from './container-host.ts';
 import { findHttpServer } from './find-http-server.ts';
+import type { ImageHost } from './hosts/image-host.ts';
+import { KubernetesHost } from './hosts/kubernetes-host.ts';
 import { IdentityFiles } from './identity/identity-files.ts';
 import { Joining } from './identity/joining.ts';
-import type { ImageHost } from './image-host.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
@@ -160,16 +161,18 @@ export class AgentParts {
   }
 
   #buildContainers({ onPull }: AgentMeter): ImageHost {
-    return buildImageHost({
+    const { kubernetes: settings } = this.config;
+    const options = {
       config: this.config,
       ...this.deps,
-      openBridge: (address) => this.bridge.listenAt(address, this.adoption.previousPort(address)),
-      hasRecords: () => this.attempts.runLog.hasRecords,
+      openBridge: (address: string) => this.bridge.listenAt(address, this.adoption.previousPort(address)),
       onChanged: () => this.attempts.outbox.addContainers(),
-      onPull,
-      holdsSizes: () => this.workloads.volumes.holdsSizes(),
-      onGpus: (reading) => this.gpus.renew(reading, this.machineId),
-    });
+    };
+    if (settings)
+      return new KubernetesHost({ ...options, settings, onGpus: (gpus) => this.gpus.renew(gpus, this.machineId) });
+    const hasRecords = (): boolean => this.attempts.runLog.hasRecords;
+    const holdsSizes = (): Promise<boolean> => this.workloads.volumes.holdsSizes();
+    return new ContainerHost({ ...options, hasRecords, onPull, holdsSizes });
   }
 
   #buildModels(): ModelHost {

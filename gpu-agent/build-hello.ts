@@ -2,8 +2,8 @@
 import type { Hello } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptParts } from './build-attempts.ts';
 import type { AgentConfig } from './config.ts';
+import type { ImageHost } from './hosts/image-host.ts';
 import type { IdentityFiles } from './identity/identity-files.ts';
-import type { ImageHost } from './image-host.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import { hostSize } from './inventory/host-size.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';

@@ -21,7 +21,7 @@ import { EngineFinder } from './executors/container/engine-finder.ts';
 import { HostFirewall } from './executors/container/host-firewall.ts';
 import { hostPrograms } from './executors/container/host-programs.ts';
 import { interfacePrefix, WorkloadNetworks } from './executors/container/workload-networks.ts';
-import type { HostMachine, ImageHost } from './image-host.ts';
+import type { HostMachine, ImageHost } from './hosts/image-host.ts';
 import { ImageCache, isNamed } from './images/image-cache.ts';
 import type { OnPull } from './images/image-puller.ts';
 import { ImageStore } from './images/image-store.ts';
@@ -29,7 +29,7 @@ import type { MachineGpu } from './inventory/machine-gpu.ts';
 import { startReaper } from './start-reaper.ts';
 
 /** Dependencies of the container host. */
-export interface ContainerHostOptions {
+interface ContainerHostOptions {
   config: AgentConfig;
   clock: Clock;
   random: Random;

@@ -9,7 +9,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 import type { Adoption } from './adoption.ts';
-import type { HostMachine, ImageHost } from './image-host.ts';
+import type { HostMachine, ImageHost } from './hosts/image-host.ts';
 import type { Inventory } from './inventory/last-inventory.ts';
 import { readLastInventory, storeInventory } from './inventory/last-inventory.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';

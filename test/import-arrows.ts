@@ -98,6 +98,7 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
     'gpu-agent/session/',
     ['gpu-agent/attempts/', 'gpu-agent/workloads/', 'gpu-agent/launch/', 'gpu-agent/spool/', 'proto/', 'kit/'],
   ],
+  ['gpu-agent/hosts/', ['gpu-agent/executors/', 'gpu-agent/inventory/', 'proto/', 'kit/']],
   ['gpu-agent/tunnel/', ['proto/', 'kit/']],
   ['gpu-agent/', ['proto/', 'kit/']],
   // The edge's limits are the project's own, and it decides as facades do.

@@ -69,10 +69,7 @@ export function addAgent(program: Command, cli: Cli): void {
       wholeNumber(0, CPU_SLOTS_MAX),
     )
     .option('--containers <socket>', 'container engine: auto, none, or the address of its socket; default auto')
-    .option(
-      '--kubernetes',
-      'this machine is a Kubernetes node: images run as its Pods (docs/operate/kubernetes-nodes.md has the variables)',
-    )
+    .option('--kubernetes', 'this machine is a Kubernetes node, and images run as its Pods; see docs/operate')
     .option('--prefetch', 'pull images of endpoints that may run here before they are needed')
     .option(
       '--image-disk <GB>',

@@ -115,3 +115,39 @@ t.test('as whom workers run', async (t) => {
     t.throws(() => setting(wrong), /SLIPWAY_WORKER_USER is .*but must be/, wrong);
   }
 });
+
+t.test('a Kubernetes node', async (t) => {
+  const node = {
+    ...required,
+    SLIPWAY_KUBERNETES: 'true',
+    SLIPWAY_KUBERNETES_NODE: 'node-0',
+    SLIPWAY_KUBERNETES_HOST_IP: '10.0.0.1',
+  };
+  t.equal(readAgentConfig(required).kubernetes, undefined);
+  t.match(readAgentConfig(node, true), {
+    name: 'node-0',
+    standbyMax: 0,
+    kubernetes: { template: {}, volumeClaim: '' },
+  });
+  const { message } = t.throws(() =>
+    readAgentConfig({
+      ...required,
+      SLIPWAY_KUBERNETES: 'true',
+      SLIPWAY_KUBERNETES_POD_TEMPLATE: '{"hostNetwork":true}',
+      SLIPWAY_WORKER_USER: 'per-account',
+      SLIPWAY_STANDBY_MAX: '4',
+      SLIPWAY_AGENT_ALLOW_COMMANDS: 'true',
+      SLIPWAY_PREFETCH: 'true',
+    }),
+  ) as Error;
+  for (const fault of [
+    /SLIPWAY_KUBERNETES_NODE is not set/,
+    /SLIPWAY_KUBERNETES_HOST_IP is not set/,
+    /SLIPWAY_KUBERNETES_POD_TEMPLATE has "hostNetwork"/,
+    /SLIPWAY_WORKER_USER is set, but a Pod runs as the user of its image/,
+    /SLIPWAY_STANDBY_MAX is not 0, but Kubernetes cannot freeze a Pod/,
+    /SLIPWAY_AGENT_ALLOW_COMMANDS is set, but a command would run in the container of the agent/,
+    /SLIPWAY_PREFETCH is set, but only a Pod makes Kubernetes pull/,
+  ])
+    t.match(message, fault);
+});

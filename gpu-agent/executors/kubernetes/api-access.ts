@@ -8,7 +8,7 @@ export interface ApiAccess {
   server: string;
   /** PEM of the authority of its certificate; `undefined` for those that Node trusts. */
   ca: string | undefined;
-  /** Returns the bearer token; `undefined` if there is none. Read again for each request, because Kubernetes renews it. */
+  /** Returns the bearer token; `undefined` if there is none. Called for each request, because Kubernetes renews it. */
   token(): Promise<string | undefined>;
   /** PEM of a client certificate and its key. */
   cert?: string | undefined;
@@ -20,6 +20,13 @@ export interface ApiAccess {
 /** The API cannot be reached with these settings. The message tells the operator why. */
 export class ApiAccessError extends Error {}
 
+/** Address of the API as Pods find it in their environment. Empty outside of Pods. */
+interface ApiService {
+  host: string;
+  port: string;
+}
+
+const NO_SERVICE: ApiService = { host: '', port: '' };
 const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 interface Entry {
@@ -36,19 +43,21 @@ interface Kubeconfig {
   contexts?: Entry[];
 }
 
-/** Reads the access. `kubeconfig`: path of a file; empty for the service account of the agent's Pod. */
-export async function readApiAccess(kubeconfig: string): Promise<ApiAccess> {
+/**
+ * Reads the access. `kubeconfig`: path of a file; empty for the service account of the agent's Pod, where `service` is
+ * the address of the API: host and port.
+ */
+export async function readApiAccess(kubeconfig: string, service: ApiService = NO_SERVICE): Promise<ApiAccess> {
   try {
-    return kubeconfig === '' ? await serviceAccount(process.env) : await fromKubeconfig(kubeconfig);
+    return kubeconfig === '' ? await serviceAccount(service) : await fromKubeconfig(kubeconfig);
   } catch (error) {
     if (error instanceof ApiAccessError) throw error;
     throw new ApiAccessError(`the access to the Kubernetes API cannot be read: ${(error as Error).message}`);
   }
 }
 
-async function serviceAccount(env: Readonly<Record<string, string | undefined>>): Promise<ApiAccess> {
-  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
-  if (!host || !port)
+async function serviceAccount({ host, port }: ApiService): Promise<ApiAccess> {
+  if (host === '' || port === '')
     throw new ApiAccessError('the agent does not run in a Pod: name a kubeconfig by SLIPWAY_KUBERNETES_CONFIG');
   const text = (name: string): Promise<string> => readFile(`${ACCOUNT_FOLDER}/${name}`, 'utf8');
   return {

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { text } from 'node:stream/consumers';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { ApiAccess } from './api-access.ts';
 
 /** A call failed. */
@@ -46,12 +47,14 @@ const KEEP_ALIVE_MS = 15_000;
 
 export class ApiClient {
   readonly #access: ApiAccess;
+  readonly #clock: Pick<Clock, 'after'>;
   readonly #agent: Agent;
   /** Streams keep their connection for minutes, and calls must not wait for one. */
   readonly #streams: Agent;
 
-  constructor(access: ApiAccess) {
+  constructor(access: ApiAccess, clock: Pick<Clock, 'after'>) {
     this.#access = access;
+    this.#clock = clock;
     const { ca, cert, key } = access;
     const tls = {
       ...(ca !== undefined && { ca }),
@@ -64,29 +67,35 @@ export class ApiClient {
 
   /** Makes a call and returns its JSON. Rejects with ApiError. */
   async call<Result>(method: Method, path: string, options: CallOptions = {}): Promise<Result> {
-    const { timeoutMs = TIMEOUT_MS } = options;
-    const limit = AbortSignal.timeout(timeoutMs);
-    const signal = options.signal ? AbortSignal.any([options.signal, limit]) : limit;
-    const response = await this.#send(this.#agent, method, path, { ...options, signal });
-    return JSON.parse(await wholeBody(response)) as Result;
+    return this.#limited(options, async (signal) => {
+      const response = await this.#send(this.#agent, method, path, { ...options, signal });
+      return JSON.parse(await wholeBody(response)) as Result;
+    });
   }
 
   /** Makes a GET whose response is read as it comes. Rejects with ApiError. */
-  async stream(path: string, options: CallOptions = {}): Promise<IncomingMessage> {
-    const head = new AbortController();
-    const timer = setTimeout(() => head.abort(), options.timeoutMs ?? TIMEOUT_MS);
-    const signal = options.signal ? AbortSignal.any([options.signal, head.signal]) : head.signal;
-    try {
-      return await this.#send(this.#streams, 'GET', path, { ...options, signal });
-    } finally {
-      clearTimeout(timer);
-    }
+  stream(path: string, options: CallOptions = {}): Promise<IncomingMessage> {
+    return this.#limited(options, (signal) => this.#send(this.#streams, 'GET', path, { ...options, signal }));
   }
 
   /** Closes all connections. */
   close(): void {
     this.#agent.destroy();
     this.#streams.destroy();
+  }
+
+  /** Calls with a signal that aborts when the caller's does, or when the call takes too long. */
+  async #limited<Result>(
+    { signal, timeoutMs = TIMEOUT_MS }: CallOptions,
+    call: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const late = new AbortController();
+    const timer = this.#clock.after(timeoutMs, () => late.abort());
+    try {
+      return await call(signal ? AbortSignal.any([signal, late.signal]) : late.signal);
+    } finally {
+      timer.cancel();
+    }
   }
 
   async #send(agent: Agent, method: Method, path: string, { query = {}, body, signal }: CallOptions) {

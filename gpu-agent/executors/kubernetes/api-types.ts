@@ -34,7 +34,7 @@ export interface TerminatedState extends WaitingState {
 }
 
 /** State of a container of a Pod. */
-export interface ContainerStatus {
+interface ContainerStatus {
   name: string;
   imageID?: string;
   state?: { waiting?: WaitingState; running?: { startedAt?: string }; terminated?: TerminatedState };

@@ -2,7 +2,6 @@
  * Runs workloads as Pods of the node that this machine is. A Pod has its workload's id as its name, so that nothing can
  * run twice. Pods outlive the agent: a restarted agent adopts them.
  */
-import { randomUUID } from 'node:crypto';
 import { retry } from '@slipway/kit/lifecycle/retry';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -15,11 +14,11 @@ import { ApiError } from './api-client.ts';
 import type { ApiPod, OwnerReference } from './api-types.ts';
 import type { GpuDevice } from './node-gpus.ts';
 import { PodEnder } from './pod-ender.ts';
-import { GPUS_ANNOTATION, MACHINE_LABEL } from './pod-labels.ts';
+import { GPUS_ANNOTATION, POD_MACHINE_LABEL } from './pod-labels.ts';
 import { PodObjects } from './pod-objects.ts';
 import type { PodPlan } from './pod-plan.ts';
 import { unfitVariable } from './pod-plan.ts';
-import { digestOf, phaseOf } from './pod-state.ts';
+import { phaseOf, podDigestOf } from './pod-state.ts';
 import type { PodTemplate } from './pod-template.ts';
 import { rejectedPod, untilRunning } from './pod-wait.ts';
 import { PodWatch } from './pod-watch.ts';
@@ -47,6 +46,8 @@ export interface KubernetesExecutorOptions {
   logger: Logger;
 }
 
+/** Characters that tell one try to create a Pod from another. */
+const NONCE_LENGTH = 20;
 const PAUSE = { firstMs: 500, maxMs: 10_000 };
 /** Longest wait for removals in progress when the agent stops, in milliseconds: the API may be away. */
 const LAST_REMOVALS_MS_MAX = 5_000;
@@ -72,7 +73,7 @@ export class KubernetesExecutor implements Executor {
     this.#objects = new PodObjects({ ...options, ender: this.#ender });
     this.#watch = new PodWatch({
       ...options,
-      labelSelector: `${MACHINE_LABEL}=${options.machineId}`,
+      labelSelector: `${POD_MACHINE_LABEL}=${options.machineId}`,
       onPod: (pod) => this.#trackedOf(pod)?.update(pod),
       onGone: (pod) => this.#isGone(pod),
     });
@@ -105,7 +106,7 @@ export class KubernetesExecutor implements Executor {
       const tracked = await this.#create(this.#plan(launch, { ...name, ...(digest !== '' && { digest }) }), signal);
       try {
         await untilRunning(tracked, image, { progress, signal, clock: this.#options.clock });
-        const found = digestOf(tracked.latest);
+        const found = podDigestOf(tracked.latest);
         const wanted = digest === '' && found !== '' ? await image.resolveDigest(found) : digest;
         signal.throwIfAborted();
         if (wanted === digest || wanted === found) return;
@@ -184,7 +185,7 @@ export class KubernetesExecutor implements Executor {
       machineId,
       node,
       image,
-      nonce: randomUUID(),
+      nonce: this.#options.random.id(NONCE_LENGTH),
       owner,
       template,
       graceSeconds,
@@ -256,7 +257,7 @@ export class KubernetesExecutor implements Executor {
     for (const uid of [...this.#gone].slice(0, -GONE_MAX)) this.#gone.delete(uid);
   }
 
-  /** Follows a Pod as a workload. Its objects are removed once it has ended; waiters for its end do not wait for that. */
+  /** Follows a Pod as a workload. Its objects are removed once it has ended; that delays nobody. */
   #follow(tracked: TrackedPod, onOutput: (bytes: Buffer) => void): PodWorkload {
     const workload = new PodWorkload({ ...this.#options, tracked, ender: this.#ender, onOutput });
     this.#workloads.set(tracked.workloadId, workload);

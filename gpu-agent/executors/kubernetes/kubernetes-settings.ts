@@ -15,6 +15,8 @@ export interface KubernetesSettings {
   namespace: string;
   /** Path of a kubeconfig. SLIPWAY_KUBERNETES_CONFIG, default: the service account of the agent's Pod. */
   kubeconfig: string;
+  /** Address of the API inside the cluster. KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, set in each Pod. */
+  service: { host: string; port: string };
   /**
    * PersistentVolumeClaim that holds the network volumes, and that the agent's own Pod has at SLIPWAY_VOLUMES_DIR.
    * SLIPWAY_KUBERNETES_VOLUME_CLAIM, default empty: they are folders of the node.
@@ -35,6 +37,10 @@ export function readKubernetes(reader: EnvReader): KubernetesSettings | undefine
     pod: reader.text('SLIPWAY_KUBERNETES_POD', ''),
     namespace: reader.text('SLIPWAY_KUBERNETES_NAMESPACE', ''),
     kubeconfig: reader.text('SLIPWAY_KUBERNETES_CONFIG', ''),
+    service: {
+      host: reader.text('KUBERNETES_SERVICE_HOST', ''),
+      port: reader.text('KUBERNETES_SERVICE_PORT', ''),
+    },
     volumeClaim: reader.text('SLIPWAY_KUBERNETES_VOLUME_CLAIM', ''),
     template: typeof template === 'string' ? {} : template,
   };

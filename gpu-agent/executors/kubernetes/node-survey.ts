@@ -5,7 +5,7 @@ import { ApiError } from './api-client.ts';
 import type { ApiList, ApiNode, ApiPod, ApiResourceClaim, ApiResourceSlice, OwnerReference } from './api-types.ts';
 import type { NodeGpus } from './node-gpus.ts';
 import { gpusOf, occupants, quantity } from './node-gpus.ts';
-import { MACHINE_LABEL } from './pod-labels.ts';
+import { POD_MACHINE_LABEL } from './pod-labels.ts';
 
 const DEVICES = '/apis/resource.k8s.io/v1';
 const MIB = 1024 ** 2;
@@ -46,7 +46,7 @@ export class NodeSurvey {
    */
   async occupants(gpus: NodeGpus, machineId: string, own: ReadonlySet<string>): Promise<Map<string, string>> {
     const none = 'GPUs that other Pods hold are not known';
-    const labelSelector = `${MACHINE_LABEL}!=${machineId}`;
+    const labelSelector = `${POD_MACHINE_LABEL}!=${machineId}`;
     if (gpus.gpus.length === 0) return new Map();
     if (gpus.devices) {
       const claims = await this.#listed<ApiResourceClaim>(`${DEVICES}/resourceclaims`, { labelSelector }, none);
@@ -81,7 +81,7 @@ export class NodeSurvey {
 }
 
 /** Returns processors and memory that Pods can get on the node. */
-export function sizeOf({ status }: ApiNode): { cpuCount: number; memoryMib: number } {
+export function nodeSizeOf({ status }: ApiNode): { cpuCount: number; memoryMib: number } {
   const { cpu = '0', memory = '0' } = status?.allocatable ?? {};
   return { cpuCount: Math.floor(quantity(cpu)), memoryMib: Math.floor(quantity(memory) / MIB) };
 }

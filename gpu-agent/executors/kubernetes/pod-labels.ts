@@ -1,8 +1,8 @@
 /** Labels and names by which the agent finds its objects in Kubernetes. */
 
 /** Labels of every object: its workload and its machine. */
-export const WORKLOAD_LABEL = 'slipway.workload';
-export const MACHINE_LABEL = 'slipway.machine';
+export const POD_WORKLOAD_LABEL = 'slipway.workload';
+export const POD_MACHINE_LABEL = 'slipway.machine';
 /** Label of a worker's Pod: its endpoint. */
 export const ENDPOINT_LABEL = 'slipway.endpoint';
 /** Annotation that tells one try to create a Pod from another of the same name. */

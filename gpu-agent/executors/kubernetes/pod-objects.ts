@@ -8,9 +8,9 @@ import {
   claimName,
   envSecretName,
   LAUNCH_ANNOTATION,
-  MACHINE_LABEL,
+  POD_MACHINE_LABEL,
+  POD_WORKLOAD_LABEL,
   pullSecretName,
-  WORKLOAD_LABEL,
 } from './pod-labels.ts';
 import type { PodPlan } from './pod-plan.ts';
 import { claimOf, envSecretOf, podOf, pullSecretOf } from './pod-plan.ts';
@@ -61,9 +61,9 @@ export class PodObjects {
   /** Removes the Secrets and claims of a machine whose workloads are not in `keep`. Rejects with ApiError. */
   async sweep(machineId: string, keep: ReadonlySet<string>, hasClaims: boolean): Promise<void> {
     for (const kind of ['secrets', ...(hasClaims ? (['resourceclaims'] as const) : [])] as const) {
-      const query = { labelSelector: `${MACHINE_LABEL}=${machineId}` };
+      const query = { labelSelector: `${POD_MACHINE_LABEL}=${machineId}` };
       const found = await this.#options.api.call<ApiList<{ metadata: ObjectMeta }>>('GET', this.#path(kind), { query });
-      const left = found.items.filter(({ metadata }) => !keep.has(metadata.labels?.[WORKLOAD_LABEL] ?? ''));
+      const left = found.items.filter(({ metadata }) => !keep.has(metadata.labels?.[POD_WORKLOAD_LABEL] ?? ''));
       await Promise.all(left.map(({ metadata }) => this.#options.ender.drop(this.#path(kind, metadata.name))));
     }
   }

@@ -1,4 +1,4 @@
-/** The objects of a workload: its Pod, the Secrets with its environment and registry credentials, its GPU claim. Pure. */
+/** The objects of a workload: its Pod, the Secrets with environment and registry credentials, its GPU claim. Pure. */
 import type { ImageName } from '../../images/image-name.ts';
 import { fullName } from '../../images/image-name.ts';
 import type { Launch, Mount } from '../executor.ts';
@@ -12,9 +12,9 @@ import {
   envSecretName,
   GPUS_ANNOTATION,
   LAUNCH_ANNOTATION,
-  MACHINE_LABEL,
+  POD_MACHINE_LABEL,
+  POD_WORKLOAD_LABEL,
   pullSecretName,
-  WORKLOAD_LABEL,
 } from './pod-labels.ts';
 import type { PodTemplate } from './pod-template.ts';
 
@@ -204,8 +204,8 @@ function metaOf({ launch, machineId, owner, template }: PodPlan, name: string) {
       ...template.labels,
       'app.kubernetes.io/name': 'slipway-workload',
       'app.kubernetes.io/managed-by': 'slipway-agent',
-      [WORKLOAD_LABEL]: launch.workloadId,
-      [MACHINE_LABEL]: machineId,
+      [POD_WORKLOAD_LABEL]: launch.workloadId,
+      [POD_MACHINE_LABEL]: machineId,
       ...(launch.endpointId !== undefined && { [ENDPOINT_LABEL]: launch.endpointId }),
     },
     ...(owner && { ownerReferences: [owner] }),

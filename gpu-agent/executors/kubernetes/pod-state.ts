@@ -135,6 +135,6 @@ export function detail(reason = '', message = ''): string {
 }
 
 /** Returns the digest under which the node has a Pod's image; empty if it came from no registry. */
-export function digestOf({ status }: ApiPod): string {
+export function podDigestOf({ status }: ApiPod): string {
   return /@(sha256:[0-9a-f]{64})$/.exec(status?.containerStatuses?.[0]?.imageID ?? '')?.[1] ?? '';
 }

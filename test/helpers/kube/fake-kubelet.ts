@@ -1,8 +1,8 @@
 /**
- * A node of a real API server whose Pods are processes of this host: it does what scheduler and kubelet do as far as the
- * API shows it. A Pod is bound to the node that its affinity names, its command runs with the environment of its
- * Secret, its log can be followed, its deletion is SIGTERM and after the grace SIGKILL, and it is gone from the API when
- * its process has ended.
+ * A node of a real API server whose Pods are processes of this host: it does what scheduler and kubelet do, as far as
+ * the API shows it. A Pod is bound to the node that its affinity names, and its command runs with the environment of
+ * its Secret. Its log can be followed. Its deletion is SIGTERM and after the grace SIGKILL, and it is gone from the API
+ * when its process has ended.
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -101,7 +101,7 @@ class Kubelet {
         conditions: [{ type: 'Ready', status: 'True' }],
       },
     });
-    const api = new ApiClient(await readApiAccess(this.#cluster.kubeconfig));
+    const api = new ApiClient(await readApiAccess(this.#cluster.kubeconfig), systemClock);
     this.#watch = new PodWatch({
       api,
       namespace: 'default',
@@ -187,7 +187,11 @@ class Kubelet {
     container.isOver = true;
     const env = await this.#env(spec!.envFrom[0]!.secretRef.name);
     if (this.#stopped) return;
-    const child = spawn(program, rest, { env: { PATH: process.env.PATH, ...env }, cwd: workingDir ?? '/', detached: true });
+    const child = spawn(program, rest, {
+      env: { PATH: process.env.PATH, ...env },
+      cwd: workingDir ?? '/',
+      detached: true,
+    });
     container.isOver = false;
     container.child = child;
     child.on('error', () => undefined);

@@ -13,7 +13,7 @@ import { freshId } from '../engines/containers.ts';
 export async function makeKubeExecutor(cluster: Cluster, more: Partial<KubernetesExecutorOptions> = {}) {
   const machineId = more.machineId ?? freshId().slice(0, 12);
   const executor = new KubernetesExecutor({
-    api: new ApiClient(await readApiAccess(cluster.kubeconfig)),
+    api: new ApiClient(await readApiAccess(cluster.kubeconfig), systemClock),
     namespace: 'default',
     node: 'node-0',
     template: {},

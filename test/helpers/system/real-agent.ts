@@ -38,7 +38,8 @@ export async function startRealAgent(t: Test, core: CoreReplicas, env: Record<st
   );
   const { machineId } = await agent.start();
   let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopping ??= agent.stop());
+  /** With `keepContainers` what outlives an agent goes on, for the next one on this folder. */
+  const stop = (keep?: { keepContainers: boolean }): Promise<void> => (stopping ??= agent.stop(keep));
   t.teardown(async () => {
     await stop();
     await rm(folder, { recursive: true, force: true });

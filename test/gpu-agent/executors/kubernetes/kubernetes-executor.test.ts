@@ -3,12 +3,13 @@
 import type { ApiPod } from '@slipway/gpu-agent/executors/kubernetes/api-types';
 import type { KubeObject } from '@slipway/tools/kube/kube-api';
 import t from 'tap';
-import { freshId, launchOf } from '../../../helpers/engines/containers.ts';
+import { launchOf } from '../../../helpers/engines/containers.ts';
 import { skipWithoutKube, startKube } from '../../../helpers/kube/cluster.ts';
 import { startKubelet } from '../../../helpers/kube/fake-kubelet.ts';
 import { makeKubeExecutor } from '../../../helpers/kube/kube-executor.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
+import { adoptionCases } from './adoption-cases.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const ANY = new AbortController().signal;
@@ -46,15 +47,19 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
       const pod = await read(name).catch(() => undefined);
       return pod?.spec?.nodeName === 'node-0' && pod;
     });
-  const containerOf = (state: object): object => ({ containerStatuses: [{ name: 'workload', image: 'x', imageID: '', state }] });
+  const containerOf = (state: object): object => ({
+    containerStatuses: [{ name: 'workload', image: 'x', imageID: '', state }],
+  });
   /** Prepares a launch whose kubelet is the test. Returns what it said, and how it ended. */
   const byHand = (more: Partial<Parameters<typeof launchOf>[1]> = {}) => {
     const launch = launchOf('', { image: image(BY_HAND), ...more });
     const lines: string[] = [];
-    const prepared = executor.prepare(launch, (line) => lines.push(line), ANY).then(
-      () => undefined,
-      (error: Error) => error,
-    );
+    const prepared = executor
+      .prepare(launch, (line) => lines.push(line), ANY)
+      .then(
+        () => undefined,
+        (error: Error) => error,
+      );
     return { launch, lines, prepared };
   };
 
@@ -124,7 +129,11 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
       const { metadata } = await api.send('GET', `/api/v1/namespaces/default/secrets/${launch.workloadId}-env`);
       return JSON.stringify(metadata).includes(pod.metadata.uid!);
     });
-    await kubelet.status(launch.workloadId, { phase: 'Failed', reason: 'UnexpectedAdmissionError', message: 'no device' });
+    await kubelet.status(launch.workloadId, {
+      phase: 'Failed',
+      reason: 'UnexpectedAdmissionError',
+      message: 'no device',
+    });
     t.match((await prepared)?.message, /Kubernetes ended its Pod \(UnexpectedAdmissionError: no device\)/);
   });
 
@@ -133,7 +142,9 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     await bound(launch.workloadId);
     const waiting = (reason: string, message: string) => containerOf({ waiting: { reason, message } });
     await kubelet.status(launch.workloadId, waiting('ErrImagePull', 'dial tcp: lookup registry.test: no such host'));
-    await waitFor('a line', () => lines.some((line) => /cannot pull registry\.test\/by-hand:1 yet.*no such host/.test(line)));
+    await waitFor('a line', () =>
+      lines.some((line) => /cannot pull registry\.test\/by-hand:1 yet.*no such host/.test(line)),
+    );
     await kubelet.status(launch.workloadId, waiting('ImagePullBackOff', 'rpc error: manifest unknown'));
     t.match((await prepared)?.message, /registry\.test has no image registry\.test\/by-hand:1: check its name and tag/);
     await waitFor('the Pod to be gone', isGone(`${PODS}/${launch.workloadId}`));
@@ -224,7 +235,8 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     await prepared;
     const { ended } = executor.start(launch);
     await waitFor('a follower', () => kubelet.followers(uid) === 1);
-    const at = (second: number, nanos: number): string => `2026-01-02T03:04:0${second}.${String(nanos).padStart(9, '0')}Z`;
+    const at = (second: number, nanos: number): string =>
+      `2026-01-02T03:04:0${second}.${String(nanos).padStart(9, '0')}Z`;
     kubelet.log(uid, at(1, 5), 'one\n');
     kubelet.log(uid, at(2, 1), 'two\n');
     kubelet.log(uid, at(2, 1), 'two again\n');
@@ -239,67 +251,5 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     t.match(await ended, { code: 0 });
   });
 
-  await t.test('the next agent adopts what runs, and removes what nobody knows', async (t) => {
-    const own = { machineId: freshId().slice(0, 12) };
-    const { executor: before } = await makeKubeExecutor(cluster, own);
-    const [stays, goes] = [launchOf('echo up; sleep 100'), launchOf('echo up; sleep 100')];
-    for (const launch of [stays, goes]) {
-      await before.prepare(launch, () => undefined, ANY);
-      before.start(launch);
-      await waitFor('it to run', () => launch.output() === 'up\n');
-    }
-    await before.close();
-    const { executor: after } = await makeKubeExecutor(cluster, own);
-    t.same([...(await after.running())].sort(), [stays.workloadId, goes.workloadId].sort());
-    await after.sweep(new Set([stays.workloadId]));
-    await waitFor('the other to be gone', isGone(`${PODS}/${goes.workloadId}`));
-    let output = '';
-    const adopted = await after.adopt(stays.workloadId, (bytes) => (output += String(bytes)));
-    await waitFor('its log from the beginning', () => output === 'up\n');
-    t.equal(await after.adopt(freshId(), () => undefined), undefined);
-    adopted!.stop();
-    t.match(await adopted!.ended, { signal: 'SIGTERM' });
-  });
-
-  await t.test('a Pod of this name that nobody knows gives way; the same request twice is one Pod', async (t) => {
-    const own = { machineId: freshId().slice(0, 12) };
-    const { executor: before } = await makeKubeExecutor(cluster, own);
-    const launch = launchOf('echo up; sleep 100');
-    await before.prepare(launch, () => undefined, ANY);
-    before.start(launch);
-    const old = await read(launch.workloadId);
-    await before.close();
-    const { executor: after } = await makeKubeExecutor(cluster, own);
-    await after.synced;
-    await after.prepare(launch, () => undefined, ANY);
-    const made = await read(launch.workloadId);
-    t.not(made.metadata.uid, old.metadata.uid);
-    const workload = after.start(launch);
-    workload.kill();
-    await workload.ended;
-  });
-
-  await t.test('the API server is killed while Pods run: none ends, and what happened meanwhile is seen', async (t) => {
-    const [stays, ends] = [launchOf('echo up; sleep 100'), launchOf('echo up; sleep 100')];
-    const workloads = [];
-    for (const launch of [stays, ends]) {
-      await executor.prepare(launch, () => undefined, ANY);
-      workloads.push(executor.start(launch));
-      await waitFor('it to run', () => launch.output() === 'up\n');
-    }
-    let over = 0;
-    for (const { ended } of workloads) void ended.then(() => (over += 1));
-    const late = launchOf('echo late; exit 4');
-    await cluster.kill('kube-apiserver');
-    workloads[1]!.stop();
-    const prepared = executor.prepare(late, () => undefined, ANY);
-    t.equal(over, 0, 'an API that is away says nothing of the end');
-    await cluster.start('kube-apiserver');
-    await prepared;
-    t.match(await executor.start(late).ended, { code: 4 });
-    t.match(await workloads[1]!.ended, { signal: 'SIGTERM' });
-    t.equal(over, 1);
-    workloads[0]!.kill();
-    await workloads[0]!.ended;
-  });
+  await adoptionCases(t, cluster, executor);
 });

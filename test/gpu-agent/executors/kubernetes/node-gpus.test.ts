@@ -1,7 +1,8 @@
 /** GPUs of a node, from the devices of a DRA driver or from the labels of a device plugin, and who else has them. */
+
+import { KNOWN_GPU_TYPES } from '@slipway/core/domain/machines/gpu-facts';
 import type { ApiNode, ApiPod, ApiResourceSlice } from '@slipway/gpu-agent/executors/kubernetes/api-types';
 import { gpusOf, occupants, productName, quantity } from '@slipway/gpu-agent/executors/kubernetes/node-gpus';
-import { KNOWN_GPU_TYPES } from '@slipway/core/domain/machines/gpu-facts';
 import t from 'tap';
 
 const node: ApiNode = {
@@ -28,8 +29,7 @@ const device = (name: string, uuid: string, more: object = {}) => ({
 
 t.test('labels name the cards as the driver does', async (t) => {
   for (const name of KNOWN_GPU_TYPES)
-    if (name.startsWith('NVIDIA') || name.startsWith('Tesla'))
-      t.equal(productName(name.replaceAll(' ', '-')), name);
+    if (name.startsWith('NVIDIA') || name.startsWith('Tesla')) t.equal(productName(name.replaceAll(' ', '-')), name);
 });
 
 t.test('counted cards', async (t) => {

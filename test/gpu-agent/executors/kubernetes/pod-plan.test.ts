@@ -1,8 +1,15 @@
 /** The objects of a workload: GPUs by claim or count, volumes, credentials, and what an operator passes through. */
-import { parseImageName } from '@slipway/gpu-agent/images/image-name';
+
 import type { PodPlan } from '@slipway/gpu-agent/executors/kubernetes/pod-plan';
-import { claimOf, envSecretOf, podOf, pullSecretOf, unfitVariable } from '@slipway/gpu-agent/executors/kubernetes/pod-plan';
+import {
+  claimOf,
+  envSecretOf,
+  podOf,
+  pullSecretOf,
+  unfitVariable,
+} from '@slipway/gpu-agent/executors/kubernetes/pod-plan';
 import { parsePodTemplate } from '@slipway/gpu-agent/executors/kubernetes/pod-template';
+import { parseImageName } from '@slipway/gpu-agent/images/image-name';
 import t from 'tap';
 import { launchOf } from '../../../helpers/engines/containers.ts';
 
@@ -38,7 +45,9 @@ t.test('counted GPUs are a limit; claimed ones are named by their UUID', async (
   const expression = 'device.driver == "gpu.nvidia.com" && device.attributes["gpu.nvidia.com"].uuid == "GPU-a"';
   t.match(claimOf(plan({ devices })), {
     metadata: { name: 'w1-gpus' },
-    spec: { devices: { requests: [{ exactly: { deviceClassName: 'gpu.nvidia.com', selectors: [{ cel: { expression } }] } }] } },
+    spec: {
+      devices: { requests: [{ exactly: { deviceClassName: 'gpu.nvidia.com', selectors: [{ cel: { expression } }] } }] },
+    },
   });
 });
 
@@ -62,18 +71,29 @@ t.test('network volumes are folders of the node, or parts of one claim', async (
   });
   t.match(podOf(plan({ volumes: { folder: '/volumes', claim: 'shared' } }, { mounts })), {
     spec: {
-      volumes: [{}, { name: 'volumes', persistentVolumeClaim: { claimName: 'shared' } }, { hostPath: { path: '/models/m' } }],
+      volumes: [
+        {},
+        { name: 'volumes', persistentVolumeClaim: { claimName: 'shared' } },
+        { hostPath: { path: '/models/m' } },
+      ],
       containers: [{ volumeMounts: [{}, { name: 'volumes', subPath: 'v1' }, {}] }],
     },
   });
 });
 
 t.test('credentials of Docker Hub are under the name that every kubelet looks for', async (t) => {
-  const image = { name: 'x', digest: '', credentials: { username: 'ada', password: 'p' }, resolveDigest: async () => '' };
+  const image = {
+    name: 'x',
+    digest: '',
+    credentials: { username: 'ada', password: 'p' },
+    resolveDigest: async () => '',
+  };
   const secret = pullSecretOf(plan({}, { image })) as { data: Record<string, string> };
   const config = JSON.parse(Buffer.from(secret.data['.dockerconfigjson']!, 'base64').toString()) as object;
   t.same(config, {
-    auths: { 'https://index.docker.io/v1/': { username: 'ada', password: 'p', auth: Buffer.from('ada:p').toString('base64') } },
+    auths: {
+      'https://index.docker.io/v1/': { username: 'ada', password: 'p', auth: Buffer.from('ada:p').toString('base64') },
+    },
   });
   t.match(podOf(plan({}, { image })), { spec: { imagePullSecrets: [{ name: 'w1-pull' }] } });
 });

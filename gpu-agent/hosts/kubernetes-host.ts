@@ -9,20 +9,19 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 import type { MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
-import type { AgentConfig } from './config.ts';
-import { readApiAccess } from './executors/kubernetes/api-access.ts';
-import { ApiClient } from './executors/kubernetes/api-client.ts';
-import type { OwnerReference } from './executors/kubernetes/api-types.ts';
-import { KubernetesExecutor } from './executors/kubernetes/kubernetes-executor.ts';
-import type { KubernetesSettings } from './executors/kubernetes/kubernetes-settings.ts';
-import type { NodeGpus } from './executors/kubernetes/node-gpus.ts';
-import { imagesOf, NodeSurvey, sizeOf } from './executors/kubernetes/node-survey.ts';
+import { readApiAccess } from '../executors/kubernetes/api-access.ts';
+import { ApiClient } from '../executors/kubernetes/api-client.ts';
+import type { OwnerReference } from '../executors/kubernetes/api-types.ts';
+import { KubernetesExecutor } from '../executors/kubernetes/kubernetes-executor.ts';
+import type { KubernetesSettings } from '../executors/kubernetes/kubernetes-settings.ts';
+import type { NodeGpus } from '../executors/kubernetes/node-gpus.ts';
+import { imagesOf, NodeSurvey, nodeSizeOf } from '../executors/kubernetes/node-survey.ts';
+import type { GpuReading } from '../inventory/machine-gpus.ts';
 import type { HostMachine, ImageHost } from './image-host.ts';
-import type { GpuReading } from './inventory/machine-gpus.ts';
 
 /** Dependencies of the host. */
-export interface KubernetesHostOptions {
-  config: AgentConfig;
+interface KubernetesHostOptions {
+  config: { workerGraceMs: number; volumesDir: string };
   settings: KubernetesSettings;
   clock: Clock;
   random: Random;
@@ -187,8 +186,8 @@ export class KubernetesHost extends BaseService implements ImageHost {
   async #opened(): Promise<OpenApi> {
     if (this.#open) return this.#open;
     const { settings, logger } = this.#options;
-    const access = await readApiAccess(settings.kubeconfig);
-    const api = new ApiClient(access);
+    const access = await readApiAccess(settings.kubeconfig, settings.service);
+    const api = new ApiClient(access, this.#options.clock);
     const namespace = settings.namespace || access.namespace || 'default';
     const survey = new NodeSurvey(api, settings.node, logger);
     // An object cannot be owned by one of another namespace.
@@ -207,7 +206,7 @@ export class KubernetesHost extends BaseService implements ImageHost {
     const { survey } = await this.#opened();
     const node = await survey.node();
     this.#gpus = await survey.gpus(node);
-    this.#size = sizeOf(node);
+    this.#size = nodeSizeOf(node);
     this.#has = { ...this.#has, images: imagesOf(node).slice(0, IMAGES_MAX) };
     return this.#gpus;
   }

@@ -1,9 +1,9 @@
 /** The interface of what runs images on a machine: a container engine, or the Kubernetes node that the machine is. */
 import type { DesiredImage, MachineContainers } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
-import type { Executor } from './executors/executor.ts';
-import type { MachineGpu } from './inventory/machine-gpu.ts';
-import type { GpuReading } from './inventory/machine-gpus.ts';
+import type { Executor } from '../executors/executor.ts';
+import type { MachineGpu } from '../inventory/machine-gpu.ts';
+import type { GpuReading } from '../inventory/machine-gpus.ts';
 
 /** Facts that are only known once the agent has started. */
 export interface HostMachine {
