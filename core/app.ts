@@ -84,6 +84,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     parts.edge.registry,
     parts.edge.directory,
     parts.edge.demands,
+    parts.edge.requestWriter,
     table,
     loop,
     certificates,

@@ -17,6 +17,8 @@ import { BackendDirectory } from './edge/backend-directory.ts';
 import { BackendRegistry } from './edge/backend-registry.ts';
 import { DemandWriter } from './edge/demand-writer.ts';
 import { RejectionTracker } from './edge/rejection-tracker.ts';
+import { RequestMeter } from './edge/request-meter.ts';
+import { RequestWriter } from './edge/request-writer.ts';
 import { CannotRun } from './endpoints/cannot-run.ts';
 import type { EndpointContext } from './endpoints/endpoint-context.ts';
 import { WhatIfAnswers } from './endpoints/what-if-answers.ts';
@@ -95,7 +97,7 @@ export function buildParts(
   const context = buildEndpointContext(shared, config, dependencies);
   const batches = buildBatches({ ...shared, singletonTasks, onEnded: meter.onBatchRequests }, config, dependencies);
   const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
-  const edge = buildEdge(shared, dependencies);
+  const edge = buildEdge(shared, meter, dependencies);
   return {
     ...shared,
     dispatch,
@@ -153,8 +155,11 @@ function buildEndpointContext(
 }
 
 /** Builds the parts that load balancing uses. */
-function buildEdge({ stores, events, scaling }: SharedParts, dependencies: Dependencies) {
+function buildEdge({ stores, events, scaling }: SharedParts, meter: CoreMeter, dependencies: Dependencies) {
+  const requests = new RequestMeter(meter.onRequests);
   return {
+    requests,
+    requestWriter: new RequestWriter({ requests: stores.requests, meter: requests, ...dependencies }),
     registry: new BackendRegistry({ edge: stores.edge, events, ...dependencies }),
     directory: new BackendDirectory({ edge: stores.edge, events, ...dependencies }),
     demands: new DemandWriter({

@@ -2,6 +2,7 @@
 
 import { LargeJobService } from '@slipway/kit/net/large-message';
 import { PieceAgentService } from '@slipway/kit/net/piece-messages';
+import { AccessLogServiceService } from '@slipway/proto/gen/envoy/service/accesslog/v3/als';
 import { AggregatedDiscoveryServiceService } from '@slipway/proto/gen/envoy/service/discovery/v3/discovery';
 import { LoadReportingServiceService } from '@slipway/proto/gen/envoy/service/load_stats/v3/lrs';
 import { AccessServiceService, KeyServiceService } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -77,7 +78,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     onResent: parts.meter.onBackendsResent,
     ...dependencies,
   });
-  const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, random, logger });
+  const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, clock, random, logger });
   const shared: SharedParts = {
     ...parts,
     explainRate: new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger }),
@@ -115,6 +116,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
       [EdgeServiceService, edge.handlers],
       [AggregatedDiscoveryServiceService, controlPlane.discovery],
       [LoadReportingServiceService, controlPlane.loadReports],
+      [AccessLogServiceService, controlPlane.accessLogs],
       ...accountServices(shared, dependencies),
       ...resourceServices(shared, dependencies),
       ...operatorServices(shared, dependencies, config),

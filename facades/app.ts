@@ -114,7 +114,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const executor = new GraphqlExecutor(core, clock, config.graphqlAtStart);
   const answers = new AnswerBudget({ budget: budgets.responses, idleMs: config.answerIdleMs, clock });
   const bodies = new BodyWork((config.bodiesMib + config.answersMib) * MIB, clock);
-  const { peers, link, tunnels, loadBalancer, activator } = balancing;
+  const { peers, link, requests, tunnels, loadBalancer, activator } = balancing;
   addSurfaces(app, {
     ...{ core, keys, answers, bodies, config, clock, random, logger },
     ...{ gate, sessions, peers, executor, readiness, rejectUnrouted, forward: workerRelay(balancing) },
@@ -127,6 +127,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
     executor,
     link,
     reporter,
+    requests,
     tunnels,
     loadBalancer,
     activator,

@@ -19,6 +19,7 @@ import type { FacadeConfig } from './config.ts';
 import type { CoreClient } from './core-client/core-client.ts';
 import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
 import type { ReplicaParts } from './core-client/replica-parts.ts';
+import { RequestReporter } from './core-client/request-reporter.ts';
 import type { WorkerRelay } from './openai/worker-relay.ts';
 import type { GateParts } from './plugins/authenticate.ts';
 import { Preflights } from './plugins/cors.ts';
@@ -45,6 +46,7 @@ interface BalancingParts {
 /** The built parts: those that the routes need, and the services among them. */
 export interface Balancing extends Omit<LbParts, 'readFirst'> {
   link: EndpointSetLink;
+  requests: RequestReporter;
   loadBalancer: LoadBalancer;
 }
 
@@ -62,14 +64,16 @@ export function buildBalancing(config: FacadeConfig, parts: BalancingParts): Bal
     (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
   const locate: PodProxyOptions['locate'] = (request, apiKey) =>
     edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
+  const requests = new RequestReporter({ ...replicas, edgeKey: config.edgeKey, logger });
   const link = new EndpointSetLink({ ...replicas, edgeKey: config.edgeKey, logger });
   const tunnels = new Tunnels({ authorize, authorizeMs: tunnelAuthorizeMs, clock, logger });
   const loadBalancer = new LoadBalancer({ link, waits: limits.waits, clock, logger });
   return {
     link,
+    requests,
     tunnels,
     loadBalancer,
-    activator: new Activator({ loadBalancer, tunnels, keys, limits, clock }),
+    activator: new Activator({ loadBalancer, tunnels, keys, limits, onRequest: requests.add.bind(requests), clock }),
     pods: new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, keys, limits, clock }),
     preflights: new Preflights(),
     hostKeys: new HostKeys(config.edgeKey, clock, random),

@@ -23,7 +23,9 @@ type OwnStores =
   | 'explains'
   | 'cachedModels'
   | 'releases'
-  | 'traffic';
+  | 'traffic'
+  | 'loads'
+  | 'requests';
 
 export interface EndpointContext extends Pick<Stores, OwnStores> {
   sealer: Sealer;

@@ -17,6 +17,7 @@ export const SINGLETON_TASKS = [
   'webhooks',
   'scaling',
   'batches',
+  'loads',
 ] as const;
 type SingletonTaskName = (typeof SINGLETON_TASKS)[number];
 

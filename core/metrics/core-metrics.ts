@@ -7,12 +7,14 @@ import { BoundedNames } from '@slipway/kit/bytes/bounded-names';
 import type { Metrics } from '@slipway/kit/observe/metrics';
 import { CALL_SECONDS } from '@slipway/kit/observe/metrics';
 import type { Clock } from '@slipway/kit/time/clock';
+import type { RequestCounts } from '@slipway/proto/wire/request-counts';
 import type { EngineMeter } from '../jobs/engine-meter.ts';
 import type { ScaleMeter } from '../scaling/scaling-service.ts';
 import type { WorkerStart } from '../store/machines/worker-starts.ts';
 import type { Stores } from '../store/storage.ts';
 import { engineMetrics } from './engine-metrics.ts';
 import { fleetMetrics } from './fleet-metrics.ts';
+import { requestMetrics } from './request-metrics.ts';
 import { scaleMetrics, startMetrics } from './scale-metrics.ts';
 
 /** Dependencies of the metrics. */
@@ -34,6 +36,7 @@ export interface CoreMeter {
   onCall(path: string, code: Code, tookMs: number): void;
   onBackendsResent(): void;
   onBatchRequests(outcome: 'completed' | 'failed', requests: number): void;
+  onRequests(endpointId: string, counts: RequestCounts): void;
 }
 
 /** Registers all metrics of a replica. */
@@ -42,12 +45,14 @@ export function coreMetrics(options: CoreMetricsOptions): CoreMeter {
   const names = new BoundedNames(endpointsMax);
   const engine = engineMetrics(metrics, names);
   const starts = startMetrics(metrics, names);
+  const requests = requestMetrics(metrics, names);
   fleetMetrics({
     ...options,
     names,
     forget: (endpoint) => {
       engine.forget(endpoint);
       starts.forget(endpoint);
+      requests.forget(endpoint);
     },
   });
   metrics.gauge({ name: 'slipway_core_sessions', help: 'Agents connected to this replica.' }, (gauge) =>
@@ -56,6 +61,7 @@ export function coreMetrics(options: CoreMetricsOptions): CoreMeter {
   return {
     engine: engine.meter,
     onStarts: starts.onStarts,
+    onRequests: requests.onRequests,
     scales: scaleMetrics(metrics),
     ...callMetrics(metrics),
     ...backendMetrics(metrics),

@@ -1,5 +1,5 @@
 /**
- * Trims the logs of scaling decisions and traffic to their limits. Between two passes an endpoint may exceed them a
+ * Trims the logs of scaling decisions, traffic, requests and load to their limits. Between two passes an endpoint may exceed them a
  * little.
  */
 
@@ -10,7 +10,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Stores } from '../store/storage.ts';
 
 interface DecisionReaperOptions {
-  stores: Pick<Stores, 'scales' | 'traffic'>;
+  stores: Pick<Stores, 'scales' | 'traffic' | 'loads' | 'requests'>;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
   clock: Clock;
@@ -33,9 +33,14 @@ export class DecisionReaper extends LoopService {
     return (await this.runOnce()) >= BATCH_ITEMS_MAX;
   }
 
-  /** Deletes one batch of both. Returns the larger number of rows. */
+  /** Deletes one batch of each. Returns the largest number of rows. */
   async runOnce(): Promise<number> {
-    const { scales, traffic } = this.#options.stores;
-    return Math.max(await scales.reapLog(BATCH_ITEMS_MAX), await traffic.reap(BATCH_ITEMS_MAX));
+    const { scales, traffic, loads, requests } = this.#options.stores;
+    return Math.max(
+      await scales.reapLog(BATCH_ITEMS_MAX),
+      await traffic.reap(BATCH_ITEMS_MAX),
+      await loads.reap(BATCH_ITEMS_MAX),
+      await requests.reap(BATCH_ITEMS_MAX),
+    );
   }
 }

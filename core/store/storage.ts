@@ -54,6 +54,8 @@ import { ReleaseStore } from './resources/release-store.ts';
 import { SecretStore } from './resources/secret-store.ts';
 import { TemplateStore } from './resources/template-store.ts';
 import { VolumeStore } from './resources/volume-store.ts';
+import { LoadStore } from './scaling/load-store.ts';
+import { RequestStore } from './scaling/request-store.ts';
 import { ScaleStore } from './scaling/scale-store.ts';
 import { SuspensionStore } from './scaling/suspension-store.ts';
 import { TrafficStore } from './scaling/traffic-store.ts';
@@ -105,6 +107,8 @@ export function makeStores(database: Database, sealer: Sealer) {
     suspensions: new SuspensionStore(database),
     explains: new ExplainStore(database, running),
     traffic: new TrafficStore(database),
+    loads: new LoadStore(database, running),
+    requests: new RequestStore(database),
     images: new ImageStore(database),
     cachedModels: new CachedModelStore(database),
     pods: new PodStore(database, sealer),

@@ -21,6 +21,8 @@ export * from './pod.ts';
 export * from './price.ts';
 export * from './registry-auth.ts';
 export * from './scaling/endpoint-demand.ts';
+export * from './scaling/endpoint-load.ts';
+export * from './scaling/endpoint-requests.ts';
 export * from './scaling/endpoint-traffic.ts';
 export * from './scaling/gpu-hold.ts';
 export * from './scaling/scale-decision.ts';

@@ -24,6 +24,8 @@ interface HttpOptions {
   /** Number of proxies in front whose information about the client's address is trusted. */
   trustedProxies: number;
   accessLog: boolean;
+  /** Further access logs. */
+  logs?: Message[];
   /** Longest silence on a request in milliseconds. 0: no limit. A route may override it. */
   silenceMs: number;
   filters: Message[];
@@ -61,6 +63,7 @@ export function httpManager({
   name,
   trustedProxies,
   accessLog,
+  logs = [],
   silenceMs,
   filters,
   upstreamFilters = [],
@@ -114,7 +117,7 @@ export function httpManager({
       server_header_transformation: 'PASS_THROUGH',
       strip_trailing_host_dot: true,
       early_header_mutation_extensions: [dropHeaders(trustedProxies)],
-      access_log: accessLogs(accessLog),
+      access_log: [...accessLogs(accessLog), ...logs],
       route_config: { name, ignore_port_in_host_matching: true, virtual_hosts: virtualHosts },
       http_filters: [
         ...filters,

@@ -4,6 +4,7 @@ import type { EdgeConfig } from '../config.ts';
 import { FLOOD_WINDOW_MS } from '../config.ts';
 import type { HostPort, Message } from '../message.ts';
 import { duration, socketAddress, typed } from '../message.ts';
+import { requestLog } from './access-log.ts';
 import { CLUSTERS, tunnelCluster } from './clusters.ts';
 import { directFilters, directRoutes, upstreamFilters } from './direct-way.ts';
 import { httpManager } from './http.ts';
@@ -74,6 +75,7 @@ function publicListener(config: EdgeConfig): Message {
     name: 'public',
     trustedProxies: config.trustedProxies,
     accessLog: config.accessLog,
+    logs: isDirect ? [requestLog(config.edgeKey)] : [],
     silenceMs: REQUEST_SILENCE_MS,
     filters: [readiness(), floodGuard(config.requestsPerAddress), ...(isDirect ? directFilters(way) : [])],
     virtualHosts: [{ name: 'facades', domains: ['*'], routes: [twoHosts(), ...socketsWithBodies(), ...routes] }],

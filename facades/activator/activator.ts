@@ -16,6 +16,8 @@ import { needsEdge, unauthorized } from './lb-error.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
 import type { AuthorizedCaller, LoadBalancer, WaitBounds } from './load-balancer.ts';
+import type { RequestListener } from './request-count.ts';
+import { RequestCount } from './request-count.ts';
 import type { Tunnels } from './tunnels.ts';
 import type { SlotRequest, WorkerSlot } from './worker-slot.ts';
 
@@ -37,6 +39,8 @@ interface ActivatorParts {
   tunnels: Tunnels;
   keys: KeyWatch;
   limits: ActivatorLimits;
+  /** Receives each request when it has ended. Default: nobody. */
+  onRequest?: RequestListener;
   clock: Clock;
 }
 
@@ -46,15 +50,17 @@ export class Activator extends BaseService {
   readonly #tunnels: Tunnels;
   readonly #keys: KeyWatch;
   readonly #limits: ActivatorLimits;
+  readonly #onRequest: RequestListener;
   readonly #clock: Clock;
   readonly #connections: ConnectionPool;
 
-  constructor({ loadBalancer, tunnels, keys, limits, clock }: ActivatorParts) {
+  constructor({ loadBalancer, tunnels, keys, limits, onRequest = () => undefined, clock }: ActivatorParts) {
     super();
     this.#loadBalancer = loadBalancer;
     this.#tunnels = tunnels;
     this.#keys = keys;
     this.#limits = limits;
+    this.#onRequest = onRequest;
     this.#clock = clock;
     this.#connections = new ConnectionPool(clock);
   }
@@ -76,7 +82,27 @@ export class Activator extends BaseService {
     const gone = clientGone(reply, upgrade);
     if (gone.aborted) return;
     const watchKey = who.question && this.#keys.access(who.question);
-    const client: ClientSide = { request, reply, target, gone, upgrade, watchKey };
+    const { apiKey } = who;
+    const count = new RequestCount({
+      request,
+      reply,
+      target,
+      apiKey,
+      gone,
+      clock: this.#clock,
+      listener: this.#onRequest,
+    });
+    try {
+      await this.#serve({ request, reply, target, gone, upgrade, watchKey, count }, who, count);
+    } catch (error) {
+      count.reject(error);
+      throw error;
+    }
+    count.end();
+  }
+
+  async #serve(client: ClientSide, who: Caller, count: RequestCount): Promise<void> {
+    const { request, target, gone, upgrade, watchKey } = client;
     const slotRequest = this.#slotRequest(request, gone);
     const endsAtMs = this.#clock.monotonicMs() + slotRequest.waitMs;
     for (let isRetry = false; ; isRetry = true) {
@@ -88,12 +114,14 @@ export class Activator extends BaseService {
         },
       );
       if (!slot) return;
+      count.workerId = slot.workerId;
       try {
         if (!this.#loadBalancer.carries(target.endpointId)) throw needsEdge();
         const connection = this.#pooled(slot, upgrade) ?? (await this.#open(slot, upgrade, gone));
         const outcome = connection && (await forward(client, connection, slot, this.#limits, this.#clock));
         if (outcome === 'SERVED' || gone.aborted) return;
         if (outcome !== 'AGAIN') this.#loadBalancer.suspect(target.endpointId, slot);
+        count.workerId = '';
       } finally {
         slot.release();
       }

@@ -15,6 +15,7 @@ import { jobLogRoute, jobRoutes } from './api/job-why.ts';
 import { keyRoutes } from './api/keys.ts';
 import { listRoutes } from './api/lists.ts';
 import { liveRoute } from './api/live.ts';
+import { loadHistoryRoutes } from './api/load-history.ts';
 import { machineRoutes } from './api/machines.ts';
 import { operatorRoutes } from './api/operator.ts';
 import { podRoutes } from './api/pods.ts';
@@ -74,6 +75,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
     releaseRoutes,
     decisionRoutes,
     jobTimesRoutes,
+    loadHistoryRoutes,
     errorRoutes,
   ];
   for (const add of all) add(app, parts, gate);

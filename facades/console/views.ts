@@ -31,8 +31,8 @@ export interface SessionView {
   untilMs: number;
 }
 
-/** Counts at one time: queued jobs, running jobs, workers. */
-export type Sample = readonly [atMs: number, queued: number, running: number, workers: number];
+/** Counts at one time: queued jobs, running jobs, workers. Null: nothing is known from then on. */
+export type Sample = readonly [atMs: number, queued: number | null, running: number | null, workers: number | null];
 
 /** Number of workers by state. */
 interface WorkerNumbers {
@@ -62,22 +62,27 @@ export interface EndpointRow {
 /** The last minutes of endpoints by their ids. Sent once, before the first view. */
 export type PastView = Readonly<Record<string, readonly Sample[]>>;
 
-/** Length of that history, in milliseconds. */
+/** Length of that history on the overview, and on the page of an endpoint, in milliseconds. */
 export const PAST_MS = 600_000;
+export const ENDPOINT_PAST_MS = 3_600_000;
+/** After a longer time without a sample nothing is known about it, in milliseconds. */
+const GAP_MS = 45_000;
 
 /**
  * Returns the samples with one more. Of equal samples in a row the first and the last are kept. Of samples that are too
- * old the last is kept, because it says how the rest began.
+ * old the last is kept, because it says how the rest began. A gap is marked as unknown.
  */
-export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
+export function withSample(given: readonly Sample[], sample: Sample, pastMs: number): readonly Sample[] {
   const [atMs] = sample;
+  const lastMs = given.at(-1)?.[0] ?? atMs;
+  const samples: readonly Sample[] = atMs - lastMs > GAP_MS ? [...given, [lastMs + 1, null, null, null]] : given;
   const isLike = (other: Sample | undefined): boolean =>
     other !== undefined && other.every((value, place) => place === 0 || value === sample[place]);
   const before = isLike(samples.at(-1)) && isLike(samples.at(-2)) ? samples.slice(0, -1) : samples;
   return [
     ...before.slice(
       Math.max(
-        before.findLastIndex(([at]) => at <= atMs - PAST_MS),
+        before.findLastIndex(([at]) => at <= atMs - pastMs),
         0,
       ),
     ),

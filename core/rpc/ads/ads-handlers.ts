@@ -1,24 +1,29 @@
-/** Serves core as the control plane of Envoys: delta xDS and load reports, for holders of the edges' key. */
+/** Serves core as the control plane of Envoys: delta xDS, load reports and access logs, for holders of the edges' key. */
 
-import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { Metadata } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
-import type { Random } from '@slipway/kit/time/clock';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { AccessLogServiceServer } from '@slipway/proto/gen/envoy/service/accesslog/v3/als';
 import type { AggregatedDiscoveryServiceServer } from '@slipway/proto/gen/envoy/service/discovery/v3/discovery';
 import type { LoadReportingServiceServer } from '@slipway/proto/gen/envoy/service/load_stats/v3/lrs';
 import type { BackendDirectory } from '../../edge/backend-directory.ts';
 import type { DemandWriter } from '../../edge/demand-writer.ts';
+import type { RequestMeter } from '../../edge/request-meter.ts';
 import { hasEdgeKey } from '../machines/edge-key.ts';
+import { AccessLogStream } from './access-log-stream.ts';
 import { AdsStream } from './ads-stream.ts';
 import { LoadStream } from './load-stream.ts';
 
 interface ControlPlaneParts {
   directory: BackendDirectory;
   demands: DemandWriter;
+  requests: RequestMeter;
   /** Empty: no edge is served. */
   edgeKey: string;
+  clock: Clock;
   random: Random;
   logger: Logger;
 }
@@ -29,6 +34,7 @@ interface ControlPlaneParts {
 interface ControlPlane {
   discovery: AggregatedDiscoveryServiceServer;
   loadReports: LoadReportingServiceServer;
+  accessLogs: AccessLogServiceServer;
   service: Service;
   /** Number of updates that Envoys rejected since the start, by type of resource. */
   readonly refusals: ReadonlyMap<string, number>;
@@ -51,8 +57,16 @@ class OpenStreams extends BaseService {
   }
 }
 
-/** Handlers of both services. */
-export function createControlPlane({ directory, demands, edgeKey, random, logger }: ControlPlaneParts): ControlPlane {
+/** Handlers of the services. */
+export function createControlPlane({
+  directory,
+  demands,
+  requests,
+  edgeKey,
+  clock,
+  random,
+  logger,
+}: ControlPlaneParts): ControlPlane {
   const open = new OpenStreams();
   const refusals = new Map<string, number>();
   const onRefused = (typeUrl: string): void => {
@@ -73,10 +87,23 @@ export function createControlPlane({ directory, demands, edgeKey, random, logger
           open.add((onEnd) => new LoadStream(call, { directory, demands, streamId: random.uuid() }, onEnd));
       },
     },
+    accessLogs: {
+      streamAccessLogs: (call, answer) => {
+        if (admit(call, edgeKey))
+          open.add((onEnd) => new AccessLogStream(call, { directory, requests, clock }, () => answer(null, {}), onEnd));
+      },
+    },
   };
 }
 
-function admit(call: ServerDuplexStream<unknown, unknown>, edgeKey: string): boolean {
+/** A stream from an Envoy. */
+interface EnvoyCall {
+  metadata: Metadata;
+  on(event: 'error', listener: () => void): unknown;
+  emit(event: 'error', error: Error): boolean;
+}
+
+function admit(call: EnvoyCall, edgeKey: string): boolean {
   if (hasEdgeKey(call.metadata, edgeKey)) return true;
   const details =
     edgeKey === ''

@@ -8,13 +8,16 @@ import { machineOf } from '../../access/agent-key.ts';
 import { podNotFound } from '../../domain/pods/pod.ts';
 import { locatePod } from '../../edge/locate-pod.ts';
 import type { RejectionTracker } from '../../edge/rejection-tracker.ts';
+import type { RequestMeter } from '../../edge/request-meter.ts';
 import { keyHashOf } from '../../joining/tunnel-key.ts';
 import type { Stores } from '../../store/storage.ts';
 import { ownAccount } from '../server/own-account.ts';
 import { unary } from '../server/unary.ts';
 import type { WatchParts } from './backend-stream.ts';
 import { BackendStream } from './backend-stream.ts';
+import { isEdgeKey } from './edge-key.ts';
 import { recordRejections } from './record-rejections.ts';
+import { recordRequests } from './record-requests.ts';
 
 /**
  * The handlers, and a service whose stop ends all streams. Stop it before the server, which otherwise waits for them.
@@ -44,9 +47,14 @@ class OpenStreams extends BaseService {
 
 /** Handlers of the service. */
 export function createEdgeHandlers(
-  parts: WatchParts & { edge: Pick<Stores['edge'], 'pod'>; rejections: RejectionTracker; sealer: Sealer },
+  parts: WatchParts & {
+    edge: Pick<Stores['edge'], 'pod'>;
+    rejections: RejectionTracker;
+    requests: RequestMeter;
+    sealer: Sealer;
+  },
 ): EdgeHandlers {
-  const { access, edge, rejections, logger } = parts;
+  const { access, edge, rejections, requests, logger } = parts;
   const open = new OpenStreams();
   /** A key that is limited to some endpoints may use no pods. */
   const ownerOf = async (apiKey: string, write: boolean, podId: string): Promise<string> => {
@@ -68,6 +76,10 @@ export function createEdgeHandlers(
       }),
       tellRefusals: unary(logger, async ({ endpoints }) => {
         await recordRejections(access, rejections, endpoints);
+        return {};
+      }),
+      reportRequests: unary(logger, async ({ endpoints }, apiKey) => {
+        await recordRequests(access, requests, endpoints, isEdgeKey(apiKey, parts.edgeKey));
         return {};
       }),
       locatePod: unary(logger, async ({ podId, port, write, open: needsNoKey }, apiKey) =>

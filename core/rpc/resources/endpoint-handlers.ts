@@ -23,7 +23,9 @@ import { listing, logViewOf, pageRequestOf, tokenOf } from '../server/paging.ts'
 import { unary } from '../server/unary.ts';
 import { changeFromMessage, endpointRequestFromMessage, endpointToMessage } from './endpoint-messages.ts';
 import { jobTimesHandler } from './job-times-handler.ts';
+import { loadHistoryHandler } from './load-history-handler.ts';
 import { releaseHandlers } from './release-handlers.ts';
+import { requestStatsHandler } from './request-stats-handler.ts';
 import { whatIfToMessage } from './what-if-messages.ts';
 
 /** Handlers of the service. */
@@ -36,6 +38,8 @@ export function endpointHandlers(
   const { shown, changed } = endpointViews(context);
   return {
     ...jobTimesHandler(access, context, lists),
+    ...loadHistoryHandler(access, context, lists),
+    ...requestStatsHandler(access, context, lists),
     ...releaseHandlers(access, context, { logger, changed }),
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { WatchKey } from '../../plugins/limits/key-watch.ts';
 import type { LbTarget } from '../lb-target.ts';
+import type { RequestCount } from '../request-count.ts';
 
 /** A client, its request, and where the response goes. */
 export interface ClientSide {
@@ -15,4 +16,6 @@ export interface ClientSide {
   upgrade?: { socket: Socket; head: Buffer } | undefined;
   /** Watches the key while an upgraded connection is open. Absent if no key opened it. */
   watchKey?: WatchKey | undefined;
+  /** Counts the request. Absent for pods. */
+  count?: RequestCount;
 }

@@ -137,7 +137,9 @@ class Forward {
     upstream.once('close', () => this.#onClosed());
     if (!sendsBody) return void upstream.end();
     const onTooLarge = (): void => this.#fail(payloadTooLarge('request'));
-    this.#body = new RequestBody({ request, reply: this.#client.reply, upstream, clock: this.#clock, onTooLarge });
+    const { reply, count } = this.#client;
+    const onPiece = (bytes: number): void => count?.addIn(bytes);
+    this.#body = new RequestBody({ request, reply, upstream, clock: this.#clock, onTooLarge, onPiece });
     if (expects) this.#body.expectContinue();
     else this.#body.send();
   }
@@ -186,6 +188,7 @@ class Forward {
     let bytes = 0;
     response.on('data', (piece: Buffer) => {
       bytes += piece.length;
+      this.#client.count?.addOut(piece.length);
       if (bytes > LB_BODY_BYTES_MAX) return this.#fail(payloadTooLarge('response'));
       if (!reply.write(piece)) response.pause();
     });
@@ -232,6 +235,7 @@ class Forward {
       return this.#fail(protocolError());
     }
     this.#end();
+    this.#client.count?.join();
     const { socket } = upgrade;
     reply.detachSocket(socket);
     const headers = responseHeaders(response, this.#target.workerId, this.#pathForm);
@@ -263,6 +267,7 @@ class Forward {
     if (error === undefined || reply.writableEnded) return this.#completion.resolve('SERVED');
     if (!reply.headersSent) return this.#completion.reject(error);
     // The response has started: only a broken connection shows that it is incomplete.
+    this.#client.count?.break();
     (upgrade?.socket ?? reply).destroy();
     this.#completion.resolve('SERVED');
   }

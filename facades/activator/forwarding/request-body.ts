@@ -19,6 +19,8 @@ interface BodyParts {
   clock: Clock;
   /** Called when the body is larger than the limit. */
   onTooLarge(): void;
+  /** Called for each piece of the body, with its length in bytes. */
+  onPiece(bytes: number): void;
 }
 
 /**
@@ -106,10 +108,11 @@ export class RequestBody {
   }
 
   #read(): void {
-    const { request, upstream, onTooLarge } = this.#parts;
+    const { request, upstream, onTooLarge, onPiece } = this.#parts;
     const isUnwanted = (): boolean => this.#isDiscarded || upstream.destroyed;
     request.on('data', (piece: Buffer) => {
       this.#bytes += piece.length;
+      onPiece(piece.length);
       if (this.#bytes > LB_BODY_BYTES_MAX) return onTooLarge();
       if (!isUnwanted() && !upstream.write(piece)) request.pause();
     });

@@ -1,16 +1,19 @@
-/** The last minutes of endpoints: the samples of a feed, and for the time before it those of the scaler's decisions. */
+/** The last minutes of endpoints: the samples of a feed, and for the time before it those that core took. */
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
 import type { EndpointRow, Sample } from '../views.ts';
-import { PAST_MS, withSample } from '../views.ts';
+import { withSample } from '../views.ts';
 import { inLanes } from './in-lanes.ts';
 
-/** Most recent decisions that are read: those of some minutes. */
-const DECISIONS_MAX = 100;
-
 export class CounterHistory {
+  readonly #pastMs: number;
   #samples = new Map<string, readonly Sample[]>();
+
+  /** `pastMs`: length of the history in milliseconds. */
+  constructor(pastMs: number) {
+    this.#pastMs = pastMs;
+  }
 
   /**
    * Adds a sample. Endpoints that no longer exist are dropped. The history before the feed is read from core once per
@@ -19,12 +22,12 @@ export class CounterHistory {
   async add(rows: readonly EndpointRow[], nowMs: number, core: CoreClient, options: CallOptions): Promise<void> {
     const fresh = rows.filter(({ id }) => !this.#samples.has(id));
     const before = new Map(
-      await inLanes(fresh, async ({ id }) => [id, await decided(core, id, nowMs, options)] as const),
+      await inLanes(fresh, async ({ id }) => [id, await readHistory(core, id, this.#pastMs, options)] as const),
     );
     this.#samples = new Map(
       rows.map((row) => [
         row.id,
-        withSample(this.#samples.get(row.id) ?? before.get(row.id) ?? [], sampleOf(row, nowMs)),
+        withSample(this.#samples.get(row.id) ?? before.get(row.id) ?? [], sampleOf(row, nowMs), this.#pastMs),
       ]),
     );
   }
@@ -40,27 +43,22 @@ function sampleOf({ queued, inProgress, workers }: EndpointRow, nowMs: number): 
   return [nowMs, queued, inProgress, workers.idle + workers.running + workers.initializing];
 }
 
-/**
- * Returns the samples of the decisions of the last minutes, and the last one before, because it shows the state at the
- * start.
- */
-async function decided(
+/** Returns the samples that core took in the last `spanMs` milliseconds. */
+export async function readHistory(
   core: CoreClient,
   endpointId: string,
-  nowMs: number,
+  spanMs: number,
   options: CallOptions,
 ): Promise<readonly Sample[]> {
-  const asked = { endpointId, pageSize: DECISIONS_MAX, beforeId: 0 };
-  const { decisions } = await core.endpoints
-    .call((client) => client.listDecisions, asked, options)
+  const { samples } = await core.endpoints
+    .call((client) => client.getLoadHistory, { endpointId, spanMs }, options)
     .catch((error: unknown) => {
       // A key may not see them, or the endpoint has just gone.
-      if (error instanceof CoreError && [401, 404].includes(error.httpStatus)) return { decisions: [] };
+      if (error instanceof CoreError && [401, 404].includes(error.httpStatus)) return { samples: [] };
       throw error;
     });
-  const seen = decisions
-    .map(({ decideTime, queued, running, present }): Sample => [decideTime?.getTime() ?? 0, queued, running, present])
-    .reverse();
-  const first = seen.findLastIndex(([atMs]) => atMs <= nowMs - PAST_MS);
-  return seen.slice(Math.max(first, 0)).reduce<readonly Sample[]>(withSample, []);
+  return samples.map(({ time, unknown, queued, running, workers }) => {
+    const atMs = time?.getTime() ?? 0;
+    return unknown ? [atMs, null, null, null] : [atMs, queued, running, workers];
+  });
 }

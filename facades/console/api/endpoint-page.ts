@@ -5,7 +5,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { EndedView, EndpointView, StretchView, WorkerView } from '../views.ts';
-import { DECISIONS_PAGE } from '../views.ts';
+import { DECISIONS_PAGE, ENDPOINT_PAST_MS } from '../views.ts';
 import { CounterHistory } from './counter-history.ts';
 import { decisionView } from './decisions.ts';
 import { endpointRow } from './endpoint-row.ts';
@@ -17,7 +17,7 @@ const WORKERS_MAX = 200;
 
 /** Returns the feed of an endpoint. */
 export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, operator: boolean, id: string): FeedSource {
-  const past = new CounterHistory();
+  const past = new CounterHistory(ENDPOINT_PAST_MS);
   const read = async (signal: AbortSignal): Promise<EndpointView> => {
     const options = { apiKey, repeatable: true, signal };
     const { endpoint } = await core.endpoints.call((client) => client.getEndpoint, { id }, options);

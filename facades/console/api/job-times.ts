@@ -6,7 +6,7 @@ import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { isId } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { JobTimesView, PercentilesView } from '../views-of-times.ts';
-import { optionsOf, textOf } from './list-query.ts';
+import { minutesOf, optionsOf } from './list-query.ts';
 
 /** Adds the route. Query: `minutes`, how far back. */
 export function jobTimesRoutes(
@@ -17,10 +17,7 @@ export function jobTimesRoutes(
   app.get('/console/api/endpoints/:id/times', { onRequest }, async (request): Promise<JobTimesView> => {
     const { id: endpointId } = request.params as { id: string };
     if (!isId(endpointId)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
-    const minutes = textOf(request, 'minutes');
-    if (!/^[1-9]\d{0,3}$/.test(minutes))
-      throw new CoreError('INVALID_REQUEST', '"minutes" must be a whole number of them.');
-    const asked = { endpointId, spanMs: Number(minutes) * 60_000 };
+    const asked = { endpointId, spanMs: minutesOf(request) * 60_000 };
     const { total, steps, stepMs, rates } = await core.endpoints.call(
       (client) => client.getJobTimes,
       asked,

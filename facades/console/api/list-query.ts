@@ -53,6 +53,14 @@ export function textOf(request: FastifyRequest, name: string): string {
   return text;
 }
 
+/** Returns the whole number of minutes in the query. Throws INVALID_REQUEST. */
+export function minutesOf(request: FastifyRequest): number {
+  const minutes = textOf(request, 'minutes');
+  if (!/^[1-9]\d{0,3}$/.test(minutes))
+    throw new CoreError('INVALID_REQUEST', '"minutes" must be a whole number of them.');
+  return Number(minutes);
+}
+
 /** Returns a time in ISO 8601 for a row. */
 export function iso(time: Date | undefined): string {
   return time?.toISOString() ?? '';

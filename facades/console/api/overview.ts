@@ -7,6 +7,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import type { EndpointRow, OverviewView } from '../views.ts';
+import { PAST_MS } from '../views.ts';
 import { CounterHistory } from './counter-history.ts';
 import { endpointRow } from './endpoint-row.ts';
 import { inLanes } from './in-lanes.ts';
@@ -16,7 +17,7 @@ import { readProblems } from './problems.ts';
 
 /** Returns the feed of an account. */
 export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, page: PageQuery): FeedSource {
-  const past = new CounterHistory();
+  const past = new CounterHistory(PAST_MS);
   const read = async (signal: AbortSignal): Promise<OverviewView> => {
     const options = { apiKey, repeatable: true, signal };
     const wrong = await readProblems(core, '', false, options);

@@ -32,6 +32,7 @@ const OTHERS = [
   // For Envoy.
   'envoy.service.discovery.v3.AggregatedDiscoveryService',
   'envoy.service.load_stats.v3.LoadReportingService',
+  'envoy.service.accesslog.v3.AccessLogService',
 ];
 /** All files of the contract. */
 const contract = fromBinary(

@@ -20,6 +20,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { FailedRequest } from "./endpoint_service.ts";
 
 /** A limit that rejects requests with 429. */
 export const RequestLimit = {
@@ -259,6 +260,47 @@ export interface RefusedRequests {
   most: number;
   /** Number of rejected requests, at least 1. */
   count: number;
+}
+
+/** Request of ReportRequests: requests that ended since the previous call. */
+export interface ReportRequestsRequest {
+  /** One entry per endpoint, at most 50. */
+  endpoints: EndedRequests[];
+}
+
+/** Response of ReportRequests. */
+export interface ReportRequestsResponse {
+}
+
+/** Ended requests of one endpoint. */
+export interface EndedRequests {
+  /** ID of the endpoint. */
+  endpointId: string;
+  /** API key of one of the requests. Empty: the call carries the edges' key. */
+  apiKey: string;
+  /** One entry per worker, at most 1,000. */
+  workers: WorkerRequests[];
+  /** A sample of the failed requests, at most 20. */
+  failed: FailedRequest[];
+}
+
+/** Ended requests of one worker. */
+export interface WorkerRequests {
+  /** ID of the worker. Empty: no worker got them. */
+  workerId: string;
+  /**
+   * Number of requests by outcome: status below 300, below 400, below 500, from 500, broken, abandoned. At most 20,000
+   * each; larger counts are cut.
+   */
+  outcomes: number[];
+  /** Bytes of bodies of requests. */
+  bytesIn: number;
+  /** Bytes of bodies of responses. */
+  bytesOut: number;
+  /** Sum of the durations in milliseconds. */
+  durationMs: number;
+  /** Histogram of the durations: entry n counts about 2^(n/2) ms, entry 0 everything below 1 ms. At most 62 entries. */
+  durations: number[];
 }
 
 function createBaseWatchRotationRequest(): WatchRotationRequest {
@@ -1418,6 +1460,338 @@ export const RefusedRequests: MessageFns<RefusedRequests> = {
   },
 };
 
+function createBaseReportRequestsRequest(): ReportRequestsRequest {
+  return { endpoints: [] };
+}
+
+export const ReportRequestsRequest: MessageFns<ReportRequestsRequest> = {
+  encode(message: ReportRequestsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.endpoints) {
+      EndedRequests.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReportRequestsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReportRequestsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpoints.push(EndedRequests.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReportRequestsRequest>): ReportRequestsRequest {
+    return ReportRequestsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReportRequestsRequest>): ReportRequestsRequest {
+    const message = createBaseReportRequestsRequest();
+    message.endpoints = object.endpoints?.map((e) => EndedRequests.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseReportRequestsResponse(): ReportRequestsResponse {
+  return {};
+}
+
+export const ReportRequestsResponse: MessageFns<ReportRequestsResponse> = {
+  encode(_: ReportRequestsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReportRequestsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReportRequestsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReportRequestsResponse>): ReportRequestsResponse {
+    return ReportRequestsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ReportRequestsResponse>): ReportRequestsResponse {
+    const message = createBaseReportRequestsResponse();
+    return message;
+  },
+};
+
+function createBaseEndedRequests(): EndedRequests {
+  return { endpointId: "", apiKey: "", workers: [], failed: [] };
+}
+
+export const EndedRequests: MessageFns<EndedRequests> = {
+  encode(message: EndedRequests, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.apiKey !== "") {
+      writer.uint32(18).string(message.apiKey);
+    }
+    for (const v of message.workers) {
+      WorkerRequests.encode(v!, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.failed) {
+      FailedRequest.encode(v!, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndedRequests {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEndedRequests();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.apiKey = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.workers.push(WorkerRequests.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.failed.push(FailedRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<EndedRequests>): EndedRequests {
+    return EndedRequests.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<EndedRequests>): EndedRequests {
+    const message = createBaseEndedRequests();
+    message.endpointId = object.endpointId ?? "";
+    message.apiKey = object.apiKey ?? "";
+    message.workers = object.workers?.map((e) => WorkerRequests.fromPartial(e)) || [];
+    message.failed = object.failed?.map((e) => FailedRequest.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseWorkerRequests(): WorkerRequests {
+  return { workerId: "", outcomes: [], bytesIn: 0, bytesOut: 0, durationMs: 0, durations: [] };
+}
+
+export const WorkerRequests: MessageFns<WorkerRequests> = {
+  encode(message: WorkerRequests, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workerId !== "") {
+      writer.uint32(10).string(message.workerId);
+    }
+    if (message.outcomes.length !== 0) {
+      writer.uint32(18).fork();
+      for (const v of message.outcomes) {
+        writer.int32(v);
+      }
+      writer.join();
+    }
+    if (message.bytesIn !== 0) {
+      writer.uint32(24).int64(message.bytesIn);
+    }
+    if (message.bytesOut !== 0) {
+      writer.uint32(32).int64(message.bytesOut);
+    }
+    if (message.durationMs !== 0) {
+      writer.uint32(40).int64(message.durationMs);
+    }
+    if (message.durations.length !== 0) {
+      writer.uint32(50).fork();
+      for (const v of message.durations) {
+        writer.int32(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WorkerRequests {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWorkerRequests();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workerId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag === 16) {
+              message.outcomes.push(reader.int32());
+
+              continue;
+            }
+
+            if (tag === 18) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.outcomes.push(reader.int32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.bytesIn = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.bytesOut = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.durationMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 6: {
+            if (tag === 48) {
+              message.durations.push(reader.int32());
+
+              continue;
+            }
+
+            if (tag === 50) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.durations.push(reader.int32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<WorkerRequests>): WorkerRequests {
+    return WorkerRequests.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<WorkerRequests>): WorkerRequests {
+    const message = createBaseWorkerRequests();
+    message.workerId = object.workerId ?? "";
+    message.outcomes = object.outcomes?.map((e) => e) || [];
+    message.bytesIn = object.bytesIn ?? 0;
+    message.bytesOut = object.bytesOut ?? 0;
+    message.durationMs = object.durationMs ?? 0;
+    message.durations = object.durations?.map((e) => e) || [];
+    return message;
+  },
+};
+
 /**
  * Informs facades and edges about the workers of load-balancing endpoints and receives their reports of demand.
  * Requests never pass through core: they go from the edge straight to a worker.
@@ -1501,6 +1875,28 @@ export const EdgeServiceService = {
       Buffer.from(TellRefusalsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): TellRefusalsResponse => TellRefusalsResponse.decode(value),
   },
+  /**
+   * Reports requests to load-balancing endpoints that ended at the caller, for EndpointService.GetRequestStats. Envoys
+   * report theirs as an access log (envoy.service.accesslog.v3).
+   *
+   * Call one replica, at most once a second. Counts are added up: repeat a call only if it failed with UNAVAILABLE. Each
+   * entry carries the key of a request; it may be empty if the call carries the edges' key. Entries whose key may not
+   * use the endpoint's jobs API are ignored.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: more than 50 entries.
+   */
+  reportRequests: {
+    path: "/slipway.v1.EdgeService/ReportRequests" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReportRequestsRequest): Buffer =>
+      Buffer.from(ReportRequestsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReportRequestsRequest => ReportRequestsRequest.decode(value),
+    responseSerialize: (value: ReportRequestsResponse): Buffer =>
+      Buffer.from(ReportRequestsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReportRequestsResponse => ReportRequestsResponse.decode(value),
+  },
 } as const;
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
@@ -1547,6 +1943,18 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
    * - `INVALID_ARGUMENT`: more than 50 entries.
    */
   tellRefusals: handleUnaryCall<TellRefusalsRequest, TellRefusalsResponse>;
+  /**
+   * Reports requests to load-balancing endpoints that ended at the caller, for EndpointService.GetRequestStats. Envoys
+   * report theirs as an access log (envoy.service.accesslog.v3).
+   *
+   * Call one replica, at most once a second. Counts are added up: repeat a call only if it failed with UNAVAILABLE. Each
+   * entry carries the key of a request; it may be empty if the call carries the edges' key. Entries whose key may not
+   * use the endpoint's jobs API are ignored.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: more than 50 entries.
+   */
+  reportRequests: handleUnaryCall<ReportRequestsRequest, ReportRequestsResponse>;
 }
 
 export interface EdgeServiceClient extends Client {
@@ -1640,6 +2048,32 @@ export interface EdgeServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: TellRefusalsResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Reports requests to load-balancing endpoints that ended at the caller, for EndpointService.GetRequestStats. Envoys
+   * report theirs as an access log (envoy.service.accesslog.v3).
+   *
+   * Call one replica, at most once a second. Counts are added up: repeat a call only if it failed with UNAVAILABLE. Each
+   * entry carries the key of a request; it may be empty if the call carries the edges' key. Entries whose key may not
+   * use the endpoint's jobs API are ignored.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: more than 50 entries.
+   */
+  reportRequests(
+    request: ReportRequestsRequest,
+    callback: (error: ServiceError | null, response: ReportRequestsResponse) => void,
+  ): ClientUnaryCall;
+  reportRequests(
+    request: ReportRequestsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReportRequestsResponse) => void,
+  ): ClientUnaryCall;
+  reportRequests(
+    request: ReportRequestsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReportRequestsResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const EdgeServiceClient = makeGenericClientConstructor(
@@ -1659,6 +2093,17 @@ type DeepPartial<T> = T extends Builtin ? T
   : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
+}
 
 interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;

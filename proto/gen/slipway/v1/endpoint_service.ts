@@ -454,6 +454,133 @@ export interface Percentiles {
   p99Ms: number;
 }
 
+/** Request of GetLoadHistory. */
+export interface GetLoadHistoryRequest {
+  /** ID of the endpoint. */
+  endpointId: string;
+  /** How far back from now, in milliseconds, 60,000 (a minute) to 43,200,000 (12 hours). Default 3,600,000 (an hour). */
+  spanMs: number;
+}
+
+/** Response of GetLoadHistory. */
+export interface GetLoadHistoryResponse {
+  /** Samples, oldest first. Each holds until the next one; equal ones in a row are omitted, except the last. */
+  samples: LoadSample[];
+}
+
+/** The load of an endpoint from a time on. */
+export interface LoadSample {
+  /** Time of the sample. */
+  time:
+    | Date
+    | undefined;
+  /** Nothing is known from this time on. The other fields are then 0. */
+  unknown: boolean;
+  /** Jobs in the queue, or requests that wait for a worker. */
+  queued: number;
+  /** Jobs or requests that workers hold. */
+  running: number;
+  /** Workers that start, are ready or drain. */
+  workers: number;
+}
+
+/** Request of GetRequestStats. */
+export interface GetRequestStatsRequest {
+  /** ID of the endpoint. */
+  endpointId: string;
+  /** How far back from now, in milliseconds, 60,000 (a minute) to 43,200,000 (12 hours). Default 3,600,000 (an hour). */
+  spanMs: number;
+}
+
+/** Response of GetRequestStats. */
+export interface GetRequestStatsResponse {
+  /** Requests of the whole span. */
+  total:
+    | RequestStats
+    | undefined;
+  /** Requests by step, oldest first, at most 61. Steps in which no request ended are omitted. */
+  steps: RequestStats[];
+  /** Length of a step in milliseconds. */
+  stepMs: number;
+  /** Requests of the whole span by worker, most requests first, at most 200. */
+  workers: RequestStats[];
+  /** The last requests that failed, latest first, at most 100. Of many failures in a short time only some are kept. */
+  failed: FailedRequest[];
+  /** All requests of the endpoint since the first that was counted, without percentiles. Absent if none was counted. */
+  ever:
+    | RequestStats
+    | undefined;
+  /**
+   * Histogram of the durations of `ever`: number of requests that took at most as long as the bound, in ascending order
+   * of bounds.
+   */
+  durations: DurationCount[];
+}
+
+/** Number of requests of at most a duration. */
+export interface DurationCount {
+  /** The duration in seconds. */
+  atMostSeconds: number;
+  /** Number of requests. */
+  count: number;
+}
+
+/** Requests that ended in a period. */
+export interface RequestStats {
+  /** Start of the period. Absent in sums over a whole span. */
+  startTime:
+    | Date
+    | undefined;
+  /** ID of the worker. Empty in sums over workers, and for requests that no worker got. */
+  workerId: string;
+  /** Number of requests, those of all outcomes. */
+  requests: number;
+  /** Number of responses with a status below 300. */
+  succeeded: number;
+  /** Number of responses with a status from 300 to 399. */
+  redirected: number;
+  /** Number of responses with a status from 400 to 499. */
+  clientErrors: number;
+  /** Number of responses with a status from 500. */
+  serverErrors: number;
+  /** Number of responses that broke off, because of the worker or the connection to it. */
+  broken: number;
+  /** Number of requests whose client left before the end of the response. */
+  abandoned: number;
+  /** Bytes of bodies of requests. */
+  bytesIn: number;
+  /** Bytes of bodies of responses. */
+  bytesOut: number;
+  /** Time from the arrival of a request to the end of its response, the wait for a worker included. */
+  duration:
+    | Percentiles
+    | undefined;
+  /** Sum of these times in milliseconds. */
+  durationMs: number;
+}
+
+/** A request that failed: with a status from 500, without a complete response, or because no worker could take it. */
+export interface FailedRequest {
+  /** When it ended. */
+  time:
+    | Date
+    | undefined;
+  /** Method, for instance `POST`. */
+  method: string;
+  /** Path at the worker, without the query, cut to 512 characters. */
+  path: string;
+  /** The request had a query. It is not kept. */
+  hasQuery: boolean;
+  /** Status of the response. 0: there was no complete one. */
+  status: number;
+  /** Time until it ended, in milliseconds. */
+  durationMs: number;
+  /** ID of the worker. Empty: none got it. */
+  workerId: string;
+  /** Code of the error that Slipway answered with, or how the connection ended. Empty: it is the worker's own response. */
+  cause: string;
+}
+
 function createBaseOwnTemplate(): OwnTemplate {
   return { template: undefined, updateMask: undefined, fromTemplateId: "" };
 }
@@ -2986,6 +3113,850 @@ export const Percentiles: MessageFns<Percentiles> = {
   },
 };
 
+function createBaseGetLoadHistoryRequest(): GetLoadHistoryRequest {
+  return { endpointId: "", spanMs: 0 };
+}
+
+export const GetLoadHistoryRequest: MessageFns<GetLoadHistoryRequest> = {
+  encode(message: GetLoadHistoryRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.spanMs !== 0) {
+      writer.uint32(16).int64(message.spanMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetLoadHistoryRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetLoadHistoryRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.spanMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetLoadHistoryRequest>): GetLoadHistoryRequest {
+    return GetLoadHistoryRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetLoadHistoryRequest>): GetLoadHistoryRequest {
+    const message = createBaseGetLoadHistoryRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.spanMs = object.spanMs ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetLoadHistoryResponse(): GetLoadHistoryResponse {
+  return { samples: [] };
+}
+
+export const GetLoadHistoryResponse: MessageFns<GetLoadHistoryResponse> = {
+  encode(message: GetLoadHistoryResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.samples) {
+      LoadSample.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetLoadHistoryResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetLoadHistoryResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.samples.push(LoadSample.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetLoadHistoryResponse>): GetLoadHistoryResponse {
+    return GetLoadHistoryResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetLoadHistoryResponse>): GetLoadHistoryResponse {
+    const message = createBaseGetLoadHistoryResponse();
+    message.samples = object.samples?.map((e) => LoadSample.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseLoadSample(): LoadSample {
+  return { time: undefined, unknown: false, queued: 0, running: 0, workers: 0 };
+}
+
+export const LoadSample: MessageFns<LoadSample> = {
+  encode(message: LoadSample, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.time !== undefined) {
+      Timestamp.encode(toTimestamp(message.time), writer.uint32(10).fork()).join();
+    }
+    if (message.unknown !== false) {
+      writer.uint32(16).bool(message.unknown);
+    }
+    if (message.queued !== 0) {
+      writer.uint32(24).int64(message.queued);
+    }
+    if (message.running !== 0) {
+      writer.uint32(32).int64(message.running);
+    }
+    if (message.workers !== 0) {
+      writer.uint32(40).int64(message.workers);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LoadSample {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLoadSample();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.time = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.unknown = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.queued = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.running = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.workers = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<LoadSample>): LoadSample {
+    return LoadSample.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<LoadSample>): LoadSample {
+    const message = createBaseLoadSample();
+    message.time = object.time ?? undefined;
+    message.unknown = object.unknown ?? false;
+    message.queued = object.queued ?? 0;
+    message.running = object.running ?? 0;
+    message.workers = object.workers ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetRequestStatsRequest(): GetRequestStatsRequest {
+  return { endpointId: "", spanMs: 0 };
+}
+
+export const GetRequestStatsRequest: MessageFns<GetRequestStatsRequest> = {
+  encode(message: GetRequestStatsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    if (message.spanMs !== 0) {
+      writer.uint32(16).int64(message.spanMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetRequestStatsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetRequestStatsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.spanMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetRequestStatsRequest>): GetRequestStatsRequest {
+    return GetRequestStatsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetRequestStatsRequest>): GetRequestStatsRequest {
+    const message = createBaseGetRequestStatsRequest();
+    message.endpointId = object.endpointId ?? "";
+    message.spanMs = object.spanMs ?? 0;
+    return message;
+  },
+};
+
+function createBaseGetRequestStatsResponse(): GetRequestStatsResponse {
+  return { total: undefined, steps: [], stepMs: 0, workers: [], failed: [], ever: undefined, durations: [] };
+}
+
+export const GetRequestStatsResponse: MessageFns<GetRequestStatsResponse> = {
+  encode(message: GetRequestStatsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.total !== undefined) {
+      RequestStats.encode(message.total, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.steps) {
+      RequestStats.encode(v!, writer.uint32(18).fork()).join();
+    }
+    if (message.stepMs !== 0) {
+      writer.uint32(24).int64(message.stepMs);
+    }
+    for (const v of message.workers) {
+      RequestStats.encode(v!, writer.uint32(34).fork()).join();
+    }
+    for (const v of message.failed) {
+      FailedRequest.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.ever !== undefined) {
+      RequestStats.encode(message.ever, writer.uint32(50).fork()).join();
+    }
+    for (const v of message.durations) {
+      DurationCount.encode(v!, writer.uint32(58).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetRequestStatsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetRequestStatsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.total = RequestStats.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.steps.push(RequestStats.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.stepMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.workers.push(RequestStats.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.failed.push(FailedRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.ever = RequestStats.decode(reader, reader.uint32());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.durations.push(DurationCount.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetRequestStatsResponse>): GetRequestStatsResponse {
+    return GetRequestStatsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetRequestStatsResponse>): GetRequestStatsResponse {
+    const message = createBaseGetRequestStatsResponse();
+    message.total = (object.total !== undefined && object.total !== null)
+      ? RequestStats.fromPartial(object.total)
+      : undefined;
+    message.steps = object.steps?.map((e) => RequestStats.fromPartial(e)) || [];
+    message.stepMs = object.stepMs ?? 0;
+    message.workers = object.workers?.map((e) => RequestStats.fromPartial(e)) || [];
+    message.failed = object.failed?.map((e) => FailedRequest.fromPartial(e)) || [];
+    message.ever = (object.ever !== undefined && object.ever !== null)
+      ? RequestStats.fromPartial(object.ever)
+      : undefined;
+    message.durations = object.durations?.map((e) => DurationCount.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseDurationCount(): DurationCount {
+  return { atMostSeconds: 0, count: 0 };
+}
+
+export const DurationCount: MessageFns<DurationCount> = {
+  encode(message: DurationCount, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.atMostSeconds !== 0) {
+      writer.uint32(9).double(message.atMostSeconds);
+    }
+    if (message.count !== 0) {
+      writer.uint32(16).int64(message.count);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DurationCount {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDurationCount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 9) {
+              break;
+            }
+
+            message.atMostSeconds = reader.double();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.count = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<DurationCount>): DurationCount {
+    return DurationCount.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<DurationCount>): DurationCount {
+    const message = createBaseDurationCount();
+    message.atMostSeconds = object.atMostSeconds ?? 0;
+    message.count = object.count ?? 0;
+    return message;
+  },
+};
+
+function createBaseRequestStats(): RequestStats {
+  return {
+    startTime: undefined,
+    workerId: "",
+    requests: 0,
+    succeeded: 0,
+    redirected: 0,
+    clientErrors: 0,
+    serverErrors: 0,
+    broken: 0,
+    abandoned: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+    duration: undefined,
+    durationMs: 0,
+  };
+}
+
+export const RequestStats: MessageFns<RequestStats> = {
+  encode(message: RequestStats, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.startTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.startTime), writer.uint32(10).fork()).join();
+    }
+    if (message.workerId !== "") {
+      writer.uint32(18).string(message.workerId);
+    }
+    if (message.requests !== 0) {
+      writer.uint32(24).int64(message.requests);
+    }
+    if (message.succeeded !== 0) {
+      writer.uint32(32).int64(message.succeeded);
+    }
+    if (message.redirected !== 0) {
+      writer.uint32(40).int64(message.redirected);
+    }
+    if (message.clientErrors !== 0) {
+      writer.uint32(48).int64(message.clientErrors);
+    }
+    if (message.serverErrors !== 0) {
+      writer.uint32(56).int64(message.serverErrors);
+    }
+    if (message.broken !== 0) {
+      writer.uint32(64).int64(message.broken);
+    }
+    if (message.abandoned !== 0) {
+      writer.uint32(72).int64(message.abandoned);
+    }
+    if (message.bytesIn !== 0) {
+      writer.uint32(80).int64(message.bytesIn);
+    }
+    if (message.bytesOut !== 0) {
+      writer.uint32(88).int64(message.bytesOut);
+    }
+    if (message.duration !== undefined) {
+      Percentiles.encode(message.duration, writer.uint32(98).fork()).join();
+    }
+    if (message.durationMs !== 0) {
+      writer.uint32(104).int64(message.durationMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RequestStats {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRequestStats();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.startTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.workerId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.requests = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.succeeded = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.redirected = longToNumber(reader.int64());
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.clientErrors = longToNumber(reader.int64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.serverErrors = longToNumber(reader.int64());
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.broken = longToNumber(reader.int64());
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.abandoned = longToNumber(reader.int64());
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.bytesIn = longToNumber(reader.int64());
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.bytesOut = longToNumber(reader.int64());
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.duration = Percentiles.decode(reader, reader.uint32());
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.durationMs = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RequestStats>): RequestStats {
+    return RequestStats.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RequestStats>): RequestStats {
+    const message = createBaseRequestStats();
+    message.startTime = object.startTime ?? undefined;
+    message.workerId = object.workerId ?? "";
+    message.requests = object.requests ?? 0;
+    message.succeeded = object.succeeded ?? 0;
+    message.redirected = object.redirected ?? 0;
+    message.clientErrors = object.clientErrors ?? 0;
+    message.serverErrors = object.serverErrors ?? 0;
+    message.broken = object.broken ?? 0;
+    message.abandoned = object.abandoned ?? 0;
+    message.bytesIn = object.bytesIn ?? 0;
+    message.bytesOut = object.bytesOut ?? 0;
+    message.duration = (object.duration !== undefined && object.duration !== null)
+      ? Percentiles.fromPartial(object.duration)
+      : undefined;
+    message.durationMs = object.durationMs ?? 0;
+    return message;
+  },
+};
+
+function createBaseFailedRequest(): FailedRequest {
+  return { time: undefined, method: "", path: "", hasQuery: false, status: 0, durationMs: 0, workerId: "", cause: "" };
+}
+
+export const FailedRequest: MessageFns<FailedRequest> = {
+  encode(message: FailedRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.time !== undefined) {
+      Timestamp.encode(toTimestamp(message.time), writer.uint32(10).fork()).join();
+    }
+    if (message.method !== "") {
+      writer.uint32(18).string(message.method);
+    }
+    if (message.path !== "") {
+      writer.uint32(26).string(message.path);
+    }
+    if (message.hasQuery !== false) {
+      writer.uint32(32).bool(message.hasQuery);
+    }
+    if (message.status !== 0) {
+      writer.uint32(40).int32(message.status);
+    }
+    if (message.durationMs !== 0) {
+      writer.uint32(48).int64(message.durationMs);
+    }
+    if (message.workerId !== "") {
+      writer.uint32(58).string(message.workerId);
+    }
+    if (message.cause !== "") {
+      writer.uint32(66).string(message.cause);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FailedRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFailedRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.time = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.method = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.path = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.hasQuery = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.status = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.durationMs = longToNumber(reader.int64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.workerId = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.cause = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<FailedRequest>): FailedRequest {
+    return FailedRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<FailedRequest>): FailedRequest {
+    const message = createBaseFailedRequest();
+    message.time = object.time ?? undefined;
+    message.method = object.method ?? "";
+    message.path = object.path ?? "";
+    message.hasQuery = object.hasQuery ?? false;
+    message.status = object.status ?? 0;
+    message.durationMs = object.durationMs ?? 0;
+    message.workerId = object.workerId ?? "";
+    message.cause = object.cause ?? "";
+    return message;
+  },
+};
+
 /** Manages the endpoints of the caller's account. Endpoints of other accounts are `NOT_FOUND`. */
 export type EndpointServiceService = typeof EndpointServiceService;
 export const EndpointServiceService = {
@@ -3178,6 +4149,49 @@ export const EndpointServiceService = {
     responseSerialize: (value: GetJobTimesResponse): Buffer => Buffer.from(GetJobTimesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetJobTimesResponse => GetJobTimesResponse.decode(value),
   },
+  /**
+   * Returns how many jobs or requests waited and ran, and how many workers there were, over the last minutes to hours.
+   * Requires permission to read jobs of the endpoint (API_JOBS).
+   *
+   * Core samples these numbers every ten seconds. Times in which no core ran are reported as unknown.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: span_ms is out of range.
+   */
+  getLoadHistory: {
+    path: "/slipway.v1.EndpointService/GetLoadHistory" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetLoadHistoryRequest): Buffer =>
+      Buffer.from(GetLoadHistoryRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetLoadHistoryRequest => GetLoadHistoryRequest.decode(value),
+    responseSerialize: (value: GetLoadHistoryResponse): Buffer =>
+      Buffer.from(GetLoadHistoryResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetLoadHistoryResponse => GetLoadHistoryResponse.decode(value),
+  },
+  /**
+   * Returns the requests to workers of a load-balancing endpoint in the last minutes to hours: rates, times, outcomes
+   * and bytes, in total, by time step and by worker, and the last ones that failed. Requires permission to read jobs of
+   * the endpoint (API_JOBS).
+   *
+   * Facades and edges count requests when they end and report them every few seconds; core stores them every ten
+   * seconds. Durations are accurate to about 20 %.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: span_ms is out of range.
+   * - `FAILED_PRECONDITION`: the endpoint has jobs (type QB).
+   */
+  getRequestStats: {
+    path: "/slipway.v1.EndpointService/GetRequestStats" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetRequestStatsRequest): Buffer =>
+      Buffer.from(GetRequestStatsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetRequestStatsRequest => GetRequestStatsRequest.decode(value),
+    responseSerialize: (value: GetRequestStatsResponse): Buffer =>
+      Buffer.from(GetRequestStatsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetRequestStatsResponse => GetRequestStatsResponse.decode(value),
+  },
 } as const;
 
 export interface EndpointServiceServer extends UntypedServiceImplementation {
@@ -3258,6 +4272,29 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
    * - `INVALID_ARGUMENT`: span_ms is out of range.
    */
   getJobTimes: handleUnaryCall<GetJobTimesRequest, GetJobTimesResponse>;
+  /**
+   * Returns how many jobs or requests waited and ran, and how many workers there were, over the last minutes to hours.
+   * Requires permission to read jobs of the endpoint (API_JOBS).
+   *
+   * Core samples these numbers every ten seconds. Times in which no core ran are reported as unknown.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: span_ms is out of range.
+   */
+  getLoadHistory: handleUnaryCall<GetLoadHistoryRequest, GetLoadHistoryResponse>;
+  /**
+   * Returns the requests to workers of a load-balancing endpoint in the last minutes to hours: rates, times, outcomes
+   * and bytes, in total, by time step and by worker, and the last ones that failed. Requires permission to read jobs of
+   * the endpoint (API_JOBS).
+   *
+   * Facades and edges count requests when they end and report them every few seconds; core stores them every ten
+   * seconds. Durations are accurate to about 20 %.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: span_ms is out of range.
+   * - `FAILED_PRECONDITION`: the endpoint has jobs (type QB).
+   */
+  getRequestStats: handleUnaryCall<GetRequestStatsRequest, GetRequestStatsResponse>;
 }
 
 export interface EndpointServiceClient extends Client {
@@ -3505,6 +4542,57 @@ export interface EndpointServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetJobTimesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Returns how many jobs or requests waited and ran, and how many workers there were, over the last minutes to hours.
+   * Requires permission to read jobs of the endpoint (API_JOBS).
+   *
+   * Core samples these numbers every ten seconds. Times in which no core ran are reported as unknown.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: span_ms is out of range.
+   */
+  getLoadHistory(
+    request: GetLoadHistoryRequest,
+    callback: (error: ServiceError | null, response: GetLoadHistoryResponse) => void,
+  ): ClientUnaryCall;
+  getLoadHistory(
+    request: GetLoadHistoryRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetLoadHistoryResponse) => void,
+  ): ClientUnaryCall;
+  getLoadHistory(
+    request: GetLoadHistoryRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetLoadHistoryResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Returns the requests to workers of a load-balancing endpoint in the last minutes to hours: rates, times, outcomes
+   * and bytes, in total, by time step and by worker, and the last ones that failed. Requires permission to read jobs of
+   * the endpoint (API_JOBS).
+   *
+   * Facades and edges count requests when they end and report them every few seconds; core stores them every ten
+   * seconds. Durations are accurate to about 20 %.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: span_ms is out of range.
+   * - `FAILED_PRECONDITION`: the endpoint has jobs (type QB).
+   */
+  getRequestStats(
+    request: GetRequestStatsRequest,
+    callback: (error: ServiceError | null, response: GetRequestStatsResponse) => void,
+  ): ClientUnaryCall;
+  getRequestStats(
+    request: GetRequestStatsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetRequestStatsResponse) => void,
+  ): ClientUnaryCall;
+  getRequestStats(
+    request: GetRequestStatsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetRequestStatsResponse) => void,
   ): ClientUnaryCall;
 }
 

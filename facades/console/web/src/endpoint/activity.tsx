@@ -1,5 +1,6 @@
 /** The Activity tab of an endpoint: problems, queue and rates, workers, and core's explanation. */
-import type { EndpointView, PastView, Sample } from '../../../views.ts';
+import type { EndpointView, PastView } from '../../../views.ts';
+import { ENDPOINT_PAST_MS } from '../../../views.ts';
 import { Chart } from '../charts/chart.tsx';
 import { count, span, unbroken } from '../lib/format.ts';
 import { useHistory } from '../lib/use-history.ts';
@@ -10,13 +11,10 @@ import { JobTimes } from './job-times.tsx';
 import { Models } from './models.tsx';
 import { Workers } from './workers.tsx';
 
-/** How far back decisions fill in history that no tab recorded, in milliseconds. */
-const BACK_MS = 30 * 60_000;
-
 /** Shows the tab. */
 export function Activity({ view, past }: { view: EndpointView; past: PastView }) {
   const { row, summary, problems, problemCount, oldestWaitMs, machines, models, nowMs } = view;
-  const samples = withDecisions(useHistory([row], past, nowMs).get(row.id) ?? [], view);
+  const samples = useHistory([row], past, nowMs, ENDPOINT_PAST_MS).get(row.id) ?? [];
   return (
     <>
       <Problems problems={problems} problemCount={problemCount} />
@@ -54,11 +52,4 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
       <UnfitMachines machines={machines} />
     </>
   );
-}
-
-/** Returns the samples, preceded by what scaling decisions recorded before the first sample. */
-function withDecisions(samples: readonly Sample[], { decisions, nowMs }: EndpointView): readonly Sample[] {
-  const from = samples[0]?.[0] ?? nowMs;
-  const earlier = decisions.filter(({ atMs }) => atMs < from && atMs > nowMs - BACK_MS).toReversed();
-  return [...earlier.map(({ atMs, queued, running, present }): Sample => [atMs, queued, running, present]), ...samples];
 }

@@ -1,6 +1,7 @@
 /** The Decisions tab: scaling decisions that changed something or had a new reason. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import type { DecisionView, EndpointView } from '../../../views.ts';
+import type { DecisionView, EndpointView, Sample } from '../../../views.ts';
 import { DECISIONS_PAGE } from '../../../views.ts';
 import { Chart } from '../charts/chart.tsx';
 import { ask } from '../lib/api.ts';
@@ -29,12 +30,15 @@ const FILTERS: readonly Filter[] = [
   },
 ];
 
+/** Length of the history of present workers in minutes: as long as it is kept. */
+const HISTORY_MINUTES = 720;
+/** Core samples every ten seconds. */
+const HISTORY_PACE_MS = 10_000;
+
 /** Shows the tab. */
 export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: EndpointView }) {
   const listing = useListing({}, namesOf(FILTERS));
   const { decisions, ...earlier } = useDecisions(row.id, latest);
-  const oldFirst = decisions.toReversed();
-  const there = row.workers.idle + row.workers.running + row.workers.initializing;
   if (decisions.length === 0)
     return (
       <Panel title="Decisions">
@@ -44,23 +48,7 @@ export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: E
   return (
     <>
       <Panel title="Wanted, decided and present">
-        <Chart
-          label="Workers that the scaler wanted, decided on and had"
-          times={[...oldFirst.map(({ atMs }) => atMs), nowMs]}
-          series={[
-            {
-              label: 'wanted',
-              colour: '--queue',
-              values: [...oldFirst.map(({ wished }) => wished), oldFirst.at(-1)!.wished],
-            },
-            {
-              label: 'decided',
-              colour: '--run',
-              values: [...oldFirst.map(({ target }) => target), oldFirst.at(-1)!.target],
-            },
-            { label: 'present', colour: '--good', values: [...oldFirst.map(({ present }) => present), there] },
-          ]}
-        />
+        <WorkersChart id={row.id} decisions={decisions} nowMs={nowMs} />
       </Panel>
       <Panel title="Decisions, latest first">
         <Search listing={listing}>
@@ -70,6 +58,50 @@ export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: E
       </Panel>
     </>
   );
+}
+
+/** Shows the wanted and decided workers, which hold from a decision to the next one, and the sampled number of workers. */
+function WorkersChart({ id, decisions, nowMs }: { id: string; decisions: readonly DecisionView[]; nowMs: number }) {
+  const { data: samples = [] } = useQuery({
+    queryKey: ['history', id],
+    queryFn: () => ask<readonly Sample[]>('GET', `/api/endpoints/${id}/history?minutes=${HISTORY_MINUTES}`),
+    placeholderData: keepPreviousData,
+    refetchInterval: HISTORY_PACE_MS,
+  });
+  const oldFirst = decisions.toReversed();
+  const times = [...new Set([...oldFirst.map(({ atMs }) => atMs), ...samples.map(([atMs]) => atMs), nowMs])]
+    .filter((atMs) => atMs >= oldFirst[0]!.atMs && atMs <= nowMs)
+    .sort((a, b) => a - b);
+  const decided = heldAt(times, oldFirst, ({ atMs }) => atMs);
+  const sampled = heldAt(times, samples, ([atMs]) => atMs);
+  return (
+    <Chart
+      label="Workers that the scaler wanted, decided on and had"
+      times={times}
+      series={[
+        { label: 'wanted', colour: '--queue', values: decided.map((decision) => decision?.wished ?? null) },
+        { label: 'decided', colour: '--run', values: decided.map((decision) => decision?.target ?? null) },
+        {
+          label: 'present',
+          colour: '--good',
+          values: sampled.map((sample) => sample?.[3] ?? null),
+        },
+      ]}
+    />
+  );
+}
+
+/** Returns for each time the latest entry until then. Both are ascending. */
+function heldAt<Entry>(
+  times: readonly number[],
+  entries: readonly Entry[],
+  timeOf: (entry: Entry) => number,
+): (Entry | undefined)[] {
+  let next = 0;
+  return times.map((atMs) => {
+    while (next < entries.length && timeOf(entries[next]!) <= atMs) next += 1;
+    return entries[next - 1];
+  });
 }
 
 function List({ decisions, hasMore, failure, showEarlier }: ReturnType<typeof useDecisions>) {

@@ -9,11 +9,12 @@ interface Kept {
   samples: Map<string, readonly Sample[]>;
 }
 
-/** Samples by endpoint, the present one last. */
+/** Samples by endpoint, the present one last. `pastMs`: how long they are kept, in milliseconds. */
 export function useHistory(
   rows: readonly EndpointRow[],
   past: PastView,
   nowMs: number,
+  pastMs: number,
 ): ReadonlyMap<string, readonly Sample[]> {
   const kept = useRef<Kept>({ past: {}, nowMs: 0, samples: new Map() });
   if (kept.current.past !== past) kept.current = { past, nowMs: 0, samples: new Map(Object.entries(past)) };
@@ -29,6 +30,7 @@ export function useHistory(
           withSample(
             before.filter(([atMs]) => atMs < nowMs),
             sample,
+            pastMs,
           ),
         ];
       }),

@@ -4,6 +4,7 @@ import type { FormEvent } from 'react';
 import { Suspense } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { EndpointRow, OverviewView, Sample } from '../../../views.ts';
+import { PAST_MS } from '../../../views.ts';
 import { GpuMap, NoMachine } from '../charts/gpu-map.tsx';
 import { Sparkline } from '../charts/sparkline.tsx';
 import { count } from '../lib/format.ts';
@@ -30,7 +31,7 @@ export function Overview() {
   const filters = isOperator ? MACHINE_FILTERS : ENDPOINT_FILTERS;
   const listing = useListing(isOperator ? { order: 'state', descending: false } : {}, namesOf(filters));
   const { view, past, isOld, away, ended } = useLive<OverviewView>(`?${listing.query}`);
-  const history = useHistory(view?.endpoints ?? [], past, view?.nowMs ?? 0);
+  const history = useHistory(view?.endpoints ?? [], past, view?.nowMs ?? 0, PAST_MS);
   if (ended?.status === 400)
     return (
       <>

@@ -27,6 +27,34 @@ export namespace HealthStatus {
   export type DEGRADED = typeof HealthStatus.DEGRADED;
 }
 
+export const RequestMethod = {
+  METHOD_UNSPECIFIED: 0,
+  GET: 1,
+  HEAD: 2,
+  POST: 3,
+  PUT: 4,
+  DELETE: 5,
+  CONNECT: 6,
+  OPTIONS: 7,
+  TRACE: 8,
+  PATCH: 9,
+} as const;
+
+export type RequestMethod = typeof RequestMethod[keyof typeof RequestMethod];
+
+export namespace RequestMethod {
+  export type METHOD_UNSPECIFIED = typeof RequestMethod.METHOD_UNSPECIFIED;
+  export type GET = typeof RequestMethod.GET;
+  export type HEAD = typeof RequestMethod.HEAD;
+  export type POST = typeof RequestMethod.POST;
+  export type PUT = typeof RequestMethod.PUT;
+  export type DELETE = typeof RequestMethod.DELETE;
+  export type CONNECT = typeof RequestMethod.CONNECT;
+  export type OPTIONS = typeof RequestMethod.OPTIONS;
+  export type TRACE = typeof RequestMethod.TRACE;
+  export type PATCH = typeof RequestMethod.PATCH;
+}
+
 export const ApiVersion = { AUTO: 0, V2: 1, V3: 2 } as const;
 
 export type ApiVersion = typeof ApiVersion[keyof typeof ApiVersion];
