@@ -2,31 +2,13 @@
  * Counts requests to workers of load-balancing endpoints, as facades and edges report them; the request writer collects
  * the counts every few seconds. A crash loses those of some seconds. Bounded: further workers are counted together.
  */
-import type { RequestCounts } from '@slipway/proto/wire/request-counts';
-import { addRequests, FAILED_REPORTED_MAX, noRequests } from '@slipway/proto/wire/request-counts';
+import type { RequestCounts } from '@slipway/kit/observe/request-counts';
+import { addRequests, FAILED_REPORTED_MAX, noRequests } from '@slipway/kit/observe/request-counts';
+
+import type { FailedRequest, MeteredRequests } from '../store/scaling/request-store.ts';
 
 /** Most workers and endpoints with counts of their own between two collections. */
 const COUNTED_MAX = 20_000;
-
-/** A request that failed, for its owner. It holds neither headers nor bodies, and no query. */
-export interface FailedRequest {
-  atMs: number;
-  method: string;
-  path: string;
-  hasQuery: boolean;
-  /** 0: there was no complete response. */
-  status: number;
-  durationMs: number;
-  workerId: string;
-  /** Code of our error, or how the connection ended. Empty: the worker's own response. */
-  cause: string;
-}
-
-/** Requests of a worker, or of none. */
-export interface MeteredRequests extends RequestCounts {
-  endpointId: string;
-  workerId: string;
-}
 
 /** Requests since the last `take`. */
 interface TakenRequests {

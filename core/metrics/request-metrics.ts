@@ -2,8 +2,8 @@
 import type { BoundedNames } from '@slipway/kit/bytes/bounded-names';
 import type { Metrics } from '@slipway/kit/observe/metrics';
 import { CALL_SECONDS } from '@slipway/kit/observe/metrics';
-import type { RequestCounts } from '@slipway/proto/wire/request-counts';
-import { REQUEST_OUTCOMES } from '@slipway/proto/wire/request-counts';
+import type { RequestCounts } from '@slipway/kit/observe/request-counts';
+import { REQUEST_OUTCOMES } from '@slipway/kit/observe/request-counts';
 
 /** Returns the listener of counts, and a function that removes the series of an endpoint. */
 export function requestMetrics(metrics: Metrics, names: BoundedNames) {

@@ -1,9 +1,9 @@
 /** Counts one request to a load-balancing endpoint: who served it, how it ended, how long it took, and its bytes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EndedRequest, RequestOutcome } from '@slipway/kit/observe/request-counts';
+import { FAILED_PATH_LENGTH_MAX, outcomeOf } from '@slipway/kit/observe/request-counts';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { FailedRequest } from '@slipway/proto/gen/slipway/v1/endpoint_service';
-import type { EndedRequest, RequestOutcome } from '@slipway/proto/wire/request-counts';
-import { FAILED_PATH_LENGTH_MAX, outcomeOf } from '@slipway/proto/wire/request-counts';
 import { toLbError } from './lb-error.ts';
 import type { LbTarget } from './lb-target.ts';
 

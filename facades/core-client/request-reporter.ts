@@ -7,12 +7,12 @@ import { status } from '@grpc/grpc-js';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import { callMetadata } from '@slipway/kit/net/channel';
+import type { EndedRequest, RequestCounts } from '@slipway/kit/observe/request-counts';
+import { addRequests, countRequest, FAILED_REPORTED_MAX, noRequests } from '@slipway/kit/observe/request-counts';
 import type { EndedRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { EdgeServiceClient } from '@slipway/proto/gen/slipway/v1/edge_service';
 import type { FailedRequest } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { REJECTIONS_PER_CALL_MAX } from '@slipway/proto/wire/limits';
-import type { EndedRequest, RequestCounts } from '@slipway/proto/wire/request-counts';
-import { addRequests, countRequest, FAILED_REPORTED_MAX, noRequests } from '@slipway/proto/wire/request-counts';
 import type { ReplicaParts } from './replica-parts.ts';
 
 const PERIOD_MS = 3_000;

@@ -8,7 +8,7 @@ export const LOAD_REPEAT_MS = 3_600_000;
 export const LOAD_GAP_MS = 30_000;
 
 /** Load at one time. */
-export interface Load {
+interface Load {
   /** Jobs in the queue, or requests that wait for a worker. */
   queued: number;
   /** Jobs or requests that workers hold. */
@@ -37,7 +37,7 @@ export interface StoredLoad extends Load {
 }
 
 /** Load from a time on, until the next sample. `undefined`: unknown. */
-export interface LoadSample {
+interface LoadSample {
   atMs: number;
   load: Load | undefined;
 }

@@ -1,7 +1,5 @@
 /** Measured traffic of an endpoint: arrivals, waits, executions and worker starts. Pure. */
 
-import { DURATION_BINS_MAX, durationBin } from '@slipway/proto/wire/request-counts';
-
 /** Counts of durations: bin n counts about 2^(n/2) ms, bin 0 everything below 1 ms. Missing bins at the end are 0. */
 export type Histogram = readonly number[];
 
@@ -23,7 +21,7 @@ export interface TrafficSpan {
 export const TRAFFIC_SPAN_MS = 10_000;
 export const TRAFFIC_KEPT_HOURS = 12;
 /** Number of bins of a histogram: up to about 12 days. */
-export const BINS_MAX = DURATION_BINS_MAX;
+export const BINS_MAX = 62;
 
 /** A scaler's input about traffic. Logged with decisions: member names are persisted. */
 export interface TrafficSample {
@@ -96,7 +94,9 @@ export interface TrafficSums {
 }
 
 /** Returns the bin of a duration in milliseconds. */
-export const binOf = durationBin;
+export function binOf(ms: number): number {
+  return ms < 1 ? 0 : Math.min(1 + Math.floor(Math.log2(ms) * 2), BINS_MAX - 1);
+}
 
 /** Adds a histogram to `sum`. */
 export function addHistogram(sum: number[], more: Histogram): void {

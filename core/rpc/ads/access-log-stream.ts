@@ -4,6 +4,8 @@
  */
 import type { ServerReadableStream } from '@grpc/grpc-js';
 import { endpointOfCluster } from '@slipway/kit/net/edge-authorizer';
+import type { RequestOutcome } from '@slipway/kit/observe/request-counts';
+import { countRequest, FAILED_PATH_LENGTH_MAX, noRequests, outcomeOf } from '@slipway/kit/observe/request-counts';
 import type { Clock } from '@slipway/kit/time/clock';
 import { RequestMethod } from '@slipway/proto/gen/envoy/config/core/v3/core';
 import type {
@@ -16,8 +18,6 @@ import type {
   StreamAccessLogsResponse,
 } from '@slipway/proto/gen/envoy/service/accesslog/v3/als';
 import type { Duration } from '@slipway/proto/gen/google/protobuf/duration';
-import type { RequestOutcome } from '@slipway/proto/wire/request-counts';
-import { countRequest, FAILED_PATH_LENGTH_MAX, noRequests, outcomeOf } from '@slipway/proto/wire/request-counts';
 import type { BackendDirectory } from '../../edge/backend-directory.ts';
 import type { RequestMeter } from '../../edge/request-meter.ts';
 

@@ -1,18 +1,19 @@
 /** EdgeService.ReportRequests: a facade reports requests to load-balancing endpoints that ended there. */
 
-import type { EndedRequests, WorkerRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
-import type { FailedRequest as FailedMessage } from '@slipway/proto/gen/slipway/v1/endpoint_service';
-import { REJECTIONS_PER_CALL_MAX } from '@slipway/proto/wire/limits';
-import type { RequestCounts } from '@slipway/proto/wire/request-counts';
+import type { RequestCounts } from '@slipway/kit/observe/request-counts';
 import {
   DURATION_BINS_MAX,
   FAILED_PATH_LENGTH_MAX,
   FAILED_REPORTED_MAX,
   REQUEST_OUTCOMES,
-} from '@slipway/proto/wire/request-counts';
+} from '@slipway/kit/observe/request-counts';
+import type { EndedRequests, WorkerRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
+import type { FailedRequest as FailedMessage } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { REJECTIONS_PER_CALL_MAX } from '@slipway/proto/wire/limits';
 import type { Access } from '../../access/access.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
-import type { FailedRequest, RequestMeter } from '../../edge/request-meter.ts';
+import type { RequestMeter } from '../../edge/request-meter.ts';
+import type { FailedRequest } from '../../store/scaling/request-store.ts';
 
 /** Most workers of an entry that are read. */
 const WORKERS_MAX = 1_000;

@@ -1,14 +1,15 @@
 /** Handles EndpointService.GetRequestStats: requests to the workers of a load-balancing endpoint. */
+
+import { addRequests, noRequests } from '@slipway/kit/observe/request-counts';
 import type {
   EndpointServiceServer,
   RequestStats as StatsMessage,
 } from '@slipway/proto/gen/slipway/v1/endpoint_service';
-import { addRequests, noRequests } from '@slipway/proto/wire/request-counts';
 import type { Access } from '../../access/access.ts';
 import { stepsOf } from '../../domain/jobs/job-times.ts';
-import type { RequestStats } from '../../domain/scaling/request-stats.ts';
-import { durationCounts, requestStats } from '../../domain/scaling/request-stats.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
+import type { RequestStats } from '../../edge/request-stats.ts';
+import { durationCounts, requestStats } from '../../edge/request-stats.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { ListParts } from '../server/paging.ts';
 import { listing } from '../server/paging.ts';

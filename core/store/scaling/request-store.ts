@@ -1,14 +1,33 @@
 /** Requests to workers of load-balancing endpoints: written by each replica, read for their owner. */
-import type { RequestCounts } from '@slipway/proto/wire/request-counts';
-import { DURATION_BINS_MAX, REQUEST_OUTCOMES } from '@slipway/proto/wire/request-counts';
+import type { RequestCounts } from '@slipway/kit/observe/request-counts';
+import { DURATION_BINS_MAX, REQUEST_OUTCOMES } from '@slipway/kit/observe/request-counts';
 import { TRAFFIC_KEPT_HOURS } from '../../domain/scaling/traffic.ts';
-import type { FailedRequest, MeteredRequests } from '../../edge/request-meter.ts';
 import type { Database, Fragment } from '../sql/database.ts';
 
 /** Failed requests that are kept of each endpoint. Between two passes of the reaper there may be more. */
-export const FAILED_KEPT_MAX = 100;
+const FAILED_KEPT_MAX = 100;
 /** Most workers in an answer. */
 const WORKERS_MAX = 200;
+
+/** A request that failed, for its owner. It holds neither headers nor bodies, and no query. */
+export interface FailedRequest {
+  atMs: number;
+  method: string;
+  path: string;
+  hasQuery: boolean;
+  /** 0: there was no complete response. */
+  status: number;
+  durationMs: number;
+  workerId: string;
+  /** Code of our error, or how the connection ended. Empty: the worker's own response. */
+  cause: string;
+}
+
+/** Requests of a worker, or of none. */
+export interface MeteredRequests extends RequestCounts {
+  endpointId: string;
+  workerId: string;
+}
 
 /** Requests to an endpoint in a span. */
 interface RecordedRequests {

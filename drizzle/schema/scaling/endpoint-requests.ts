@@ -15,7 +15,7 @@ export const endpointRequests = pgTable(
     /** End of the span, and its length in milliseconds. */
     endedAt: instant('ended_at').notNull().defaultNow(),
     spanMs: integer('span_ms').notNull(),
-    /** Number of requests by outcome, in the order of REQUEST_OUTCOMES (core/domain/scaling/request-counts.ts). */
+    /** Number of requests by outcome, in the order of REQUEST_OUTCOMES (kit/observe/request-counts.ts). */
     outcomes: integer('outcomes').array().notNull(),
     /** Bytes of bodies from clients and to them. */
     bytesIn: bigint('bytes_in', { mode: 'number' }).notNull(),

@@ -1,7 +1,7 @@
 /** Rates, times and outcomes of requests to a load-balancing endpoint, from its counters. Pure. */
-import type { RequestCounts } from '@slipway/proto/wire/request-counts';
-import { REQUEST_OUTCOMES } from '@slipway/proto/wire/request-counts';
-import { quantileOf } from './traffic.ts';
+import type { RequestCounts } from '@slipway/kit/observe/request-counts';
+import { REQUEST_OUTCOMES } from '@slipway/kit/observe/request-counts';
+import { quantileOf } from '../domain/scaling/traffic.ts';
 
 /** Requests of a period, or of a worker. */
 export interface RequestStats {

@@ -42,7 +42,7 @@ export interface EndedRequest {
   durationMs: number;
 }
 
-/** Returns the bin of a duration: bin n counts about 2^(n/2) ms, bin 0 everything below 1 ms. */
+/** Returns the bin of a duration, as core's histograms of traffic have them: bin n counts about 2^(n/2) ms. */
 export function durationBin(ms: number): number {
   return ms < 1 ? 0 : Math.min(1 + Math.floor(Math.log2(ms) * 2), DURATION_BINS_MAX - 1);
 }
