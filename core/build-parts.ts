@@ -156,18 +156,17 @@ function buildEndpointContext(
 
 /** Builds the parts that load balancing uses. */
 function buildEdge({ stores, events, scaling }: SharedParts, meter: CoreMeter, dependencies: Dependencies) {
+  const { edge } = stores;
   const requests = new RequestMeter(meter.onRequests);
-  return {
-    requests,
-    requestWriter: new RequestWriter({ requests: stores.requests, meter: requests, ...dependencies }),
-    registry: new BackendRegistry({ edge: stores.edge, events, ...dependencies }),
-    directory: new BackendDirectory({ edge: stores.edge, events, ...dependencies }),
-    demands: new DemandWriter({
-      edge: stores.edge,
-      onWaiting: (endpointIds) => scaling.trigger(endpointIds),
-      ...dependencies,
-    }),
-  };
+  const registry = new BackendRegistry({ edge, events, ...dependencies });
+  const directory = new BackendDirectory({ edge, events, ...dependencies });
+  const demands = new DemandWriter({
+    edge,
+    onWaiting: (endpointIds) => scaling.trigger(endpointIds),
+    ...dependencies,
+  });
+  const writer = new RequestWriter({ requests: stores.requests, meter: requests, ...dependencies });
+  return { requests, registry, directory, demands, services: [registry, directory, demands, writer] };
 }
 
 /** The parts of a replica. */

@@ -1,6 +1,6 @@
 /**
- * Trims the logs of scaling decisions, traffic, requests and load to their limits. Between two passes an endpoint may exceed them a
- * little.
+ * Trims the logs of scaling decisions, traffic, requests and load to their limits. Between two passes an endpoint may
+ * exceed them a little.
  */
 
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';

@@ -1,9 +1,9 @@
 /**
  * Access logs: one of all requests for operators, and one of requests that went straight to workers for core.
  *
- * The first has a JSON line for each request, in the format of the other parts' logs. It must contain neither headers that carry a
- * key nor the query, which may contain one. So the fields are listed one by one, and nothing else of a request is ever
- * written.
+ * The first has a JSON line for each request, in the format of the other parts' logs. It must contain neither headers
+ * that carry a key nor the query, which may contain one. So the fields are listed one by one, and nothing else of a
+ * request is ever written.
  */
 
 import type { Message } from '../message.ts';

@@ -1,4 +1,4 @@
-/** Serves core as the control plane of Envoys: delta xDS, load reports and access logs, for holders of the edges' key. */
+/** Serves core as the control plane of Envoys, for holders of the edges' key: delta xDS, load reports, access logs. */
 
 import type { Metadata } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';

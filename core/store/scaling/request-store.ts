@@ -57,8 +57,9 @@ export class RequestStore {
   ): Promise<void> {
     // In the same order at each replica, so that none waits for another in a circle.
     const ordered = counts.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
-    const summed = (own: string, given: string) =>
-      `ARRAY(SELECT coalesce(o, 0) + coalesce(g, 0) FROM unnest(${own}, ${given}) WITH ORDINALITY AS u (o, g, n) ORDER BY n)`;
+    const summed = (own: string, more: string) =>
+      `ARRAY(SELECT coalesce(o, 0) + coalesce(g, 0) FROM unnest(${own}, ${more}) WITH ORDINALITY AS u (o, g, n) ` +
+      'ORDER BY n)';
     const { sql } = this.#database;
     await sql`
       WITH given AS MATERIALIZED (

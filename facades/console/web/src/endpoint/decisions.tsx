@@ -60,7 +60,7 @@ export function Decisions({ view: { decisions: latest, nowMs, row } }: { view: E
   );
 }
 
-/** Shows the wanted and decided workers, which hold from a decision to the next one, and the sampled number of workers. */
+/** Shows the wanted and decided workers, which hold until the next decision, and the sampled number of workers. */
 function WorkersChart({ id, decisions, nowMs }: { id: string; decisions: readonly DecisionView[]; nowMs: number }) {
   const { data: samples = [] } = useQuery({
     queryKey: ['history', id],
