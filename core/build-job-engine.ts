@@ -46,7 +46,7 @@ import { DrainEnforcer } from './singleton-tasks/drain-enforcer.ts';
 import { EncryptionBackfill } from './singleton-tasks/encryption-backfill.ts';
 import { ExpiryReaper } from './singleton-tasks/expiry-reaper.ts';
 import { LeaseRescuer } from './singleton-tasks/lease-rescuer.ts';
-import { LoadSampler } from './singleton-tasks/load-sampler.ts';
+import { LoadRecorder } from './singleton-tasks/load-recorder.ts';
 import { QueueRecounter } from './singleton-tasks/queue-recounter.ts';
 import { QueueWatcher } from './singleton-tasks/queue-watcher.ts';
 import { TrafficWriter } from './singleton-tasks/traffic-writer.ts';
@@ -147,7 +147,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new ExpiryReaper({ ...shared, task: singletonTasks.of('expiry') }),
       new QueueRecounter({ ...shared, task: singletonTasks.of('counts') }),
       new DecisionReaper({ ...shared, task: singletonTasks.of('decisions') }),
-      new LoadSampler({ ...shared, task: singletonTasks.of('loads') }),
+      new LoadRecorder({ ...shared, task: singletonTasks.of('loads') }),
       new DeletionFinisher({ ...shared, deletes, task: singletonTasks.of('deletions') }),
       new DrainEnforcer({ ...shared, attempts, task: singletonTasks.of('drains') }),
       new LeaseRescuer({ ...shared, attempts, task: singletonTasks.of('rescue') }),

@@ -18,7 +18,7 @@ interface Load {
 }
 
 /** Load of one endpoint. */
-export interface EndpointLoad extends Load {
+export interface SampledLoad extends Load {
   endpointId: string;
 }
 

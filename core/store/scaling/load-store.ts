@@ -1,5 +1,5 @@
 /** Samples of the load of all endpoints: written by one replica, read for charts. */
-import type { EndpointLoad, LoadPeriod, LoadRecord, StoredLoad } from '../../domain/scaling/load-history.ts';
+import type { LoadPeriod, LoadRecord, SampledLoad, StoredLoad } from '../../domain/scaling/load-history.ts';
 import { LOAD_GAP_MS, LOAD_REPEAT_MS } from '../../domain/scaling/load-history.ts';
 import { TRAFFIC_KEPT_HOURS } from '../../domain/scaling/traffic.ts';
 import type { RunningJobs } from '../jobs/running-jobs.ts';
@@ -19,8 +19,8 @@ export class LoadStore {
   }
 
   /** Returns the present load of all endpoints that have any. */
-  async current(): Promise<EndpointLoad[]> {
-    const loads = await this.#database.sql<EndpointLoad[]>`
+  async current(): Promise<SampledLoad[]> {
+    const loads = await this.#database.sql<SampledLoad[]>`
       SELECT "endpointId", sum(queued)::int AS queued, sum(running)::int AS running, sum(workers)::int AS workers FROM (
         SELECT endpoint_id AS "endpointId", greatest(sum(queued), 0) AS queued, 0 AS running, 0 AS workers
         FROM endpoint_tally GROUP BY endpoint_id HAVING sum(queued) > 0
@@ -45,7 +45,7 @@ export class LoadStore {
   }
 
   /** Begins a period with the load of all endpoints. Returns its id. */
-  async begin(loads: readonly EndpointLoad[]): Promise<number> {
+  async begin(loads: readonly SampledLoad[]): Promise<number> {
     const [row] = await this.#database.sql<[{ id: number }]>`
       WITH period AS (INSERT INTO load_period DEFAULT VALUES RETURNING id), rows AS (
         INSERT INTO endpoint_load (endpoint_id, period_id, queued, running, workers)
@@ -57,7 +57,7 @@ export class LoadStore {
   }
 
   /** Adds a sample to a period: the loads that changed. */
-  async extend(periodId: number, changed: readonly EndpointLoad[]): Promise<void> {
+  async extend(periodId: number, changed: readonly SampledLoad[]): Promise<void> {
     await this.#database.sql`
       WITH period AS (UPDATE load_period SET sampled_at = now() WHERE id = ${periodId} RETURNING id)
       INSERT INTO endpoint_load (endpoint_id, period_id, queued, running, workers)

@@ -7,11 +7,11 @@ import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import type { EndpointLoad } from '../domain/scaling/load-history.ts';
+import type { SampledLoad } from '../domain/scaling/load-history.ts';
 import { LOAD_GAP_MS, LOAD_REPEAT_MS, LOAD_SAMPLE_MS } from '../domain/scaling/load-history.ts';
 import type { Stores } from '../store/storage.ts';
 
-interface LoadSamplerOptions {
+interface LoadRecorderOptions {
   stores: Pick<Stores, 'loads'>;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
@@ -25,16 +25,16 @@ interface Period {
   id: number;
   sampledAtMs: number;
   /** Last written load of each endpoint that has any. */
-  written: Map<string, EndpointLoad>;
+  written: Map<string, SampledLoad>;
   repeatAtMs: number;
 }
 
-export class LoadSampler extends LoopService {
-  readonly #options: LoadSamplerOptions;
+export class LoadRecorder extends LoopService {
+  readonly #options: LoadRecorderOptions;
   #period: Period | undefined;
 
-  constructor(options: LoadSamplerOptions) {
-    super({ ...options, name: 'load sampler', periodMs: LOAD_SAMPLE_MS });
+  constructor(options: LoadRecorderOptions) {
+    super({ ...options, name: 'load recorder', periodMs: LOAD_SAMPLE_MS });
     this.#options = options;
   }
 
@@ -58,7 +58,7 @@ export class LoadSampler extends LoopService {
 }
 
 /** Returns the loads that differ, and no load for endpoints that have none any more. */
-function changesOf(before: ReadonlyMap<string, EndpointLoad>, loads: readonly EndpointLoad[]): EndpointLoad[] {
+function changesOf(before: ReadonlyMap<string, SampledLoad>, loads: readonly SampledLoad[]): SampledLoad[] {
   const present = new Set(loads.map(({ endpointId }) => endpointId));
   const ended = [...before.keys()].filter((id) => !present.has(id));
   return [
