@@ -116,7 +116,10 @@ export class RequestStore {
     return { steps: [...steps], workers: [...workers], failed: [...failed], ever };
   }
 
-  /** Deletes up to `limit` old spans, old failed requests, and the sums of deleted endpoints. Returns the number of spans. */
+  /**
+   * Deletes up to `limit` old spans, old failed requests, and the sums of deleted endpoints. Returns the number of
+   * spans.
+   */
   async reap(limit: number): Promise<number> {
     const { sql } = this.#database;
     const old = sql`now() - ${TRAFFIC_KEPT_HOURS}::int * interval '1 h'`;

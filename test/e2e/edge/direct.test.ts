@@ -15,6 +15,7 @@ import { PROCESSING_MS, startDirectWay } from '../../helpers/system/direct-way.t
 import { skipWithoutEnvoy } from '../../helpers/system/edge.ts';
 import { skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { checkContinue, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
+import { checkRequestCounts } from '../../helpers/system/request-counts.ts';
 import { seededRandom } from '../../helpers/time/seeded-random.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
@@ -28,7 +29,8 @@ t.test(
   'direct requests from Envoy to the workers',
   { skip: skipWithoutEnvoy() || skipWithoutPython('new') },
   async (whole) => {
-    const { system, edge, send, shown, create, direct } = await startDirectWay(whole);
+    const way = await startDirectWay(whole);
+    const { system, edge, send, shown, create, direct } = way;
     const id = await create({ workersMin: 2, workersMax: 2 });
 
     await whole.test(
@@ -93,33 +95,9 @@ t.test(
       t.equal(await direct(few), 0);
     });
 
-    await whole.test('requests are counted: straight ones by the edge, others by a facade', async (t) => {
-      const few = await lbEndpoint(system, { workerConcurrency: 99, workersMin: 1 });
-      await waitFor('its worker', async () => (await send(`/v2/${few}/x`)).status === 200);
-      const counted = await create({ workersMin: 1 });
-      const stats = (endpointId: string) =>
-        call(system.clients.endpoints, 'getRequestStats', { endpointId, spanMs: 0 }, system.key);
-      const body = Buffer.from('x'.repeat(1_000));
-      for (const endpointId of [counted, few]) {
-        const before = (await stats(endpointId)).total!.requests;
-        const { worker } = await shown(`/v2/${endpointId}/x`, { method: 'POST', body });
-        for (const status of [404, 503])
-          t.equal(
-            (await send(`/v2/${endpointId}/say?status=${status}&type=text%2Fplain&bytes=eA%3D%3D`)).status,
-            status,
-          );
-        await waitFor('all of them', async () => (await stats(endpointId)).total!.requests >= before + 3);
-        const { total, workers, failed, steps, ever } = await stats(endpointId);
-        t.match(total, { clientErrors: 1, serverErrors: 1, broken: 0, abandoned: 0, bytesIn: 1_000 });
-        t.ok(total!.succeeded >= 1 && total!.bytesOut > 2 && total!.duration!.count === total!.requests);
-        t.equal(workers[0]!.workerId, worker);
-        t.match(failed, [{ method: 'GET', path: '/say', hasQuery: true, status: 503, workerId: worker, cause: '' }]);
-        t.equal(failed.length, 1);
-        t.ok(steps.length >= 1);
-        t.equal(ever!.requests, total!.requests);
-      }
-      t.equal(await direct(few), 0, 'those went through a facade');
-    });
+    await whole.test('requests are counted: straight ones by the edge, others by a facade', (t) =>
+      checkRequestCounts(t, way),
+    );
 
     const keeping = await create({ workersMin: 1, env: { KEEP_MS: String(KEEP_MS) } });
     await whole.test('kept connections to a worker are reused, and closed before the worker closes them', async (t) => {
