@@ -103,7 +103,8 @@ export class KubernetesExecutor implements Executor {
     for (;;) {
       await this.#removals.get(launch.workloadId);
       signal.throwIfAborted();
-      const tracked = await this.#create(this.#plan(launch, { ...name, ...(digest !== '' && { digest }) }), signal);
+      const plan = this.#plan(launch, { ...name, ...(digest !== '' && { digest }) });
+      const tracked = await this.#create(plan, progress, signal);
       try {
         await untilRunning(tracked, image, { progress, signal, clock: this.#options.clock });
         const found = podDigestOf(tracked.latest);
@@ -196,7 +197,7 @@ export class KubernetesExecutor implements Executor {
   }
 
   /** Creates the Pod, with retries until the API accepts or rejects it. */
-  async #create(plan: PodPlan, signal: AbortSignal): Promise<TrackedPod> {
+  async #create(plan: PodPlan, progress: (text: string) => void, signal: AbortSignal): Promise<TrackedPod> {
     const { clock, random, logger } = this.#options;
     const { workloadId } = plan.launch;
     const either = AbortSignal.any([signal, this.#closing.signal]);
@@ -209,6 +210,7 @@ export class KubernetesExecutor implements Executor {
         mayHelp: (error) => error instanceof ApiError && error.mayPass,
         onFailure: (err, failures) => {
           if (failures === 1) logger.info({ err, workloadId }, 'a Pod could not be created');
+          progress(`Kubernetes does not accept its Pod yet: ${(err as Error).message}`);
         },
       });
     } catch (error) {

@@ -88,9 +88,13 @@ export class PodWatch {
         this.#failures = 0;
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof ApiError && error.status === 410) this.#version = undefined;
+        const isForgotten = error instanceof ApiError && error.status === 410;
+        if (isForgotten) {
+          this.#version = undefined;
+          logger.info('the API has forgotten where the watch of Pods was: they are listed again');
+        }
         this.#failures += 1;
-        if (this.#failures === 1) logger.warn({ err: error }, 'Pods cannot be watched, trying again');
+        if (this.#failures === 1 && !isForgotten) logger.warn({ err: error }, 'Pods cannot be watched, trying again');
         await delay(clock, backoffMs(this.#failures, PAUSE, random), signal);
       }
     }

@@ -1,4 +1,4 @@
-// test: kubernetes, 25 s
+// test: kubernetes, postgres, 40 s
 /** Workloads as Pods of a real API server: start, end, failures, logs, adoption, and an API that goes away. */
 import type { ApiPod } from '@slipway/gpu-agent/executors/kubernetes/api-types';
 import type { KubeObject } from '@slipway/tools/kube/kube-api';
@@ -10,6 +10,11 @@ import { makeKubeExecutor } from '../../../helpers/kube/kube-executor.ts';
 import { NO_LIMITS } from '../../../helpers/no-limits.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { adoptionCases } from './adoption-cases.ts';
+import { agentCases } from './agent-cases.ts';
+import { deviceCases } from './device-cases.ts';
+import { watchCases } from './watch-cases.ts';
+
+t.setTimeout(600_000);
 
 const PODS = '/api/v1/namespaces/default/pods';
 const ANY = new AbortController().signal;
@@ -252,4 +257,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
   });
 
   await adoptionCases(t, cluster, executor);
+  await watchCases(t, cluster);
+  await deviceCases(t, cluster);
+  await agentCases(t, cluster);
 });

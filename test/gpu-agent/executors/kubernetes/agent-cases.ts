@@ -1,4 +1,3 @@
-// test: kubernetes, postgres, 30 s
 /**
  * The whole path on a real API server: core places a worker on the agent of a node, it runs as a Pod, takes a job over
  * the bridge and ends; and an agent that is replaced in the middle of a job loses nothing.
@@ -6,10 +5,10 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Cluster } from '@slipway/tools/kube/cluster';
 import type { KubeObject } from '@slipway/tools/kube/kube-api';
-import t from 'tap';
+import type { Test } from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
-import { skipWithoutKube, startKube } from '../../../helpers/kube/cluster.ts';
 import { startKubelet } from '../../../helpers/kube/fake-kubelet.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
@@ -19,12 +18,10 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 
-t.setTimeout(600_000);
-
-t.test('an agent of a node', { skip: skipWithoutKube() }, async (t) => {
-  const cluster = await startKube();
+/** Runs them all as parts of a test. */
+export async function agentCases(t: Test, cluster: Cluster): Promise<void> {
   const kubelet = await startKubelet(cluster, {
-    node: 'node-0',
+    node: 'node-1',
     gpus: 2,
     labels: { 'nvidia.com/gpu.product': 'NVIDIA-L4', 'nvidia.com/gpu.memory': '24576' },
     leaves: (pod) => pod.metadata.name === 'train',
@@ -33,14 +30,14 @@ t.test('an agent of a node', { skip: skipWithoutKube() }, async (t) => {
   await cluster.api.send('POST', PODS, {
     metadata: { name: 'train' },
     spec: {
-      nodeName: 'node-0',
+      nodeName: 'node-1',
       containers: [{ name: 'c', image: 'train', resources: { limits: { 'nvidia.com/gpu': '1' } } }],
     },
   });
   const core = await startReplicas(t);
   const env = {
     SLIPWAY_KUBERNETES: 'true',
-    SLIPWAY_KUBERNETES_NODE: 'node-0',
+    SLIPWAY_KUBERNETES_NODE: 'node-1',
     SLIPWAY_KUBERNETES_HOST_IP: '127.0.0.1',
     SLIPWAY_KUBERNETES_CONFIG: cluster.kubeconfig,
     SLIPWAY_AGENT_ALLOW_COMMANDS: 'false',
@@ -59,7 +56,7 @@ t.test('an agent of a node', { skip: skipWithoutKube() }, async (t) => {
       return machines.find(({ machine: each }) => each?.gpus.some(({ occupiedBy }) => occupiedBy !== ''))?.machine;
     });
     t.match(machine, {
-      name: 'node-0',
+      name: 'node-1',
       standbyMax: 0,
       cpuCount: 64,
       memoryMib: 512 * 1024,
@@ -68,8 +65,8 @@ t.test('an agent of a node', { skip: skipWithoutKube() }, async (t) => {
     t.same(
       machine.gpus.map(({ uuid, name, memoryMib, occupiedBy }) => [uuid, name, memoryMib, occupiedBy]),
       [
-        ['node-0-gpu-0', 'NVIDIA L4', 24_576, ''],
-        ['node-0-gpu-1', 'NVIDIA L4', 24_576, 'Pod default/train'],
+        ['node-1-gpu-0', 'NVIDIA L4', 24_576, ''],
+        ['node-1-gpu-1', 'NVIDIA L4', 24_576, 'Pod default/train'],
       ],
     );
     const gpus = { gpuIds: ['NVIDIA L4'], gpuCount: 2 };
@@ -117,4 +114,4 @@ t.test('an agent of a node', { skip: skipWithoutKube() }, async (t) => {
     t.equal(readFileSync(notes, 'utf8').trim().split('\n').length, 1);
     t.same(await pods(), before);
   });
-});
+}
