@@ -90,13 +90,11 @@ function contextFile({ XDG_CONFIG_HOME: config, HOME: home }: CliConfig['env']):
 
 /**
  * Returns the environment of the agent's process for the options of `slipway agent` (gpu-agent/config.ts). File names
- * are relative to `workingDir`.
+ * are relative to `workingDir`. Of a key and its file one is set; an inherited value of the other is removed.
  */
 export function agentEnv(options: AgentOptions, workingDir: string): Record<string, string | undefined> {
-  const file = (name: string | undefined): string | undefined =>
-    name === undefined ? undefined : resolve(workingDir, name);
+  const file = (name: string | undefined): string | undefined => name && resolve(workingDir, name);
   return {
-    // Only one of the two is set. An inherited value of the other is removed.
     SLIPWAY_AGENT_KEY: options.key,
     SLIPWAY_AGENT_KEY_FILE: options.keyFile,
     ...trustEnv(options.coreCa, workingDir),
@@ -109,6 +107,7 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
       SLIPWAY_VIRTUAL_GPUS: options.virtualGpus?.join(','),
       SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
       SLIPWAY_STANDBY_MAX: options.standbyMax?.toString(),
+      SLIPWAY_STANDBY_MEMORY_GB: options.standbyMemory?.toString(),
       SLIPWAY_AGENT_CONTAINERS: options.containers,
       SLIPWAY_KUBERNETES: options.kubernetes?.toString(),
       SLIPWAY_PREFETCH: options.prefetch?.toString(),
@@ -285,6 +284,7 @@ export interface AgentOptions {
   virtualGpus?: string[];
   cpuSlots?: number;
   standbyMax?: number;
+  standbyMemory?: number;
   containers?: string;
   kubernetes?: boolean;
   prefetch?: boolean;

@@ -10,6 +10,8 @@ import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
 import { enumName } from '@slipway/proto/wire/enum-name';
 import type { FastifyInstance } from 'fastify';
+import type { OnMove } from './gpu-memory/gpu-memory.ts';
+import { offloadMetrics } from './gpu-memory/offload-metrics.ts';
 import type { OnPull } from './images/image-puller.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { OnStart } from './workloads/workload-kind.ts';
@@ -24,6 +26,8 @@ interface AgentReadings {
   connected(): boolean;
   gpus(): readonly MachineGpu[];
   gpuLoads(): readonly GpuLoad[];
+  /** Host memory of offloaded workers in bytes. */
+  offloadedBytes(): number;
   /** Memory budgets by name. */
   budgets: Readonly<Record<string, () => BudgetFill>>;
 }
@@ -35,6 +39,7 @@ export interface AgentMeter {
   onOutOfMemory(): void;
   onStart: OnStart;
   onPull: OnPull;
+  onMove: OnMove;
 }
 
 const KINDS = Object.values(OutcomeKind)
@@ -91,6 +96,7 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   return {
     countBridgeCalls: httpMetrics(metrics, 'slipway_agent_bridge', clock),
     onAttemptEnd: (kind) => ends.inc({ kind: enumName(OutcomeKind, kind) }),
+    onMove: offloadMetrics(metrics, () => readings.offloadedBytes()),
     onOutOfMemory: () => outOfMemory.inc(),
     onStart: (result, tookMs) => {
       starts.inc({ result });

@@ -25,6 +25,8 @@ import { buildWorkloadBase } from './build-workloads.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerHost } from './container-host.ts';
 import { findHttpServer } from './find-http-server.ts';
+import { buildGpuMemory } from './gpu-memory/build-gpu-memory.ts';
+import type { GpuMemory } from './gpu-memory/gpu-memory.ts';
 import type { ImageHost } from './hosts/image-host.ts';
 import { KubernetesHost } from './hosts/kubernetes-host.ts';
 import { IdentityFiles } from './identity/identity-files.ts';
@@ -43,6 +45,7 @@ import { TunnelPool } from './tunnel/tunnel-pool.ts';
 import { SharedFolders } from './users/shared-folder.ts';
 import { PodFiles } from './workloads/pods/pod-files.ts';
 import { PodRegistry } from './workloads/pods/pod-registry.ts';
+import { memoryWatch } from './workloads/workers/memory-watch.ts';
 import { StandbyCapacity } from './workloads/workers/standby-capacity.ts';
 
 /** Interval of the watch pass, in milliseconds. */
@@ -76,6 +79,7 @@ export class AgentParts {
   readonly lease: Lease;
   readonly adoption: Adoption;
   readonly gpus: MachineGpus;
+  readonly gpuMemory: GpuMemory;
   readonly inventory: StartInventory;
   readonly metricsServer: MetricsServer;
   /** Aborts when the agent begins to stop. */
@@ -91,6 +95,7 @@ export class AgentParts {
   readonly identity: IdentityFiles;
   readonly joining: Joining;
   readonly #tls: TlsSource;
+  #renew: (reason: string) => void = () => undefined;
   /** Budget for bodies that workers send, shared by all requests to the bridge. */
   readonly #bodies = bodyBudget();
   readonly #metrics = new Metrics();
@@ -117,10 +122,11 @@ export class AgentParts {
     });
     const meter = this.#buildMeter();
     this.containers = this.#buildContainers(meter);
+    const onUnsupported = (): void => this.#renew('GPU memory cannot be moved');
+    this.gpuMemory = buildGpuMemory(config, { ...deps, ...meter, onUnsupported });
     this.workloads = this.#buildWorkloads(meter);
     const tracing = tracingOf('agent', config);
-    const { onAttemptEnd, onOutOfMemory } = meter;
-    this.attempts = buildAttempts({ config, ...deps, tracing, workloads: this.workloads, onAttemptEnd, onOutOfMemory });
+    this.attempts = buildAttempts({ config, ...deps, ...meter, tracing, workloads: this.workloads });
     this.pods = this.#buildPods();
     this.bridge = this.#buildBridge(meter);
     this.lease = this.#buildLease();
@@ -135,6 +141,7 @@ export class AgentParts {
       archive: this.workloads.archive,
     });
     const connect = buildConnectLoop(this, this.#tls);
+    this.#renew = (reason) => connect.renew(reason);
     this.gpus = this.#buildGpus(connect);
     this.inventory = new StartInventory({ ...this, ...deps, connect, dataDir: config.dataDir });
     const early = [...(tracing ? [tracing] : []), this.bridge, this.models, this.#buildWatch(), connect];
@@ -149,6 +156,7 @@ export class AgentParts {
         connected: () => this.isConnected,
         gpus: () => this.gpus.all,
         gpuLoads: () => this.gpus.loads,
+        offloadedBytes: () => this.gpuMemory.usedBytes,
         spooled: () => ({ outcomes: this.attempts.spool.size, bytes: this.attempts.spool.bytes }),
         budgets: {
           bodies: () => this.#bodies.fill,
@@ -193,6 +201,7 @@ export class AgentParts {
       started: { gpus: () => this.gpus.all, machineId: () => this.machineId, bridgeUrl: () => this.bridge.url },
       resolveImage: (request) => this.imageResolver.resolve(request),
       models: this.models,
+      gpuMemory: this.gpuMemory,
       onStart,
     });
   }
@@ -276,6 +285,7 @@ export class AgentParts {
   #buildUpkeep(): Service[] {
     const pass = (): Promise<void> => this.workloads.archive.prune();
     return [
+      memoryWatch({ ...this.attempts, ...this.deps, gpuMemory: this.gpuMemory }),
       ...(this.config.key === '' ? [this.joining] : []),
       new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass, ...this.deps }),
       new CertificateWatch({

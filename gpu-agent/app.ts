@@ -112,6 +112,7 @@ class AgentProcess extends SingleRunService {
     if (this.keepContainers) await adoption.leave(() => bridge.drain());
     await stopAll(this.services, logger);
     await containers.stop();
+    workloads.gpuMemory.close();
     for (const executor of [workloads.executors.process, workloads.executors.container]) await executor?.close();
     lease.close();
     attempts.outcomes.writeAll();

@@ -69,7 +69,7 @@ interface AttemptOptions {
   logger: Logger;
   clock: Clock;
   random: Random;
-  workloads: Pick<WorkloadBase, 'launcher' | 'archive' | 'handover' | 'starts'> &
+  workloads: Pick<WorkloadBase, 'launcher' | 'archive' | 'handover' | 'starts' | 'gpuMemory'> &
     Partial<Pick<WorkloadBase, 'onStart'>>;
   /** Counts ends of attempts. Default: they are not counted. */
   onAttemptEnd?: ((kind: OutcomeKind) => void) | undefined;
@@ -93,6 +93,7 @@ export function buildAttempts(options: AttemptOptions): AttemptParts {
     ports,
     port: {
       isBusy: (workerId) => holdings.isBusy(workerId),
+      recorded: () => records.runLog.written(),
       spansOf: (workerId) => spans.of(workerId),
       hasReportedEnd: (workerId) => reporter.hasReportedEnd(workerId),
     },

@@ -4,6 +4,7 @@ import type { TlsSource } from '@slipway/kit/net/tls-source';
 import type { AttemptParts } from './build-attempts.ts';
 import { buildHello } from './build-hello.ts';
 import type { AgentConfig } from './config.ts';
+import type { GpuMemory } from './gpu-memory/gpu-memory.ts';
 import type { ImageHost } from './hosts/image-host.ts';
 import type { IdentityFiles } from './identity/identity-files.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
@@ -25,6 +26,7 @@ interface ConnectedParts {
   readonly pods: PodRegistry;
   readonly containers: ImageHost;
   readonly gpus: MachineGpus;
+  readonly gpuMemory: GpuMemory;
   readonly imageResolver: ImageResolver;
   readonly modelResolver: ModelResolver;
   readonly models: ModelHost;

@@ -2,6 +2,7 @@
 import type { Hello } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AttemptParts } from './build-attempts.ts';
 import type { AgentConfig } from './config.ts';
+import type { GpuMemory } from './gpu-memory/gpu-memory.ts';
 import type { ImageHost } from './hosts/image-host.ts';
 import type { IdentityFiles } from './identity/identity-files.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
@@ -16,6 +17,7 @@ interface HelloParts {
   identity: Pick<IdentityFiles, 'exists' | 'facts'>;
   machineId: string;
   gpus: MachineGpus;
+  gpuMemory: Pick<GpuMemory, 'fault' | 'budgetBytes' | 'usedBytes'>;
   instance: AgentInstance;
   containers: Pick<ImageHost, 'has' | 'size' | 'occupantOf'>;
   parts: Pick<AttemptParts, 'pool' | 'reporter' | 'table'>;
@@ -28,6 +30,7 @@ export function buildHello({
   identity,
   machineId,
   gpus,
+  gpuMemory,
   instance,
   containers,
   parts,
@@ -46,7 +49,6 @@ export function buildHello({
       locations: config.locations.length > 0 || !identity.exists ? config.locations : identity.facts.locations,
       cpuSlots,
       standbyMax,
-      gpuOffload: undefined,
       agentVersion: AGENT_VERSION,
       cudaVersion: gpus.cudaVersion,
       gpus: gpus.all.map((gpu) => ({
@@ -58,6 +60,12 @@ export function buildHello({
       runsCommands: config.allowCommands,
       containerEngine: engine,
       noEngineReason,
+      gpuOffload: {
+        supported: gpuMemory.fault === '',
+        unsupportedReason: gpuMemory.fault,
+        standbyMemoryBytes: gpuMemory.budgetBytes,
+        standbyMemoryUsedBytes: gpuMemory.usedBytes,
+      },
     },
     workers: pool.all().map((worker) => reporter.take(worker)),
     attempts: table.refs(),

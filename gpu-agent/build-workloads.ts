@@ -10,6 +10,7 @@ import { HostViews } from './executors/process/host-views.ts';
 import { findSetpriv } from './executors/process/no-new-privs.ts';
 import { ProcessExecutor } from './executors/process/process-executor.ts';
 import { ViewingExecutor } from './executors/process/viewing-executor.ts';
+import type { GpuMemory } from './gpu-memory/gpu-memory.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
 import type { MachineExecutors } from './launch/choose-executor.ts';
 import { GpuHandover } from './launch/gpu-handover.ts';
@@ -41,6 +42,7 @@ export interface WorkloadBase {
   archive: LogArchive;
   handover: GpuHandover;
   starts: StartGate;
+  gpuMemory: GpuMemory;
   /** Ends commands that an earlier run of the agent left. */
   sweepProcesses(): Promise<void>;
   /** Counts starts. */
@@ -69,9 +71,10 @@ export function buildWorkloadBase(options: {
   started: StartedFacts;
   resolveImage(request: SettleImageRequest): Promise<string>;
   models: Pick<ModelHost, 'store' | 'puller'>;
+  gpuMemory: GpuMemory;
   onStart: OnStart;
 }): WorkloadBase {
-  const { config, logger, clock, container, started, resolveImage, models, onStart } = options;
+  const { config, logger, clock, container, started, resolveImage, models, gpuMemory, onStart } = options;
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
   if (config.allowCommands && process.platform === 'linux' && findSetpriv() === '') {
     logger.warn(
@@ -116,6 +119,7 @@ export function buildWorkloadBase(options: {
     handover: new GpuHandover(),
     archive: new LogArchive({ folder: join(dataDir, 'logs'), bytesMax: config.endedLogsMib * MIB, clock }),
     starts: new StartGate(startPermits(), clock),
+    gpuMemory,
     onStart,
     podsFolder: join(dataDir, 'pods'),
   };

@@ -18,6 +18,7 @@ import type { EngineSearch } from './executors/container/engine-finder.ts';
 import type { KubernetesSettings } from './executors/kubernetes/kubernetes-settings.ts';
 import { kubernetesFaults, readKubernetes } from './executors/kubernetes/kubernetes-settings.ts';
 import { readIdentity } from './identity/read-identity.ts';
+import { halfOfMemoryGb } from './inventory/host-size.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseUlimit } from './launch/container-ulimits.ts';
@@ -76,6 +77,11 @@ export interface AgentConfig extends ModelSettings {
   cpuSlots: number;
   /** Most workers in standby (FlashBoot). SLIPWAY_STANDBY_MAX, default 4. */
   standbyMax: number;
+  /**
+   * Host memory for GPU memory of workers in standby, in GB, 0 to 100,000. SLIPWAY_STANDBY_MEMORY_GB, default: half of
+   * the machine's memory. 0: it is never moved.
+   */
+  standbyMemoryGb: number;
   /** Port of the bridge on the loopback address. SLIPWAY_BRIDGE_PORT, default 0: any free one. */
   bridgePort: number;
   /** Allows commands of this host: workers and pods without an image. SLIPWAY_AGENT_ALLOW_COMMANDS, default false. */
@@ -147,9 +153,7 @@ export interface AgentConfig extends ModelSettings {
   metricsListen: string;
   /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty means that nothing is traced. */
   otlpEndpoint: string;
-  /**
-   * Variables of this host that workers may see: those that programs need to run at all, and none of the agent's own.
-   */
+  /** Variables of this host that workers may see: those that programs need, and none of the agent's own. */
   hostEnv: Record<string, string>;
 }
 
@@ -228,6 +232,7 @@ export function readAgentConfig(
     virtualGpus: readVirtualGpus(reader),
     cpuSlots: reader.integer('SLIPWAY_CPU_SLOTS', 8, 0, 10_000),
     standbyMax: reader.integer('SLIPWAY_STANDBY_MAX', kubernetes ? 0 : 4, 0, 10_000),
+    standbyMemoryGb: reader.integer('SLIPWAY_STANDBY_MEMORY_GB', kubernetes ? 0 : halfOfMemoryGb(), 0, 100_000),
     bridgePort: reader.integer('SLIPWAY_BRIDGE_PORT', 0, 0, 65_535),
     allowCommands: reader.flag('SLIPWAY_AGENT_ALLOW_COMMANDS', false),
     cdiKind: reader.text('SLIPWAY_CDI_KIND', 'nvidia.com/gpu'),

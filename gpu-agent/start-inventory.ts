@@ -9,6 +9,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
 import type { Adoption } from './adoption.ts';
+import type { GpuMemory } from './gpu-memory/gpu-memory.ts';
 import type { HostMachine, ImageHost } from './hosts/image-host.ts';
 import type { Inventory } from './inventory/last-inventory.ts';
 import { readLastInventory, storeInventory } from './inventory/last-inventory.ts';
@@ -20,6 +21,7 @@ import type { Inbound } from './session/inbound.ts';
 interface StartParts {
   dataDir: string;
   gpus: MachineGpus;
+  gpuMemory: Pick<GpuMemory, 'check' | 'fault'>;
   containers: ImageHost;
   adoption: Adoption;
   inbound: Inbound;
@@ -47,10 +49,10 @@ export class StartInventory {
 
   /** Resolves when workers can be started. `ending`: aborts when the agent stops. */
   async take(machine: Pick<HostMachine, 'id' | 'instance'>, ending: AbortSignal): Promise<void> {
-    const { dataDir, gpus, containers, adoption, inbound, bridge, workloads } = this.#parts;
+    const { dataDir, gpus, gpuMemory, containers, adoption, inbound, bridge, workloads } = this.#parts;
     const last = await readLastInventory(dataDir);
     const done = new AbortController();
-    const reading = gpus.read(machine.id);
+    const reading = gpus.read(machine.id).then(() => gpuMemory.check(gpus.all));
     const opened = this.#openEarly(last, AbortSignal.any([done.signal, ending]));
     try {
       await Promise.race([reading, opened.then((isOpen) => (isOpen ? undefined : reading))]);
@@ -101,6 +103,8 @@ export class StartInventory {
       containers,
       connect,
     } = this.#parts;
+    // The session was opened before it was known.
+    if (assumed && this.#parts.gpuMemory.fault === '') connect.renew('GPU memory can be moved');
     if (assumed && JSON.stringify(gpus) !== JSON.stringify(assumed.gpus)) {
       containers.setMachine({ ...machine, gpus, left: { workloads: new Set(), waitMs: 0 } });
       connect.renew('the GPUs were read');

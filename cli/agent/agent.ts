@@ -19,6 +19,7 @@ interface AgentCommandOptions extends Partial<Omit<AgentOptions, 'key'>> {
 }
 
 const CPU_SLOTS_MAX = 10_000;
+const GB_MAX = 100_000;
 const IMAGE_DISK_GB_MAX = 1_000_000;
 /**
  * Default data folder. It must differ from the agent folder of `npm start`, which may run on the same machine: two
@@ -63,11 +64,8 @@ export function addAgent(program: Command, cli: Cli): void {
       collect,
     )
     .option('--cpu-slots <number>', 'most workers without a GPU at once; default 8', wholeNumber(0, CPU_SLOTS_MAX))
-    .option(
-      '--standby-max <number>',
-      'most idle workers kept on standby for FlashBoot; default 4',
-      wholeNumber(0, CPU_SLOTS_MAX),
-    )
+    .option('--standby-max <number>', 'most workers on standby (FlashBoot); default 4', wholeNumber(0, CPU_SLOTS_MAX))
+    .option('--standby-memory <GB>', 'host memory for GPU memory on standby; default: half', wholeNumber(0, GB_MAX))
     .option('--containers <socket>', 'container engine: auto, none, or the address of its socket; default auto')
     .option('--kubernetes', 'this machine is a Kubernetes node, and images run as its Pods; see docs/operate')
     .option('--prefetch', 'pull images of endpoints that may run here before they are needed')

@@ -26,7 +26,11 @@ export function adopt(
   last: LastRun,
   { runLog, pool, table, holdings, outcomes, chunks, clock }: AdoptAttemptsParts,
 ): void {
-  for (const [workerId, kept] of last.workers) pool.adopt(workerId, { ...kept, spec: specOf(kept) });
+  for (const [workerId, kept] of last.workers) {
+    const { moving, offloaded } = kept;
+    const memory = { ...(moving && { moving }), ...(offloaded && { offloaded }) };
+    pool.adopt(workerId, { ...kept, spec: specOf(kept), memory });
+  }
   const nowMs = clock.monotonicMs();
   for (const kept of last.attempts) {
     const attempt = Attempt.adopt(kept, nowMs);

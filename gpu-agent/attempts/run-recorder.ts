@@ -106,7 +106,7 @@ function attemptRecord({ ref, chunkNumber, yielded, begun, leftOut, missed, last
   };
 }
 
-function workerRecord({ endpointId, token, spec, sdk, asked, refresh, state }: Worker): WorkerRecord {
+function workerRecord({ endpointId, token, spec, sdk, asked, refresh, state, memory }: Worker): WorkerRecord {
   const { imageName, gpuUuids, concurrency, version, initTimeoutSeconds, httpServer } = spec;
   return {
     endpointId,
@@ -121,6 +121,7 @@ function workerRecord({ endpointId, token, spec, sdk, asked, refresh, state }: W
     asked,
     refresh,
     frozen: state === WorkerState.FROZEN,
+    ...memory?.record,
   };
 }
 

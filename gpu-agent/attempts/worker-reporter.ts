@@ -4,7 +4,8 @@
  * long large results take to arrive.
  */
 import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { HttpHealth, OffloadFailure, StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { HttpHealth, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { memoryReport } from '../workloads/workers/memory-report.ts';
 import type { Worker } from '../workloads/workers/worker.ts';
 import type { RunRecorder } from './run-recorder.ts';
 import type { ToCore } from './to-core.ts';
@@ -85,11 +86,7 @@ export class WorkerReporter {
       takesAhead: !worker.hasEnded && this.#workerCapacity.takesAhead(worker),
       keepsAhead,
       blocked,
-      standbyLevel: StandbyLevel.UNSPECIFIED,
-      gpuMemoryBytes: 0,
-      lastOffload: undefined,
-      lastRestore: undefined,
-      offloadFailure: OffloadFailure.UNSPECIFIED,
+      ...memoryReport(worker),
     };
     if (!worker.hasEnded) return report;
     if (this.#hasUnacknowledged(worker.id)) {

@@ -125,6 +125,8 @@ export interface RunningWorkload {
   freeze(): Promise<void>;
   /** Resumes it. */
   thaw(): Promise<void>;
+  /** Returns all of its processes, by their ids on this host. Empty if they cannot be seen. */
+  pids(): Promise<number[]>;
   /** `undefined` if it has ended, or if its executor has no statistics. */
   stats(): Promise<WorkloadStats | undefined>;
 }

@@ -4,6 +4,7 @@ import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import type { Machine } from '@slipway/proto/gen/slipway/v1/machine';
 
 const MIB = 1024 * 1024;
+const GB = 1000 ** 3;
 
 /** Returns the size of the host. Facts that the system does not give are empty or 0. */
 export function hostSize(): Pick<Machine, 'cpuCount' | 'memoryMib' | 'cpuModel' | 'cpuThreadsPerCore'> {
@@ -13,6 +14,11 @@ export function hostSize(): Pick<Machine, 'cpuCount' | 'memoryMib' | 'cpuModel' 
     cpuModel: cpus()[0]?.model.trim() ?? '',
     cpuThreadsPerCore: threadsPerCore(cpuInfo()),
   };
+}
+
+/** Returns half of the machine's memory, in whole GB. */
+export function halfOfMemoryGb(): number {
+  return Math.floor(totalmem() / 2 / GB);
 }
 
 /**

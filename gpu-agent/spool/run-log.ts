@@ -38,6 +38,10 @@ export interface WorkerRecord {
   sdk: string;
   asked: boolean;
   frozen: boolean;
+  /** Its GPU memory was being moved. */
+  moving?: true;
+  /** Its GPU memory is in host memory. */
+  offloaded?: { pids: readonly number[]; cards: readonly { uuid: string; bytes: number }[] };
   /** It wants to be replaced. */
   refresh: boolean;
 }

@@ -5,18 +5,19 @@
  *
  *   unknown > adopting > absent or running
  *   absent, exited, cleaned > preparing > running <> freezing > frozen > running
- *   preparing, running, freezing, frozen > exited (a worker: for good; a pod: until it is tried again), or absent
+ *   running, frozen > offloading > offloaded > restoring > running
+ *   preparing, and all in which it runs > exited (a worker: for good; a pod: until it is tried again), or absent
  *   absent, exited, cleaned > cleaning > cleaned
  *   absent, exited, cleaned > removing > removed, or back to absent or exited
  */
 
 /**
  * Desired state of a workload. running: it runs. standby: it is frozen, with everything it has in memory, once it holds
- * no attempts. draining: it gets no new work and ends when it holds none. stopped: it does not run, and its files stay.
- * absent: it does not run, and its files are removed. shutdown: the agent shuts down; the workload must not run here,
- * and nothing is decided about it.
+ * no attempts. host-standby: the same, and its GPU memory is moved to host memory. draining: it gets no new work and
+ * ends when it holds none. stopped: it does not run, and its files stay. absent: it does not run, and its files are
+ * removed. shutdown: the agent shuts down; the workload must not run here, and nothing is decided about it.
  */
-export type Want = 'running' | 'standby' | 'draining' | 'stopped' | 'absent' | 'shutdown';
+export type Want = 'running' | 'standby' | 'host-standby' | 'draining' | 'stopped' | 'absent' | 'shutdown';
 
 /** The desired state with its versions. */
 export interface Desired {
@@ -31,6 +32,7 @@ export interface Desired {
 }
 
 /**
+ * offloading and offloaded: its GPU memory is moved to host memory, and it is frozen; restoring: the way back.
  * unknown: nobody has checked whether a previous agent left it running. absent: it does not run. exited: it ran, or
  * could not be started, and has ended, by itself or for good. cleaned: it does not run, and its files have been cleaned
  * up. removed: removed for good.
@@ -43,6 +45,9 @@ export type Phase =
   | 'running'
   | 'freezing'
   | 'frozen'
+  | 'offloading'
+  | 'offloaded'
+  | 'restoring'
   | 'exited'
   | 'cleaning'
   | 'cleaned'
@@ -94,7 +99,7 @@ export type EndCause = 'unwanted' | 'replaced' | 'agent' | 'late' | 'grace';
 
 /** The next action. `abandon`: end a preparation. `clean`: clean up its files, for this disk if one is named. */
 export type Action =
-  | { readonly do: 'adopt' | 'prepare' | 'freeze' | 'thaw' }
+  | { readonly do: 'adopt' | 'prepare' | 'freeze' | 'thaw' | 'offload' | 'restore' }
   | { readonly do: 'abandon' | 'stop' | 'kill'; readonly why: EndCause }
   | { readonly do: 'clean'; readonly disk: number | undefined }
   | { readonly do: 'remove' };
@@ -105,12 +110,15 @@ export const ACTIONS_MAX = 20;
 /** Phases that may follow each phase. Any other transition is an error. */
 const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   unknown: ['adopting'],
-  adopting: ['absent', 'running'],
+  adopting: ['absent', 'running', 'offloaded'],
   absent: ['preparing', 'cleaning', 'removing'],
   preparing: ['running', 'absent', 'exited'],
-  running: ['freezing', 'absent', 'exited'],
+  running: ['freezing', 'offloading', 'absent', 'exited'],
   freezing: ['frozen', 'running', 'absent', 'exited'],
-  frozen: ['running', 'absent', 'exited'],
+  frozen: ['running', 'offloading', 'absent', 'exited'],
+  offloading: ['offloaded', 'absent', 'exited'],
+  offloaded: ['restoring', 'absent', 'exited'],
+  restoring: ['running', 'absent', 'exited'],
   exited: ['preparing', 'cleaning', 'removing'],
   cleaning: ['cleaned'],
   cleaned: ['preparing', 'cleaning', 'removing'],
@@ -126,7 +134,12 @@ export function advance(from: Phase, to: Phase): Phase {
 
 /** Returns whether the workload runs in this phase, standby included. */
 export function isLive(phase: Phase): boolean {
-  return phase === 'running' || phase === 'freezing' || phase === 'frozen';
+  return phase === 'running' || phase === 'freezing' || phase === 'frozen' || hasMoved(phase);
+}
+
+/** Returns whether its GPU memory is in host memory, or on the way. It cannot end gracefully then. */
+export function hasMoved(phase: Phase): boolean {
+  return phase === 'offloading' || phase === 'offloaded' || phase === 'restoring';
 }
 
 /** Returns the actions to take now; empty if the agent only has to wait. */
@@ -139,6 +152,9 @@ export function step(desired: Desired, observed: Observed, policy: Policy, nowMs
     case 'running':
     case 'freezing':
     case 'frozen':
+    case 'offloading':
+    case 'offloaded':
+    case 'restoring':
       return stepLive(desired, observed, policy, nowMs);
     case 'absent':
     case 'exited':
@@ -162,11 +178,21 @@ function stepLive(desired: Desired, observed: Observed, { graceMs, ...policy }: 
   const { phase, stopAskedAtMs, killed } = observed;
   if (killed) return [];
   const end = endOf(desired, observed, { graceMs, ...policy }, nowMs);
-  if (end?.how === 'kill') return [{ do: 'kill', why: end.why }];
+  // A program waits for its GPU before it handles a signal, and it has no job: nothing is lost with it.
+  if (end && (end.how === 'kill' || hasMoved(phase))) return [{ do: 'kill', why: end.why }];
   if (stopAskedAtMs !== undefined) return nowMs - stopAskedAtMs > graceMs ? [{ do: 'kill', why: 'grace' }] : [];
   if (end) return [{ do: 'stop', why: end.why }];
-  if (phase === 'running' && desired.want === 'standby') return mayFreeze(observed, nowMs) ? [{ do: 'freeze' }] : [];
-  return phase === 'frozen' && desired.want !== 'standby' ? [{ do: 'thaw' }] : [];
+  return stepStandby(desired, observed, nowMs);
+}
+
+function stepStandby({ want }: Desired, observed: Observed, nowMs: number): Action[] {
+  const { phase } = observed;
+  const isHost = want === 'host-standby';
+  if (phase === 'running' && (isHost || want === 'standby'))
+    return mayFreeze(observed, nowMs) ? [{ do: isHost ? 'offload' : 'freeze' }] : [];
+  if (phase === 'frozen') return want === 'standby' ? [] : [{ do: isHost ? 'offload' : 'thaw' }];
+  // Without room on its GPUs nothing is restored, and only `running` says that there is some.
+  return phase === 'offloaded' && want === 'running' ? [{ do: 'restore' }] : [];
 }
 
 function mayFreeze({ asked, busy, retryAtMs = 0 }: Observed, nowMs: number): boolean {

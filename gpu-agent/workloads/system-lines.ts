@@ -15,8 +15,12 @@ const WAYS = { abandon: 'Its preparation ends', stop: 'Asked to end', kill: 'Kil
 /** Returns the line for a workload that enters a phase. Empty: there is none. */
 export function phaseLine(from: Phase, to: Phase): string {
   if (to === 'frozen') return 'On standby: it keeps its memory.';
+  if (to === 'offloaded') return 'On standby: its GPU memory is in host memory.';
   if (to !== 'running') return '';
-  return { preparing: 'Started.', frozen: 'Resumed.' }[from as string] ?? '';
+  return (
+    { preparing: 'Started.', frozen: 'Resumed.', restoring: 'Resumed: its GPU memory is restored.' }[from as string] ??
+    ''
+  );
 }
 
 /** Returns the line for a workload that is about to end. */

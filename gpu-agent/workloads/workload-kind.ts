@@ -2,10 +2,24 @@
 
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import type { Executor, Launch, WorkloadExit } from '../executors/executor.ts';
+import type { Executor, Launch, RunningWorkload, WorkloadExit } from '../executors/executor.ts';
 import type { GpuHandover } from '../launch/gpu-handover.ts';
 import type { StartGate } from './start-gate.ts';
 import type { Desired, EndCause, Policy } from './step.ts';
+
+/** GPU memory of a workload that can be moved to host memory. */
+export interface WorkloadMemory {
+  /** Nothing of it is on its GPUs. */
+  readonly isOffloaded: boolean;
+  /** Moves its memory off its GPUs and freezes it. Returns false if that failed: it must be ended. Never rejects. */
+  offload(running: RunningWorkload, wasFrozen: boolean): Promise<boolean>;
+  /** Thaws it and moves its memory back. Returns false if that failed: it must be ended. Never rejects. */
+  restore(running: RunningWorkload): Promise<boolean>;
+  /** It runs. */
+  started(running: RunningWorkload): void;
+  /** It has ended. */
+  ended(): void;
+}
 
 /** A kind of workload: a worker or a pod. */
 export interface WorkloadKind {
@@ -14,6 +28,8 @@ export interface WorkloadKind {
   readonly ids: Readonly<Record<string, string>>;
   /** GPUs that it holds from its preparation to its end. */
   readonly gpuUuids: readonly string[];
+  /** Its GPU memory. `undefined` if it is never moved. */
+  readonly memory?: WorkloadMemory | undefined;
   /** Returns whether it holds attempts. */
   isBusy(): boolean;
   /** Returns the executor that runs it. `undefined` if no executor of this machine can. */

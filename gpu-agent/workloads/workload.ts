@@ -6,6 +6,7 @@ import { TimedLog } from '../launch/timed-log.ts';
 import { ObservedState } from './observed-state.ts';
 import { exitOfFailure, isFinal, prepareWorkload } from './prepare-workload.ts';
 import { Progress } from './progress.ts';
+import { Standby } from './standby.ts';
 import type { Action, Desired, EndCause, Observed, Phase } from './step.ts';
 import { ACTIONS_MAX, step } from './step.ts';
 import { endLine, leaveLine, phaseLine } from './system-lines.ts';
@@ -25,6 +26,7 @@ export class Workload {
   /** GPU use, from the beginning of a preparation until the workload has ended. */
   #use: GpuUse | undefined;
   readonly #progress: Progress;
+  readonly #standby: Standby;
   #evaluating = false;
   readonly #end: () => void;
 
@@ -47,6 +49,15 @@ export class Workload {
     });
     ({ promise: this.done, resolve: this.#end } = Promise.withResolvers<void>());
     this.#is = new ObservedState(parts.clock, parts.random, kind.policy.restarts, previous);
+    this.#standby = new Standby({
+      kind,
+      is: this.#is,
+      running: () => this.#running,
+      freeGpus: () => parts.handover.free(kind.gpuUuids),
+      enter: (phase) => this.#enter(phase),
+      kill: () => this.requestEnd('kill'),
+      logger: parts.logger,
+    });
   }
 
   get desired(): Desired {
@@ -137,9 +148,10 @@ export class Workload {
       case 'kill':
         return this.#kill(action.why);
       case 'freeze':
-        return void this.#freeze();
       case 'thaw':
-        return void this.#thaw();
+      case 'offload':
+      case 'restore':
+        return void this.#standby[action.do]().then(() => this.evaluate());
       case 'clean':
         return void this.#cleanUp(action.disk);
       case 'remove':
@@ -156,7 +168,9 @@ export class Workload {
         this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not check whether it still runs');
         return undefined;
       });
-    if (running) this.#runs(running);
+    const isOffloaded = this.#kind.memory?.isOffloaded ?? false;
+    if (running && isOffloaded) await this.#standby.refreeze(running);
+    if (running) this.#runs(running, isOffloaded ? 'offloaded' : 'running');
     else this.#enter('absent');
     this.evaluate();
   }
@@ -178,13 +192,15 @@ export class Workload {
     this.evaluate();
   }
 
-  #runs(running: RunningWorkload): void {
+  #runs(running: RunningWorkload, phase: Phase = 'running'): void {
     this.#running = running;
+    this.#kind.memory?.started(running);
     this.#use ??= this.#parts.handover.use(this.#kind.gpuUuids);
-    this.#enter('running');
+    this.#enter(phase);
     this.#kind.started();
     void running.ended.then((exit) => {
       this.#running = undefined;
+      this.#kind.memory?.ended();
       this.#exited(exit);
       this.evaluate();
     });
@@ -231,27 +247,6 @@ export class Workload {
     this.#use?.leave();
     this.#kind.ending(why);
     this.#kind.changed();
-  }
-
-  async #freeze(): Promise<void> {
-    this.#enter('freezing');
-    try {
-      await this.#running?.freeze();
-      if (this.#is.phase === 'freezing') this.#enter('frozen');
-    } catch (error) {
-      this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not be frozen, will try again');
-      this.#is.retryLater();
-      if (this.#is.phase === 'freezing') this.#enter('running');
-    }
-    this.evaluate();
-  }
-
-  async #thaw(): Promise<void> {
-    this.#enter('running');
-    await this.#running?.thaw().catch((error: unknown) => {
-      this.#parts.logger.error({ err: error, ...this.#kind.ids }, 'could not be thawed and is ended');
-      this.requestEnd('kill');
-    });
   }
 
   async #cleanUp(disk: number | undefined): Promise<void> {

@@ -20,6 +20,10 @@ export class ScriptedExecutor implements Executor {
   preparing: (progress: (text: string) => void, signal: AbortSignal) => Promise<void> = async () => {};
   /** Freezing of a workload. Default: done at once. */
   freezing: () => Promise<void> = async () => {};
+  /** Resuming of a workload. Default: done at once. */
+  thawing: () => Promise<void> = async () => {};
+  /** Processes of every workload. */
+  pids: readonly number[] = [];
 
   /** The latest start of a workload. */
   of(workloadId: string): Started | undefined {
@@ -72,7 +76,9 @@ export class ScriptedExecutor implements Executor {
       },
       thaw: async () => {
         started.asked.push('thaw');
+        await this.thawing();
       },
+      pids: async () => [...this.pids],
       stats: async () => undefined,
     };
     return { workload, started };

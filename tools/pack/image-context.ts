@@ -40,8 +40,14 @@ export async function makeContext(
     const made = staged.get(folder);
     if (made === undefined) await stagePackage(root, folder, home, { types: false });
     else cpSync(made, home, { recursive: true, verbatimSymlinks: true });
-    const { dependencies = {}, bundleDependencies = [] } = readManifest(home) as StagedManifest;
-    const needed = Object.keys(dependencies).filter((name) => !bundleDependencies.includes(name));
+    const {
+      dependencies = {},
+      optionalDependencies = {},
+      bundleDependencies = [],
+    } = readManifest(home) as StagedManifest;
+    const needed = Object.keys({ ...dependencies, ...optionalDependencies }).filter(
+      (name) => !bundleDependencies.includes(name),
+    );
     for (const name of needed) copyInstalled(join(root, 'package.json'), name, modules);
   }
   for (const file of globSync(NOT_RUN, { cwd: out })) rmSync(join(out, file));

@@ -8,6 +8,7 @@ import { statusOf } from '../../images/image-store.ts';
 import type { RunningWorkload, WorkloadExit, WorkloadStats } from '../executor.ts';
 import type { InspectedContainer } from './container-inspection.ts';
 import { ENGINE_AWAY_MS, inspectContainer, stateAfterOutput } from './container-inspection.ts';
+import { containerPids } from './container-pids.ts';
 import { exitOf, GONE, NOT_STARTED, OVER } from './container-state.ts';
 import { engineWords, readLog } from './engine-calls.ts';
 import { withoutOverlap } from './join-output.ts';
@@ -31,6 +32,8 @@ export class ContainerWorkload implements RunningWorkload {
   /** Set once it has been created. */
   #container: Docker.Container | undefined;
   #address = '';
+  /** Its first process, by its id on this host; 0 if it does not run. */
+  #pid = 0;
   #memory: MemoryWatch | undefined;
   #output: NodeJS.ReadableStream | undefined;
   readonly #replay = new ReplaySize();
@@ -124,6 +127,10 @@ export class ContainerWorkload implements RunningWorkload {
     });
   }
 
+  async pids(): Promise<number[]> {
+    return this.#pid === 0 || this.#over ? [] : containerPids(this.#container!.id, this.#pid);
+  }
+
   async stats(): Promise<WorkloadStats | undefined> {
     if (!this.#container || this.#over) return undefined;
     try {
@@ -196,6 +203,7 @@ export class ContainerWorkload implements RunningWorkload {
     if (!info) return;
     this.#frozen = info.State.Paused;
     this.#address = Object.values(info.NetworkSettings.Networks ?? {})[0]?.IPAddress ?? '';
+    this.#pid = info.State.Pid;
     this.#memory = await MemoryWatch.of(info.State.Pid);
     if (this.#killed) this.kill();
   }

@@ -56,6 +56,11 @@ export class PodWorkload implements RunningWorkload {
 
   async thaw(): Promise<void> {}
 
+  /** They may be on another node. */
+  async pids(): Promise<number[]> {
+    return [];
+  }
+
   async stats(): Promise<undefined> {
     return undefined;
   }

@@ -11,10 +11,10 @@ import { uptime } from 'node:os';
 import type { Writable } from 'node:stream';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { hostPrograms } from '../container/host-programs.ts';
+import type { Descendants } from '../descendants.ts';
+import { descendantsOf, stillThere } from '../descendants.ts';
 import type { Executor, Launch, RunningWorkload, WorkloadExit, WorkloadStats } from '../executor.ts';
 import { carriedByShell } from './carried-env.ts';
-import type { Descendants } from './descendants.ts';
-import { descendantsOf, stillThere } from './descendants.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
 import { wasEndedForMemory } from './kernel-oom.ts';
 import { withoutNewPrivs } from './no-new-privs.ts';
@@ -110,6 +110,7 @@ function neverStarted(failure: string): RunningWorkload {
     kill: () => {},
     freeze: async () => {},
     thaw: async () => {},
+    pids: async () => [],
     stats: async () => undefined,
   };
 }
@@ -215,6 +216,12 @@ class GroupProcess implements RunningWorkload {
 
   async thaw(): Promise<void> {
     if (this.#child.pid !== undefined) thawGroup(this.#child.pid);
+  }
+
+  async pids(): Promise<number[]> {
+    const { pid } = this.#child;
+    if (pid === undefined) return [];
+    return this.#cgroup?.pids ?? [pid, ...descendantsOf(pid).keys()];
   }
 
   async stats(): Promise<WorkloadStats | undefined> {

@@ -63,6 +63,11 @@ export class WorkloadCgroup {
     return Math.max(0, ...counts);
   }
 
+  /** Processes that are in it now. */
+  get pids(): number[] {
+    return processesIn(this.#folders[0]!);
+  }
+
   /** Ends all of its processes and removes the group. Never rejects. */
   async end(): Promise<void> {
     for (let polls = 0; polls < POLLS_MAX; polls += 1) {

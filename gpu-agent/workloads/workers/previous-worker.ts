@@ -1,6 +1,8 @@
 /** A worker that a previous run of the agent left running: its container outlives the agent. */
 import type { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 
+import type { MemoryRecord } from './worker-memory.ts';
+
 /** Record of such a worker. */
 export interface PreviousWorker {
   endpointId: string;
@@ -14,6 +16,8 @@ export interface PreviousWorker {
   asked: boolean;
   /** It was on standby. */
   frozen: boolean;
+  /** Where its GPU memory was. */
+  memory: MemoryRecord;
   /** It wants to be replaced before its next job. */
   refresh: boolean;
 }

@@ -1,5 +1,6 @@
 /** Dependencies of a worker on the other parts of the agent. */
 
+import type { GpuMemory } from '../../gpu-memory/gpu-memory.ts';
 import type { WorkloadLauncher } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
 import type { FreePorts } from '../http/free-ports.ts';
@@ -12,6 +13,9 @@ export interface WorkerParts<Worker> extends WorkloadParts, SpanReader {
   launcher: WorkloadLauncher;
   archive: LogArchive;
   listener: WorkerListener<Worker>;
+  gpuMemory: GpuMemory;
+  /** Resolves when the next run of the agent would find the workers as they are now. Never rejects. */
+  recorded(): Promise<void>;
   /** Returns whether the worker holds attempts that have not ended. */
   isBusy(workerId: string): boolean;
   /** Milliseconds that a worker may take to end after SIGTERM. */

@@ -5,8 +5,8 @@
  */
 
 import type { DesiredWorkers } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { DesiredState, DesiredWorker } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { awaitEnds } from '../await-ends.ts';
 import type { SpanReader } from './job-lines.ts';
 import type { PreviousWorker } from './previous-worker.ts';
@@ -32,12 +32,14 @@ interface PoolListener extends WorkerListener<Worker> {
 interface PoolPort extends SpanReader {
   /** Returns whether the worker holds attempts that have not ended. */
   isBusy(workerId: string): boolean;
+  /** Resolves when the next run of the agent would find the workers as they are now. Never rejects. */
+  recorded(): Promise<void>;
   /** Returns whether the report of its end was made for core. */
   hasReportedEnd(workerId: string): boolean;
 }
 
 /** Dependencies of WorkerPool. */
-type PoolParts = Omit<WorkerParts<Worker>, 'listener' | 'isBusy' | 'spansOf'> & { port: PoolPort };
+type PoolParts = Omit<WorkerParts<Worker>, 'listener' | 'isBusy' | 'recorded' | 'spansOf'> & { port: PoolPort };
 
 export class WorkerPool {
   readonly #parts: PoolParts;
@@ -56,8 +58,8 @@ export class WorkerPool {
       stopping: (worker) => this.#notify((listener) => listener.stopping(worker)),
       ended: (worker, cause) => this.#notify((listener) => listener.ended(worker, cause)),
     };
-    const { isBusy, spansOf } = parts.port;
-    this.#workerParts = { ...parts, listener, isBusy, spansOf };
+    const { isBusy, recorded, spansOf } = parts.port;
+    this.#workerParts = { ...parts, listener, isBusy, recorded, spansOf };
   }
 
   /** Adds a listener. Listeners are notified in the order in which they were added. */
@@ -84,7 +86,7 @@ export class WorkerPool {
     this.#workers.set(
       workerId,
       new Worker(
-        { workerId, endpointId, desired, spec, idle: false, standbyLevel: StandbyLevel.UNSPECIFIED },
+        DesiredWorker.fromPartial({ workerId, endpointId, desired, spec }),
         token,
         this.#workerParts,
         previous,
@@ -116,7 +118,7 @@ export class WorkerPool {
     const wanted = new Map(desired.workers.map((worker) => [worker.workerId, worker]));
     for (const worker of this.all()) {
       const request = wanted.get(worker.id);
-      if (!worker.hasEnded) worker.want(request?.desired, request?.idle, this.#connectedAtMs);
+      if (!worker.hasEnded) worker.want(request, this.#connectedAtMs);
       else if (!request && this.#parts.port.hasReportedEnd(worker.id)) this.#forget(worker.id);
     }
     for (const request of wanted.values()) {
@@ -168,7 +170,8 @@ export class WorkerPool {
    * `keepContainers`, workers in containers continue.
    */
   async stopAll({ keepContainers }: { keepContainers: boolean }): Promise<void> {
-    const continues = (worker: Worker): boolean => keepContainers && worker.outlives && worker.isRunning;
+    const continues = (worker: Worker): boolean =>
+      keepContainers && worker.outlives && worker.isRunning && worker.memory?.record.moving === undefined;
     for (const worker of this.all().filter(continues)) this.#notify((listener) => listener.leftRunning(worker));
     const ending = this.all().filter((worker) => !continues(worker));
     for (const worker of ending) worker.shutDown({ state: WorkerState.STOPPED, reason: 'The agent was stopped.' });

@@ -2,6 +2,7 @@
 
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Observed, Want } from '../step.ts';
+import { hasMoved } from '../step.ts';
 
 /** Returns the state to report. `refresh`: the worker asked to be replaced. `ended`: the state once nothing runs. */
 export function workerStateOf(
@@ -13,7 +14,7 @@ export function workerStateOf(
   if (phase === 'exited' || phase === 'removing' || phase === 'removed') return ended;
   if (isEnding || refresh || want === 'draining' || want === 'absent' || want === 'shutdown')
     return WorkerState.DRAINING;
-  if (phase === 'freezing' || phase === 'frozen') return WorkerState.FROZEN;
+  if (phase === 'freezing' || phase === 'frozen' || hasMoved(phase)) return WorkerState.FROZEN;
   return asked ? WorkerState.READY : WorkerState.INITIALIZING;
 }
 

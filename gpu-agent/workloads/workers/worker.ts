@@ -17,10 +17,12 @@ import { removeWorker } from './remove-worker.ts';
 import { ResultLines } from './result-lines.ts';
 import { ReportedSdk } from './sdk-traits.ts';
 import { WorkerEnd } from './worker-end.ts';
+import type { WorkerMemory } from './worker-memory.ts';
+import { INTERRUPTED, memoryOf } from './worker-memory.ts';
 import type { WorkerParts } from './worker-parts.ts';
 import { isOver, workerStateOf } from './worker-state.ts';
 import type { EndStatus } from './worker-want.ts';
-import { wantOf } from './worker-want.ts';
+import { isWanted, wantOf } from './worker-want.ts';
 
 export class Worker implements WorkloadKind {
   readonly id: string;
@@ -32,6 +34,8 @@ export class Worker implements WorkloadKind {
   readonly http: HttpServing | undefined;
   readonly policy: Policy;
   readonly sdk = new ReportedSdk();
+  /** `undefined` if it has no GPU. */
+  readonly memory: WorkerMemory | undefined;
   readonly #workload: Workload;
   readonly #parts: WorkerParts<Worker>;
   #state: WorkerState = WorkerState.INITIALIZING;
@@ -41,6 +45,7 @@ export class Worker implements WorkloadKind {
   #shownProgress = '';
   /** Why it cannot be started: it already runs from a previous agent, or it ended while no agent watched. */
   #notAgain: string | undefined;
+  #isRejected = false;
   readonly #adoptionChecked = Promise.withResolvers<void>();
 
   /** Nothing happens before `begin`. `previous`: it runs from a previous agent. */
@@ -53,14 +58,12 @@ export class Worker implements WorkloadKind {
     this.#end = new WorkerEnd(this.spec);
     this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer, parts.httpDrainMs);
     // A worker that serves HTTP has no limit here: its health checks decide how long its start may take.
-    this.policy = {
-      restarts: false,
-      graceMs: parts.graceMs,
-      initTimeoutMs: this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000,
-    };
+    const initTimeoutMs = this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000;
+    this.policy = { restarts: false, graceMs: parts.graceMs, initTimeoutMs };
+    this.memory = memoryOf(this, parts, this.#end, previous?.memory);
     this.#workload = new Workload(
       this.id,
-      { want: wantOf(request.desired), run: 0, disk: 0 },
+      { want: wantOf(request), run: 0, disk: 0 },
       this,
       parts,
       previous && { asked: previous.asked, made: undefined },
@@ -84,17 +87,14 @@ export class Worker implements WorkloadKind {
   get log(): TimedLog {
     return this.#workload.log;
   }
-
   /** It wants to be replaced before its next job. */
   get refresh(): boolean {
     return this.#refresh;
   }
 
-  /** It has asked for work. */
   get asked(): boolean {
     return this.#workload.observed.asked;
   }
-
   /** Why it ended, the progress of its preparation, or why its server is not ready. */
   get reason(): string {
     return this.hasEnded ? this.#end.reason : this.#workload.progress || (this.http?.notReady ?? '');
@@ -133,7 +133,7 @@ export class Worker implements WorkloadKind {
   /** Since when it is on standby, by the monotonic clock. `undefined` if it is not. */
   get frozenSinceMs(): number | undefined {
     const { phase, sinceMs } = this.#workload.observed;
-    return phase === 'frozen' ? sinceMs : undefined;
+    return phase === 'frozen' || phase === 'offloaded' ? sinceMs : undefined;
   }
 
   /** It was told to end. */
@@ -149,17 +149,19 @@ export class Worker implements WorkloadKind {
   begin(): void {
     this.changed();
     this.#parts.listener.changed(this);
+    if (this.memory?.failure) this.requestEnd('kill', INTERRUPTED);
     this.#workload.evaluate();
   }
 
   /**
    * Sets the state that core desires. `undefined` if the worker must end and nobody waits for what it holds. A worker
-   * that is to be replaced drains, whatever core desires. `idle`: no client uses it, if it serves HTTP.
-   * `connectedAtMs`: since when core is connected, by the monotonic clock.
+   * that is to be replaced drains, whatever core desires. `connectedAtMs`: since when core is connected, by the
+   * monotonic clock.
    */
-  want(desired: DesiredState | undefined, idle = false, connectedAtMs = -Infinity): void {
+  want(request: DesiredWorker | undefined, connectedAtMs = -Infinity): void {
+    const { desired, idle = false } = request ?? {};
     this.http?.want(desired === DesiredState.DRAIN, idle, this.#parts.clock.monotonicMs(), connectedAtMs);
-    const want = desired === undefined ? 'absent' : wantOf(desired);
+    const want = request === undefined ? 'absent' : wantOf(request);
     this.#workload.want({ want: this.#refresh && want !== 'absent' ? 'draining' : want, run: 0, disk: 0 });
   }
 
@@ -172,6 +174,7 @@ export class Worker implements WorkloadKind {
   /** Marks an adopted worker that cannot continue, for this reason; it no longer runs. Called instead of `begin`. */
   rejectAdoption(reason: string): void {
     this.#notAgain = reason;
+    this.#isRejected = true;
     this.#end.decide({ state: WorkerState.STOPPED, reason });
     this.begin();
   }
@@ -188,7 +191,7 @@ export class Worker implements WorkloadKind {
     this.#workload.asked();
   }
 
-  /** Notifies listeners of something to report to core that is no change of state. */
+  /** Notifies listeners of something to report or record that is no change of state. */
   notifyChanged(): void {
     this.#parts.listener.changed(this);
   }
@@ -199,7 +202,7 @@ export class Worker implements WorkloadKind {
     this.#refresh = true;
     this.#parts.listener.changed(this);
     const { want } = this.#workload.desired;
-    if (want === 'running' || want === 'standby') this.#workload.want({ want: 'draining', run: 0, disk: 0 });
+    if (isWanted(want)) this.#workload.want({ want: 'draining', run: 0, disk: 0 });
   }
 
   /** Runs the due actions. */
@@ -222,7 +225,7 @@ export class Worker implements WorkloadKind {
   }
 
   executor(): Executor | undefined {
-    if (this.#end.isDecided && this.#notAgain !== undefined) return undefined;
+    if (this.#isRejected) return undefined;
     return this.#parts.launcher.executorOf(this.spec);
   }
 
@@ -230,17 +233,15 @@ export class Worker implements WorkloadKind {
     this.#end.rejectStart(this.#notAgain);
     const { ids, token, spec, http } = this;
     if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
-    const onOutput = (bytes: Buffer): void => this.output(bytes);
-    const httpVariables = http?.variables();
-    return this.#parts.launcher.worker({ ...ids, token, spec, httpVariables, onOutput, progress, signal });
+    const report = { onOutput: (bytes: Buffer): void => this.output(bytes), progress, signal };
+    return this.#parts.launcher.worker({ ...ids, ...report, token, spec, httpVariables: http?.variables() });
   }
 
   started(): void {
-    const text = this.#notAgain === undefined ? 'worker started' : 'worker adopted';
-    this.#parts.logger.info({ ...this.ids, version: this.spec.version }, text);
+    const done = this.#notAgain === undefined ? 'started' : 'adopted';
+    this.#parts.logger.info({ ...this.ids, version: this.spec.version }, `worker ${done}`);
     if (this.outlives) this.#parts.listener.changed(this);
   }
-
   changed(): void {
     const { listener, logger } = this.#parts;
     const { phase } = this.#workload.observed;
@@ -249,8 +250,8 @@ export class Worker implements WorkloadKind {
     const to = this.#stateNow();
     if (from === to) return this.#showProgress();
     this.#state = to;
-    const [fromName, toName] = [from, to].map((state) => enumName(WorkerState, state));
-    logger.debug({ ...this.ids, from: fromName, to: toName }, 'worker changed state');
+    const names = { from: enumName(WorkerState, from), to: enumName(WorkerState, to) };
+    logger.debug({ ...this.ids, ...names }, 'worker changed state');
     // The causes of its attempts come before its own end: core reads them in this order.
     if (this.hasEnded) listener.ended(this, this.#end.causeOfLosses(this.id));
     listener.changed(this);
@@ -279,7 +280,6 @@ export class Worker implements WorkloadKind {
   }
 
   async cleanUpFiles(): Promise<void> {}
-
   async remove(): Promise<void> {
     this.http?.givePorts(this.#parts.ports);
     await removeWorker(this, this.#parts);

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { buildAttempts } from '@slipway/gpu-agent/build-attempts';
 import { readAgentConfig } from '@slipway/gpu-agent/config';
 import type { WorkloadExit } from '@slipway/gpu-agent/executors/executor';
+import { buildGpuMemory } from '@slipway/gpu-agent/gpu-memory/build-gpu-memory';
+import type { GpuMemory } from '@slipway/gpu-agent/gpu-memory/gpu-memory';
 import { GpuHandover } from '@slipway/gpu-agent/launch/gpu-handover';
 import { WorkloadLauncher } from '@slipway/gpu-agent/launch/launcher';
 import { LogArchive } from '@slipway/gpu-agent/launch/log-archive';
@@ -27,17 +29,19 @@ export const turn = (): Promise<void> =>
     setImmediate(resolve);
   });
 
+const NO_MOVES = { standbyMemoryGb: 0, hostEnv: {} };
+
 /**
  * Builds them. Nothing is sent: `message` takes what would be. `diskAfterMs`: how long outcomes wait before they are
- * written; default at once.
+ * written; default at once. `gpuMemory`: default one that moves nothing.
  */
-export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
+export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as GpuMemory | undefined } = {}) {
   const clock = new ManualClock();
   const executor = new ScriptedExecutor();
   const folder = t.testdir({ logs: {} });
   const logger = createLogger('test', 'silent');
   const launcher = new WorkloadLauncher({
-    executors: { process: executor, container: undefined },
+    executors: { process: executor, container: executor },
     users: new WorkerUsers({ kind: 'same' }, folder, logger),
     scratchFolder: join(folder, 'scratch'),
     volumes: new VolumeFolders(join(folder, 'volumes'), undefined, logger),
@@ -66,6 +70,7 @@ export async function wired(t: Test, { diskAfterMs = 0 } = {}) {
       archive: new LogArchive({ folder: join(folder, 'logs'), bytesMax: 64 * 1024 * 1024, clock }),
       handover: new GpuHandover(),
       starts: new StartGate(startPermits(), clock),
+      gpuMemory: gpuMemory ?? buildGpuMemory(NO_MOVES, { onUnsupported: () => {}, onMove: () => {}, clock, logger }),
     },
   });
   await parts.spool.open();

@@ -1,12 +1,12 @@
 /** Properties of the rule for workers and pods, for any desired and any observed state. */
 
 import type { Action, Desired, Observed, Phase, Policy, Want } from '@slipway/gpu-agent/workloads/step';
-import { advance, isLive, step } from '@slipway/gpu-agent/workloads/step';
+import { advance, hasMoved, isLive, step } from '@slipway/gpu-agent/workloads/step';
 import fc from 'fast-check';
 import t from 'tap';
 import { SEED } from '../../helpers/time/seeded-random.ts';
 
-const WANTS: Want[] = ['running', 'standby', 'draining', 'stopped', 'absent', 'shutdown'];
+const WANTS: Want[] = ['running', 'standby', 'host-standby', 'draining', 'stopped', 'absent', 'shutdown'];
 const PHASES: Phase[] = [
   'unknown',
   'adopting',
@@ -15,6 +15,9 @@ const PHASES: Phase[] = [
   'running',
   'freezing',
   'frozen',
+  'offloading',
+  'offloaded',
+  'restoring',
   'exited',
   'cleaning',
   'cleaned',
@@ -66,6 +69,10 @@ function after(is: Observed, wanted: Desired, action: Action, nowMs: number): Ob
       return to('freezing');
     case 'thaw':
       return { ...to('running') };
+    case 'offload':
+      return to('offloading');
+    case 'restore':
+      return to('restoring');
     case 'clean':
       return to('cleaning');
     case 'remove':
@@ -104,6 +111,10 @@ t.test('each thing is done only where it can be', async () => {
             return phase === 'running';
           case 'thaw':
             return phase === 'frozen';
+          case 'offload':
+            return phase === 'running' || phase === 'frozen';
+          case 'restore':
+            return phase === 'offloaded';
           case 'prepare':
           case 'clean':
           case 'remove':
@@ -129,8 +140,9 @@ t.test('what shall not run is neither started nor frozen nor woken, and a gone o
     return (
       want === 'running' ||
       want === 'standby' ||
+      want === 'host-standby' ||
       want === 'draining' ||
-      !actions.some((action) => ['prepare', 'freeze', 'thaw'].includes(action.do))
+      !actions.some((action) => ['prepare', 'freeze', 'thaw', 'offload', 'restore'].includes(action.do))
     );
   });
 });
@@ -152,13 +164,17 @@ t.test('once it was asked to end it only ends, and nothing follows a kill', asyn
 });
 
 t.test('no idle worker is killed for being unwanted, and no busy one is frozen or drained away', async () => {
-  always(({ want }, { busy, endRequested }, _how, _nowMs, actions) =>
+  always(({ want }, { phase, busy, endRequested }, _how, _nowMs, actions) =>
     actions.every((action) => {
-      if (action.do === 'kill' && action.why === 'unwanted') return busy;
+      if (action.do === 'kill' && action.why === 'unwanted') return busy || hasMoved(phase);
       return (
         !busy ||
         endRequested !== undefined ||
-        !(action.do === 'freeze' || (want === 'draining' && action.do === 'stop' && action.why === 'unwanted'))
+        !(
+          action.do === 'freeze' ||
+          (phase === 'running' && action.do === 'offload') ||
+          (want === 'draining' && action.do === 'stop' && action.why === 'unwanted')
+        )
       );
     }),
   );

@@ -1,0 +1,35 @@
+/** Finds the processes of a container, by their ids on this host. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { descendantsOf } from '../descendants.ts';
+
+/** Mount point of control groups; in version 1 each kind has its own folder. */
+const CGROUPS = '/sys/fs/cgroup';
+/** Levels of groups below that of a container that are searched. */
+const DEPTH_MAX = 8;
+
+/**
+ * Returns the processes in the control group of a container, and those that descend from its first process, `pid`.
+ * Empty if they run on another kernel, as with an engine in a virtual machine.
+ */
+export async function containerPids(containerId: string, pid: number): Promise<number[]> {
+  const lines = (await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')).trim().split('\n');
+  // Without a group of its own the container shares one with other programs.
+  const own = lines.map((line) => line.split(':')).filter(([, , path]) => path?.includes(containerId));
+  const folders = own.map(([, kind = '', path = '']) => join(CGROUPS, kind.replace(/^name=/, ''), path));
+  const found = new Set([pid, ...descendantsOf(pid).keys()]);
+  for (const folder of folders) for (const each of await pidsBelow(folder)) found.add(each);
+  return lines.length > 0 && lines[0] !== '' ? [...found] : [];
+}
+
+async function pidsBelow(folder: string, depth = 0): Promise<number[]> {
+  const text = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '');
+  const pids = text
+    .split('\n')
+    .map(Number)
+    .filter((pid) => pid > 0);
+  if (depth >= DEPTH_MAX || text === '') return pids;
+  const below = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  for (const { name } of below) pids.push(...(await pidsBelow(join(folder, name), depth + 1)));
+  return pids;
+}

@@ -1,0 +1,201 @@
+/**
+ * Moves the GPU memory of whole workers to host memory and back. The order is fixed, because the driver never returns
+ * from a call to a stopped process: lock, checkpoint, freeze; and thaw, restore, unlock. What fails must be ended by
+ * the caller and never be moved again.
+ */
+import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
+import type { HeldMemory } from './compute-apps.ts';
+import type { HelperFailure, HelperPool } from './helper-pool.ts';
+import type { HelperRequest } from './helper-protocol.ts';
+import { MoveError } from './move-error.ts';
+import type { StandbyMemory } from './standby-memory.ts';
+import { inGib } from './standby-memory.ts';
+
+const GIB = 1024 ** 3;
+/**
+ * Time limits in milliseconds: four times what an H200 took (0.55 s/GiB out, 0.19 s/GiB back), on top of what any move
+ * may take.
+ */
+const LIMIT_MS = { offload: { fixed: 15_000, perGib: 2_200 }, restore: { fixed: 15_000, perGib: 800 } };
+/** Time that running kernels have to end, in milliseconds. A worker that is to be moved has no job. */
+const LOCK_MS = 10_000;
+/** For how long, and how often, free GPU memory is waited for before a restore, in milliseconds. */
+const ROOM = { waitMs: 10_000, pollMs: 100 };
+/** Bytes of a card that the driver may go on to count for a process whose memory was moved. */
+const LEFT_BYTES_MAX = 64 * 1024 ** 2;
+
+/** What the mover needs of a worker that runs. */
+export interface MovedWorker {
+  readonly id: string;
+  /** Returns all of its processes, by their ids on this host. */
+  pids(): Promise<number[]>;
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** Aborts when it ends. */
+  readonly signal: AbortSignal;
+}
+
+/** An offloaded worker. */
+export interface OffloadedMemory {
+  /** Processes whose memory was moved. */
+  readonly pids: readonly number[];
+  /** What it held of each card. */
+  readonly cards: readonly { readonly uuid: string; readonly bytes: number }[];
+}
+
+/** A move that has ended well. */
+interface Moved {
+  readonly bytes: number;
+  readonly durationMs: number;
+}
+
+/** Dependencies of GpuMover. */
+interface GpuMoverOptions {
+  helpers: HelperPool;
+  memory: StandbyMemory;
+  readHeldMemory(): Promise<HeldMemory[]>;
+  readFreeMemory(): Promise<ReadonlyMap<string, number>>;
+  /** Returns whether a process of this id can be seen. */
+  isVisible(pid: number): boolean;
+  clock: Clock;
+}
+
+export class GpuMover {
+  readonly #options: GpuMoverOptions;
+
+  constructor(options: GpuMoverOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Moves the memory of a worker off its GPUs and freezes it. `wasFrozen`: it is frozen, and is thawed first. Rejects
+   * with MoveError.
+   */
+  async offload(worker: MovedWorker, wasFrozen: boolean): Promise<Moved & { memory: OffloadedMemory }> {
+    const { memory: budget, clock } = this.#options;
+    const held = await this.#heldBy(worker);
+    const memory = summaryOf(held);
+    const bytes = bytesOf(memory);
+    budget.take(worker.id, bytes);
+    try {
+      const startedAtMs = clock.monotonicMs();
+      if (wasFrozen) await step('thaw', worker.thaw());
+      const { pids } = memory;
+      if (pids.length > 0)
+        await this.#call(worker, { do: 'offload', pids, lockTimeoutMs: LOCK_MS }, bytes, LIMIT_MS.offload);
+      await step('freeze', worker.freeze());
+      const durationMs = Math.round(clock.monotonicMs() - startedAtMs);
+      await this.#checkGone(worker);
+      return { memory, bytes, durationMs };
+    } catch (error) {
+      budget.release(worker.id);
+      throw error;
+    }
+  }
+
+  /**
+   * Thaws a worker and moves its memory back to its GPUs. Waits until they have that much free, because a restore
+   * without enough damages the worker for good. Rejects with MoveError.
+   */
+  async restore(worker: MovedWorker, memory: OffloadedMemory): Promise<Moved> {
+    const { memory: budget, clock } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    const bytes = bytesOf(memory);
+    await this.#awaitRoom(worker, memory);
+    await step('thaw', worker.thaw());
+    const own = new Set(await worker.pids());
+    const pids = memory.pids.filter((pid) => own.has(pid));
+    if (pids.length > 0) await this.#call(worker, { do: 'restore', pids }, bytes, LIMIT_MS.restore);
+    budget.release(worker.id);
+    return { bytes, durationMs: Math.round(clock.monotonicMs() - startedAtMs) };
+  }
+
+  async #heldBy(worker: MovedWorker): Promise<HeldMemory[]> {
+    const { isVisible } = this.#options;
+    const held = await this.#read();
+    const pids = new Set(await worker.pids());
+    const own = held.filter(({ pid }) => pids.has(pid));
+    // In a pid namespace of its own the agent sees other ids than the driver.
+    if (own.length === 0 && held.length > 0 && held.every(({ pid }) => !isVisible(pid)))
+      throw new MoveError('UNSUPPORTED', 'the agent cannot see the processes that the driver names (pid namespace)');
+    return own;
+  }
+
+  /** Rejects if the driver still counts memory for the worker: a process took some after the others were moved. */
+  async #checkGone(worker: MovedWorker): Promise<void> {
+    const pids = new Set(await worker.pids());
+    const left = (await this.#read()).find(({ pid, bytes }) => pids.has(pid) && bytes > LEFT_BYTES_MAX);
+    if (left) throw new MoveError('DRIVER_ERROR', `process ${left.pid} still holds ${inGib(left.bytes)} of GPU memory`);
+  }
+
+  async #read(): Promise<HeldMemory[]> {
+    try {
+      return await this.#options.readHeldMemory();
+    } catch {
+      throw new MoveError('DRIVER_ERROR', 'nvidia-smi did not answer');
+    }
+  }
+
+  async #awaitRoom(worker: MovedWorker, { cards }: OffloadedMemory): Promise<void> {
+    const { readFreeMemory, clock } = this.#options;
+    const untilMs = clock.monotonicMs() + ROOM.waitMs;
+    for (;;) {
+      const free = await readFreeMemory().catch((): ReadonlyMap<string, number> => new Map());
+      const short = cards.find(({ uuid, bytes }) => (free.get(uuid) ?? 0) < bytes);
+      if (!short) return;
+      throwIfEnded(worker);
+      if (clock.monotonicMs() > untilMs) {
+        const left = inGib(free.get(short.uuid) ?? 0);
+        const text = `it needs ${inGib(short.bytes)} of ${short.uuid}, which has ${left} free`;
+        throw new MoveError('NOT_ENOUGH_GPU_MEMORY', text);
+      }
+      await delay(clock, ROOM.pollMs, worker.signal);
+    }
+  }
+
+  async #call(
+    worker: MovedWorker,
+    request: HelperRequest,
+    bytes: number,
+    limit: { fixed: number; perGib: number },
+  ): Promise<void> {
+    const { signal } = worker;
+    const limitMs = limit.fixed + (bytes / GIB) * limit.perGib;
+    const failure = await this.#options.helpers.run(request, { limitMs, signal });
+    throwIfEnded(worker);
+    if (failure) throw errorOf(failure);
+  }
+}
+
+function throwIfEnded({ signal }: MovedWorker): void {
+  if (signal.aborted) throw new MoveError('WORKER_ENDED', 'the worker ended meanwhile');
+}
+
+function errorOf({ kind, text }: HelperFailure): MoveError {
+  if (kind === 'late') return new MoveError('TIMED_OUT', text);
+  if (/OUT_OF_MEMORY/.test(text)) return new MoveError('NOT_ENOUGH_GPU_MEMORY', text);
+  return new MoveError(/NOT_SUPPORTED|NOT_PERMITTED/.test(text) ? 'UNSUPPORTED' : 'DRIVER_ERROR', text);
+}
+
+async function step(name: 'freeze' | 'thaw', done: Promise<void>): Promise<void> {
+  try {
+    await done;
+  } catch (error) {
+    throw new MoveError('DRIVER_ERROR', `it could not be ${name === 'thaw' ? 'thawed' : 'frozen'}: ${String(error)}`);
+  }
+}
+
+function summaryOf(held: readonly HeldMemory[]): OffloadedMemory {
+  const cards = new Map<string, number>();
+  for (const { uuid, bytes } of held) cards.set(uuid, (cards.get(uuid) ?? 0) + bytes);
+  return {
+    pids: [...new Set(held.map(({ pid }) => pid))],
+    cards: [...cards].map(([uuid, bytes]) => ({ uuid, bytes })),
+  };
+}
+
+/** Returns what an offloaded worker holds of the host's memory. */
+export function bytesOf({ cards }: OffloadedMemory): number {
+  return cards.reduce((sum, { bytes }) => sum + bytes, 0);
+}

@@ -1,0 +1,97 @@
+/**
+ * Runs requests in helper processes, one request a process. One idle process is kept: a start takes longer than the
+ * driver needs for a small worker.
+ */
+import type { Clock } from '@slipway/kit/time/clock';
+import type { HelperProcess } from './helper-process.ts';
+import type { HelperRequest } from './helper-protocol.ts';
+
+/** Most requests at the same time: more than a machine has cards. The others wait. */
+const RUNNING_MAX = 16;
+
+/** How a request ended: undefined if well; otherwise the failure, and a text for people. */
+export type HelperFailure = { readonly kind: 'late' | 'failed' | 'aborted'; readonly text: string };
+
+/** A request with its bounds. */
+interface BoundedRequest {
+  /** Time limit from the moment at which a process takes it, in milliseconds. */
+  limitMs: number;
+  /** Ends the request, and its process. */
+  signal?: AbortSignal;
+}
+
+export class HelperPool {
+  readonly #clock: Clock;
+  readonly #make: () => HelperProcess;
+  #idle: HelperProcess | undefined;
+  readonly #busy = new Set<HelperProcess>();
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+  #closed = false;
+
+  /** `make`: starts a helper. */
+  constructor(clock: Clock, make: () => HelperProcess) {
+    this.#clock = clock;
+    this.#make = make;
+  }
+
+  /** Runs a request. Never rejects. */
+  async run(request: HelperRequest, { limitMs, signal }: BoundedRequest): Promise<HelperFailure | undefined> {
+    await this.#enter();
+    const helper = this.#take();
+    let failure: HelperFailure | undefined;
+    const end = (kind: HelperFailure['kind'], text: string): void => {
+      failure ??= { kind, text };
+      helper.kill();
+    };
+    const timer = this.#clock.after(limitMs, () => end('late', `it took longer than ${Math.round(limitMs / 1_000)} s`));
+    const onAbort = (): void => end('aborted', 'the worker ended');
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    try {
+      const response = await helper.ask(request);
+      if (!response.ok) failure ??= { kind: 'failed', text: response.error };
+    } catch (error) {
+      failure ??= { kind: 'failed', text: (error as Error).message };
+    } finally {
+      timer.cancel();
+      signal?.removeEventListener('abort', onAbort);
+      this.#put(helper);
+      this.#leave();
+    }
+    return failure;
+  }
+
+  /** Ends all processes. */
+  close(): void {
+    this.#closed = true;
+    for (const helper of this.#busy) helper.kill();
+    this.#idle?.kill();
+    this.#idle = undefined;
+  }
+
+  #take(): HelperProcess {
+    const helper = this.#idle && !this.#idle.hasEnded ? this.#idle : this.#make();
+    this.#idle = undefined;
+    this.#busy.add(helper);
+    if (this.#closed) helper.kill();
+    return helper;
+  }
+
+  #put(helper: HelperProcess): void {
+    this.#busy.delete(helper);
+    if (this.#closed || this.#idle || helper.hasEnded) helper.kill();
+    else this.#idle = helper;
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#running >= RUNNING_MAX) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running += 1;
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#running -= 1;
+  }
+}

@@ -1,0 +1,26 @@
+/** Finds out whether this machine can move GPU memory of workers, and why not. */
+import { askDriver } from '../inventory/ask-driver.ts';
+import type { MachineGpu } from '../inventory/machine-gpu.ts';
+import type { HelperPool } from './helper-pool.ts';
+
+/** First driver that has the calls. */
+const DRIVER_MIN = 570;
+/** Time that the driver may take to start in a helper process, in milliseconds: without persistence it is slow. */
+const OPEN_MS = 60_000;
+
+/** Returns why GPU memory cannot be moved; empty if it can. Never rejects. `ask`: runs nvidia-smi. */
+export async function offloadFault(
+  gpus: readonly MachineGpu[],
+  helpers: HelperPool,
+  ask: typeof askDriver = askDriver,
+): Promise<string> {
+  if (gpus.length === 0) return 'the machine has no GPU';
+  if (gpus.some(({ virtual }) => virtual)) return 'virtual GPUs have no memory that could be moved';
+  if (gpus.some(({ migProfile }) => migProfile !== '')) return 'the driver does not support it with MIG slices';
+  const version = await ask('--query-gpu=driver_version', '--format=csv,noheader').catch(() => '');
+  const number = Number.parseInt(version, 10);
+  if (!Number.isFinite(number)) return 'nvidia-smi does not tell the version of the driver';
+  if (number < DRIVER_MIN)
+    return `it needs driver ${DRIVER_MIN} or newer, and the machine has ${version.split('\n')[0]}`;
+  return (await helpers.run({ do: 'open' }, { limitMs: OPEN_MS }))?.text ?? '';
+}

@@ -1,0 +1,210 @@
+/** Moves of GPU memory on a driver's stand-in: the order of the calls, what fails, and that nothing hangs for ever. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { readFreeMemory, readHeldMemory } from '@slipway/gpu-agent/gpu-memory/compute-apps';
+import type { MovedWorker } from '@slipway/gpu-agent/gpu-memory/gpu-mover';
+import { GpuMover } from '@slipway/gpu-agent/gpu-memory/gpu-mover';
+import { HelperPool } from '@slipway/gpu-agent/gpu-memory/helper-pool';
+import { HelperProcess } from '@slipway/gpu-agent/gpu-memory/helper-process';
+import { offloadFault } from '@slipway/gpu-agent/gpu-memory/offload-support';
+import { StandbyMemory } from '@slipway/gpu-agent/gpu-memory/standby-memory';
+import { systemClock } from '@slipway/kit/time/clock';
+import type { Test } from 'tap';
+import t from 'tap';
+import type { CudaStandIn } from '../../helpers/cuda/stand-in.ts';
+import { CUDA, cudaSkip, MIB, startCuda } from '../../helpers/cuda/stand-in.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
+
+const GIB = 1024 * MIB;
+const CARDS = { 'GPU-1': 16_384, 'GPU-2': 16_384 };
+
+type CudaProcess = Awaited<ReturnType<CudaStandIn['process']>>;
+
+/** Returns the letter of a process's state: T when it is stopped. */
+const letterOf = (pid: number): string => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0]!;
+
+/** A worker of these processes. */
+function workerOf(...processes: CudaProcess[]) {
+  const ended = new AbortController();
+  const worker: MovedWorker = {
+    id: `worker-${processes[0]?.pid}`,
+    pids: async () => processes.map(({ pid }) => pid),
+    freeze: async () => {
+      for (const { signal } of processes) signal('SIGSTOP');
+      await waitFor('it to stop', () => processes.every(({ pid }) => letterOf(pid) === 'T'));
+    },
+    thaw: async () => {
+      for (const { signal } of processes) signal('SIGCONT');
+    },
+    signal: ended.signal,
+  };
+  return { worker, end: () => ended.abort() };
+}
+
+async function setUp(
+  t: Test,
+  cuda: CudaStandIn,
+  { budget = 64 * GIB, clock = systemClock as ManualClock | typeof systemClock } = {},
+) {
+  await cuda.forgetCalls();
+  const helpers = new HelperPool(clock, () => new HelperProcess(cuda.env));
+  t.teardown(() => helpers.close());
+  const memory = new StandbyMemory(budget, () => ({ total: 256 * GIB, available: 256 * GIB }));
+  const mover = new GpuMover({
+    helpers,
+    memory,
+    readHeldMemory: () => readHeldMemory(cuda.smi),
+    readFreeMemory: () => readFreeMemory(cuda.smi),
+    isVisible: () => true,
+    clock,
+  });
+  const used = async (): Promise<number[]> => [await cuda.used('GPU-1'), await cuda.used('GPU-2')];
+  return { helpers, memory, mover, used };
+}
+
+t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
+  const cuda = await startCuda(t, { cards: CARDS });
+
+  t.test('a worker of two processes and two cards moves as a whole, and goes on where it was', async (t) => {
+    const { mover, memory, used } = await setUp(t, cuda);
+    const [first, second] = [
+      await cuda.process(t, { 'GPU-1': 1_024 }),
+      await cuda.process(t, { 'GPU-1': 512, 'GPU-2': 256 }),
+    ];
+    const neighbour = await cuda.process(t, { 'GPU-1': 100 });
+    const { worker } = workerOf(first, second);
+    const { memory: moved, bytes } = await mover.offload(worker, false);
+    t.equal(bytes, 1_792 * MIB);
+    t.strictSame(await used(), [100, 0], 'only what the neighbour holds is left');
+    t.strictSame([letterOf(first.pid), letterOf(second.pid)], ['T', 'T'], 'frozen');
+    t.equal(memory.usedBytes, bytes);
+    t.strictSame(await cuda.calls(), ['lock 0', 'lock 0', 'checkpoint 0', 'state -3', 'checkpoint 0', 'state -3']);
+    t.equal(await neighbour.use(), 100);
+
+    t.equal((await mover.restore(worker, moved)).bytes, bytes);
+    t.strictSame(await used(), [1_636, 256]);
+    t.equal(memory.usedBytes, 0);
+    t.strictSame([await first.use(), await second.use()], [1_024, 768]);
+    t.strictSame((await cuda.calls()).slice(6), ['restore 0', 'restore 0', 'unlock 0', 'unlock 0']);
+  });
+
+  t.test('a frozen worker is thawed before the driver is called', async (t) => {
+    const { mover } = await setUp(t, cuda);
+    const process = await cuda.process(t, { 'GPU-1': 64 });
+    const { worker } = workerOf(process);
+    await worker.freeze();
+    await mover.offload(worker, true);
+    t.equal(await cuda.used('GPU-1'), 0);
+    t.equal(letterOf(process.pid), 'T');
+  });
+
+  t.test('if one process fails, the others are brought back', async (t) => {
+    const { mover, memory, used } = await setUp(t, cuda);
+    const processes = [await cuda.process(t, { 'GPU-1': 64 }), await cuda.process(t, { 'GPU-1': 64 })] as const;
+    await cuda.fault('checkpoint', { code: CUDA.OPERATING_SYSTEM, skip: 1 });
+    const { worker } = workerOf(...processes);
+    await t.rejects(mover.offload(worker, false), {
+      failure: 'DRIVER_ERROR',
+      message: /checkpoint of process \d+: CUDA_ERROR_OPERATING_SYSTEM/,
+    });
+    t.strictSame(
+      processes.map(({ pid }) => cuda.stateOf(pid)),
+      [0, 0],
+    );
+    t.strictSame([await used(), memory.usedBytes], [[128, 0], 0]);
+  });
+
+  t.test('without room on its card nothing is restored', async (t) => {
+    const clock = new ManualClock();
+    const { mover } = await setUp(t, cuda, { clock });
+    const { worker } = workerOf(await cuda.process(t, { 'GPU-1': 12_000 }));
+    const { memory } = await mover.offload(worker, false);
+    const other = await cuda.process(t, { 'GPU-1': 12_000 });
+    const restored = mover.restore(worker, memory).catch((error: unknown) => error);
+    let failure: unknown;
+    void restored.then((error) => {
+      failure = error;
+    });
+    await waitFor('its patience to end', () => {
+      clock.pass(11_000);
+      return failure;
+    });
+    t.match(failure, {
+      failure: 'NOT_ENOUGH_GPU_MEMORY',
+      message: /11\.7 GiB of GPU-1, which has 4\.3 GiB free/,
+    });
+    t.notMatch(await cuda.calls(), ['restore']);
+    await other.kill();
+    t.ok(await mover.restore(worker, memory), 'it is whole: the driver was not asked');
+  });
+
+  t.test('a call that does not end is ended with its helper process; the next one goes well', async (t) => {
+    const clock = new ManualClock();
+    const { mover } = await setUp(t, cuda, { clock });
+    const [stuck, other] = [await cuda.process(t, { 'GPU-1': 64 }), await cuda.process(t, { 'GPU-2': 64 })];
+    // The worker says that it is thawed, but is not: the driver waits for it for ever.
+    stuck.signal('SIGSTOP');
+    await waitFor('it to stop', () => letterOf(stuck.pid) === 'T');
+    const late = mover.offload(workerOf(stuck).worker, false).catch((error: unknown) => error);
+    const moved = await mover.offload(workerOf(other).worker, false);
+    t.equal(moved.bytes, 64 * MIB, 'others do not wait');
+    clock.pass(20_000);
+    t.match(await late, { failure: 'TIMED_OUT', message: 'it took longer than 15 s' });
+  });
+
+  t.test('a worker that ends in the middle ends the move', async (t) => {
+    const { mover, memory } = await setUp(t, cuda);
+    await cuda.fault('checkpoint', { lateMs: 600_000 });
+    const process = await cuda.process(t, { 'GPU-1': 64 });
+    const { worker, end } = workerOf(process);
+    const move = mover.offload(worker, false).catch((error: unknown) => error);
+    await waitFor('the lock', async () => (await cuda.calls()).includes('lock 0'));
+    await process.kill();
+    end();
+    t.match(await move, { failure: 'WORKER_ENDED' });
+    t.equal(memory.usedBytes, 0);
+    t.equal(await cuda.used('GPU-1'), 0);
+  });
+
+  t.test('what does not fit into the budget is not touched', async (t) => {
+    const { mover } = await setUp(t, cuda, { budget: GIB });
+    const process = await cuda.process(t, { 'GPU-1': 1_100 });
+    await t.rejects(mover.offload(workerOf(process).worker, false), {
+      failure: 'NOT_ENOUGH_HOST_MEMORY',
+      message: 'it holds 1.1 GiB of GPU memory, and 1.0 GiB of --standby-memory are left',
+    });
+    t.strictSame(await cuda.calls(), []);
+    const { worker } = workerOf(await cuda.process(t, { 'GPU-1': 1_000 }));
+    await mover.offload(worker, false);
+    await t.rejects(mover.offload(workerOf(await cuda.process(t, { 'GPU-2': 100 })).worker, false), {
+      message: /^it holds 0\.1 GiB/,
+    });
+  });
+
+  t.test('a worker that holds no GPU memory is only frozen', async (t) => {
+    const { mover } = await setUp(t, cuda);
+    const { worker } = workerOf();
+    const { memory, bytes } = await mover.offload(worker, false);
+    t.equal(bytes, 0);
+    t.equal((await mover.restore(worker, memory)).bytes, 0);
+    t.strictSame(await cuda.calls(), []);
+  });
+
+  t.test('a machine says why it cannot move memory', async (t) => {
+    const { helpers } = await setUp(t, cuda);
+    const card = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 16_384, migProfile: '', virtual: false };
+    const ask = cuda.smi;
+    t.equal(await offloadFault([card], helpers, ask), '');
+    t.match(await offloadFault([], helpers, ask), /no GPU/);
+    t.match(await offloadFault([{ ...card, virtual: true }], helpers, ask), /virtual/);
+    t.match(await offloadFault([{ ...card, migProfile: '1g.10gb' }], helpers, ask), /MIG/);
+    await promisify(execFile)('sh', ['-c', `echo 565.90 > ${join(cuda.folder, 'driver')}`]);
+    t.equal(await offloadFault([card], helpers, ask), 'it needs driver 570 or newer, and the machine has 565.90');
+    const none = new HelperPool(systemClock, () => new HelperProcess({}));
+    t.teardown(() => none.close());
+    t.equal(await offloadFault([card], none, async () => '580.95\n'), 'libcuda.so.1 was not found');
+  });
+});
