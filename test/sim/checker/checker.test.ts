@@ -1,0 +1,116 @@
+/** The checker of simulations: a sound history passes, and each rule finds a history that breaks it. */
+import t from 'tap';
+import { check } from './checker.ts';
+import type { Acknowledged, Changed, Ended, HistoryEvent, Seen, Started, Streamed } from './history.ts';
+
+const JOB = 'job';
+const OUTPUT = '{"token":"aaaaaaaa"}';
+
+const acknowledged = (more: Partial<Acknowledged> = {}): Acknowledged => ({
+  ...{ is: 'acknowledged', fromMs: 0, atMs: 10, job: JOB, endpoint: 'one', request: 'r', key: '' },
+  ...{ ttlMs: 86_400_000, retentionMs: 60_000, webhook: false },
+  ...more,
+});
+const seen = (atMs: number, state: Seen['state'], more: Partial<Seen> = {}): Seen => ({
+  ...{ is: 'seen', fromMs: atMs - 1, atMs, job: JOB, state, attempt: state === 'IN_QUEUE' ? 0 : 1 },
+  ...{ output: state === 'COMPLETED' ? OUTPUT : '', error: '' },
+  ...more,
+});
+const started = (atMs: number, attempt = 1, token = 'aaaaaaaa'): Started => ({
+  ...{ is: 'started', atMs, job: JOB, attempt, machine: `machine ${attempt}`, token, client: 'client' },
+});
+const ended = (atMs: number, more: Partial<Ended> = {}): Ended => ({
+  ...{ is: 'ended', atMs, job: JOB, attempt: 1, token: 'aaaaaaaa', how: 'COMPLETED', chunks: 0 },
+  ...more,
+});
+const changed = (is: Changed['is'], fromMs: number, more: Partial<Changed> = {}): Changed => ({
+  ...{ is, fromMs, atMs: fromMs + 1, job: '', endpoint: 'one', done: 1 },
+  ...more,
+});
+const streamed = (numbers: readonly number[], isLast = false): Streamed => ({
+  ...{ is: 'streamed', atMs: 40, job: JOB, reader: 'reader', after: { attempt: 0, number: 0 }, isLast },
+  chunks: numbers.map((number) => ({ attempt: 1, number, text: JSON.stringify({ token: 'aaaaaaaa', number }) })),
+});
+const calm: HistoryEvent[] = [
+  { is: 'calm', atMs: 90 },
+  { is: 'converged', atMs: 95 },
+];
+/** A job that runs and ends. */
+const SOUND = [acknowledged(), seen(20, 'IN_QUEUE'), started(30), ended(50), seen(60, 'COMPLETED'), ...calm];
+const failed = (more: Partial<Seen> = {}): Seen => seen(60, 'FAILED', { error: 'failed aaaaaaaa', ...more });
+
+/** Returns the rules that a history breaks. */
+const broken = (...history: HistoryEvent[]): string[] => [...new Set(check(history).map(({ rule }) => rule))];
+
+t.test('a sound history breaks no rule', async (t) => {
+  t.same(broken(...SOUND), []);
+  const whole = [acknowledged({ webhook: true }), started(30), streamed([1, 2], true), ended(50, { chunks: 2 })];
+  const called = { is: 'called', atMs: 70, job: JOB, state: 'COMPLETED', output: OUTPUT } as const;
+  t.same(broken(...whole, seen(60, 'COMPLETED'), called, ...calm), []);
+});
+
+t.test('what ends a job early is no loss', async (t) => {
+  t.same(broken(acknowledged(), changed('purge', 20), seen(40, null), ...calm), [], 'a purge');
+  t.same(broken(acknowledged({ ttlMs: 20 }), seen(40, null), ...calm), [], 'its ttl');
+  t.same(broken(...SOUND.slice(0, 5), changed('ttl', 61, { job: JOB, done: 5 }), seen(70, null), ...calm), []);
+});
+
+const FAULTS: Readonly<Record<string, readonly HistoryEvent[]>> = {
+  'an acknowledged job is not lost': [acknowledged(), seen(40, null), ...calm],
+  'a job has one outcome': [...SOUND, failed({ fromMs: 69, atMs: 70 })],
+  'an output is its handler’s': [acknowledged(), started(30), seen(60, 'COMPLETED', { output: '{}' }), ...calm],
+  'states follow the table': [...SOUND, seen(70, 'IN_PROGRESS'), seen(80, 'COMPLETED')],
+  'ttl and retention end in time': [acknowledged({ ttlMs: 100 }), seen(5_000, 'CANCELLED'), ...calm],
+  'a cancelled job is over': [
+    ...[acknowledged(), changed('cancel', 20, { job: JOB }), seen(40, 'IN_QUEUE'), seen(60, 'CANCELLED')],
+    ...calm,
+  ],
+  'purge and bulk cancel leave nothing': [
+    ...[acknowledged(), changed('purge', 20), seen(40, 'IN_QUEUE'), seen(60, 'CANCELLED')],
+    ...calm,
+  ],
+  'bulk retry leaves nothing': [acknowledged(), failed(), changed('bulk retry', 70), failed({ fromMs: 80 }), ...calm],
+  'a job runs at one place at a time': [
+    ...[acknowledged(), started(30), started(40, 2, 'bbbbbbbb'), ended(50, { how: 'KILLED' })],
+    ...[ended(55, { attempt: 2, token: 'bbbbbbbb' }), seen(60, 'CANCELLED', { attempt: 2 })],
+    ...calm,
+  ],
+  'no attempt after the end': [...SOUND, started(70, 2, 'bbbbbbbb')],
+  'an attempt runs once': [...SOUND, started(55, 1, 'bbbbbbbb')],
+  'streams are whole and in order': [...SOUND, streamed([1, 3])],
+  'webhooks come, and after their outcome': [acknowledged({ webhook: true }), ...SOUND.slice(1)],
+  'in calm everything comes to its end': [acknowledged(), seen(20, 'IN_QUEUE'), { is: 'calm', atMs: 30 }],
+  'one key is one job': [...SOUND, acknowledged({ key: 'k' }), acknowledged({ key: 'k', request: 's', job: 'other' })],
+  'one request is one job': [...SOUND, acknowledged({ job: 'other' })],
+  'an acknowledged outcome counts': [
+    ...[acknowledged(), started(30), ended(40), { is: 'delivered', atMs: 45, job: JOB, attempt: 1 } as const],
+    ...[started(50, 2, 'bbbbbbbb'), ended(60, { attempt: 2, token: 'bbbbbbbb' })],
+    ...[seen(70, 'COMPLETED', { attempt: 2, output: '{"token":"bbbbbbbb"}' }), ...calm],
+  ],
+  'one submission is one job': [...SOUND, { ...started(55), job: 'other' }],
+  'no job waits beside an idle worker': [...SOUND, { is: 'waited', atMs: 80, job: JOB, ms: 60_000 }],
+  'counts are true': [
+    ...SOUND,
+    { is: 'counted', atMs: 99, endpoint: 'one', counted: { inQueue: 1 }, truth: { inQueue: 0 } },
+  ],
+};
+
+for (const [rule, history] of Object.entries(FAULTS))
+  t.test(`${rule}: the checker reports a history in which it is not so`, async (t) => {
+    t.ok(broken(...history).includes(rule), JSON.stringify(check(history)));
+  });
+
+t.test('further faults of streams, webhooks, expiry and outcomes', async (t) => {
+  const streams = 'streams are whole and in order';
+  t.ok(broken(...SOUND, streamed([1, 1])).includes(streams), 'a piece twice');
+  t.ok(broken(...SOUND, streamed([1, 2], true)).includes(streams), 'more than the handler streamed');
+  const early = { is: 'called', atMs: 40, job: JOB, state: 'COMPLETED', output: OUTPUT } as const;
+  t.ok(broken(...SOUND, early).includes('webhooks come, and after their outcome'), 'before its outcome');
+  const kept = seen(70_000, 'COMPLETED');
+  t.ok(broken(...SOUND, kept).includes('ttl and retention end in time'), 'kept for too long');
+  const purged = [...SOUND.slice(0, 5), changed('purge', 65), seen(70, null), ...calm];
+  t.ok(broken(...purged).includes('an acknowledged job is not lost'), 'a purge that takes what has ended');
+  const stale = [...SOUND.slice(0, 4), seen(60, 'COMPLETED', { attempt: 2 }), ...calm];
+  t.ok(broken(...stale).includes('an output is its handler’s'), 'the output of an earlier attempt');
+  t.ok(broken(acknowledged(), failed({ error: 'lie' }), ...calm).includes('an output is its handler’s'), 'a lie');
+});

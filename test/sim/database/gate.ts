@@ -1,0 +1,274 @@
+/**
+ * The gate between replicas and PostgreSQL. Each statement waits here until its event comes, which is when the seed
+ * says so; one runs at a time. A statement that waits for the lock of another one is left waiting while others pass.
+ * Here a fault may strike: before a statement, after its commit, in place of it, or on the way back.
+ */
+import { createHash } from 'node:crypto';
+import { type Being, NATURE } from '../world/being.ts';
+import { realPause } from '../world/process-time.ts';
+import type { World } from '../world/world.ts';
+import { BEGIN_MS } from '../world/world.ts';
+import { GateConnection } from './gate-connection.ts';
+import type { Part } from './pg-wire.ts';
+import { errorMessage, readyMessage } from './pg-wire.ts';
+import type { PlainConnection } from './sim-server.ts';
+import type { SimSocket } from './sim-socket.ts';
+import { listenAt } from './sim-socket.ts';
+
+/** Faults that strike at statements. */
+export const STATEMENT_FAULTS = [
+  'killed before a statement',
+  'killed after a commit',
+  'cut before a statement',
+  'answer lost',
+  'answer late',
+  'error 40001',
+  'error 40P01',
+  'error 53100',
+  'error 57P01',
+  'error 25006',
+  'silent connection',
+] as const;
+export type StatementFault = (typeof STATEMENT_FAULTS)[number];
+
+const ERROR_TEXTS: Record<string, string> = {
+  '40001': 'could not serialize access due to concurrent update',
+  '40P01': 'deadlock detected',
+  '53100': 'could not extend file: No space left on device',
+  '57P01': 'terminating connection due to administrator command',
+  '25006': 'cannot execute statement in a read-only transaction',
+};
+
+interface GateOptions {
+  world: World;
+  /** Socket of the server. */
+  path: string;
+  database: string;
+  admin: PlainConnection;
+  /** Returns the fault that strikes at a statement. */
+  chooseFault(connection: GateConnection, sql: string): StatementFault | undefined;
+  /** Returns what becomes of a notification: milliseconds until it arrives; `undefined` if it is dropped. */
+  noticeMs(): number | undefined;
+  /** Kills the replica of a connection. */
+  kill(owner: Being, why: string): Promise<void>;
+}
+
+/** Time until a lock is looked for, in real milliseconds: it only costs time. */
+const ANSWER_MS = 12;
+/** When the server ends a session of which it hears nothing, in virtual milliseconds (core/store/sql). */
+const SILENT_TRANSACTION_MS = 20_000;
+const SILENT_LISTENER_MS = 10_000;
+const LATENCY_MS = { least: 0.1, most: 2 };
+
+export class Gate {
+  readonly #options: GateOptions;
+  readonly #all = new Set<GateConnection>();
+  /** The database refuses connections until then, in virtual milliseconds. */
+  #downUntilMs = 0;
+  /** Difference of the database's clock, in milliseconds. */
+  clockErrorMs = 0;
+  statements = 0;
+  #numbers = 0;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  /** Connections of replicas that live, by name. */
+  get connections(): GateConnection[] {
+    return [...this.#all].filter(({ owner, isGone }) => !owner.dead && !isGone);
+  }
+
+  /** Lets a replica connect to a host name of its own. */
+  open(owner: Being, host: string): void {
+    let count = 0;
+    listenAt(host, (near) => this.#accept(owner, near, `${owner.name}.${(count += 1)}`));
+  }
+
+  /** Closes all that is left. */
+  async endAll(): Promise<void> {
+    for (const connection of this.#all) await this.#end(connection);
+  }
+
+  /** Closes a connection. The driver is told. */
+  async cut(connection: GateConnection): Promise<void> {
+    connection.near.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
+    await this.#end(connection);
+  }
+
+  /** Closes the connections of a dead replica. */
+  async end(owner: Being): Promise<void> {
+    for (const connection of this.#all) if (connection.owner === owner) await this.#end(connection);
+  }
+
+  /** Ends all sessions, and refuses new ones for so many virtual milliseconds. */
+  async restart(ms: number): Promise<void> {
+    this.#downUntilMs = this.#options.world.nowMs + ms;
+    for (const connection of this.connections) await this.cut(connection);
+  }
+
+  /** Makes nothing pass on a connection any more, without telling either end. */
+  silence(connection: GateConnection): void {
+    const { world } = this.#options;
+    connection.isSilent = true;
+    const ms = connection.listens ? SILENT_LISTENER_MS : SILENT_TRANSACTION_MS;
+    if (connection.listens || connection.state !== 'I') world.perform(ms, NATURE, () => this.#end(connection));
+  }
+
+  #accept(owner: Being, near: SimSocket, name: string): { receive(bytes: Buffer): void; closed(): void } {
+    const { world, path, database } = this.#options;
+    if (owner.dead) return { receive: () => undefined, closed: () => undefined };
+    let connection: GateConnection | undefined;
+    world.after(world.between(LATENCY_MS.least, LATENCY_MS.most), owner, () => {
+      if (near.destroyed) return;
+      if (world.nowMs < this.#downUntilMs)
+        return near.destroy(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+      connection = new GateConnection(name, owner, near, path, database, (this.#numbers += 1));
+      this.#all.add(connection);
+      near.opened();
+    });
+    return {
+      receive: (bytes) => this.#receive(connection!, bytes),
+      closed: () => {
+        if (!connection || connection.isGone) return;
+        connection.isGone = true;
+        // A connection that is cut off reaches the server no more: it learns of its end later.
+        if (!connection.isSilent) world.perform(0, NATURE, () => this.#end(connection!));
+      },
+    };
+  }
+
+  #receive(connection: GateConnection, bytes: Buffer): void {
+    connection.receive(bytes);
+    if (!connection.isUnderWay) this.#schedule(connection);
+  }
+
+  #schedule(connection: GateConnection): void {
+    const { world } = this.#options;
+    connection.isUnderWay = connection.waiting.length > 0 && !connection.isGone && !connection.isSilent;
+    if (!connection.isUnderWay) return;
+    world.perform(world.between(LATENCY_MS.least, LATENCY_MS.most), connection.owner, () => this.#pass(connection));
+  }
+
+  async #pass(connection: GateConnection): Promise<void> {
+    if (connection.isGone || connection.isSilent) return;
+    const part = connection.waiting.shift();
+    if (!part) return;
+    if (part.ends === 'NONE') return void (await this.#end(connection));
+    const { world, chooseFault, kill } = this.#options;
+    const fault = connection.hasLoggedIn ? chooseFault(connection, part.sql) : undefined;
+    if (fault) world.fault(fault, connection.name, nameOf(part.sql));
+    if (fault === 'killed before a statement') return kill(connection.owner, fault);
+    if (fault === 'cut before a statement') return this.cut(connection);
+    if (fault === 'silent connection') return this.silence(connection);
+    if (fault?.startsWith('error ')) return this.#reject(connection, part, fault.slice('error '.length));
+    this.statements += 1;
+    if (/^\s*LISTEN/i.test(part.sql)) connection.listens = true;
+    const isFirst = connection.hasLoggedIn && !connection.isMidway;
+    const answered = connection.send(part, isFirst ? this.#instant(connection) : '');
+    if (!(await this.#isAnswered(connection, answered))) {
+      connection.isBlocked = true;
+      world.note('blocked', connection.name, nameOf(part.sql));
+      return;
+    }
+    await this.#answered(connection, part, fault);
+    await this.#unblock();
+  }
+
+  async #answered(connection: GateConnection, part: Part, fault: StatementFault | undefined): Promise<void> {
+    const { world, kill } = this.#options;
+    const answer = connection.takeAnswer();
+    world.note('passed', connection.name, nameOf(part.sql), answer.length);
+    if (part.sql.includes('pg_notify(')) await this.#gatherNotices();
+    if (fault === 'killed after a commit') return kill(connection.owner, fault);
+    if (fault === 'answer lost') return this.cut(connection);
+    if (connection.isGone || connection.owner.dead) return;
+    connection.hasLoggedIn = true;
+    const ms = fault === 'answer late' ? world.between(500, 8_000) : world.between(0, LATENCY_MS.most);
+    world.after(ms, connection.owner, () => {
+      if (connection.isGone || connection.isSilent) return;
+      connection.near.arrive(Buffer.concat(answer));
+      this.#schedule(connection);
+    });
+  }
+
+  /** Answers with an error in place of the server. */
+  async #reject(connection: GateConnection, part: Part, code: string): Promise<void> {
+    const isFatal = code === '57P01';
+    const error = errorMessage(code, ERROR_TEXTS[code]!, isFatal ? 'FATAL' : 'ERROR');
+    if (isFatal) {
+      connection.near.arrive(error);
+      return this.cut(connection);
+    }
+    // The transaction has failed on the server as well.
+    if (connection.state === 'T') await connection.ask('SELECT 1 / 0');
+    else if (connection.isMidway) await connection.ask('SELECT 1');
+    connection.near.arrive(part.ends === 'READY' ? Buffer.concat([error, readyMessage(connection.state)]) : error);
+    this.#schedule(connection);
+  }
+
+  /** Returns the statement that sets the time: that of a transaction is the time of its begin. */
+  #instant({ state }: GateConnection): string {
+    const seconds = ((BEGIN_MS + this.clockErrorMs + this.#options.world.nowMs) / 1_000).toFixed(6);
+    const clock = `SET sim.clock = '${seconds}'`;
+    return state === 'I' ? `${clock}; SET sim.now = '${seconds}'` : clock;
+  }
+
+  /** Returns false if the statement waits for the lock of another one. */
+  async #isAnswered(connection: GateConnection, answered: Promise<void>): Promise<boolean> {
+    for (;;) {
+      const over = await Promise.race([answered.then(() => true), realPause(ANSWER_MS).then(() => false)]);
+      if (over || !connection.isBusy) return true;
+      if (await this.#waits(connection)) return false;
+    }
+  }
+
+  async #waits({ pid }: GateConnection): Promise<boolean> {
+    const rows = await this.#options.admin.query(`SELECT FROM pg_locks WHERE pid = ${pid} AND NOT granted`);
+    return rows.length > 0;
+  }
+
+  /** Goes on with statements whose lock has become free. */
+  async #unblock(): Promise<void> {
+    for (const connection of this.#all) {
+      if (!connection.isBlocked) continue;
+      while (connection.isBusy && !(await this.#waits(connection))) await realPause(1);
+      if (connection.isBusy) continue;
+      connection.isBlocked = false;
+      await this.#answered(connection, { bytes: Buffer.alloc(0), sql: 'blocked before', ends: 'READY' }, undefined);
+      if (connection.isGone) await this.#end(connection);
+    }
+  }
+
+  async #end(connection: GateConnection): Promise<void> {
+    if (!this.#all.has(connection)) return;
+    await connection.close();
+    // Blocked: it goes on until it gets its lock, as a server does whose client is gone.
+    if (connection.isBusy) return;
+    this.#all.delete(connection);
+    await this.#unblock();
+  }
+
+  /** Fetches the notifications of a commit from all who listen: when they come by themselves is nobody's choice. */
+  async #gatherNotices(): Promise<void> {
+    const { world, noticeMs } = this.#options;
+    for (const listener of this.connections.filter(({ listens, isBusy }) => listens && !isBusy)) {
+      await listener.ask('');
+      const { notices } = listener;
+      listener.notices = [];
+      for (const notice of notices) {
+        const ms = noticeMs();
+        if (ms === undefined) world.fault('notification dropped', listener.name);
+        else
+          world.after(ms, listener.owner, () => {
+            if (!listener.isGone && !listener.isSilent) listener.near.arrive(notice);
+          });
+      }
+    }
+  }
+}
+
+/** Returns a short name of a statement for the trace. */
+function nameOf(sql: string): string {
+  return sql === '' ? '-' : createHash('sha1').update(sql).digest('hex').slice(0, 6);
+}

@@ -1,0 +1,255 @@
+/**
+ * Simulated clients. Each submits one job, again with the same request id until it is acknowledged, and then follows
+ * it; some cancel it, retry it, stream it, or give the key of another one.
+ */
+
+import type { Job } from '@slipway/core/domain/jobs/job';
+import { ANNOUNCED_STATES, isFinal, type JobState } from '@slipway/core/domain/jobs/job-state';
+import type { JobCalls } from '@slipway/core/jobs/job-engine';
+import type { ChunkCursor } from '@slipway/core/jobs/read/chunk-page';
+import type { Changed, HistoryEvent } from '../checker/history.ts';
+import { type Being, NATURE } from '../world/being.ts';
+import type { World } from '../world/world.ts';
+import type { SimReplica } from './replica.ts';
+import type { SimInput } from './sim-worker.ts';
+
+interface ClientOptions {
+  world: World;
+  replicas(): readonly SimReplica[];
+  record(event: HistoryEvent): void;
+  /** Returns whether a webhook of the job has come. */
+  isCalled(job: string): boolean;
+}
+
+/** What a client is going to do. */
+interface Plan {
+  endpoint: string;
+  request: string;
+  key: string;
+  input: SimInput;
+  isSync: boolean;
+  webhook: boolean;
+  ttlMs: number | undefined;
+  executionTimeoutMs: number | undefined;
+  lowPriority: boolean;
+}
+
+/** How a call ended. `unknown`: no answer came in time. */
+export type Answer<Value> = { value: Value } | { error: Error & { reason?: string } } | 'unknown';
+
+const CALL_MS = 6_000;
+const PAUSE_MS = { least: 40, most: 600 };
+const SYNC_MS = 5_000;
+/** The rest of life that some set. */
+const TTL_MS = 2_000;
+const DAY_MS = 86_400_000;
+const RETENTION_MS = 30 * 60_000;
+
+export class SimClient {
+  readonly #options: ClientOptions;
+  readonly #plan: Plan;
+  readonly #name: string;
+  /** The job, once it is acknowledged. */
+  job = '';
+  /** It has seen the end of its job, and nothing is left to do. */
+  isOver = false;
+  #isFinal = false;
+
+  /** `key`: idempotency key, empty for none. A client with the key of another one submits the same body. */
+  constructor(options: ClientOptions, endpoint: string, name: string, like?: SimClient) {
+    this.#options = options;
+    this.#name = name;
+    this.#plan = like ? { ...like.#plan, request: options.world.random.uuid() } : planOf(options.world, endpoint, name);
+    void this.#run();
+  }
+
+  get endpoint(): string {
+    return this.#plan.endpoint;
+  }
+
+  /** True if its submission has an idempotency key. */
+  get hasKey(): boolean {
+    return this.#plan.key !== '';
+  }
+
+  /** Reads the job's state once. */
+  async look(ttlMs = 0): Promise<JobState | null | undefined> {
+    const { world } = this.#options;
+    const fromMs = world.nowMs;
+    const key = { endpointId: this.#plan.endpoint, jobId: this.job };
+    const answer = await this.#ask((calls) => calls.get(key, { omitOutput: false, ttlMs }));
+    if (ttlMs > 0) this.#change('ttl', fromMs, answer, ttlMs);
+    return this.#saw(fromMs, answer);
+  }
+
+  async #run(): Promise<void> {
+    const { world, isCalled } = this.#options;
+    await this.#submit();
+    if (world.chance(0.12)) world.after(world.between(0, 1_500), NATURE, () => void this.#cancel());
+    if ((this.#plan.input.chunks ?? 0) > 0) void this.#stream();
+    for (;;) {
+      await this.#rest();
+      const state = await this.look();
+      if (state === null) break;
+      if (state === undefined || !isFinal(state)) continue;
+      this.#isFinal = true;
+      if ((state === 'FAILED' || state === 'TIMED_OUT') && world.chance(0.4)) await this.#retry();
+      else if (world.chance(0.5)) break;
+    }
+    // Its end must stay what it was.
+    await world.pause(world.between(500, 5_000), NATURE);
+    const state = await this.look(world.chance(0.1) ? TTL_MS : 0);
+    while (this.#plan.webhook && state && ANNOUNCED_STATES.includes(state) && !isCalled(this.job))
+      await world.pause(500, NATURE);
+    this.isOver = true;
+  }
+
+  async #submit(): Promise<void> {
+    const { world, record } = this.#options;
+    const { endpoint, request, key, input, isSync, webhook, ttlMs, executionTimeoutMs, lowPriority } = this.#plan;
+    const submission = {
+      endpointId: endpoint,
+      requestId: request,
+      kind: isSync ? ('SYNC' as const) : ('ASYNC' as const),
+      input: Buffer.from(JSON.stringify(input)),
+      webhook: webhook ? `http://hooks.sim/${endpoint}` : '',
+      policy: { ttlMs, executionTimeoutMs, lowPriority },
+      s3Config: undefined,
+      waitMs: isSync ? SYNC_MS : 0,
+      idempotencyKey: key,
+    };
+    const firstMs = world.nowMs;
+    for (;;) {
+      const fromMs = world.nowMs;
+      const never = new AbortController().signal;
+      const answer = await this.#ask((calls) =>
+        isSync ? calls.submitAndWait(submission, never) : calls.submit(submission),
+      );
+      if (answer !== 'unknown' && 'value' in answer) {
+        this.job = answer.value.id;
+        const event = { job: this.job, endpoint, request, key, webhook, fromMs: firstMs, atMs: world.nowMs };
+        const retentionMs = isSync ? 60_000 : RETENTION_MS;
+        record({ is: 'acknowledged', ...event, ttlMs: ttlMs ?? DAY_MS, retentionMs });
+        world.note(this.#name, 'acknowledged', this.job);
+        this.#saw(fromMs, answer, isSync);
+        return;
+      }
+      await this.#rest();
+    }
+  }
+
+  async #cancel(): Promise<void> {
+    const fromMs = this.#options.world.nowMs;
+    const answer = await this.#ask((calls) => calls.cancel({ endpointId: this.#plan.endpoint, jobId: this.job }));
+    this.#change('cancel', fromMs, answer);
+    this.#saw(fromMs, answer, false);
+  }
+
+  async #retry(): Promise<void> {
+    const fromMs = this.#options.world.nowMs;
+    const answer = await this.#ask((calls) => calls.retry({ endpointId: this.#plan.endpoint, jobId: this.job }));
+    this.#change('retry', fromMs, answer);
+    this.#saw(fromMs, answer, false);
+  }
+
+  async #stream(): Promise<void> {
+    const { world, record } = this.#options;
+    const key = { endpointId: this.#plan.endpoint, jobId: this.job };
+    const never = new AbortController().signal;
+    let cursor: ChunkCursor = { attempt: 0, number: 0 };
+    for (;;) {
+      const after = cursor;
+      const answer = await this.#ask((calls) => calls.readChunks(key, { cursor, waitMs: 1_000, limit: 3 }, never));
+      if (answer !== 'unknown' && 'error' in answer && answer.error.reason === 'JOB_NOT_FOUND') return;
+      if (answer === 'unknown' || !('value' in answer)) {
+        await this.#rest();
+        continue;
+      }
+      const page = answer.value;
+      const chunks = page.chunks.map(({ attempt, number, output }) => ({ attempt, number, text: output.toString() }));
+      const isLast = isFinal(page.state) && !page.more;
+      record({ is: 'streamed', atMs: world.nowMs, job: this.job, reader: this.#name, after, chunks, isLast });
+      if (isLast) return;
+      cursor = page.cursor;
+      await this.#rest();
+    }
+  }
+
+  #change(is: Changed['is'], fromMs: number, answer: Answer<unknown>, ms = 0): void {
+    const { world, record } = this.#options;
+    const atMs = answer === 'unknown' ? undefined : world.nowMs;
+    const isDone = answer !== 'unknown' && 'value' in answer;
+    record({ is, fromMs, atMs, job: this.job, endpoint: this.#plan.endpoint, done: isDone ? ms || 1 : 0 });
+  }
+
+  /**
+   * Records what an answer says of the job, perhaps without its output. Returns its state; `null`: it is gone,
+   * `undefined`: nobody knows.
+   */
+  #saw(fromMs: number, answer: Answer<Job>, hasOutput = true): JobState | null | undefined {
+    const { world, record } = this.#options;
+    const seen = { is: 'seen' as const, fromMs, atMs: world.nowMs, job: this.job };
+    if (answer === 'unknown') return undefined;
+    if ('error' in answer) {
+      if (answer.error.reason !== 'JOB_NOT_FOUND') return undefined;
+      record({ ...seen, state: null, attempt: 0, output: '', error: '' });
+      world.note(this.#name, 'not found', this.job);
+      return null;
+    }
+    const { state, attempt, output, error } = answer.value;
+    const text = hasOutput ? (output?.toString() ?? '') : undefined;
+    record({ ...seen, state, attempt, output: text, error: error ?? '' });
+    if (isFinal(state)) world.note(this.#name, state, this.job);
+    return state;
+  }
+
+  #ask<Value>(call: (calls: JobCalls) => Promise<Value>): Promise<Answer<Value>> {
+    return askReplica(this.#options, call);
+  }
+
+  #rest(): Promise<void> {
+    const { world } = this.#options;
+    const factor = this.#isFinal ? 10 : 1;
+    return world.pause(world.between(PAUSE_MS.least, PAUSE_MS.most) * factor, NATURE);
+  }
+}
+
+/** Makes a call at some replica. */
+export async function askReplica<Value>(
+  { world, replicas }: Pick<ClientOptions, 'world' | 'replicas'>,
+  call: (calls: JobCalls) => Promise<Value>,
+): Promise<Answer<Value>> {
+  const living = replicas();
+  if (living.length === 0) return 'unknown';
+  const { calls } = world.one(living);
+  return new Promise((resolve) => {
+    const patience: Being = { name: 'patience', dead: false };
+    world.after(CALL_MS, patience, () => resolve('unknown'));
+    const done = (answer: Answer<Value>): void => {
+      patience.dead = true;
+      resolve(answer);
+    };
+    call(calls).then(
+      (value) => done({ value }),
+      (error: Error) => done({ error }),
+    );
+  });
+}
+
+function planOf(world: World, endpoint: string, name: string): Plan {
+  const isLong = world.chance(0.06);
+  const input: SimInput = { client: name, ms: isLong ? world.between(3_000, 9_000) : world.between(2, 400) };
+  if (world.chance(0.08)) input.fails = true;
+  if (world.chance(0.2)) input.chunks = 1 + Math.floor(world.fraction() * 8);
+  return {
+    endpoint,
+    request: world.random.uuid(),
+    key: world.chance(0.15) ? `key ${name}` : '',
+    input,
+    isSync: world.chance(0.2),
+    webhook: world.chance(0.3),
+    ttlMs: world.chance(0.05) ? Math.round(world.between(10_000, 20_000)) : undefined,
+    executionTimeoutMs: isLong && world.chance(0.5) ? 5_000 : undefined,
+    lowPriority: world.chance(0.1),
+  };
+}

@@ -1,0 +1,54 @@
+/** The lies of a machine: outcomes and pieces of attempts that are not its own any more, or never were. */
+import type { AttemptOutcome, AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { Being } from '../world/being.ts';
+import type { World } from '../world/world.ts';
+import type { SimLink } from './sim-link.ts';
+
+const LIE_MS = { least: 200, most: 4_000 };
+/** Share of repeated attempts of which the earlier one's end is reported late. */
+const LATE_SHARE = 0.5;
+
+export class Liar {
+  readonly #world: World;
+  readonly #machine: string;
+  readonly #agent: { life(): Being; link(): SimLink | undefined };
+  /** Attempts whose outcome core has, or that were killed: what is said of them now must change nothing. */
+  readonly over: AttemptRef[] = [];
+
+  constructor(world: World, machine: string, agent: { life(): Being; link(): SimLink | undefined }) {
+    this.#world = world;
+    this.#machine = machine;
+    this.#agent = agent;
+  }
+
+  /** Says what is not true of an attempt, now and later, of its own that is over or of another machine's. */
+  lie(others: readonly AttemptRef[]): void {
+    const world = this.#world;
+    const { life, link } = this.#agent;
+    const about = others.length > 0 && world.chance(0.5) ? others : this.over.slice(-20);
+    if (about.length === 0) return;
+    const ref = world.one(about);
+    const kind = world.one([OutcomeKind.COMPLETED, OutcomeKind.FAILED, OutcomeKind.LOST, OutcomeKind.RETURNED]);
+    const output = Buffer.from(world.chance(0.5) ? '{"token":"lie"}' : '{lie');
+    const lied: AttemptOutcome = { ref, kind, error: 'lie', ...(kind === OutcomeKind.COMPLETED && { output }) };
+    link()?.send({ outcomes: [lied] });
+    world.after(world.between(LIE_MS.least, LIE_MS.most), life(), () =>
+      link()?.send({
+        outcomes: [lied, { ...lied, ref: { ...ref, jobId: 'none' } }],
+        chunks: [{ ref, number: 1, output: Buffer.from('{"lie":true}') }],
+      }),
+    );
+  }
+
+  /** Sometimes reports the end of an earlier attempt of a job that it runs again. */
+  tellOfEarlier(ref: AttemptRef): void {
+    const world = this.#world;
+    const { life, link } = this.#agent;
+    const earlier = this.over.findLast(({ jobId, attempt }) => jobId === ref.jobId && attempt < ref.attempt);
+    if (!earlier || !world.chance(LATE_SHARE)) return;
+    world.fault('late outcome of an earlier attempt', this.#machine);
+    const lied = { ref: earlier, kind: OutcomeKind.COMPLETED, error: 'lie', output: Buffer.from('{"token":"lie"}') };
+    world.after(world.between(1, 50), life(), () => link()?.send({ outcomes: [lied] }));
+  }
+}

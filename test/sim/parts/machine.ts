@@ -1,0 +1,300 @@
+/**
+ * A simulated machine. Its agent speaks the session protocol, keeps outcomes on disk until core has them, gives up its
+ * attempts when its lease ends, and is killed. Its handlers run as their input says. Sometimes it lies.
+ */
+import type {
+  Assignment,
+  AttemptOutcome,
+  AttemptRef,
+  DesiredWorker,
+  SessionResponse,
+} from '@slipway/proto/gen/slipway/v1/agent_service';
+import { DesiredState, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Ended } from '../checker/history.ts';
+import type { Being } from '../world/being.ts';
+import { Liar } from './liar.ts';
+import { SimLease, SimLink } from './sim-link.ts';
+import type { Execution, SimInput, SimMachineOptions, SimWorker } from './sim-worker.ts';
+import { machineFacts, nameOf, reportOf } from './sim-worker.ts';
+
+const START_MS = { least: 50, most: 600 };
+const RECONNECT_MS = { least: 50, most: 1_000 };
+const RESTART_MS = { least: 200, most: 3_000 };
+
+export class SimMachine {
+  readonly id: string;
+  readonly #options: SimMachineOptions;
+  /** The process of its agent. */
+  #life: Being = { name: '', dead: true };
+  #lives = 0;
+  #lease!: SimLease;
+  #link: SimLink | undefined;
+  #welcome = false;
+  readonly #workers = new Map<string, SimWorker>();
+  /** Outcomes on its disk. */
+  readonly #spool = new Map<string, AttemptOutcome>();
+  /** Pieces of ended attempts whose outcome is in the spool. */
+  readonly #pieces = new Map<string, Execution>();
+  readonly #liar: Liar;
+  /** Links over which attempts came that are COMPLETED, and whose outcome is not acknowledged. */
+  readonly #completed = new Map<string, SimLink>();
+
+  constructor(options: SimMachineOptions) {
+    this.id = options.id;
+    this.#options = options;
+    this.#liar = new Liar(options.world, this.id, { life: () => this.#life, link: () => this.#link });
+    this.#begin();
+  }
+
+  /** Its workers that are ready and hold nothing, by endpoint. */
+  idleWorkers(endpointId: string): number {
+    if (!this.#welcome) return 0;
+    return [...this.#workers.values()].filter(
+      (worker) => worker.endpointId === endpointId && worker.state === WorkerState.READY && worker.held.size === 0,
+    ).length;
+  }
+
+  /** Attempts that run. */
+  get running(): AttemptRef[] {
+    return [...this.#workers.values()].flatMap(({ held }) => [...held.values()].map(({ ref }) => ref));
+  }
+
+  /** Says what is not true of an attempt of its own that is over, or of another machine's. */
+  lie(others: readonly AttemptRef[]): void {
+    this.#liar.lie(others);
+  }
+
+  get link(): SimLink | undefined {
+    return this.#link;
+  }
+
+  /** Kills its agent and all handlers. `losesDisk`: the power failed, and what was on its disk is lost too. */
+  die(losesDisk: boolean): void {
+    const { world } = this.#options;
+    this.#killAll();
+    this.#life.dead = true;
+    this.#workers.clear();
+    this.#pieces.clear();
+    if (losesDisk) this.#spool.clear();
+    const link = this.#link;
+    this.#link = undefined;
+    link?.cut();
+    world.after(world.between(RESTART_MS.least, RESTART_MS.most), { name: this.id, dead: false }, () => this.#begin());
+  }
+
+  #begin(): void {
+    this.#lives += 1;
+    this.#life = { name: `${this.id}.${this.#lives}`, dead: false };
+    this.#lease = new SimLease(this.#options.world, this.#life, () => this.#expire());
+    this.#reconnect();
+  }
+
+  #expire(): void {
+    this.#options.world.note(this.#life.name, 'lease over');
+    this.#killAll();
+    this.#workers.clear();
+    this.#link?.cut();
+  }
+
+  #reconnect(): void {
+    const { world } = this.#options;
+    world.after(world.between(RECONNECT_MS.least, RECONNECT_MS.most), this.#life, () => this.#connect());
+  }
+
+  #connect(): void {
+    const { world, replicas } = this.#options;
+    const living = replicas();
+    if (living.length === 0 || this.#link?.isOpen) return this.#reconnect();
+    const link = new SimLink({
+      world,
+      life: this.#life,
+      replica: world.one(living),
+      receive: (message) => {
+        if (this.#link === link) this.#receive(message, link);
+      },
+      onEnd: () => {
+        if (this.#link !== link) return;
+        this.#link = undefined;
+        this.#welcome = false;
+        this.#reconnect();
+      },
+    });
+    this.#link = link;
+    this.#welcome = false;
+    this.#lease.begin(link);
+    link.send({ hello: this.#hello() });
+    // An agent whose hello is not answered tries another replica.
+    world.after(10_000, this.#life, () => {
+      if (this.#link === link && !this.#welcome) link.cut();
+    });
+  }
+
+  #hello() {
+    const held = this.running;
+    return {
+      machine: machineFacts(this.id),
+      instance: this.#life.name.replace('.', '-'),
+      replaces: this.#lives > 1 ? `${this.id}-${this.#lives - 1}` : '',
+      workers: [...this.#workers.values()].map((worker) => reportOf(worker)),
+      attempts: [...held, ...[...this.#spool.values()].map(({ ref }) => ref!)],
+      recalls: true,
+    };
+  }
+
+  #receive(message: SessionResponse, link: SimLink): void {
+    this.#lease.receive(message, link);
+    if (message.welcome) {
+      this.#welcome = true;
+      const executions = [...[...this.#workers.values()].flatMap(({ held }) => [...held.values()])];
+      for (const execution of [...executions, ...this.#pieces.values()]) this.#sendChunks(execution);
+      if (this.#spool.size > 0) link.send({ outcomes: [...this.#spool.values()] });
+    }
+    for (const { ref, number } of message.chunkAcks) this.#chunksAcknowledged(ref!, number);
+    for (const ref of message.outcomeAcks) {
+      this.#spool.delete(nameOf(ref));
+      this.#pieces.delete(nameOf(ref));
+      this.#liar.over.push(ref);
+      this.#recordDelivery(ref, link);
+    }
+    if (message.desired) this.#reconcile(message.desired.workers);
+    for (const assignment of message.assignments) this.#take(assignment);
+    for (const { ref } of message.stops) this.#stop(ref!);
+  }
+
+  #reconcile(desired: readonly DesiredWorker[]): void {
+    const wanted = new Map(desired.map((worker) => [worker.workerId, worker]));
+    for (const worker of [...this.#workers.values()]) {
+      const now = wanted.get(worker.id)?.desired;
+      if (now === undefined) this.#stopWorker(worker);
+      else if (now === DesiredState.DRAIN) this.#drain(worker);
+    }
+    for (const { workerId, endpointId, desired: state, spec } of desired) {
+      if (this.#workers.has(workerId)) continue;
+      const worker: SimWorker = {
+        id: workerId,
+        endpointId,
+        concurrency: spec?.concurrency ?? 1,
+        state: WorkerState.INITIALIZING,
+        held: new Map(),
+      };
+      if (state === DesiredState.RUN) this.#startWorker(worker);
+      else this.#link?.send({ workers: [reportOf({ ...worker, state: WorkerState.STOPPED })] });
+    }
+  }
+
+  #startWorker(worker: SimWorker): void {
+    const { world } = this.#options;
+    this.#workers.set(worker.id, worker);
+    this.#link?.send({ workers: [reportOf(worker)] });
+    world.after(world.between(START_MS.least, START_MS.most), this.#life, () => {
+      if (this.#workers.get(worker.id) !== worker || worker.state !== WorkerState.INITIALIZING) return;
+      worker.state = WorkerState.READY;
+      this.#link?.send({ workers: [reportOf(worker)] });
+    });
+  }
+
+  #drain(worker: SimWorker): void {
+    if (worker.held.size === 0) return this.#stopWorker(worker);
+    if (worker.state === WorkerState.DRAINING) return;
+    worker.state = WorkerState.DRAINING;
+    this.#link?.send({ workers: [reportOf(worker)] });
+  }
+
+  #stopWorker(worker: SimWorker): void {
+    for (const execution of worker.held.values()) this.#end(execution, 'KILLED', { kind: OutcomeKind.LOST });
+    this.#workers.delete(worker.id);
+    this.#link?.send({ workers: [reportOf({ ...worker, state: WorkerState.STOPPED })] });
+  }
+
+  #take({ ref, input }: Assignment): void {
+    const { world, record } = this.#options;
+    const name = nameOf(ref!);
+    const worker = this.#workers.get(ref!.workerId);
+    if (this.#spool.has(name) || worker?.held.has(name)) return;
+    if (!worker || worker.state !== WorkerState.READY)
+      return this.#report({ ref: ref!, kind: OutcomeKind.RETURNED, error: '' });
+    this.#liar.tellOfEarlier(ref!);
+    const { client, ms, fails, chunks = 0 } = JSON.parse(input!.toString()) as SimInput;
+    const token = world.random.id(8);
+    const execution: Execution = { ref: ref!, token, chunks: [], streamed: 0, link: this.#link };
+    worker.held.set(name, execution);
+    record({
+      is: 'started',
+      atMs: world.nowMs,
+      job: ref!.jobId,
+      attempt: ref!.attempt,
+      machine: this.id,
+      token,
+      client,
+    });
+    world.note(this.id, 'starts', name, token);
+    for (let number = 1; number <= chunks; number += 1)
+      world.after((ms * number) / (chunks + 1), this.#life, () => {
+        if (worker.held.get(name) !== execution) return;
+        execution.streamed = number;
+        execution.chunks.push({ number, output: Buffer.from(JSON.stringify({ token, number })) });
+        this.#sendChunks({ ...execution, chunks: execution.chunks.slice(-1) });
+      });
+    world.after(ms, this.#life, () => {
+      if (worker.held.get(name) !== execution) return;
+      const output = Buffer.from(JSON.stringify({ token }));
+      if (fails) this.#end(execution, 'FAILED', { kind: OutcomeKind.FAILED, error: `failed ${token}` });
+      else this.#end(execution, 'COMPLETED', { kind: OutcomeKind.COMPLETED, output });
+      if (worker.state === WorkerState.DRAINING) this.#drain(worker);
+    });
+  }
+
+  #end(execution: Execution, how: Ended['how'], outcome: Partial<AttemptOutcome> & { kind: OutcomeKind }): void {
+    const { world, record } = this.#options;
+    const { ref, token, streamed: chunks } = execution;
+    this.#workers.get(ref.workerId)?.held.delete(nameOf(ref));
+    record({ is: 'ended', atMs: world.nowMs, job: ref.jobId, attempt: ref.attempt, token, how, chunks });
+    if (how === 'COMPLETED' && execution.link) this.#completed.set(nameOf(ref), execution.link);
+    if (execution.chunks.length > 0) this.#pieces.set(nameOf(ref), execution);
+    this.#report({ error: '', ...outcome, ref });
+  }
+
+  #stop(ref: AttemptRef): void {
+    const execution = this.#workers.get(ref.workerId)?.held.get(nameOf(ref));
+    if (execution) this.#end(execution, 'KILLED', { kind: OutcomeKind.STOPPED });
+    else if (!this.#spool.has(nameOf(ref))) this.#report({ ref, kind: OutcomeKind.STOPPED, error: '' });
+    const worker = this.#workers.get(ref.workerId);
+    if (worker?.state === WorkerState.DRAINING) this.#drain(worker);
+  }
+
+  #recordDelivery(ref: AttemptRef, link: SimLink): void {
+    const { world, record } = this.#options;
+    if (this.#completed.get(nameOf(ref)) !== link) return;
+    this.#completed.delete(nameOf(ref));
+    record({ is: 'delivered', atMs: world.nowMs, job: ref.jobId, attempt: ref.attempt });
+  }
+
+  #report(outcome: AttemptOutcome): void {
+    this.#spool.set(nameOf(outcome.ref!), outcome);
+    if (this.#welcome) this.#link?.send({ outcomes: [outcome] });
+  }
+
+  #sendChunks({ ref, chunks }: Execution): void {
+    if (this.#welcome && chunks.length > 0)
+      this.#link?.send({ chunks: chunks.map(({ number, output }) => ({ ref, number, output })) });
+  }
+
+  #chunksAcknowledged(ref: AttemptRef, number: number): void {
+    const execution = this.#workers.get(ref.workerId)?.held.get(nameOf(ref)) ?? this.#pieces.get(nameOf(ref));
+    if (execution) execution.chunks = execution.chunks.filter((chunk) => chunk.number > number);
+  }
+
+  /** Ends all handlers without an outcome. */
+  #killAll(): void {
+    const { world, record } = this.#options;
+    for (const { held } of this.#workers.values()) {
+      for (const { ref, token, streamed: chunks } of held.values()) {
+        const { jobId: job, attempt } = ref;
+        record({ is: 'ended', atMs: world.nowMs, job, attempt, token, how: 'KILLED', chunks });
+        this.#liar.over.push(ref);
+      }
+      held.clear();
+    }
+  }
+}

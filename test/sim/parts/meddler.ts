@@ -1,0 +1,70 @@
+/** Somebody who works on all jobs of an endpoint at once. */
+import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
+import type { Changed, HistoryEvent } from '../checker/history.ts';
+import { NATURE } from '../world/being.ts';
+import type { World } from '../world/world.ts';
+import type { Answer } from './client.ts';
+import { askReplica } from './client.ts';
+import type { SimReplica } from './replica.ts';
+
+interface MeddlerOptions {
+  world: World;
+  replicas(): readonly SimReplica[];
+  endpoints: readonly string[];
+  record(event: HistoryEvent): void;
+  /** The faults are over, and so is this. */
+  isOver(): boolean;
+}
+
+export class Meddler {
+  readonly #options: MeddlerOptions;
+
+  constructor(options: MeddlerOptions) {
+    this.#options = options;
+  }
+
+  /** Now and then somebody purges a queue, or changes many jobs at once. */
+  begin(): void {
+    const { world, endpoints, isOver } = this.#options;
+    world.after(world.between(3_000, 9_000), NATURE, () => {
+      if (isOver()) return;
+      const endpoint = world.one(endpoints);
+      if (world.chance(0.3)) void this.#purge(endpoint);
+      else void this.#changeMany(endpoint, world.chance(0.4) ? 'cancel' : 'retry');
+      this.begin();
+    });
+  }
+
+  async #purge(endpoint: string): Promise<void> {
+    const fromMs = this.#options.world.nowMs;
+    const answer = await askReplica(this.#options, (calls) => calls.purge(endpoint));
+    const done = answer !== 'unknown' && 'value' in answer ? answer.value : undefined;
+    this.#changed('purge', fromMs, endpoint, done);
+  }
+
+  async #changeMany(endpoint: string, move: 'cancel' | 'retry'): Promise<void> {
+    const fromMs = this.#options.world.nowMs;
+    const states = move === 'cancel' ? (['IN_QUEUE'] as const) : (['FAILED'] as const);
+    let request: ChangeRequest | undefined = {
+      ...{ endpointId: endpoint, move, states, submitted: undefined },
+      limit: 2,
+    };
+    let done = 0;
+    for (let tries = 0; request && tries < 60; tries += 1) {
+      const wanted: ChangeRequest = request;
+      const answer: Answer<ChangeResult> = await askReplica(this.#options, (calls) => calls.change(wanted));
+      if (answer === 'unknown' || 'error' in answer) {
+        await this.#options.world.pause(200, NATURE);
+        continue;
+      }
+      done += answer.value.done;
+      request = answer.value.next && { ...answer.value.next, limit: 2 };
+    }
+    this.#changed(`bulk ${move}`, fromMs, endpoint, request ? undefined : done);
+  }
+
+  #changed(is: Changed['is'], fromMs: number, endpoint: string, done: number | undefined): void {
+    const atMs = done === undefined ? undefined : this.#options.world.nowMs;
+    this.#options.record({ is, fromMs, atMs, job: '', endpoint, done: done ?? 0 });
+  }
+}

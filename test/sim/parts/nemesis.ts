@@ -1,0 +1,121 @@
+/** Chooses the faults of a run: at statements, and at moments of its own. */
+import type { Gate, StatementFault } from '../database/gate.ts';
+import { STATEMENT_FAULTS } from '../database/gate.ts';
+import type { GateConnection } from '../database/gate-connection.ts';
+import { NATURE } from '../world/being.ts';
+import type { World } from '../world/world.ts';
+import type { SimMachine } from './machine.ts';
+import type { SimReplica } from './replica.ts';
+
+interface NemesisOptions {
+  world: World;
+  gate: Gate;
+  machines: readonly SimMachine[];
+  replicas(): readonly SimReplica[];
+  kill(replica: SimReplica, why: string): Promise<void>;
+}
+
+const WRITES = /\b(INSERT|UPDATE|DELETE)\b/;
+/** Pause between two faults at moments, in milliseconds. */
+const PAUSE_MS = { least: 40, most: 560 };
+const NOTICE_MS = { least: 0.2, usual: 4, late: 3_000 };
+
+export class Nemesis {
+  readonly #options: NemesisOptions;
+  /** Share of statements at which a fault strikes. */
+  readonly #share: number;
+  isOver = false;
+
+  constructor(options: NemesisOptions, share: number) {
+    this.#options = options;
+    this.#share = share;
+  }
+
+  /** Begins with the faults at moments. */
+  begin(): void {
+    const { world } = this.#options;
+    world.perform(world.between(PAUSE_MS.least, PAUSE_MS.most), NATURE, async () => {
+      if (this.isOver) return;
+      await this.#strike();
+      this.begin();
+    });
+  }
+
+  /** See GateOptions.chooseFault. */
+  chooseFault(_connection: GateConnection, sql: string): StatementFault | undefined {
+    const { world } = this.#options;
+    if (this.isOver || !world.chance(this.#share)) return undefined;
+    const fault = world.one(STATEMENT_FAULTS);
+    const needsWrite = fault === 'error 53100' || fault === 'error 25006' || fault === 'error 40P01';
+    if (fault.startsWith('error ') && (sql === '' || (needsWrite && !WRITES.test(sql)))) return undefined;
+    return fault;
+  }
+
+  /** See GateOptions.noticeMs. */
+  noticeMs(): number | undefined {
+    const { world } = this.#options;
+    if (!this.isOver && world.chance(0.05)) return undefined;
+    if (this.isOver || !world.chance(0.05)) return world.between(NOTICE_MS.least, NOTICE_MS.usual);
+    world.fault('notification late');
+    return world.between(NOTICE_MS.usual, NOTICE_MS.late);
+  }
+
+  async #strike(): Promise<void> {
+    const { world, gate, machines, replicas, kill } = this.#options;
+    const machine = world.one(machines);
+    const living = replicas();
+    const u = world.fraction();
+    if (u < 0.22) this.#killAgent(machine);
+    else if (u < 0.3) this.#cutLink(machine);
+    else if (u < 0.38) this.#silenceLink(machine);
+    else if (u < 0.58) {
+      const others = machines.filter((other) => other !== machine).flatMap(({ running }) => running);
+      world.fault('agent lies', machine.id);
+      machine.lie(others);
+    } else if (living.length > 0) {
+      if (u < 0.74) await kill(world.one(living), 'killed at a moment');
+      else if (u < 0.8) this.#hang(world.one(living));
+      else if (u < 0.92) await this.#cutConnection();
+      else if (u < 0.97) await this.#restart(0, 'all connections cut');
+      else await this.#restart(world.between(200, 4_000), 'database down');
+    }
+    void gate;
+  }
+
+  #killAgent(machine: SimMachine): void {
+    const losesDisk = this.#options.world.chance(0.3);
+    this.#options.world.fault(losesDisk ? 'agent loses power and disk' : 'agent killed', machine.id);
+    machine.die(losesDisk);
+  }
+
+  #cutLink(machine: SimMachine): void {
+    if (!machine.link) return;
+    this.#options.world.fault('session cut', machine.id);
+    machine.link.cut();
+  }
+
+  #silenceLink(machine: SimMachine): void {
+    if (!machine.link) return;
+    this.#options.world.fault('session silent', machine.id);
+    machine.link.isSilent = true;
+  }
+
+  #hang(replica: SimReplica): void {
+    const { world } = this.#options;
+    world.fault('replica hangs', replica.name);
+    replica.hangsUntilMs = world.nowMs + world.between(300, 14_000);
+  }
+
+  async #cutConnection(): Promise<void> {
+    const { world, gate } = this.#options;
+    const { connections } = gate;
+    if (connections.length === 0) return;
+    world.fault('connection cut');
+    await gate.cut(world.one(connections));
+  }
+
+  async #restart(ms: number, why: string): Promise<void> {
+    this.#options.world.fault(why);
+    await this.#options.gate.restart(ms);
+  }
+}

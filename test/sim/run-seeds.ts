@@ -1,0 +1,139 @@
+/** Runs seeds one after the other on one server, checks them, and makes the report. */
+import { performance } from 'node:perf_hooks';
+import { check } from './checker/checker.ts';
+import type { Violation } from './checker/history.ts';
+import { startSimServer } from './database/sim-server.ts';
+import { useSimSockets } from './database/sim-socket.ts';
+import type { RunResult } from './simulation.ts';
+import { Simulation } from './simulation.ts';
+
+interface SeedsOptions {
+  seeds: number;
+  minutes: number;
+  from: number;
+  jobs: number;
+  /** Runs each seed twice and compares. */
+  twice: boolean;
+  keepsTrace: boolean;
+  /** Ends with the first violation. */
+  stopsAtFirst: boolean;
+  /** Name of the planted bug. */
+  planted?: string;
+  /** Receives a line for each seed. */
+  onSeed(text: string): void;
+}
+
+/** A seed that failed. */
+interface Failure {
+  seed: number;
+  /** Repeats it. */
+  command: string;
+  violations: Violation[];
+}
+
+/** What all seeds together have shown. */
+export interface SeedsReport {
+  seeds: number;
+  jobs: number;
+  executions: number;
+  statements: number;
+  kills: number;
+  faults: Record<string, number>;
+  /** Virtual seconds from the last fault until everything was over. */
+  recovery: { p50: number; p95: number; max: number };
+  failures: Failure[];
+  seconds: number;
+  cpuSeconds: number;
+  trace: readonly string[];
+  text: string;
+}
+
+/** Violations of one seed that are printed. */
+const PRINTED_MAX = 10;
+
+/** Runs them. The process must do nothing else. */
+export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
+  const server = await startSimServer();
+  const plainSocket = useSimSockets();
+  const beganMs = performance.now();
+  const results: RunResult[] = [];
+  const failures: Failure[] = [];
+  try {
+    for (let seed = options.from; seed < options.from + options.seeds; seed += 1) {
+      if (performance.now() - beganMs > options.minutes * 60_000) break;
+      const run = (): Promise<RunResult> => Simulation.run(server, { seed, ...options });
+      const result = await run();
+      const violations = check(result.history);
+      if (options.twice && (await run()).hash !== result.hash)
+        violations.push({ rule: 'the same seed is the same run', job: '', text: 'two runs have different traces' });
+      options.onSeed(lineOf(result, violations));
+      results.push({ ...result, history: [] });
+      count(result);
+      if (violations.length > 0) failures.push({ seed, command: commandOf(seed, options), violations });
+      if (violations.length > 0 && options.stopsAtFirst) break;
+    }
+  } finally {
+    plainSocket();
+    await server.remove();
+  }
+  return reportOf(results, failures, (performance.now() - beganMs) / 1_000);
+
+  function count({ history }: RunResult): void {
+    totals.jobs += new Set(history.flatMap((event) => (event.is === 'acknowledged' ? [event.job] : []))).size;
+    totals.executions += history.filter(({ is }) => is === 'started').length;
+  }
+}
+
+const totals = { jobs: 0, executions: 0 };
+
+function commandOf(seed: number, { jobs, planted }: SeedsOptions): string {
+  const more = planted === undefined ? '' : ` --planted '${planted}'`;
+  return `npm run sim -- --from ${seed} --seeds 1 --jobs ${jobs}${more} --trace trace.txt`;
+}
+
+function lineOf(result: RunResult, violations: readonly Violation[]): string {
+  const faults = [...result.faults.values()].reduce((sum, more) => sum + more, 0);
+  const recovery = result.recoveryMs === undefined ? 'did not recover' : `recovered in ${seconds(result.recoveryMs)} s`;
+  const told = violations.length === 0 ? 'ok' : `${violations.length} VIOLATIONS`;
+  return `seed ${result.seed}: ${told}, ${faults} faults, ${result.statements} statements, ${recovery}`;
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 100) / 10;
+}
+
+function reportOf(results: readonly RunResult[], failures: Failure[], took: number): SeedsReport {
+  const faults: Record<string, number> = {};
+  for (const result of results) for (const [kind, number] of result.faults) faults[kind] = (faults[kind] ?? 0) + number;
+  const kills = Object.entries(faults)
+    .filter(([kind]) => /killed|loses power/.test(kind))
+    .reduce((sum, [, number]) => sum + number, 0);
+  const recoveries = results.flatMap(({ recoveryMs }) => recoveryMs ?? []).toSorted((a, b) => a - b);
+  const at = (share: number): number => seconds(recoveries[Math.ceil(share * recoveries.length) - 1] ?? 0);
+  const { user, system } = process.cpuUsage();
+  const numbers = {
+    ...{ seeds: results.length, ...totals, kills, faults, failures },
+    statements: results.reduce((sum, { statements }) => sum + statements, 0),
+    recovery: { p50: at(0.5), p95: at(0.95), max: at(1) },
+    ...{ seconds: Math.round(took), cpuSeconds: Math.round((user + system) / 1e6) },
+  };
+  return { ...numbers, trace: results.at(-1)?.trace ?? [], text: textOf(numbers) };
+}
+
+function textOf(report: Omit<SeedsReport, 'trace' | 'text'>): string {
+  const { seeds, jobs, executions, statements, kills, faults, recovery, failures } = report;
+  const kinds = Object.entries(faults).toSorted(([, a], [, b]) => b - a);
+  const failed = failures.flatMap(({ seed, command, violations }) => [
+    `seed ${seed} FAILED. To repeat it: ${command}`,
+    ...violations.slice(0, PRINTED_MAX).map(({ rule, job, text }) => `  ${rule}: ${job} ${text}`),
+  ]);
+  return [
+    `${seeds} seeds: ${jobs} jobs, ${executions} executions, ${statements} statements, ${kills} kills`,
+    `in ${report.seconds} s, of which this process worked ${report.cpuSeconds} s`,
+    `recovery in virtual seconds: p50 ${recovery.p50}, p95 ${recovery.p95}, max ${recovery.max}`,
+    'faults:',
+    ...kinds.map(([kind, number]) => `${String(number).padStart(7)}  ${kind}`),
+    ...(failed.length === 0 ? ['no violation'] : failed),
+    '',
+  ].join('\n');
+}

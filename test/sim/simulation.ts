@@ -1,0 +1,282 @@
+/**
+ * One run: replicas, machines and clients on a database of its own. Faults first; then calm, in which everything must
+ * come to its end within a bound of virtual time.
+ */
+import { createLogger } from '@slipway/kit/log/logger';
+import type { Counted, HistoryEvent } from './checker/history.ts';
+import { Gate } from './database/gate.ts';
+import type { PlainConnection, SimServer } from './database/sim-server.ts';
+import { askReplica, SimClient } from './parts/client.ts';
+import { IdleSampler } from './parts/idle-sampler.ts';
+import { SimMachine } from './parts/machine.ts';
+import { Meddler } from './parts/meddler.ts';
+import { Nemesis } from './parts/nemesis.ts';
+import { SimReplica } from './parts/replica.ts';
+import { receiver } from './parts/webhook-receiver.ts';
+import { type Being, NATURE } from './world/being.ts';
+import { World } from './world/world.ts';
+
+export interface RunOptions {
+  seed: number;
+  /** Clients. */
+  jobs: number;
+  keepsTrace?: boolean;
+}
+
+export interface RunResult {
+  seed: number;
+  hash: string;
+  history: HistoryEvent[];
+  faults: ReadonlyMap<string, number>;
+  statements: number;
+  /** Virtual milliseconds from the end of the faults until all was over. `undefined`: it never was. */
+  recoveryMs: number | undefined;
+  trace: readonly string[];
+}
+
+const REPLICAS = 2;
+const MACHINES = 3;
+const ENDPOINTS = ['endpoint000001', 'endpoint000002'];
+/** Everything must be over so many virtual milliseconds after the last fault. */
+export const CALM_MS_MAX = 120_000;
+/** A run with faults takes at most so long. */
+const FAULTS_MS_MAX = 600_000;
+/** Pause between two groups of clients that come. */
+const ARRIVAL_MS = { least: 50, most: 2_000 };
+/** After so many milliseconds counts must be true. */
+const COUNTED_MS = 6_000;
+const RESPAWN_MS = { least: 50, most: 2_000 };
+
+/** Share of statements at which a fault strikes; a run has one. */
+const SHARE = { least: 0.015, most: 0.08 };
+
+let runs = 0;
+
+export class Simulation {
+  readonly #world: World;
+  readonly #options: RunOptions;
+  readonly #history: HistoryEvent[] = [];
+  readonly #replicas: SimReplica[] = [];
+  readonly #clients: SimClient[] = [];
+  readonly #machines: SimMachine[] = [];
+  readonly #gate: Gate;
+  readonly #admin: PlainConnection;
+  readonly #nemesis: Nemesis;
+  readonly #called = new Set<string>();
+  /** What core counts at the end, by endpoint. */
+  readonly #counted = new Map<string, Counted['counted']>();
+  #spawned = 0;
+
+  /** Runs one seed on a server. */
+  static async run(server: SimServer, options: RunOptions): Promise<RunResult> {
+    const name = `sim_${options.seed}_${(runs += 1)}`;
+    const admin = await server.createDatabase(name);
+    try {
+      return await new Simulation(server.path, name, admin, options).#run();
+    } finally {
+      admin.close();
+      await server.dropDatabase(name);
+    }
+  }
+
+  private constructor(path: string, database: string, admin: PlainConnection, options: RunOptions) {
+    this.#options = options;
+    this.#admin = admin;
+    const world = new World(options.seed, options.keepsTrace);
+    this.#world = world;
+    this.#gate = new Gate({
+      world,
+      path,
+      database,
+      admin,
+      chooseFault: (connection, sql) => this.#nemesis.chooseFault(connection, sql),
+      noticeMs: () => this.#nemesis.noticeMs(),
+      kill: (owner, why) => this.#kill(owner as SimReplica, why),
+    });
+    this.#gate.clockErrorMs = world.between(-3_000, 3_000);
+    const parts = {
+      world,
+      gate: this.#gate,
+      machines: this.#machines,
+      replicas: () => this.#living(),
+      kill: async (replica: SimReplica, why: string) => {
+        world.fault(why, replica.name);
+        await this.#kill(replica, why);
+      },
+    };
+    this.#nemesis = new Nemesis(parts, world.between(SHARE.least, SHARE.most));
+  }
+
+  async #run(): Promise<RunResult> {
+    const world = this.#world;
+    await this.#prepare();
+    receiver.receive = (url, body) => this.#receive(url, body);
+    world.after(0, NATURE, () => {
+      for (let n = 0; n < REPLICAS; n += 1) this.#spawn();
+    });
+    for (let n = 1; n <= MACHINES; n += 1)
+      this.#machines.push(
+        new SimMachine({
+          id: `machine${String(n).padStart(5, '0')}`,
+          world,
+          replicas: () => this.#living(),
+          record: (event) => this.#record(event),
+        }),
+      );
+    this.#feed();
+    new Meddler({
+      ...this.#asking,
+      endpoints: ENDPOINTS,
+      record: (event) => this.#record(event),
+      isOver: () => this.#nemesis.isOver,
+    }).begin();
+    new IdleSampler({
+      ...{ world, endpoints: ENDPOINTS, machines: this.#machines, admin: this.#admin },
+      record: (event) => this.#record(event),
+      isCalm: () => this.#nemesis.isOver && this.#living().length > 0,
+    }).begin();
+    this.#nemesis.begin();
+    const jobs = (): boolean => this.#clients.length >= this.#options.jobs;
+    await world.run(jobs, FAULTS_MS_MAX);
+    this.#nemesis.isOver = true;
+    const calmMs = world.nowMs;
+    this.#record({ is: 'calm', atMs: calmMs });
+    const isOver = await world.run(() => this.#clients.every((client) => client.isOver), calmMs + CALM_MS_MAX);
+    if (isOver) this.#record({ is: 'converged', atMs: world.nowMs });
+    const recoveryMs = isOver ? world.nowMs - calmMs : undefined;
+    let hasLooked = false;
+    world.after(0, NATURE, () => {
+      void this.#lookAtAll().then(() => {
+        hasLooked = true;
+      });
+    });
+    await world.run(() => hasLooked, world.nowMs + CALM_MS_MAX);
+    return this.#end(recoveryMs);
+  }
+
+  async #end(recoveryMs: number | undefined): Promise<RunResult> {
+    const world = this.#world;
+    for (const [endpoint, counted] of this.#counted) {
+      const truth = await this.#countRows(endpoint);
+      this.#record({ is: 'counted', atMs: world.nowMs, endpoint, counted, truth });
+    }
+    for (const replica of this.#replicas) {
+      replica.dead = true;
+      await this.#gate.end(replica);
+    }
+    await this.#gate.endAll();
+    return {
+      seed: this.#options.seed,
+      hash: world.hash,
+      history: this.#history,
+      faults: world.faults,
+      statements: this.#gate.statements,
+      recoveryMs,
+      trace: world.trace,
+    };
+  }
+
+  async #prepare(): Promise<void> {
+    const endpoints = ENDPOINTS.map(
+      (id, n) => `INSERT INTO endpoint (id, account_id, name, template_id, compute_type, gpu_count, retry_limit,
+        workers_min, workers_max, worker_concurrency, idle_timeout_seconds)
+        VALUES ('${id}', 'account', '${id}', 'template', 'CPU', 0, 10, ${n === 0 ? 1 : 0}, 4, ${n + 1}, 5);`,
+    );
+    await this.#admin.query(
+      `INSERT INTO account (id, name) VALUES ('account', 'account');
+       INSERT INTO template (id, account_id, name, start_command) VALUES ('template', 'account', 'template', '{run}');
+       ${endpoints.join('\n')}`,
+    );
+  }
+
+  #record(event: HistoryEvent): void {
+    this.#history.push(event);
+  }
+
+  #living(): SimReplica[] {
+    return this.#replicas.filter(({ dead, isUp }) => !dead && isUp);
+  }
+
+  #spawn(): void {
+    const world = this.#world;
+    const being: Being = { name: `replica${(this.#spawned += 1)}`, dead: false };
+    const logger = createLogger('sim', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
+    const host = `${being.name}-${this.#options.seed}.sim`;
+    const replica = new SimReplica(being.name, host, world, logger);
+    this.#gate.open(replica, host);
+    this.#replicas.push(replica);
+  }
+
+  async #kill(replica: SimReplica, why: string): Promise<void> {
+    if (replica.dead) return;
+    const world = this.#world;
+    replica.dead = true;
+    world.note(replica.name, why);
+    await this.#gate.end(replica);
+    for (const { link } of this.#machines) {
+      if (link?.replica === replica && !link.isSilent) world.after(world.between(0, 5), NATURE, () => link.cut());
+    }
+    world.after(world.between(RESPAWN_MS.least, RESPAWN_MS.most), NATURE, () => this.#spawn());
+  }
+
+  /** Clients come, some with the key of another one. */
+  #feed(): void {
+    const world = this.#world;
+    const options = {
+      ...this.#asking,
+      record: (event: HistoryEvent) => this.#record(event),
+      isCalled: (job: string) => this.#called.has(job),
+    };
+    const count = 1 + Math.floor(world.fraction() * 5);
+    for (let n = 0; n < count && this.#clients.length < this.#options.jobs; n += 1) {
+      const client = new SimClient(options, world.one(ENDPOINTS), `client${this.#clients.length}`);
+      this.#clients.push(client);
+      if (client.hasKey)
+        this.#clients.push(new SimClient(options, client.endpoint, `client${this.#clients.length}`, client));
+    }
+    world.after(world.between(ARRIVAL_MS.least, ARRIVAL_MS.most), NATURE, () => {
+      if (this.#clients.length < this.#options.jobs) this.#feed();
+    });
+  }
+
+  get #asking() {
+    return { world: this.#world, replicas: () => this.#living() };
+  }
+
+  async #receive(url: string, body: Buffer): Promise<number> {
+    const world = this.#world;
+    await world.pause(world.between(1, 50), NATURE);
+    const { id, status, output } = JSON.parse(body.toString()) as { id: string; status: never; output?: unknown };
+    this.#record({ is: 'called', atMs: world.nowMs, job: id, state: status, output: JSON.stringify(output) ?? '' });
+    this.#called.add(id);
+    world.note('webhook', url, id, status);
+    await world.pause(world.between(1, 50), NATURE);
+    return !this.#nemesis.isOver && world.chance(0.2) ? 500 : 200;
+  }
+
+  /** Reads every job once more, and the counts of every endpoint. */
+  async #lookAtAll(): Promise<void> {
+    const world = this.#world;
+    // Counts have their delay.
+    await world.pause(COUNTED_MS, NATURE);
+    for (const client of this.#clients) {
+      if (client.job === '') continue;
+      while ((await client.look()) === undefined) await world.pause(200, NATURE);
+    }
+    for (const endpoint of ENDPOINTS) {
+      const answer = await askReplica(this.#asking, (calls) => calls.health(endpoint));
+      if (answer === 'unknown' || 'error' in answer) continue;
+      const { inQueue, inProgress } = answer.value.jobs;
+      this.#counted.set(endpoint, { inQueue, inProgress });
+    }
+  }
+
+  async #countRows(endpoint: string): Promise<Counted['truth']> {
+    const rows = await this.#admin.query(
+      `SELECT state, count(*) FROM job WHERE endpoint_id = '${endpoint}' AND state IN ('IN_QUEUE', 'IN_PROGRESS')
+        GROUP BY state`,
+    );
+    const of = (state: string): number => Number(rows.find(([name]) => name === state)?.[1] ?? 0);
+    return { inQueue: of('IN_QUEUE'), inProgress: of('IN_PROGRESS') };
+  }
+}

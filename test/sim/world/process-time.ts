@@ -1,0 +1,85 @@
+/**
+ * Timers and randomness that libraries take from the process, replaced while a simulation runs: the driver of
+ * PostgreSQL then waits in virtual time and names its statements by the seed. Sockets are replaced as well, see
+ * sim-socket.ts.
+ */
+import { performance } from 'node:perf_hooks';
+import type { Being } from './being.ts';
+import { NATURE } from './being.ts';
+
+const real = {
+  setTimeout: globalThis.setTimeout,
+  clearTimeout: globalThis.clearTimeout,
+  setImmediate: globalThis.setImmediate,
+  clearImmediate: globalThis.clearImmediate,
+  random: Math.random,
+};
+
+/** Waits for so many real milliseconds. For what the server of the database does by itself. */
+export function realPause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    real.setTimeout(resolve, ms);
+  });
+}
+
+/** What stands for the process's own time. */
+interface TimeSource {
+  readonly nowMs: number;
+  fraction(): number;
+  after(ms: number, of: Being, run: () => void): { cancel(): void };
+}
+
+export class ProcessTime {
+  readonly #world: TimeSource;
+  #immediates = 0;
+
+  constructor(world: TimeSource) {
+    this.#world = world;
+  }
+
+  install(): void {
+    const world = this.#world;
+    const begin = (fn: (...given: unknown[]) => void, ms = 0, ...given: unknown[]): object => {
+      const { cancel } = world.after(ms, NATURE, () => fn(...given));
+      const timer = { cancel, unref: () => timer, ref: () => timer, hasRef: () => true, [Symbol.toPrimitive]: () => 0 };
+      return timer;
+    };
+    const cancel = (timer: unknown): void => {
+      if (timer !== null && typeof timer === 'object' && 'cancel' in timer) (timer.cancel as () => void)();
+      else real.clearTimeout(timer as NodeJS.Timeout);
+    };
+    const immediate = (fn: (...given: unknown[]) => void, ...given: unknown[]): object => {
+      this.#immediates += 1;
+      const handle = { isOver: false };
+      const over = (): boolean => {
+        if (handle.isOver) return true;
+        handle.isOver = true;
+        this.#immediates -= 1;
+        return false;
+      };
+      real.setImmediate(() => {
+        if (!over()) fn(...given);
+      });
+      return Object.assign(handle, { cancel: over, unref: () => handle, ref: () => handle });
+    };
+    const clearImmediate = (handle: unknown): void => {
+      if (handle !== null && typeof handle === 'object' && 'cancel' in handle) (handle.cancel as () => void)();
+    };
+    Object.assign(globalThis, { setTimeout: begin, clearTimeout: cancel, setImmediate: immediate, clearImmediate });
+    Object.defineProperty(performance, 'now', { value: () => world.nowMs, configurable: true });
+    Math.random = () => world.fraction();
+  }
+
+  restore(): void {
+    const { random, ...timers } = real;
+    Object.assign(globalThis, timers);
+    delete (performance as { now?: unknown }).now;
+    Math.random = random;
+  }
+
+  /** Resolves when nothing is left to run in this instant. */
+  async settle(): Promise<void> {
+    do await new Promise<void>((resolve) => real.setImmediate(resolve));
+    while (this.#immediates > 0);
+  }
+}
