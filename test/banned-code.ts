@@ -17,12 +17,12 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   [
     // Also where it is handed on. Those of a socket bound its silence.
     /(?<![.\w])set(Timeout|Interval)(?=[(,;)])|\b(globalThis|window)\.set(Timeout|Interval)\b|'node:timers'/,
-    /^kit\/time\/clock\.ts$|^facades\/console\/web\/src\/lib\/stopwatch\.ts$|^worker\/|^examples\/|^tools\/|^test\/(dev|tools|edge|deploy|helpers|handlers)\/|^test\/sim\/world\/process-time\.ts$/,
+    /^kit\/time\/clock\.ts$|^facades\/console\/web\/src\/lib\/stopwatch\.ts$|^worker\/|^examples\/|^tools\/|^test\/(dev|tools|edge|deploy|helpers|handlers|sim\/world)\//,
     'use Clock.after, delay or Loop; tests wait for a condition',
   ],
   [
     /\bMath\.random\b/,
-    /^examples\/|^test\/helpers\/time\/seeded-random\.ts$|^test\/sim\/world\/process-time\.ts$/,
+    /^examples\/|^test\/(helpers\/time\/seeded-random|sim\/world\/process-time)\.ts$/,
     'use the Random that is handed in; tests use seededRandom',
   ],
   // Secrets and names of tests need only differ. Random choices of test data must be reproducible from a seed.
