@@ -119,6 +119,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const reports = new WorkerReports({
     workers,
     onCapacity,
+    onOffloaded: (machineId) => events.emit('desired', [machineId]),
     onChanged: (endpointIds) => scaling.trigger(endpointIds),
     onBackends: (endpointIds) => events.emit('rotation', endpointIds),
     holds: (workerId) => pool.heldBy(workerId).length > 0,

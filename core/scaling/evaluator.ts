@@ -3,6 +3,7 @@
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import type { Clock } from '@slipway/kit/time/clock';
 import { withKnownIdleness } from '../domain/scaling/known-idleness.ts';
+import { movableWorkers } from '../domain/scaling/movable-workers.ts';
 import { nextEvaluation } from '../domain/scaling/next-evaluation.ts';
 import { preemptibleWorkers } from '../domain/scaling/preemption.ts';
 import type { Scaler } from '../domain/scaling/scaler.ts';
@@ -34,6 +35,8 @@ export class Evaluator {
   readonly timers: EvaluationTimers;
   /** Workers that may be preempted. Empty at replicas without the singleton task, which do not see all endpoints. */
   readonly preemptible = new PreemptibleWorkers();
+  /** Workers that may be offloaded for others. Empty at such replicas too. */
+  readonly movable = new PreemptibleWorkers();
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
@@ -52,6 +55,7 @@ export class Evaluator {
   /** Forgets all endpoints but these. */
   keepOnly(endpointIds: ReadonlySet<string>): void {
     this.preemptible.keepOnly(endpointIds);
+    this.movable.keepOnly(endpointIds);
     this.timers.keepOnly(endpointIds);
   }
 
@@ -76,15 +80,26 @@ export class Evaluator {
         endpoint.id,
         preemptible.map(({ id }) => id),
       );
+      const movable = task.mine ? movableWorkers(sample.demand, sample.settings) : [];
+      this.movable.update(
+        endpoint.id,
+        movable.map(({ id }) => id),
+      );
     }
     const outdated = samples.filter(({ sample, previous }) => !isUpToDate(sample, previous, scaler));
     const throttled = outdated
       .filter(({ previous }) => previous && previous.throttled > 0)
       .map(({ endpoint }) => endpoint);
-    const [machines, crashes] = await Promise.all([
+    const needsGpus = throttled.filter(({ gpuCount }) => gpuCount > 0);
+    const [machines, crashes, movable] = await Promise.all([
       throttled.length > 0 ? store.machineView() : undefined,
       store.crashes(throttled),
+      store.movable(needsGpus.length > 0 ? this.movable.ofOthers('') : []),
     ]);
+    const ofOthers = (endpointId: string) => {
+      const ids = new Set(this.movable.ofOthers(endpointId));
+      return movable.filter(({ id }) => ids.has(id));
+    };
     for (const { endpoint, sample, previous } of samples) {
       const isThrottled = (previous?.throttled ?? 0) > 0;
       this.timers.update(endpoint.id, nextEvaluation(sample, isThrottled, crashes.get(endpoint.id) ?? []));
@@ -93,7 +108,8 @@ export class Evaluator {
       gpuCount > 0 && this.preemptible.mayPreemptNow(id, now);
     const due = outdated.filter(
       (one) =>
-        !isStillUnplaceable(one, machines, crashes.get(one.endpoint.id) ?? [], scaler) || mayPreempt(one.endpoint),
+        !isStillUnplaceable(one, machines, crashes.get(one.endpoint.id) ?? [], scaler, ofOthers(one.endpoint.id)) ||
+        mayPreempt(one.endpoint),
     );
     if (unplaced.length === 0 || !machines) return due;
     const byId = new Map(due.map((one) => [one.endpoint.id, one]));

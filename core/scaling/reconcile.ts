@@ -16,6 +16,8 @@ import type { Decision, DecisionSample, DecisionSummary } from '../domain/scalin
 import { decide, isNewDecision, needsFleet, sameCause, wishedChanges } from '../domain/scaling/scale-decision.ts';
 import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 import type { Scaler } from '../domain/scaling/scaler.ts';
+import type { MovableWorker } from '../domain/scaling/standby-restore.ts';
+import { asMovable, withMovable } from '../domain/scaling/standby-restore.ts';
 import type { ReconcileChanges } from '../store/scaling/endpoint-reconcile.ts';
 import type { EndpointSample } from '../store/scaling/scale-samples.ts';
 import type { TransactionMonitor } from '../store/scaling/transaction-monitor.ts';
@@ -31,10 +33,11 @@ export interface ReconcileResult extends ReconcileChanges {
   rollout?: RolloutStep & { version: number };
 }
 
-/** An endpoint to reconcile, and workers of other endpoints that may be preempted for it. */
+/** An endpoint to reconcile, and workers of other endpoints that may be preempted or offloaded for it. */
 interface ReconcileRequest {
   endpointId: string;
   preemptible: readonly string[];
+  movable?: readonly string[];
 }
 
 /**
@@ -59,13 +62,13 @@ export async function reconcileEndpoints(
   knownMs = Infinity,
 ): Promise<Map<string, ReconcileResult> | undefined> {
   const results = new Map<string, ReconcileResult>();
-  const preemptible = new Map(requests.map((one) => [one.endpointId, one.preemptible]));
+  const others = new Map(requests.map(({ endpointId, movable = [], ...one }) => [endpointId, { ...one, movable }]));
   const committed = await store.reconcile(
     requests.map(({ endpointId }) => endpointId),
     async (endpointId, locked) => {
       const seen = withKnownIdleness(locked.sample, knownMs);
       const sample = needsFleet(seen, scaler)
-        ? withKnownIdleness(await locked.withFleet(scaler, preemptible.get(endpointId) ?? []), knownMs)
+        ? withKnownIdleness(await locked.withFleet(scaler, others.get(endpointId)!), knownMs)
         : seen;
       const decision = decide(sample, scaler);
       const changes = await locked.commit(decision, () => random.id(14));
@@ -99,13 +102,14 @@ export function isUpToDate(sample: DecisionSample, previous: DecisionSummary | u
 
 /**
  * Returns whether the unplaced workers of an endpoint would be refused again with the same text, and nothing else is to
- * do. `machines`: all machines as they are now.
+ * do. `machines`: all machines as they are now. `movable`: running workers of others that may be offloaded for it.
  */
 export function isStillUnplaceable(
   { endpoint, sample, previous }: EndpointSample,
   machines: readonly PlacementMachine[] | undefined,
   crashes: readonly MachineCrashes[],
   scaler: Scaler,
+  movable: readonly MovableWorker[] = [],
 ): boolean {
   if (!previous || !machines || previous.throttled === 0) return false;
   const { add, resume, freeze, drain, retire, target, reason } = wishedChanges(sample, scaler);
@@ -113,11 +117,17 @@ export function isStillUnplaceable(
     return false;
   if (target !== previous.target || !sameCause(reason, previous.reason)) return false;
   const own = withCrashes(machines, crashes, runsSomewhere(sample.demand.workers, sample.settings.version));
+  if (movable.length > 0 && mayPlace(withMovable(own, movable).map(asMovable), sample)) return false;
   const placement = placeWorker(own, sample.settings);
   return (
     'refusal' in placement &&
     withPreemptions(placement.refusal, preemptedFor(machines, endpoint.id)) === previous.refusal
   );
+}
+
+/** Returns whether a worker can be placed, new or from host memory. */
+function mayPlace(machines: readonly PlacementMachine[], { settings }: DecisionSample): boolean {
+  return !('refusal' in placeWorker(machines, settings));
 }
 
 /**

@@ -94,6 +94,7 @@ export class ScalingService extends BaseService {
     const requests = endpointIds.map((endpointId) => ({
       endpointId,
       preemptible: this.#evaluator.preemptible.ofOthers(endpointId),
+      movable: this.#evaluator.movable.ofOthers(endpointId),
     }));
     const results = await reconcileEndpoints(store, requests, scaler, random, monitor, this.#evaluator.knownIdleMs());
     if (!results) return false;
@@ -109,6 +110,7 @@ export class ScalingService extends BaseService {
     const { logger, events, meter } = this.#options;
     meter?.onReconcile(result);
     const { added, drained, retired, resumed, frozen, preempted, throttled, reason, rollout } = result;
+    const { offloaded, restored } = result;
     if (rollout?.state) {
       const { version, state, failedId } = rollout;
       logger.info({ endpointId, version, state, workerId: failedId }, 'rollout state changed');
@@ -117,9 +119,11 @@ export class ScalingService extends BaseService {
     if (rollout) this.trigger([endpointId]);
     if (drained.length + retired.length > 0) events.emit('rotation', [endpointId]);
     if (drained.length + retired.length + frozen.length > 0) this.#trigger.lostWorkers(endpointId);
-    const changed = [added, drained, retired, resumed, frozen, preempted].some(({ length }) => length > 0);
+    const changed = [added, drained, retired, resumed, frozen, preempted, offloaded, restored].some(
+      ({ length }) => length > 0,
+    );
     if (changed) {
-      const workers = { added, drained, retired, resumed, frozen, preempted };
+      const workers = { added, drained, retired, resumed, frozen, preempted, offloaded, restored };
       logger.info({ endpointId, ...workers, throttled, reason }, 'workers changed');
     }
     return changed;

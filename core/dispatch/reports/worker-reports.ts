@@ -29,6 +29,8 @@ interface WorkerReportsOptions {
   onBackends(endpointIds: readonly string[]): void;
   /** Called when workers of a machine ended and their capacity is free. Default: none. */
   onCapacity?: ((machineId: string) => void) | undefined;
+  /** Called when workers of a machine left their GPUs for host memory: others wait there. Default: none. */
+  onOffloaded?: ((machineId: string) => void) | undefined;
   /** Called when workers became ready. Default: none. */
   onStarts?: ((starts: readonly WorkerStart[]) => void) | undefined;
   /** Returns whether a worker holds attempts. */
@@ -128,6 +130,8 @@ export class WorkerReports extends LoopService {
       if (!waiting.isNews) return;
       this.#options.onChanged(changed);
       if ([...facts.values()].some(freesCapacity)) this.#options.onCapacity?.(session.machineId);
+      if ([...facts.values()].some(({ standbyReached }) => standbyReached === 'HOST'))
+        this.#options.onOffloaded?.(session.machineId);
       if ([...facts.values()].some(({ address }) => address !== '')) this.#options.onBackends(changed);
     } catch (error) {
       this.#options.logger.warn(

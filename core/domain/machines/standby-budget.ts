@@ -15,6 +15,11 @@ export interface OffloadedWorker {
   offloadedMs: number;
 }
 
+/** A machine's budget for offloaded workers, and those of them that may be evicted. Logged with decisions. */
+export interface OffloadBudget extends StandbyBudget {
+  offloaded: readonly OffloadedWorker[];
+}
+
 /**
  * Returns the offloaded workers to evict so that a worker with so many bytes fits: the longest offloaded first, no more
  * than needed. `undefined` if it does not fit even without them. `bytes`: 0 is unknown, and fits while anything is
@@ -34,6 +39,21 @@ export function evictedForBudget(
     free += freed;
   }
   return free >= needed ? evicted : undefined;
+}
+
+/** Returns a budget after a worker was offloaded and others were evicted for it. The new one is not evicted. */
+export function budgetAfter(
+  { limitBytes, usedBytes, offloaded }: OffloadBudget,
+  bytes: number,
+  evicted: readonly string[],
+): OffloadBudget {
+  const gone = offloaded.filter(({ workerId }) => evicted.includes(workerId));
+  const freedBytes = gone.reduce((sum, one) => sum + one.bytes, 0);
+  return {
+    limitBytes,
+    usedBytes: usedBytes + bytes - freedBytes,
+    offloaded: offloaded.filter(({ workerId }) => !evicted.includes(workerId)),
+  };
 }
 
 function longestFirst(a: OffloadedWorker, b: OffloadedWorker): number {

@@ -1,12 +1,14 @@
 /** Reduces machines, quota and competitors to what a scaling decision can depend on. Pure. */
 
 import type { QuotaState } from '../accounts/quota.ts';
+import type { OffloadBudget } from '../machines/standby-budget.ts';
 import type { GpuContention } from './fair-share.ts';
 import { fairShareText, reserveForOthers } from './fair-share.ts';
 import type { GpuShare } from './gpu-reservation.ts';
 import { reservableFor, reservationText, reserveForLarge } from './gpu-reservation.ts';
 import type { FleetSample } from './place-workers.ts';
 import { PLACED_MAX } from './place-workers.ts';
+import type { PlacementSurvey } from './placement.ts';
 import { onMachines, survey } from './placement.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
 import type { PreemptionCandidates } from './preemption.ts';
@@ -14,7 +16,9 @@ import { preemptedFor, workersToPreempt } from './preemption.ts';
 import type { DecisionSample } from './scale-decision.ts';
 import { wishedChanges } from './scale-decision.ts';
 import { chosenScaler } from './scale-target.ts';
-import type { Scaler } from './scaler.ts';
+import type { Scaler, WorkerSample } from './scaler.ts';
+import type { MovableWorker, RestorableWorker } from './standby-restore.ts';
+import { asMovable, withMovable } from './standby-restore.ts';
 
 /** Share used if nobody else waits for GPUs. */
 const NOBODY: GpuShare = { accountId: '', gpus: 0, weight: 1 };
@@ -24,6 +28,8 @@ interface Competitors {
   candidates?: PreemptionCandidates | undefined;
   /** The endpoint of the sample. Empty if no worker is preempted for it. */
   endpointId?: string;
+  /** Running workers of other endpoints that may be offloaded. */
+  movable?: readonly MovableWorker[] | undefined;
 }
 
 /**
@@ -34,10 +40,10 @@ export function fleetSample(
   machines: readonly PlacementMachine[],
   quota: QuotaState,
   scaler: Scaler = chosenScaler,
-  { contention, candidates, endpointId = '' }: Competitors = {},
+  { contention, candidates, endpointId = '', movable = [] }: Competitors = {},
 ): FleetSample {
   const { demand, settings } = sample;
-  const { add, resume } = wishedChanges(sample, scaler);
+  const { add, resume, freeze, restorable } = wishedChanges(sample, scaler);
   const request = requestOf(onMachines(machines, settings));
   const own = new Set(demand.workers.map(({ machineId }) => machineId));
   const capacity = machines
@@ -63,10 +69,14 @@ export function fleetSample(
   const kept = reservableFor(left.machines, request)?.gpuUuids.length;
   const asked = candidates ? workersToPreempt(left.machines, request, wanted, candidates) : [];
   const leaving = preemptedFor(machines, endpointId);
+  const restores = restorableOf(demand.workers, restorable);
+  const budgets = freeze.length > 0 && settings.flashBoot && settings.standby !== 'GPU' ? budgetsOf(machines, own) : {};
   return {
     request,
-    ...survey(left.machines, request, wanted),
+    ...surveyWithMoves(withMovable(left.machines, movable), request, wanted, restores),
     quota,
+    ...(restores.length > 0 && { restorable: restores }),
+    ...(Object.keys(budgets).length > 0 && { budgets }),
     standbyRoom: Object.fromEntries(capacity),
     ...(fair && fairShares.slots > 0 && { heldBack: fairShareText(fair) }),
     ...(left.slots > 0 && { keptBack: reservationText(left.gpuCount) }),
@@ -75,6 +85,39 @@ export function fleetSample(
     ...(asked.length > 0 && { asked }),
     ...(leaving > 0 && { leaving }),
   };
+}
+
+/**
+ * Returns the machines that matter, with those of offloaded workers. Running workers make way only if no machine can
+ * take a worker otherwise.
+ */
+function surveyWithMoves(
+  machines: readonly PlacementMachine[],
+  request: PlacementRequest,
+  wanted: number,
+  restores: readonly RestorableWorker[],
+): PlacementSurvey {
+  const quiet = survey(machines, request, wanted);
+  const moving = quiet.candidates.length > 0 ? [] : survey(machines.map(asMovable), request, wanted).candidates;
+  const candidates = moving.length > 0 ? moving : quiet.candidates;
+  const known = new Set(candidates.map(({ id }) => id));
+  const others = machines.filter(({ id }) => !known.has(id) && restores.some(({ machineId }) => machineId === id));
+  return { candidates: [...candidates, ...others], refused: quiet.refused };
+}
+
+/** Returns offloaded workers with their GPUs. */
+function restorableOf(workers: readonly WorkerSample[], ids: readonly string[]): RestorableWorker[] {
+  return ids.flatMap((workerId) => {
+    const { machineId = '', offloaded } = workers.find(({ id }) => id === workerId) ?? {};
+    return offloaded ? [{ workerId, machineId, ...offloaded }] : [];
+  });
+}
+
+/** Returns the budgets of these machines for offloaded workers, as far as they have one. */
+function budgetsOf(machines: readonly PlacementMachine[], ids: ReadonlySet<string>): Record<string, OffloadBudget> {
+  return Object.fromEntries(
+    machines.flatMap(({ id, offload }) => (ids.has(id) && offload ? [[id, offload] as const] : [])),
+  );
 }
 
 /** Returns standby workers on these GPUs. */

@@ -65,12 +65,12 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
   const { gpuCount } = request;
   if (gpuCount === 0) return { rank: 0, gpuUuids: [], spare: 0 };
   const byType = new Map<string, { rank: number; gpuUuids: string[]; free: number }>();
-  for (const gpu of blamedLast(machine.gpus, machine.crashes)) {
+  for (const gpu of blamedLast(longestStandbyFirst(machine), machine.crashes)) {
     const rank = rankOf(gpu, request);
     if (gpu.used || gpu.unhealthy !== '' || rank === undefined) continue;
     const type = typeOf(gpu);
     const group = byType.get(type) ?? { rank, gpuUuids: [], free: 0 };
-    // GPUs without a standby worker come first.
+    // GPUs without a standby worker come first, then those of the longest on standby.
     if (gpu.standby) group.gpuUuids.push(gpu.uuid);
     else group.gpuUuids.splice(group.free++, 0, gpu.uuid);
     byType.set(type, group);
@@ -85,6 +85,17 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
   return (
     best && { rank: best.rank, gpuUuids: best.gpuUuids.slice(0, gpuCount), spare: best.gpuUuids.length - gpuCount }
   );
+}
+
+/** Returns the GPUs in their order, those of standby workers last: the longest on standby first, running ones last. */
+function longestStandbyFirst({ gpus, standbys }: PlacementMachine): readonly PlacementGpu[] {
+  if (gpus.length < 2 || !gpus.some(({ standby }) => standby)) return gpus;
+  const since = (gpu: PlacementGpu): number => {
+    const on = standbys.filter(({ gpuUuids }) => gpuUuids.includes(gpu.uuid));
+    return Math.max(-1, ...on.map(({ frozenMs, running }) => (running ? -1 : frozenMs)));
+  };
+  const kept = gpus.filter(({ standby }) => !standby);
+  return [...kept, ...gpus.filter(({ standby }) => standby).toSorted((a, b) => since(b) - since(a))];
 }
 
 /**

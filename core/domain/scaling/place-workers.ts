@@ -5,6 +5,7 @@
 
 import type { QuotaState } from '../accounts/quota.ts';
 import { quotaAfter, workerOverQuota } from '../accounts/quota.ts';
+import type { OffloadBudget } from '../machines/standby-budget.ts';
 import type { PlacementSlot, PlacementSurvey } from './placement.ts';
 import { bestOf, occupied } from './placement.ts';
 import { machineRefusal } from './placement-filters.ts';
@@ -13,6 +14,8 @@ import type { PlacementRefusal } from './placement-refusal.ts';
 import { refusalOfAll, summed } from './placement-refusal.ts';
 import { withPreemptions } from './preemption.ts';
 import type { ScaleLimit } from './scale-target.ts';
+import type { RestorableWorker } from './standby-restore.ts';
+import { bestRestore } from './standby-restore.ts';
 
 /**
  * Machines and quota, as far as they matter for the workers to place, resume or put on standby. Logged with decisions:
@@ -44,6 +47,10 @@ export interface FleetSample extends PlacementSurvey {
   leaving?: number;
   /** Number of further standby workers that each machine with workers of this endpoint can hold. */
   standbyRoom: Readonly<Record<string, number>>;
+  /** Offloaded workers of this endpoint that may resume. Absent if there are none. */
+  restorable?: readonly RestorableWorker[];
+  /** Budgets of machines with workers of this endpoint, for those that go on standby. Absent if none may be offloaded. */
+  budgets?: Readonly<Record<string, OffloadBudget>>;
   /**
    * A ready worker of this endpoint whose stop would free a slot if there is none. Absent if there is no such worker,
    * or if it must stay.
@@ -55,7 +62,11 @@ export interface FleetSample extends PlacementSurvey {
 export type WorkerAction =
   /** `version`: set if it differs from the scaled version. */
   | ({ do: 'ADD'; failures: number; version?: number } & PlacementSlot)
-  | { do: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE' | 'PREEMPT'; workerId: string };
+  | { do: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE' | 'PREEMPT'; workerId: string }
+  /** Resumes an offloaded worker on its GPUs. */
+  | ({ do: 'RESTORE'; workerId: string } & PlacementSlot)
+  /** Puts an idle worker on standby in host memory. `evicted`: offloaded workers that make way for it. */
+  | { do: 'OFFLOAD'; workerId: string; evicted: readonly string[] };
 
 /** Maximum number of workers that one reconcile places. The next reconcile continues. */
 export const PLACED_MAX = 200;
@@ -80,8 +91,10 @@ export function placeAll(
   const { yields } = fleet;
   const machines = fleet.candidates.map((machine) => withResumed(machine, resumed));
   let quota = quotaBefore;
+  let restorable = fleet.restorable ?? [];
   for (const { failures } of wanted.slice(0, PLACED_MAX)) {
-    const slot = bestOf(machines, fleet.request);
+    const restore = bestRestore(machines, restorable);
+    const slot = restore ?? bestOf(machines, fleet.request);
     const throttled = wanted.length - actions.length;
     if (!slot)
       return {
@@ -105,6 +118,11 @@ export function placeAll(
     quota = quotaAfter(quota, { workers: 1, gpus });
     const index = machines.findIndex((machine) => machine.id === slot.machineId);
     machines[index] = occupied(machines[index]!, slot);
+    if (restore) {
+      restorable = restorable.filter(({ workerId }) => workerId !== restore.workerId);
+      actions.push({ do: 'RESTORE', ...restore });
+      continue;
+    }
     // A worker that follows crashes on this machine continues their series.
     actions.push({ do: 'ADD', failures: Math.max(failures, machines[index]!.crashes?.failures ?? 0), ...slot });
   }
@@ -157,9 +175,9 @@ function unplaced(
  */
 export function withoutReplacements(placed: PlacedWorkers, needed: number): PlacedWorkers {
   const { actions, throttled, limits, yields, ...refused } = placed;
-  const short = Math.min(throttled, Math.max(needed - actions.filter(({ do: what }) => what === 'ADD').length, 0));
+  const short = Math.min(throttled, Math.max(needed - actions.filter(isPlaced).length, 0));
   if (short === throttled) return { ...refused, actions, throttled, limits };
-  const own = actions.filter(({ do: what }) => what === 'ADD' || short > 0);
+  const own = actions.filter((action) => isPlaced(action) || short > 0);
   const first = own.length === 0 ? yields : undefined;
   if (short === 0) return { actions: own, throttled: 0, limits: [], refusal: '', refusalByMachine: '', yields: first };
   return {
@@ -169,4 +187,8 @@ export function withoutReplacements(placed: PlacedWorkers, needed: number): Plac
     limits: limits.map((limit) => ({ ...limit, cut: Math.min(limit.cut, short) })),
     yields: first,
   };
+}
+
+function isPlaced({ do: what }: WorkerAction): boolean {
+  return what === 'ADD' || what === 'RESTORE';
 }

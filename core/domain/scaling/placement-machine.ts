@@ -1,4 +1,5 @@
 /** Machines and requests as placement sees them. Logged with decisions: member names are persisted. */
+import type { OffloadBudget } from '../machines/standby-budget.ts';
 import type { LocalCrashes } from './machine-crashes.ts';
 import type { PlacementStandby } from './standby-eviction.ts';
 
@@ -14,8 +15,10 @@ export interface PlacementGpu {
   used: boolean;
   /** Program outside Slipway that holds it. Absent: none. */
   occupiedBy?: string;
-  /** Only a standby worker has it, which is evicted when the GPU is assigned. */
+  /** Only a standby worker has it, which is evicted or offloaded when the GPU is assigned. */
   standby: boolean;
+  /** A running worker has it that is offloaded if nothing else is free (standby-offload.ts). Absent if not. */
+  movable?: true;
   /** Why nothing may run on it. Empty if it is healthy. */
   unhealthy: string;
   /**
@@ -54,6 +57,8 @@ export interface PlacementMachine {
   /** Standby workers on it, and their maximum number. They are not part of the other counts. */
   standbys: readonly PlacementStandby[];
   standbyMax: number;
+  /** Its budget for offloaded workers. Absent if it cannot offload. */
+  offload?: OffloadBudget;
   /** Its operator allows host commands. */
   runsCommands: boolean;
   /** Its container engine, `undefined` if there is none. */

@@ -5,10 +5,11 @@ import { cpuSize } from '../machines/cpu-size.ts';
 import { choice, sizeFor } from './gpu-choice.ts';
 import { reservableFor } from './gpu-reservation.ts';
 import { lastingFacts, lastingRefusal, location, machineRefusal, program, volume } from './placement-filters.ts';
-import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
+import type { PlacementGpu, PlacementMachine, PlacementRequest } from './placement-machine.ts';
 import type { MachineAnswer, PlacementRefusal, RefusedMachines } from './placement-refusal.ts';
 import { refusalForGood, refusalOfAll, summed } from './placement-refusal.ts';
 import { standbysToEvict } from './standby-eviction.ts';
+import { freedStandbys, offloadAfter } from './standby-offload.ts';
 
 /** A machine, with the GPUs and size that are assigned on it. */
 export interface PlacementSlot {
@@ -18,6 +19,8 @@ export interface PlacementSlot {
   instanceId: string;
   /** Standby workers that must be evicted for it. */
   evicted: string[];
+  /** Workers that are offloaded to host memory for it. Absent if there are none. */
+  offloaded?: string[];
 }
 
 /** An assignment, or why there is none. */
@@ -75,6 +78,7 @@ export function bestOf(candidates: readonly PlacementMachine[], request: Placeme
       gpuUuids: best.gpuUuids,
       instanceId: best.size?.instanceId ?? '',
       evicted: best.evicted,
+      ...(best.offloaded.length > 0 && { offloaded: best.offloaded }),
     }
   );
 }
@@ -110,6 +114,7 @@ function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest)
         modelRank(a, request) - modelRank(b, request) ||
         Number(b.machine.hasImage) - Number(a.machine.hasImage) ||
         a.evicted.length - b.evicted.length ||
+        a.waitMs - b.waitMs ||
         a.machine.siblings - b.machine.siblings ||
         a.spare - b.spare ||
         roomRank(a, request) - roomRank(b, request),
@@ -220,18 +225,23 @@ export function onMachines(machines: readonly PlacementMachine[], request: Place
 /** Returns the machine after an assignment: the assigned resources are not free for the next. */
 export function occupied(
   machine: PlacementMachine,
-  { gpuUuids, instanceId, evicted }: PlacementSlot,
+  { gpuUuids, instanceId, evicted, offloaded = [] }: PlacementSlot,
 ): PlacementMachine {
   const size = cpuSize(instanceId);
   return {
     ...machine,
-    gpus: machine.gpus.map((gpu) => (gpuUuids.includes(gpu.uuid) ? { ...gpu, used: true } : gpu)),
+    gpus: machine.gpus.map((gpu) => (gpuUuids.includes(gpu.uuid) ? taken(gpu) : gpu)),
     cpuSlotsUsed: machine.cpuSlotsUsed + (gpuUuids.length === 0 ? 1 : 0),
     vcpusUsed: machine.vcpusUsed + (size?.vcpus ?? 0),
     memoryGbUsed: machine.memoryGbUsed + (size?.memoryGb ?? 0),
     siblings: machine.siblings + 1,
-    standbys: machine.standbys.filter((standby) => !evicted.includes(standby.workerId)),
+    standbys: machine.standbys.filter(({ workerId }) => !evicted.includes(workerId) && !offloaded.includes(workerId)),
+    ...(machine.offload && { offload: offloadAfter(machine, machine.offload, { offloaded, evicted }) }),
   };
+}
+
+function taken({ movable: _, ...gpu }: PlacementGpu): PlacementGpu {
+  return { ...gpu, used: true };
 }
 
 interface Candidate {
@@ -241,12 +251,16 @@ interface Candidate {
   spare: number;
   size: CpuSize | undefined;
   evicted: string[];
+  offloaded: string[];
+  waitMs: number;
 }
 
 function candidate(machine: PlacementMachine, request: PlacementRequest): Candidate {
   const { rank, gpuUuids, spare } = choice(machine, request) ?? { rank: 0, gpuUuids: [], spare: 0 };
   const size = sizeFor(machine, request);
-  return { machine, rank, gpuUuids, spare, size, evicted: standbysToEvict(machine, gpuUuids, size) };
+  const leaving = standbysToEvict(machine, gpuUuids, size);
+  const freed = freedStandbys(machine, leaving, gpuUuids) ?? { evicted: leaving, offloaded: [], waitMs: 0 };
+  return { machine, rank, gpuUuids, spare, size, ...freed };
 }
 
 /** Fewest consecutive crashes first. */

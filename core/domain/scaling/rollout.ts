@@ -93,6 +93,7 @@ function servesBefore(worker: WorkerSample, released: ScaleSettings, good: Scale
   if (worker.desired === 'RUN') return worker.state === 'READY';
   return (
     worker.desired === 'FREEZE' &&
+    !worker.suspended &&
     worker.state !== 'UNHEALTHY' &&
     worker.version === good.version &&
     good.flashBoot &&

@@ -5,6 +5,7 @@
 
 import type { QuotaState } from '../accounts/quota.ts';
 import { quotaAfter, workerOverQuota } from '../accounts/quota.ts';
+import { budgetAfter, evictedForBudget } from '../machines/standby-budget.ts';
 import type { FleetSample, PlacedWorkers, WorkerAction } from './place-workers.ts';
 import { placeAll, withoutReplacements } from './place-workers.ts';
 import type { PlacementRequest } from './placement-machine.ts';
@@ -26,6 +27,9 @@ export type DecisionSettings = ScaleSettings &
     /** Requirements of a worker of the released version while that is checked. Absent if none is checked. */
     checked?: PlacementRequest;
   };
+
+/** An idle worker that goes on standby. */
+type StandbyAction = Extract<WorkerAction, { do: 'OFFLOAD' }> | { do: 'FREEZE'; workerId: string };
 
 /** Everything that a decision may depend on. Logged with the decision: member names are persisted. */
 export interface DecisionSample {
@@ -77,7 +81,8 @@ export function needsFleet(sample: DecisionSample, scaler: Scaler = chosenScaler
 export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): Decision {
   const changes = wishedChanges(sample, scaler);
   const step = rolloutStep(sample.demand, sample.settings);
-  const frozen = freezable(sample, changes.freeze);
+  const standby = freezable(sample, changes.freeze);
+  const frozen = standby.map(({ workerId }) => workerId);
   const resumed = resumable(sample, changes);
   const missing = Array.from({ length: changes.resume.length - resumed.length }, () => ({ failures: 0 }));
   const quota = quotaWithout(sample, changes.retire, resumed);
@@ -86,7 +91,7 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
   const placed = withoutReplacements(placeAll(sample.fleet, wanted, resumed, quota), changes.needed + missing.length);
   const checked = placeChecked(sample, changes, placed, quota);
   const yielded = placed.yields ?? checked.yields;
-  const each = (what: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE', ids: readonly string[]): WorkerAction[] =>
+  const each = (what: 'WAKE' | 'DRAIN' | 'RETIRE', ids: readonly string[]): WorkerAction[] =>
     ids.map((workerId) => ({ do: what, workerId }));
   const { target, wished, reason } = changes;
   const { queued, oldestWaitMs, running, workers } = sample.demand;
@@ -99,7 +104,7 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
     limits: [...changes.limits, ...placed.limits],
     actions: [
       ...each('RETIRE', changes.retire),
-      ...each('FREEZE', frozen),
+      ...standby,
       ...each('WAKE', resumed),
       ...each('DRAIN', [
         ...changes.drain,
@@ -127,7 +132,12 @@ function placeChecked(
   quota: QuotaState,
 ): { actions: WorkerAction[]; step: RolloutStep; yields?: string | undefined } {
   const rollout = sample.settings.rollout;
-  if (!check || !rollout || !sample.checkFleet || placed.actions.some(({ do: what }) => what === 'ADD'))
+  if (
+    !check ||
+    !rollout ||
+    !sample.checkFleet ||
+    placed.actions.some(({ do: what }) => what === 'ADD' || what === 'RESTORE')
+  )
     return { actions: [], step: {} };
   const beside = placeAll(sample.checkFleet, [check], [], quota);
   const adds = beside.actions.flatMap((action) =>
@@ -167,16 +177,26 @@ function causeOf(reason: string): string {
   return reason.replace(/ \(\d[^()]*\)/, '');
 }
 
-/** Returns the idle workers that their machines can put on standby, most recently busy first. */
-function freezable({ demand, fleet }: DecisionSample, ids: readonly string[]): string[] {
+/**
+ * Returns the idle workers that their machines can put on standby, most recently busy first: on their GPU, or in host
+ * memory if the endpoint asks for that or there is no other room.
+ */
+function freezable({ demand, fleet, settings }: DecisionSample, ids: readonly string[]): StandbyAction[] {
   const capacity = new Map(Object.entries(fleet?.standbyRoom ?? {}));
+  const budgets = new Map(Object.entries(fleet?.budgets ?? {}));
   const idle = demand.workers
     .filter(({ id }) => ids.includes(id))
     .sort((a, b) => a.idleMs - b.idleMs || (a.id < b.id ? -1 : 1));
-  return idle.flatMap(({ id, machineId }) => {
+  return idle.flatMap(({ id: workerId, machineId, gpus, gpuBytes = 0 }): StandbyAction[] => {
     const free = capacity.get(machineId) ?? 0;
+    const budget = gpus > 0 && (settings.standby === 'HOST' || free <= 0) ? budgets.get(machineId) : undefined;
+    const evicted = budget && evictedForBudget(budget, budget.offloaded, gpuBytes);
+    if (budget && evicted) {
+      budgets.set(machineId, budgetAfter(budget, gpuBytes, evicted));
+      return [{ do: 'OFFLOAD', workerId, evicted }];
+    }
     capacity.set(machineId, free - 1);
-    return free > 0 ? [id] : [];
+    return free > 0 ? [{ do: 'FREEZE', workerId }] : [];
   });
 }
 

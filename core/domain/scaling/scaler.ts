@@ -37,8 +37,20 @@ export interface WorkerSample {
   retryMs?: number;
   /** It has finished at least one job. Absent if not, or if not needed. */
   served?: true;
+  /** It is offloaded to host memory, or shall be: it has no GPUs, and needs them again to resume. Absent if not. */
+  offloaded?: OffloadedSample;
+  /** An operator suspended it: it stays as it is. Absent if not. */
+  suspended?: true;
+  /** GPU memory that it holds, in bytes, and the expected duration of its offload. Absent if unknown. */
+  gpuBytes?: number;
   /** Milliseconds since it became ready for the first time. Absent if not yet, or if not needed. */
   readyMs?: number;
+}
+
+/** An offloaded worker: the GPUs that it needs, and how long its restore is expected to take. */
+export interface OffloadedSample {
+  gpuUuids: readonly string[];
+  restoreMs: number;
 }
 
 /** A scaler's input about an endpoint. Jobs with lowPriority are not counted. */
@@ -65,6 +77,8 @@ export interface ScaleSettings {
   scalerValue: number;
   /** Idle workers go on standby instead of stopping. */
   flashBoot: boolean;
+  /** Where they keep their GPU memory: GPU never offloads, HOST does at once. Absent: when others need the GPU. */
+  standby?: 'GPU' | 'HOST';
   /** The scaled version. Workers of other versions are replaced. */
   version: number;
   /** Load balancing: requests take the role of jobs. Absent for jobs. */

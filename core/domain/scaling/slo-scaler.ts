@@ -177,13 +177,17 @@ function missingWorkers(
   const { allMs } = nextStarts(facts, 0);
   const usualMs = allMs[Math.floor(allMs.length / 2)]!;
   const horizonMs = leftMs > usualMs ? leftMs : usualMs + Math.max(executionMs, targetMs / 2);
-  const onStandby = workers.filter(
-    ({ desired, state, reachable }) => desired === 'FREEZE' && state !== 'UNHEALTHY' && reachable,
-  ).length;
+  const resumeMs = workers
+    .filter(
+      ({ desired, state, reachable, suspended }) =>
+        desired === 'FREEZE' && state !== 'UNHEALTHY' && reachable && !suspended,
+    )
+    .map(({ offloaded }) => offloaded?.restoreMs ?? RESUME_MS)
+    .toSorted((a, b) => a - b);
   const begun = present.reduce((sum, worker) => sum + startedBy(horizonMs, worker, facts), 0);
   // Arrivals within the horizon are included if their target ends before it.
   const wanted = Math.max(Math.ceil(queued * SHARE), 1) + rate * Math.max(horizonMs - targetMs, 0);
-  const resumed = startedPerSlot(horizonMs, RESUME_MS, executionMs) * slots;
+  const resumed = (ms: number): number => startedPerSlot(horizonMs, ms, executionMs) * slots;
   const known = new Map<Starts, number>();
   const started = (starts: Starts): number =>
     known.get(starts) ?? known.set(starts, startedByNewWorker(horizonMs, 0, starts, facts)).get(starts)!;
@@ -191,7 +195,8 @@ function missingWorkers(
   let more = 0;
   const most = Math.max(settings.workersMax - present.length, 0) + 1;
   while (lacking > 0.05 && more < most) {
-    lacking -= more < onStandby ? resumed : started(nextStarts(facts, more - onStandby));
+    const onStandby = resumeMs[more];
+    lacking -= onStandby === undefined ? started(nextStarts(facts, more - resumeMs.length)) : resumed(onStandby);
     more += 1;
   }
   return more;

@@ -10,6 +10,12 @@ export interface PlacementStandby {
   instanceId: string;
   /** Milliseconds on standby. */
   frozenMs: number;
+  /** GPU memory to offload, in bytes; 0 is unknown. Absent if its endpoint or its machine does not allow it. */
+  offloadBytes?: number;
+  /** Expected duration of its offload in milliseconds. Absent with `offloadBytes`. */
+  offloadMs?: number;
+  /** It runs, and is offloaded only if nothing else is free. Absent if it is on standby. */
+  running?: true;
 }
 
 /** Capacity of a machine. Standby workers are not counted as used (core/domain/scaling/placement.ts). */

@@ -35,6 +35,11 @@ export interface WorkerChanges extends ScaleTarget {
   yields?: string;
   /** Standby workers to resume instead of new workers. */
   resume: readonly string[];
+  /**
+   * Offloaded workers that may resume instead of workers of `add`, as far as their GPUs are free or can be freed. The
+   * most recent first.
+   */
+  restorable: readonly string[];
   /** Idle workers to put on standby, or to drain if their machine cannot hold more standby workers. */
   freeze: readonly string[];
   /** Workers to drain. */
@@ -59,12 +64,13 @@ export function reconcileWorkers(
   const going = new Set(surplus);
   const kept = serving.filter((worker) => !going.has(worker));
   const again = kept.filter((worker) => worker.state === 'UNHEALTHY' && worker.retryDue);
-  const standbys = sample.workers.filter((worker) => worker.desired === 'FREEZE');
+  const standbys = sample.workers.filter((worker) => worker.desired === 'FREEZE' && !worker.suspended);
   const usable = standbys.filter((worker) => mayStayOnStandby(worker, settings));
   const replaced = replacedOf(sample, kept, earlier, chosen.target);
   const missing = Math.max(chosen.target - kept.length - Number(isSlotFreed(settings)), 0);
   const more = Math.min(missing, surgeCapacity(sample, settings, kept, earlier));
-  const resume = resumeOrder(usable).slice(0, more);
+  const onStandby = resumeOrder(usable);
+  const resume = onStandby.filter(({ offloaded }) => !offloaded).slice(0, more);
   const frozen = surplus.filter((worker) => settings.flashBoot && settings.workersMax > 0 && isIdle(worker, settings));
   const staying = new Set([...frozen, ...usable]);
   const isBeside = settings.rollout?.phase === 'BESIDE';
@@ -94,6 +100,7 @@ export function reconcileWorkers(
       ),
     ),
     resume: ids(resume),
+    restorable: add.length === 0 ? [] : ids(onStandby.filter(({ offloaded }) => offloaded)),
     freeze: ids(frozen),
     drain: ids(leaving.filter((worker) => worker.state !== 'UNHEALTHY')),
     retire: ids([...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...again]),

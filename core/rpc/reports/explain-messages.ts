@@ -36,11 +36,11 @@ export function decisionToMessage({ decidedAt, numbers, actions, limits, ...deci
     oldestWaitMs,
     running,
     present: workers.present,
-    // The preempted worker may belong to another account, so its id is not shown.
-    actions: actions.map((action) => ({
-      kind: action.do,
-      workerId: action.do === 'ADD' || action.do === 'PREEMPT' ? '' : action.workerId,
-    })),
+    // Workers that make way may belong to another account, so their ids are not shown.
+    actions: actions.flatMap((action) => [
+      { kind: action.do, workerId: action.do === 'ADD' || action.do === 'PREEMPT' ? '' : action.workerId },
+      ...('offloaded' in action ? (action.offloaded ?? []) : []).map(() => ({ kind: 'OFFLOAD', workerId: '' })),
+    ]),
   };
 }
 

@@ -8,6 +8,7 @@ import type { EndedWorker } from '../../domain/machines/ended-workers.ts';
 import type { OffloadFacts } from '../../domain/machines/standby.ts';
 import type { Worker, WorkerHealth, WorkerState } from '../../domain/machines/worker.ts';
 import { crashPauseSeconds, UNLISTED_REASON } from '../../domain/machines/worker.ts';
+import { gpusOccupied } from '../scaling/standby-rows.ts';
 import type { Database, Sql } from '../sql/database.ts';
 import { inTransaction } from '../sql/database.ts';
 import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
@@ -174,18 +175,27 @@ export class WorkerStore {
       FROM ${lockedInOrder(sql, sql`id = ANY(${[...usedIds]})`)} AS l WHERE w.id = l.id`;
   }
 
-  /** Returns the workers that these machines should have. Crashed ones are left out: their process is gone. */
+  /**
+   * Returns the workers that these machines should have. Crashed ones are left out: their process is gone. So are new
+   * ones whose GPUs others still leave.
+   */
   async desiredOf(machineIds: readonly string[]): Promise<DesiredWorkerRow[]> {
-    return this.#database.sql<DesiredWorkerRow[]>`
-      SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId", w.desired,
-        w.standby_level AS "standbyLevel",
+    const { sql } = this.#database;
+    // A worker has its GPUs before those who leave them for host memory have left.
+    const mayWait = sql`w.desired = 'RUN' AND w.gpu_uuids <> '{}'`;
+    const waitsInHost = sql`${mayWait} AND w.standby_reached = 'HOST' AND ${gpusOccupied(sql, sql`true`)}`;
+    const waitsToStart = sql`${mayWait} AND w.state = 'INITIALIZING' AND ${gpusOccupied(sql, sql`false`)}`;
+    return sql<DesiredWorkerRow[]>`
+      SELECT w.id, w.endpoint_id AS "endpointId", w.machine_id AS "machineId",
+        CASE WHEN ${waitsInHost} THEN 'FREEZE' ELSE w.desired END AS desired,
+        CASE WHEN ${waitsInHost} THEN 'HOST' ELSE w.standby_level END AS "standbyLevel",
         (w.desired = 'DRAIN' AND w.address <> '' AND (NOT EXISTS (
           SELECT FROM endpoint_demand d WHERE d.endpoint_id = w.endpoint_id AND w.id = ANY(d.worker_ids)
             AND d.reported_at > now() - ${DEMAND_VALID_MS}::int * interval '1 ms')
           OR EXISTS (SELECT FROM machine m WHERE m.id = w.machine_id AND m.drain_deadline_at <= now()))) AS idle
       FROM worker w
       WHERE w.machine_id = ANY(${[...machineIds]}) AND w.ended_at IS NULL AND w.machine_id <> '' AND w.desired <> 'GONE'
-        AND w.state <> 'UNHEALTHY'
+        AND w.state <> 'UNHEALTHY' AND NOT (${waitsToStart})
       ORDER BY w.created_at, w.id`;
   }
 

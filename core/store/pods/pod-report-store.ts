@@ -5,6 +5,7 @@ import type { PodDesired, PodState } from '../../domain/pods/pod.ts';
 import type { StartVariables } from '../../domain/resources/secret-reference.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { MachineSession } from '../machines/machine-store.ts';
+import { gpusOccupied } from '../scaling/standby-rows.ts';
 import type { Database } from '../sql/database.ts';
 import type { EnvColumns } from '../sql/env-seals.ts';
 import { openEnv, overTemplate } from '../sql/env-seals.ts';
@@ -107,9 +108,14 @@ export class PodReportStore {
 
   /** Returns all pods of these machines. */
   async desiredOf(machineIds: readonly string[]): Promise<DesiredPodRow[]> {
-    return this.#database.sql<DesiredPodRow[]>`
-      SELECT id, machine_id AS "machineId", desired, run, disk FROM pod WHERE machine_id = ANY(${[...machineIds]})
-        ORDER BY created_at, id`;
+    const { sql } = this.#database;
+    // Until workers have left its GPUs for host memory, a pod stands still as after its previous run.
+    return sql<DesiredPodRow[]>`
+      SELECT w.id, w.machine_id AS "machineId", CASE WHEN waits THEN 'EXITED' ELSE w.desired END AS desired,
+        CASE WHEN waits THEN w.run - 1 ELSE w.run END AS run, w.disk
+      FROM pod w CROSS JOIN LATERAL (SELECT w.desired = 'RUNNING' AND w.gpu_uuids <> '{}' AND w.state = 'STARTING'
+        AND ${gpusOccupied(sql, sql`false`)} AS waits) AS o
+      WHERE w.machine_id = ANY(${[...machineIds]}) ORDER BY w.created_at, w.id`;
   }
 
   /** Returns the start specs of these pods. */

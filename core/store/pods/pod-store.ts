@@ -18,8 +18,8 @@ import { holdRegistryAuth } from '../resources/registry-auth-rows.ts';
 import { holdVolumes } from '../resources/volume-rows.ts';
 import type { PlacementQuery } from '../scaling/placement-view.ts';
 import { placementView } from '../scaling/placement-view.ts';
-import { evictStandbys } from '../scaling/standby-rows.ts';
-import type { Database, Transaction } from '../sql/database.ts';
+import { evictStandbys, offloadWorkers } from '../scaling/standby-rows.ts';
+import type { Database, Statement, Transaction } from '../sql/database.ts';
 import { statementOf } from '../sql/database.ts';
 import { sealEnv } from '../sql/env-seals.ts';
 import { isGpuTaken, retryOnDeadlock } from '../sql/transient.ts';
@@ -79,7 +79,7 @@ export class PodStore {
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await placementView(statementOf(tx), viewFor(settings));
       const placement = choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId));
-      await evictStandbys(statementOf(tx), placement.evicted);
+      await freeGpus(statementOf(tx), placement);
       const placed = placeOf(machines, placement);
       const templateEnvSealed = sealEnv(this.#sealer, templateEnv, podTemplateEnvIdentity(id)).envSealed;
       const [row] = await tx
@@ -116,7 +116,7 @@ export class PodStore {
         const quota = await readQuotaState(statementOf(tx), actor.accountId);
         // A trigger that fires when `desired` is set meters usage, so it is set only where it changes.
         const placement = choose(current, machines, quota);
-        await evictStandbys(statementOf(tx), placement.evicted);
+        await freeGpus(statementOf(tx), placement);
         Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, placement));
       }
       const [row] = await tx.update(pod).set(set).where(eq(pod.id, id)).returning();
@@ -162,6 +162,12 @@ export class PodStore {
 /** Returns the placement query of a pod. It names its image only: the digest is resolved when it starts. */
 function viewFor({ imageName }: Pick<PodSettings, 'imageName'>): PlacementQuery {
   return { endpointId: '', imageName, imageDigest: '' };
+}
+
+/** Lets standby workers leave the GPUs of a slot. */
+async function freeGpus(statement: Statement, { evicted, offloaded = [] }: PlacementSlot): Promise<void> {
+  await evictStandbys(statement, evicted);
+  await offloadWorkers(statement, offloaded);
 }
 
 /** Returns the columns of a new run, with a state that nobody has observed yet. */

@@ -18,12 +18,13 @@ import type { Sql } from '../sql/database.ts';
 import { resolvedDigest } from '../sql/image-rows.ts';
 import { lockedInOrder } from '../sql/worker-order.ts';
 import { preemptWorkers, readPreemptible } from './gpu-contention.ts';
+import { readMovable } from './offload-samples.ts';
 import { placementView } from './placement-view.ts';
 import type { ReconcileFleet } from './reconcile-fleet.ts';
 import type { ReconcileWrites } from './reconcile-writes.ts';
 import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
 import { sampledWorkers } from './scale-samples.ts';
-import { evictStandbys, freezeWorkers, resumeStandbys } from './standby-rows.ts';
+import { evictStandbys, freezeWorkers, offloadWorkers, resumeStandbys } from './standby-rows.ts';
 
 /** Operations on a locked endpoint. */
 export interface EndpointReconcile {
@@ -34,15 +35,21 @@ export interface EndpointReconcile {
   /**
    * Returns the current sample under the placement lock, with machines. The lock is held until the transaction ends, so
    * that no two placements, standby changes or evictions overlap. `preemptible`: workers of other endpoints that may be
-   * preempted.
+   * preempted. `movable`: those that may be offloaded.
    */
-  withFleet(scaler: Scaler, preemptible: readonly string[]): Promise<DecisionSample>;
+  withFleet(scaler: Scaler, others: OthersWorkers): Promise<DecisionSample>;
   /** Applies the decision. `newId` returns an id for a new worker. Returns the changes. */
   commit(decision: Decision, newId: () => string): Promise<ReconcileChanges>;
   /** Stores the decision and logs it with its sample, at the end of the transaction. */
   log(decision: Decision, sample: DecisionSample): void;
   /** Stores changed refusals by machine of an otherwise unchanged decision, at the end of the transaction. */
   updateRefusal(decision: Decision): void;
+}
+
+/** Workers of other endpoints that may make way. */
+export interface OthersWorkers {
+  preemptible: readonly string[];
+  movable: readonly string[];
 }
 
 /** Changes that a reconcile made. */
@@ -54,6 +61,9 @@ export interface ReconcileChanges {
   frozen: string[];
   /** Workers of other endpoints. */
   preempted: string[];
+  /** Workers of any endpoint that go to host memory, and workers of this one that come back. */
+  offloaded: string[];
+  restored: string[];
   /** Machines whose desired workers changed. */
   machineIds: string[];
 }
@@ -88,7 +98,7 @@ export function reconcileOf(
   return {
     sample,
     previous,
-    withFleet: async (scaler, preemptible) => {
+    withFleet: async (scaler, { preemptible, movable }) => {
       await fleet.open();
       // Changes that others made to these workers before the lock was acquired are visible now; none follow until it is
       // released.
@@ -101,13 +111,19 @@ export function reconcileOf(
       const mayPreempt = endpoint.gpuCount > 0 && preemptible.length > 0;
       if (mayPreempt || fleet.needsFreshRows(endpoint)) await written.flush();
       // Sent together: others wait for the lock during every round trip.
-      const [contention, candidates, machines, quota] = await Promise.all([
+      const [contention, candidates, machines, quota, mayMove] = await Promise.all([
         fleet.contentionOf(endpoint),
         mayPreempt ? readPreemptible(sql, endpoint.accountId, preemptible) : undefined,
         retire.length === 0 ? fleet.machinesFor(endpoint) : machinesWithout(context, endpoint, retire),
         fleet.quotaOf(endpoint.accountId),
+        endpoint.gpuCount > 0 ? readMovable(sql, movable) : [],
       ]);
-      const seen = fleetSample(fresh, machines, quota, scaler, { contention, candidates, endpointId: endpoint.id });
+      const seen = fleetSample(fresh, machines, quota, scaler, {
+        contention,
+        candidates,
+        endpointId: endpoint.id,
+        movable: mayMove,
+      });
       const exchanged = check ? {} : await exchangeFor(context, endpoint, seen, seen.request, { retire, yields });
       const checkFleet = check && (await checkedFleet(context, endpoint, fresh, { retire, yields, quota, contention }));
       return { ...fresh, fleet: { ...seen, ...exchanged }, ...(checkFleet && { checkFleet }) };
@@ -193,19 +209,27 @@ async function commit(
   }
   const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
   const resumed = await resumeStandbys(sql, idsOf('WAKE'));
+  const placed = actions.flatMap((action) => (action.do === 'ADD' || action.do === 'RESTORE' ? [action] : []));
+  await evictStandbys(sql, evictedBy(actions));
+  // Before others get their GPUs.
+  const offloaded = await offloadWorkers(sql, [
+    ...idsOf('OFFLOAD'),
+    ...placed.flatMap((action) => action.offloaded ?? []),
+  ]);
+  const restored = await resumeStandbys(sql, idsOf('RESTORE'));
   const drained = idsOf('DRAIN').map((id) => ({ id, machineId: machines.get(id)! }));
   written.drain(idsOf('DRAIN'));
   const preempted = await preemptWorkers(sql, idsOf('PREEMPT'), endpointId);
   const added = actions.flatMap((action) => (action.do === 'ADD' ? [{ ...action, id: newId() }] : []));
-  await evictStandbys(
-    sql,
-    added.flatMap(({ evicted }) => evicted),
-  );
   written.add(added.map(({ id, ...action }) => ({ endpointId, version: action.version ?? version, id, action })));
   if (step && rollout) written.step({ endpointId, version: rollout.released, step });
   const ids = (workers: readonly { id: string }[]): string[] => workers.map(({ id }) => id);
   const machineIds = [
-    ...new Set([...frozen, ...resumed, ...drained, ...preempted, ...added].map(({ machineId }) => machineId)),
+    ...new Set(
+      [...frozen, ...resumed, ...offloaded, ...restored, ...drained, ...preempted, ...added].map(
+        ({ machineId }) => machineId,
+      ),
+    ),
   ];
   return {
     added: ids(added),
@@ -214,6 +238,13 @@ async function commit(
     resumed: ids(resumed),
     frozen: ids(frozen),
     preempted: ids(preempted),
+    offloaded: ids(offloaded),
+    restored: ids(restored),
     machineIds,
   };
+}
+
+/** Returns the standby workers that end for others. */
+function evictedBy(actions: Decision['actions']): string[] {
+  return actions.flatMap((action) => ('evicted' in action ? action.evicted : []));
 }

@@ -97,7 +97,8 @@ async function readPlaces(sql: Sql, endpointIds: readonly string[]): Promise<Pla
       WHERE m.session_id IS NOT NULL AND m.lease_expires_at > now() AND NOT m.cordoned
         AND coalesce(gpu ->> 'unhealthy', '') = '' AND coalesce(gpu ->> 'occupiedBy', '') = '' AND NOT EXISTS (
         SELECT FROM gpu_hold h LEFT JOIN worker w ON w.id = h.worker_id
-        WHERE h.machine_id = m.id AND h.gpu_uuid = gpu ->> 'uuid' AND coalesce(w.desired, 'RUN') <> 'FREEZE')
+        WHERE h.machine_id = m.id AND h.gpu_uuid = gpu ->> 'uuid' AND (coalesce(w.desired, 'RUN') <> 'FREEZE'
+          OR w.suspended))
       GROUP BY m.id, 3, 4)
     SELECT e.id, f.name, f.mig AS "migProfile", sum(f.gpus / e.gpu_count)::int AS places
     FROM endpoint e JOIN free f ON e.locations = '{}' OR f.locations && e.locations

@@ -3,6 +3,8 @@ import type { EngineRow, GpuRow, OffloadRow } from '@slipway/drizzle/schema/mach
 import type { CpuSize } from '../../domain/machines/cpu-size.ts';
 import { cpuSize, memoryGb } from '../../domain/machines/cpu-size.ts';
 import { shortMemoryGb } from '../../domain/machines/gpu-facts.ts';
+import { expectedOffloadMs } from '../../domain/machines/standby.ts';
+import type { OffloadBudget, OffloadedWorker } from '../../domain/machines/standby-budget.ts';
 import { GONE_AFTER_MINUTES } from '../../domain/scaling/placement.ts';
 import type { PlacementGpu, PlacementMachine } from '../../domain/scaling/placement-machine.ts';
 import type { PlacementStandby } from '../../domain/scaling/standby-eviction.ts';
@@ -45,6 +47,15 @@ export interface MachineRow {
   connected: boolean;
 }
 
+type StandbyRow = Omit<PlacementStandby, 'offloadBytes' | 'offloadMs'> & {
+  bytes: number;
+  mayOffload: boolean;
+  movedBytes: number | null;
+  movedMs: number | null;
+};
+
+type ViewRow = Omit<MachineRow, 'agent_version' | 'cpu_model' | 'cpu_threads_per_core'> & Uses;
+
 /** Use of a machine by workers and pods, and whether it is removed. */
 interface Uses {
   gone: boolean;
@@ -54,7 +65,9 @@ interface Uses {
   siblings: number;
   /** Instance ids, one per worker or pod with a size. */
   sizes: string;
-  standbys: PlacementStandby[];
+  standbys: StandbyRow[];
+  offloaded: OffloadedWorker[];
+  offloaded_bytes: number;
   gave_way_to: string;
   has_image: boolean;
 }
@@ -81,7 +94,7 @@ export async function readPlacement(
   // One pass over the living workers, however many ended workers and machines there are, because placements wait for
   // each other. The use of each machine is aggregated as text, which costs a third of arrays. GPU load is not read, as
   // placement does not depend on it.
-  const rows = await statement<(Omit<MachineRow, 'agent_version' | 'cpu_model' | 'cpu_threads_per_core'> & Uses)[]>`
+  const rows = await statement<ViewRow[]>`
     SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib,
       m.standby_max, m.runs_commands, m.engine,
       m.no_engine_reason, m.model_limit_bytes, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
@@ -89,7 +102,8 @@ export async function readPlacement(
       coalesce(u.siblings, 0) AS siblings,
       coalesce(u.used_uuids, '') AS used_uuids, coalesce(u.sizes, '') AS sizes,
       coalesce(u.gave_way_to, '') AS gave_way_to,
-      coalesce(u.standbys, '[]') AS standbys,
+      coalesce(u.standbys, '[]') AS standbys, m.gpu_offload,
+      coalesce(u.offloaded, '[]') AS offloaded, coalesce(u.offloaded_bytes, 0)::float8 AS offloaded_bytes,
       (${imageName}::text <> '' OR ${imageDigest}::text <> '') AND EXISTS (SELECT FROM machine_image i
         WHERE i.machine_id = m.id
         AND CASE ${imageDigest}::text WHEN '' THEN i.name = ${imageName}
@@ -101,14 +115,22 @@ export async function readPlacement(
         string_agg(instance_id, ',') FILTER (WHERE NOT frozen AND instance_id <> '') AS sizes,
         string_agg(gave_way_to, ',') FILTER (WHERE NOT frozen AND gave_way_to <> '') AS gave_way_to,
         jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
-          'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint)) FILTER (WHERE frozen) AS standbys
+          'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint, 'bytes', bytes, 'mayOffload', may_offload,
+          'movedBytes', offload_bytes, 'movedMs', offload_ms)) FILTER (WHERE frozen AND NOT in_host) AS standbys,
+        jsonb_agg(jsonb_build_object('workerId', id, 'bytes', bytes,
+          'offloadedMs', (extract(epoch FROM now() - coalesce(offloaded_at, now())) * 1000)::bigint))
+          FILTER (WHERE frozen AND in_host) AS offloaded,
+        sum(bytes) FILTER (WHERE in_host) AS offloaded_bytes
       FROM (
-        SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to, desired = 'FREEZE' AS frozen,
-          desired_at FROM worker
-        WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
+        SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to,
+          desired = 'FREEZE' AND NOT suspended AS frozen, desired_at, offloaded_at, gpu_memory_bytes AS bytes,
+          offload_bytes, offload_ms, standby_reached = 'HOST' OR (desired = 'FREEZE' AND standby_level = 'HOST') AS in_host,
+          gpu_uuids <> '{}' AND desired = 'FREEZE' AND state = 'FROZEN' AND EXISTS (SELECT FROM endpoint e
+            WHERE e.id = worker.endpoint_id AND e.flash_boot_standby <> 'GPU') AS may_offload
+        FROM worker WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
           AND id <> ALL(string_to_array(${gone}, ','))
-        UNION ALL SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL FROM pod
-          WHERE desired = 'RUNNING') alive
+        UNION ALL SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL, NULL, 0, NULL, NULL, false, false
+          FROM pod WHERE desired = 'RUNNING') alive
       GROUP BY machine_id) u ON u.machine_id = m.id
     WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
   return rows.map((row) => ({
@@ -125,7 +147,8 @@ export async function readPlacement(
     siblings: row.siblings,
     vcpus: row.cpu_count,
     vcpusUsed: total(row.sizes, (size) => size.vcpus),
-    standbys: row.standbys.sort(oldestFirst),
+    standbys: row.standbys.map((standby) => standbyOf(standby, row)).sort(oldestFirst),
+    ...(row.gpu_offload?.supported && { offload: budgetOf(row) }),
     standbyMax: row.standby_max,
     memoryGb: memoryGb(row.memory_mib),
     memoryGbUsed: total(row.sizes, (size) => size.memoryGb),
@@ -137,6 +160,20 @@ export async function readPlacement(
     ...(isNearlyFull(row.engine) && { lacksRoom: true as const }),
     ...preempted(row),
   }));
+}
+
+/** Returns a standby worker, with its expected offload if its endpoint and its machine allow one. */
+function standbyOf(
+  { bytes, mayOffload, movedBytes, movedMs, ...standby }: StandbyRow,
+  { gpu_offload: offload }: Pick<MachineRow, 'gpu_offload'>,
+): PlacementStandby {
+  if (!mayOffload || !offload?.supported) return standby;
+  const measured = movedMs === null ? undefined : { bytes: movedBytes ?? 0, ms: movedMs };
+  return { ...standby, offloadBytes: bytes, offloadMs: expectedOffloadMs(bytes, measured) };
+}
+
+function budgetOf({ gpu_offload: offload, offloaded, offloaded_bytes: usedBytes }: ViewRow): OffloadBudget {
+  return { limitBytes: offload!.standbyMemoryBytes, usedBytes, offloaded };
 }
 
 /** The type names the member: the spread of a literal is not checked. */

@@ -132,9 +132,12 @@ export class ReconcileFleet {
     if (!this.#machines) return;
     if (throttled > 0) this.#contested = true;
     for (const action of actions) {
-      if (action.do === 'ADD') {
+      if (action.do === 'ADD' || action.do === 'RESTORE') {
         const machine = this.#machines.get(action.machineId);
         if (machine) this.#machines.set(machine.id, { ...occupied(machine, action), siblings: 0 });
+        for (const id of action.evicted) this.#release(id);
+        for (const id of action.offloaded ?? []) this.#offload(id);
+      } else if (action.do === 'OFFLOAD') {
         for (const id of action.evicted) this.#release(id);
       } else if (action.do === 'FREEZE') {
         const machine = this.#machines.get(this.#find(action.workerId)?.machineId ?? '');
@@ -168,6 +171,12 @@ export class ReconcileFleet {
   #release(workerId: string): void {
     const worker = this.#find(workerId);
     if (worker) Object.assign(worker, { desired: 'DRAIN', ageMs: 0 });
+  }
+
+  /** Marks a worker as offloaded, for an endpoint that is reconciled later. */
+  #offload(workerId: string): void {
+    const worker = this.#find(workerId);
+    if (worker) Object.assign(worker, { desired: 'FREEZE', ageMs: 0 });
   }
 
   #find(workerId: string): WorkerRow | undefined {

@@ -15,6 +15,8 @@ import type { RunningJobs } from '../jobs/running-jobs.ts';
 import { rolloutColumns, rolloutJoins } from '../resources/rollout-rows.ts';
 import type { Database, Fragment, Sql } from '../sql/database.ts';
 import { readDemands } from '../sql/demand-rows.ts';
+import type { OffloadColumns } from './offload-samples.ts';
+import { offloadColumns, offloadOf } from './offload-samples.ts';
 import { asked } from './placement-view.ts';
 import { readTraffic } from './traffic-rows.ts';
 
@@ -78,6 +80,7 @@ export async function sampleEndpoints(
       CASE WHEN e.queue_delay_ms > 0 THEN e.queue_delay_ms::float8 / 1000 ELSE e.scaler_value END AS "scalerValue",
       e.version,
       e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot",
+      nullif(e.flash_boot_standby, 'AUTO') AS standby,
       d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine", ${rolloutColumns(hot)}
     FROM endpoint e LEFT JOIN scale_decision d ON d.endpoint_id = e.id ${rolloutJoins(hot)}
       WHERE e.id = ANY(${[...endpointIds]})`;
@@ -149,7 +152,16 @@ export function sampledWorkers(
 
 /** Returns living workers of endpoints, oldest first. */
 export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Promise<WorkerRow[]> {
-  type Row = Omit<WorkerRow, 'retryMs' | 'readyMs' | 'served' | 'takesRequests' | 'blocked'>;
+  type Optional =
+    | 'retryMs'
+    | 'readyMs'
+    | 'served'
+    | 'takesRequests'
+    | 'blocked'
+    | 'offloaded'
+    | 'suspended'
+    | 'gpuBytes';
+  type Row = Omit<WorkerRow, Optional> & OffloadColumns;
   type Flags = Record<'served' | 'takesRequests' | 'blocked', boolean>;
   const rows = await sql<(Row & Flags & { retryMs: number | null; readyMs: number | null })[]>`
     SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desired, w.state, w.version, w.failures,
@@ -160,20 +172,25 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
       greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
       greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
       greatest(extract(epoch FROM now() - w.ready_at) * 1000, 0)::bigint AS "readyMs",
-      cardinality(w.busy_times) > 1 AS served,
+      cardinality(w.busy_times) > 1 AS served, ${offloadColumns(sql)},
       cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now()
         AND NOT m.cordoned AS reachable
     FROM worker w JOIN machine m ON m.id = w.machine_id
     WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> ''
       ORDER BY w.created_at, w.id`;
-  return rows.map(({ retryMs, readyMs, served, takesRequests, blocked, ...row }) => ({
-    ...row,
-    ...(retryMs !== null && { retryMs }),
-    ...(readyMs !== null && { readyMs }),
-    ...(served && { served: true as const }),
-    ...(takesRequests && { takesRequests: true as const }),
-    ...(blocked && { blocked: true as const }),
-  }));
+  return rows.map(({ retryMs, readyMs, served, takesRequests, blocked, isOffloaded, gpuUuids, ...rest }) => {
+    const { isSuspended, bytes, restoreBytes, restoreMs, ...row } = rest;
+    const offload = offloadOf({ isOffloaded, gpuUuids, isSuspended, bytes, restoreBytes, restoreMs });
+    return {
+      ...row,
+      ...offload,
+      ...(retryMs !== null && { retryMs }),
+      ...(readyMs !== null && { readyMs }),
+      ...(served && { served: true as const }),
+      ...(takesRequests && { takesRequests: true as const }),
+      ...(blocked && { blocked: true as const }),
+    };
+  });
 }
 
 /** A version of an endpoint. */

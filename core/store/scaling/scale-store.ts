@@ -7,6 +7,7 @@ import type { PlacementMachine, PlacementRequest } from '../../domain/scaling/pl
 import type { PlacementRefusal } from '../../domain/scaling/placement-refusal.ts';
 import { NO_WORKERS_REFUSAL } from '../../domain/scaling/placement-refusal.ts';
 import type { WorkerSample } from '../../domain/scaling/scaler.ts';
+import type { MovableWorker } from '../../domain/scaling/standby-restore.ts';
 import { deleteEnded } from '../jobs/lost-attempt-rows.ts';
 import type { RunningJobs } from '../jobs/running-jobs.ts';
 import type { Database } from '../sql/database.ts';
@@ -17,6 +18,7 @@ import { lockedInOrder } from '../sql/worker-order.ts';
 import { busyTimes } from '../sql/worker-times.ts';
 import type { EndpointReconcile } from './endpoint-reconcile.ts';
 import { checkedVersions, reconcileOf } from './endpoint-reconcile.ts';
+import { readMovable } from './offload-samples.ts';
 import { asked, readPlacement } from './placement-view.ts';
 import { ReconcileFleet } from './reconcile-fleet.ts';
 import { ReconcileWrites } from './reconcile-writes.ts';
@@ -86,6 +88,11 @@ export class ScaleStore {
   /** Returns all machines as of now, without a lock. Nothing may be placed by it. */
   async machineView(): Promise<PlacementMachine[]> {
     return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
+  }
+
+  /** Returns those of these workers that may be offloaded for others, as of now, without a lock. */
+  async movable(workerIds: readonly string[]): Promise<MovableWorker[]> {
+    return readMovable(this.#database.sql, workerIds);
   }
 
   /** Returns crashes of workers by endpoint. At most one version per endpoint. */

@@ -19,7 +19,10 @@ export async function lockPlacement(statement: Statement): Promise<void> {
   await statement`SELECT pg_advisory_xact_lock(${PLACEMENT_LOCK})`;
 }
 
-/** Puts workers on standby while their machines can hold more, most recently busy first. Returns those that were. */
+/**
+ * Puts workers on standby with their GPU memory while their machines can hold more, most recently busy first. Returns
+ * those that were.
+ */
 export async function freezeWorkers(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
   if (workerIds.length === 0) return [];
   await lockPlacement(statement);
@@ -32,11 +35,11 @@ export async function freezeWorkers(statement: Statement, workerIds: readonly st
       SELECT id, machine_id, row_number() OVER (PARTITION BY machine_id ORDER BY busy_at DESC, id) AS place FROM locked
     ), room AS (
       SELECT m.id, m.standby_max - (
-          SELECT count(*) FROM worker s WHERE s.machine_id = m.id AND s.desired = 'FREEZE' AND s.ended_at IS NULL
-            AND s.machine_id <> '') AS free
+          SELECT count(*) FROM worker s WHERE s.machine_id = m.id AND s.desired = 'FREEZE' AND s.standby_level = 'GPU'
+            AND s.ended_at IS NULL AND s.machine_id <> '') AS free
       FROM machine m
     )
-    UPDATE worker w SET desired = 'FREEZE', desired_at = now() FROM idle JOIN room ON room.id = idle.machine_id
+    UPDATE worker w SET desired = 'FREEZE', standby_level = 'GPU', desired_at = now() FROM idle JOIN room ON room.id = idle.machine_id
     WHERE w.id = idle.id AND idle.place <= room.free RETURNING w.id, w.machine_id AS "machineId"`;
 }
 
@@ -48,6 +51,23 @@ export async function resumeStandbys(statement: Statement, workerIds: readonly s
     UPDATE worker w SET desired = 'RUN', desired_at = now(), busy_at = now() FROM (
       SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND desired = 'FREEZE'
         AND ended_at IS NULL
+      ORDER BY id FOR NO KEY UPDATE) AS l
+    WHERE w.id = l.id RETURNING w.id, w.machine_id AS "machineId"`;
+}
+
+/**
+ * Offloads workers to host memory: those on standby, and those that run, after their jobs. They give up their GPUs at
+ * once; who gets these starts once the agent reports that they have left. The caller holds the placement lock. Returns
+ * the workers that were not offloaded yet.
+ */
+export async function offloadWorkers(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
+  if (workerIds.length === 0) return [];
+  return statement<MovedWorker[]>`
+    UPDATE worker w SET desired = 'FREEZE', standby_level = 'HOST',
+      desired_at = CASE WHEN w.desired = 'FREEZE' THEN w.desired_at ELSE now() END
+    FROM (
+      SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND ended_at IS NULL
+        AND (desired = 'FREEZE' AND standby_level = 'GPU' OR desired = 'RUN' AND state = 'READY')
       ORDER BY id FOR NO KEY UPDATE) AS l
     WHERE w.id = l.id RETURNING w.id, w.machine_id AS "machineId"`;
 }
@@ -68,4 +88,15 @@ export function offloadedBytes(sql: Sql, machineId: Fragment): Fragment {
   return sql`(SELECT coalesce(sum(o.gpu_memory_bytes), 0)::float8 FROM worker o
     WHERE o.machine_id = ${machineId} AND o.ended_at IS NULL AND o.machine_id <> '' AND o.state <> 'UNHEALTHY'
       AND (o.standby_reached = 'HOST' OR (o.desired = 'FREEZE' AND o.standby_level = 'HOST')))`;
+}
+
+/**
+ * Condition that worker or pod `w` must not start or resume yet, although it has its GPUs: another worker has not left
+ * them for host memory, or is evicted while `w` waits there.
+ */
+export function gpusOccupied(sql: Sql, isOffloaded: Fragment): Fragment {
+  return sql`EXISTS (SELECT FROM worker x WHERE x.machine_id = w.machine_id AND x.ended_at IS NULL AND x.machine_id <> ''
+    AND x.id <> w.id AND x.gpu_uuids && w.gpu_uuids AND x.state <> 'UNHEALTHY'
+    AND ((x.desired = 'FREEZE' AND x.standby_level = 'HOST' AND x.standby_reached <> 'HOST')
+      OR (x.desired = 'DRAIN' AND ${isOffloaded})))`;
 }

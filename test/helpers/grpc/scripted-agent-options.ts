@@ -11,7 +11,13 @@ import type {
   WorkerReport,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { ContainerEngine, Gpu, MachineImage } from '@slipway/proto/gen/slipway/v1/machine';
+import type {
+  ContainerEngine,
+  Gpu,
+  GpuOffload,
+  MachineImage,
+  OffloadFailure,
+} from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 
 /** Options of the scripted agent. */
@@ -29,6 +35,15 @@ export interface ScriptedAgentOptions {
   cpuSlots?: number;
   /** Standby workers that it can hold. Default: 4. */
   standbyMax?: number;
+  /** What it can offload. Default: it does not know offload. */
+  offload?: Partial<GpuOffload>;
+  /** GPU memory of each of its workers, in bytes. Default: 0, unknown. */
+  gpuBytes?: number;
+  /**
+   * Called for each move of GPU memory. It is done when the promise resolves; with a failure the worker ends. Default:
+   * done at once.
+   */
+  onMove?(move: 'OFFLOAD' | 'RESTORE', workerId: string): Promise<OffloadFailure | undefined>;
   /** Processors, and memory in MiB. Default: 0, unknown. */
   cpuCount?: number;
   memoryMib?: number;

@@ -23,7 +23,8 @@ import {
   OutcomeKind,
   SessionRequest,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { GpuOffload } from '@slipway/proto/gen/slipway/v1/machine';
+import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { ScriptedAgentOptions } from './scripted-agent-options.ts';
 import { DONE, ENGINE } from './scripted-agent-options.ts';
 
@@ -52,6 +53,13 @@ export class ScriptedAgent {
   readonly #known = new Map<string, string>();
   /** Workers in standby. */
   readonly #frozen = new Set<string>();
+  /** Offloaded workers, and those whose GPU memory is being moved. */
+  readonly #offloaded = new Set<string>();
+  readonly #moving = new Set<string>();
+  /** GPUs of each worker. */
+  readonly #gpus = new Map<string, readonly string[]>();
+  /** Starts and restores on a GPU that another worker had not left: none may ever be. */
+  readonly conflicts: string[] = [];
   /** Attempts that each worker holds. */
   readonly #held = new Map<string, Set<string>>();
   #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
@@ -88,6 +96,7 @@ export class ScriptedAgent {
       locations,
       cpuSlots,
       standbyMax,
+      gpuOffload: this.#options.offload && offloadOf(this.#options.offload),
       cpuCount,
       memoryMib,
       cpuModel,
@@ -142,6 +151,7 @@ export class ScriptedAgent {
         endpointId,
         state: WorkerState.READY,
         capacity,
+        gpuMemoryBytes: this.#options.gpuBytes ?? 0,
       })),
     });
   }
@@ -214,7 +224,11 @@ export class ScriptedAgent {
     this.desired = workers;
     const wanted = new Set(workers.map((worker) => worker.workerId));
     const fresh = workers.filter((worker) => worker.desired === DesiredState.RUN && !this.#known.has(worker.workerId));
-    for (const { workerId, endpointId } of fresh) this.#known.set(workerId, endpointId);
+    for (const { workerId, spec } of workers) if (spec) this.#gpus.set(workerId, spec.gpuUuids);
+    for (const { workerId, endpointId } of fresh) {
+      this.#checkGpus('start', workerId);
+      this.#known.set(workerId, endpointId);
+    }
     if (this.#options.startWorkers !== false && fresh.length > 0) this.ready(fresh);
     for (const workerId of this.#known.keys()) if (!wanted.has(workerId)) this.#stopped(workerId);
     this.#freezeAndWake();
@@ -222,15 +236,61 @@ export class ScriptedAgent {
   }
 
   #freezeAndWake(): void {
-    for (const { workerId, endpointId, desired } of this.desired) {
+    for (const { workerId, endpointId, desired, standbyLevel } of this.desired) {
       const frozen = this.#frozen.has(workerId);
-      if (desired === DesiredState.FREEZE && !frozen) {
+      const offloaded = this.#offloaded.has(workerId);
+      if (desired === DesiredState.FREEZE && standbyLevel === StandbyLevel.HOST && this.#options.offload) {
+        if (!offloaded) void this.#move('OFFLOAD', { workerId, endpointId });
+      } else if (desired === DesiredState.RUN && offloaded) void this.#move('RESTORE', { workerId, endpointId });
+      else if (desired === DesiredState.FREEZE && !frozen) {
         this.#frozen.add(workerId);
-        this.send({ workers: [{ workerId, endpointId, state: WorkerState.FROZEN }] });
+        this.send({
+          workers: [{ workerId, endpointId, state: WorkerState.FROZEN, gpuMemoryBytes: this.#options.gpuBytes ?? 0 }],
+        });
       } else if (desired === DesiredState.RUN && frozen) {
         this.#frozen.delete(workerId);
         this.ready([{ workerId, endpointId }]);
       }
+    }
+  }
+
+  /** Moves the GPU memory of a worker, and then follows its latest desired state. */
+  async #move(move: 'OFFLOAD' | 'RESTORE', worker: { workerId: string; endpointId: string }): Promise<void> {
+    const { workerId } = worker;
+    if (this.#moving.has(workerId)) return;
+    this.#moving.add(workerId);
+    if (move === 'RESTORE') this.#checkGpus('restore', workerId);
+    const { onMove, gpuBytes: bytes = 0, capacity = 1 } = this.#options;
+    const offloadFailure = await onMove?.(move, workerId);
+    this.#moving.delete(workerId);
+    if (offloadFailure) {
+      for (const set of [this.#known, this.#frozen, this.#offloaded]) set.delete(workerId);
+      this.send({ workers: [{ ...worker, state: WorkerState.UNHEALTHY, offloadFailure, reason: 'its move failed' }] });
+      return;
+    }
+    if (move === 'OFFLOAD') {
+      const at = { state: WorkerState.FROZEN, standbyLevel: StandbyLevel.HOST };
+      this.#offloaded.add(workerId);
+      this.#frozen.add(workerId);
+      this.send({ workers: [{ ...worker, ...at, gpuMemoryBytes: bytes, lastOffload: { bytes, durationMs: 5_300 } }] });
+    } else {
+      for (const set of [this.#frozen, this.#offloaded]) set.delete(workerId);
+      const lastRestore = { bytes, durationMs: 2_400 };
+      this.send({ workers: [{ ...worker, state: WorkerState.READY, capacity, gpuMemoryBytes: bytes, lastRestore }] });
+    }
+    this.#freezeAndWake();
+  }
+
+  #checkGpus(what: string, workerId: string): void {
+    // Agents themselves start nobody beside a worker that drains.
+    const draining = new Set(
+      this.desired.flatMap((worker) => (worker.desired === DesiredState.DRAIN ? [worker.workerId] : [])),
+    );
+    for (const [other, uuids] of this.#gpus) {
+      const isThere =
+        other !== workerId && !draining.has(other) && this.#known.has(other) && !this.#offloaded.has(other);
+      if (isThere && uuids.some((uuid) => this.#gpus.get(workerId)?.includes(uuid)))
+        this.conflicts.push(`${what} of ${workerId} beside ${other}`);
     }
   }
 
@@ -246,7 +306,18 @@ export class ScriptedAgent {
     const endpointId = this.#known.get(workerId) ?? '';
     this.#known.delete(workerId);
     this.#frozen.delete(workerId);
+    this.#offloaded.delete(workerId);
     this.#held.delete(workerId);
     this.send({ workers: [{ workerId, endpointId, state: WorkerState.STOPPED }] });
   }
+}
+
+function offloadOf(given: Partial<GpuOffload>): GpuOffload {
+  return {
+    supported: true,
+    unsupportedReason: '',
+    standbyMemoryBytes: 64 * 2 ** 30,
+    standbyMemoryUsedBytes: 0,
+    ...given,
+  };
 }

@@ -152,11 +152,15 @@ export interface ScaleAction {
   /**
    * `ADD`: starts a worker. `WAKE`: resumes a worker from standby. `FREEZE`: puts a worker into standby. `DRAIN`: stops
    * a worker after its jobs. `RETIRE`: removes a worker that has crashed. `PREEMPT`: drains a worker of another
-   * endpoint that runs only low-priority jobs. `OFFLOAD`: moves the GPU memory of a worker, also of another endpoint, to
-   * host memory, because its GPU is needed. Other values may follow.
+   * endpoint that runs only low-priority jobs. `OFFLOAD`: moves the GPU memory of a worker to host memory, because
+   * others need its GPU or flash_boot_standby asks for it. `RESTORE`: resumes a worker from host memory. Other values may
+   * follow.
    */
   kind: string;
-  /** ID of the worker. Empty for `ADD` and `PREEMPT`. */
+  /**
+   * ID of the worker. Empty for `ADD`, `PREEMPT`, and `OFFLOAD` of a worker that makes way, which may be another
+   * endpoint's.
+   */
   workerId: string;
 }
 

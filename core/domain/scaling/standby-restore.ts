@@ -1,0 +1,107 @@
+/** Finds the GPUs on which offloaded workers can resume, and running workers that may make way for others. Pure. */
+
+import type { PlacementSlot } from './placement.ts';
+import type { PlacementMachine } from './placement-machine.ts';
+import type { OffloadedSample } from './scaler.ts';
+import { freedStandbys } from './standby-offload.ts';
+
+/** An offloaded worker of an endpoint that needs a worker. Logged with decisions: member names are persisted. */
+export interface RestorableWorker extends OffloadedSample {
+  workerId: string;
+  machineId: string;
+}
+
+/** A running worker that may be offloaded if others find no GPU. */
+export interface MovableWorker {
+  id: string;
+  machineId: string;
+  gpuUuids: readonly string[];
+  bytes: number;
+  offloadMs: number;
+  idleMs: number;
+}
+
+/**
+ * Returns the offloaded worker that can resume soonest, with the standby workers that leave its GPUs: free GPUs first.
+ * `undefined` if none can.
+ */
+export function bestRestore(
+  machines: readonly PlacementMachine[],
+  restorable: readonly RestorableWorker[],
+): (PlacementSlot & { workerId: string }) | undefined {
+  const options = restorable.flatMap((worker) => {
+    const machine = machines.find(({ id }) => id === worker.machineId);
+    const option = machine && restoreOn(machine, worker);
+    return option ? [option] : [];
+  });
+  const [best] = options.toSorted(
+    (a, b) => a.moves - b.moves || a.evicted.length - b.evicted.length || a.totalMs - b.totalMs,
+  );
+  if (!best) return undefined;
+  const { moves: _, totalMs: __, offloaded, ...slot } = best;
+  return { ...slot, ...(offloaded.length > 0 && { offloaded }) };
+}
+
+type RestoreOption = PlacementSlot &
+  Required<Pick<PlacementSlot, 'offloaded'>> & { workerId: string; moves: number; totalMs: number };
+
+function restoreOn(machine: PlacementMachine, { workerId, gpuUuids, restoreMs }: RestorableWorker) {
+  if (!machine.connected || machine.cordoned) return undefined;
+  const gpus = gpuUuids.map((uuid) => machine.gpus.find((gpu) => gpu.uuid === uuid));
+  if (gpus.some((gpu) => !gpu || gpu.unhealthy !== '' || (gpu.used && !gpu.movable))) return undefined;
+  const leaving = machine.standbys
+    .filter((standby) => standby.gpuUuids.some((uuid) => gpuUuids.includes(uuid)))
+    .map((standby) => standby.workerId);
+  const freed = freedStandbys(machine, leaving, gpuUuids, workerId);
+  if (!freed) return undefined;
+  const { evicted, offloaded, waitMs } = freed;
+  const option: RestoreOption = {
+    workerId,
+    machineId: machine.id,
+    gpuUuids: [...gpuUuids],
+    instanceId: '',
+    evicted,
+    offloaded,
+    moves: leaving.length,
+    totalMs: waitMs + restoreMs,
+  };
+  return option;
+}
+
+/** Returns a machine with the running workers that may be offloaded marked as such. */
+export function withMovable(
+  machines: readonly PlacementMachine[],
+  workers: readonly MovableWorker[],
+): PlacementMachine[] {
+  const byMachine = Map.groupBy(workers, ({ machineId }) => machineId);
+  return machines.map((machine) => {
+    const movable = (byMachine.get(machine.id) ?? []).filter(
+      ({ id }) => machine.offload && !machine.standbys.some(({ workerId }) => workerId === id),
+    );
+    if (movable.length === 0) return machine;
+    const uuids = new Set(movable.flatMap(({ gpuUuids }) => gpuUuids));
+    const standbys = movable.map(({ id, gpuUuids, bytes, offloadMs, idleMs }) => ({
+      workerId: id,
+      gpuUuids,
+      instanceId: '',
+      frozenMs: idleMs,
+      offloadBytes: bytes,
+      offloadMs,
+      running: true as const,
+    }));
+    return {
+      ...machine,
+      gpus: machine.gpus.map((gpu) => (uuids.has(gpu.uuid) ? { ...gpu, movable: true as const } : gpu)),
+      standbys: [...machine.standbys, ...standbys],
+    };
+  });
+}
+
+/** Returns a machine as if running workers that may be offloaded were on standby, for when nothing else is free. */
+export function asMovable(machine: PlacementMachine): PlacementMachine {
+  if (!machine.gpus.some(({ movable }) => movable)) return machine;
+  return {
+    ...machine,
+    gpus: machine.gpus.map((gpu) => (gpu.movable ? { ...gpu, used: false, standby: true } : gpu)),
+  };
+}

@@ -1,0 +1,57 @@
+/** Columns of samples about offloaded workers, and running workers that may be offloaded for others. */
+
+import { expectedOffloadMs, expectedRestoreMs } from '../../domain/machines/standby.ts';
+import type { WorkerSample } from '../../domain/scaling/scaler.ts';
+import type { MovableWorker } from '../../domain/scaling/standby-restore.ts';
+import type { Fragment, Sql } from '../sql/database.ts';
+
+/** Columns of a worker that only matter with GPUs. */
+export interface OffloadColumns {
+  isOffloaded: boolean;
+  isSuspended: boolean;
+  gpuUuids: string[];
+  bytes: number;
+  restoreBytes: number | null;
+  restoreMs: number | null;
+}
+
+/** Returns the columns of worker `w`. */
+export function offloadColumns(sql: Sql): Fragment {
+  return sql`w.desired = 'FREEZE' AND w.standby_level = 'HOST' AS "isOffloaded", w.suspended AS "isSuspended",
+    w.gpu_uuids AS "gpuUuids", w.gpu_memory_bytes AS bytes, w.restore_bytes AS "restoreBytes",
+    w.restore_ms AS "restoreMs"`;
+}
+
+/** Returns the members of a sample. Those that do not apply are absent, because samples are logged. */
+export function offloadOf({
+  isOffloaded,
+  isSuspended,
+  gpuUuids,
+  bytes,
+  restoreBytes,
+  restoreMs,
+}: OffloadColumns): Pick<WorkerSample, 'offloaded' | 'suspended' | 'gpuBytes'> {
+  const measured = restoreMs === null ? undefined : { bytes: restoreBytes ?? 0, ms: restoreMs };
+  return {
+    ...(isOffloaded && { offloaded: { gpuUuids, restoreMs: expectedRestoreMs(bytes, measured) } }),
+    ...(isSuspended && { suspended: true as const }),
+    ...(bytes > 0 && { gpuBytes: bytes }),
+  };
+}
+
+/** Returns those of these workers that run, on machines that can offload them. */
+export async function readMovable(sql: Sql, workerIds: readonly string[]): Promise<MovableWorker[]> {
+  if (workerIds.length === 0) return [];
+  const rows = await sql<(Omit<MovableWorker, 'offloadMs'> & { movedBytes: number | null; movedMs: number | null })[]>`
+    SELECT w.id, w.machine_id AS "machineId", w.gpu_uuids AS "gpuUuids", w.gpu_memory_bytes AS bytes,
+      w.offload_bytes AS "movedBytes", w.offload_ms AS "movedMs",
+      (extract(epoch FROM now() - w.busy_at) * 1000)::bigint AS "idleMs"
+    FROM worker w JOIN machine m ON m.id = w.machine_id
+    WHERE w.id = ANY(${[...workerIds]}) AND w.desired = 'RUN' AND w.state = 'READY' AND w.ended_at IS NULL
+      AND (m.gpu_offload ->> 'supported')::boolean
+    ORDER BY w.busy_at, w.id`;
+  return rows.map(({ movedBytes, movedMs, ...row }) => ({
+    ...row,
+    offloadMs: expectedOffloadMs(row.bytes, movedMs === null ? undefined : { bytes: movedBytes ?? 0, ms: movedMs }),
+  }));
+}

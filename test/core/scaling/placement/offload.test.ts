@@ -1,0 +1,190 @@
+// test: postgres, 30 s
+/**
+ * Offload of standby workers in core: who leaves a GPU for whom, reservation before restore, budget, failures, and what
+ * the operator does. A real database, scripted agents.
+ */
+
+import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { FlashBootStandby, FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { OffloadFailure, StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import t from 'tap';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import type { ScriptedAgent } from '../../../helpers/grpc/scripted-agent.ts';
+import { reasonOf } from '../../../helpers/reason-of.ts';
+import type { CoreReplicas } from '../../../helpers/system/core-replicas.ts';
+import { startReplicas } from '../../../helpers/system/core-replicas.ts';
+import { podCalls } from '../../../helpers/system/pods.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
+
+t.setTimeout(600_000);
+
+const GB = 1e9;
+const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
+const FLASH = {
+  flashBootType: FlashBootType.FLASHBOOT,
+  workersMin: 0,
+  idleTimeoutSeconds: 1,
+  gpuIds: ['NVIDIA L4'],
+  retryLimit: 0,
+};
+const CAN = { gpus: [L4], offload: {}, gpuBytes: 10 * GB };
+
+const run = async (core: CoreReplicas, endpointId: string) => {
+  const { state } = await core.wait(endpointId, (await core.submit(endpointId)).id);
+  t.equal(state, JobState.COMPLETED);
+};
+const rows = (core: CoreReplicas, endpointId: string) => core.sql<
+  { id: string; desired: string; state: string; reached: string; ended: boolean }[]
+>`SELECT id, desired, state, standby_reached AS reached, ended_at IS NOT NULL AS ended FROM worker
+  WHERE endpoint_id = ${endpointId} ORDER BY created_at`;
+const living = async (core: CoreReplicas, endpointId: string) =>
+  (await rows(core, endpointId)).filter(({ ended }) => !ended);
+const standby = (core: CoreReplicas, endpointId: string, level: string) =>
+  waitFor(`a worker on standby at ${level}`, async () => {
+    const [one] = await living(core, endpointId);
+    return one?.reached === level ? one : undefined;
+  });
+const holder = async (core: CoreReplicas) =>
+  (await core.sql<{ id: string }[]>`SELECT coalesce(worker_id, pod_id) AS id FROM gpu_hold`).map(({ id }) => id);
+const pod = { name: 'p', startCommand: ['true'], gpuIds: ['NVIDIA L4'], gpuCount: 1, computeType: 'GPU' };
+
+t.test('two endpoints share a card: each keeps its worker, and none starts twice', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(CAN);
+  const [first, second] = [await core.createEndpoint(FLASH), await core.createEndpoint(FLASH)];
+  for (let round = 0; round < 3; round += 1) {
+    await run(core, first);
+    await run(core, second);
+  }
+  const [[one, ...none], [two, ...nobody]] = [await rows(core, first), await rows(core, second)];
+  t.same([none, nobody], [[], []], 'no cold start after the first');
+  t.match(await standby(core, first, 'HOST'), { id: one!.id });
+  await standby(core, second, 'GPU');
+  t.same(await holder(core), [two!.id], 'the card belongs to one');
+  t.same(agent.conflicts, []);
+  const { workers } = await call(core.clients.machines, 'listWorkers', { endpointId: first }, core.key);
+  t.match(workers, [
+    {
+      state: WorkerState.FROZEN,
+      standbyLevel: StandbyLevel.HOST,
+      gpuMemoryBytes: 10 * GB,
+      lastOffload: { bytes: 10 * GB, durationMs: 5_300 },
+      lastRestore: { bytes: 10 * GB, durationMs: 2_400 },
+      suspended: false,
+    },
+  ]);
+  const { status } = await call(core.clients.machines, 'getMachine', { id: agent.machineId }, core.rootKey);
+  t.match(status!.machine!.gpuOffload, { supported: true, standbyMemoryUsedBytes: 10 * GB });
+  await podCalls(core.clients, core.key).create(pod);
+  await standby(core, second, 'HOST');
+  await waitFor('the pod to start', () => agent.desiredPods.some(({ running }) => running));
+  t.same(agent.conflicts, []);
+});
+
+t.test('who restores has the GPU first, and waits until the other has left it', async (t) => {
+  const core = await startReplicas(t);
+  let leave: () => void = () => undefined;
+  const left = new Promise<void>((resolve) => (leave = resolve));
+  let held = '';
+  const agent = await core.joinAgent({
+    ...CAN,
+    onMove: async (move, workerId) => {
+      if (move === 'OFFLOAD' && workerId === held) await left;
+      return undefined;
+    },
+  });
+  const [first, second] = [await core.createEndpoint(FLASH), await core.createEndpoint(FLASH)];
+  await run(core, first);
+  await run(core, second);
+  const [one] = await rows(core, first);
+  held = (await standby(core, second, 'GPU')).id;
+  const { id } = await core.submit(first);
+  await waitFor('the second to be asked to leave', () =>
+    agent.desired.some(({ workerId, standbyLevel }) => workerId === held && standbyLevel === StandbyLevel.HOST),
+  );
+  t.same(await holder(core), [one!.id], 'the GPU is reserved');
+  const asked = () => agent.desired.find(({ workerId }) => workerId === one!.id);
+  t.match(asked(), { desired: DesiredState.FREEZE, standbyLevel: StandbyLevel.HOST }, 'and not used yet');
+  leave();
+  t.equal((await core.wait(first, id)).state, JobState.COMPLETED);
+  t.same(agent.conflicts, []);
+  t.equal((await rows(core, first)).length, 1);
+});
+
+t.test('a failed move ends the worker, and its jobs go to a new one', async (t) => {
+  const core = await startReplicas(t);
+  const failures = new Map<string, OffloadFailure>([['RESTORE', OffloadFailure.NOT_ENOUGH_GPU_MEMORY]]);
+  await core.joinAgent({ ...CAN, onMove: (move) => Promise.resolve(failures.get(move)) });
+  const [first, second] = [await core.createEndpoint(FLASH), await core.createEndpoint(FLASH)];
+  await run(core, first);
+  await run(core, second);
+  await standby(core, first, 'HOST');
+  await run(core, first);
+  const [one, another] = await core.sql`
+    SELECT state, offload_failure FROM worker WHERE endpoint_id = ${first} ORDER BY created_at`;
+  t.match(one, { state: 'UNHEALTHY', offload_failure: 'NOT_ENOUGH_GPU_MEMORY' });
+  t.ok(another, 'a new one did the job');
+  failures.set('OFFLOAD', OffloadFailure.TIMED_OUT);
+  await run(core, second);
+  await waitFor('the one that could not leave to be gone', async () =>
+    (await rows(core, first)).every(({ ended }) => ended),
+  );
+});
+
+t.test('GPU: never offloaded; HOST: at once; a full budget evicts the longest offloaded', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent({ ...CAN, offload: { standbyMemoryBytes: 15 * GB } });
+  const stays = await core.createEndpoint({ ...FLASH, flashBootStandby: FlashBootStandby.GPU });
+  await run(core, stays);
+  await standby(core, stays, 'GPU');
+  const goes = await core.createEndpoint({ ...FLASH, flashBootStandby: FlashBootStandby.HOST });
+  await run(core, goes);
+  t.same(await living(core, stays), [], 'it ends for another');
+  await standby(core, goes, 'HOST');
+  t.same(await holder(core), [], 'nobody needs the GPU');
+  const next = await core.createEndpoint({ ...FLASH, flashBootStandby: FlashBootStandby.HOST });
+  await run(core, next);
+  await standby(core, next, 'HOST');
+  await waitFor('the first to be evicted', async () => (await living(core, goes)).length === 0);
+  t.same(agent.conflicts, []);
+});
+
+t.test('the operator suspends and resumes a worker', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(CAN);
+  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 1, workersMax: 1 });
+  await core.ready(endpointId);
+  const [worker] = await rows(core, endpointId);
+  const ask = (rpc: 'suspendWorker' | 'resumeWorker', key = core.rootKey) =>
+    call(core.clients.machines, rpc, { workerId: worker!.id }, key);
+  t.match(await reasonOf(ask('resumeWorker')), /IN_USE/);
+  t.match(await reasonOf(ask('suspendWorker', core.key)), /UNAUTHORIZED/);
+  t.match((await ask('suspendWorker')).worker, { id: worker!.id, suspended: true });
+  t.ok(await ask('suspendWorker'), 'idempotent');
+  await standby(core, endpointId, 'HOST');
+  t.same(await holder(core), [worker!.id], 'nothing is placed there');
+  t.match(await reasonOf(podCalls(core.clients, core.key).create(pod)), /NO_CAPACITY/);
+  const { id } = await core.submit(endpointId);
+  t.match((await ask('resumeWorker')).worker, { suspended: false });
+  t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
+  t.same(agent.conflicts, []);
+});
+
+t.test('an agent that does not know levels: as before', async (t) => {
+  const core = await startReplicas(t);
+  const old: ScriptedAgent = await core.joinAgent({ gpus: [L4] });
+  const [first, second] = [
+    await core.createEndpoint({ ...FLASH, flashBootStandby: FlashBootStandby.HOST }),
+    await core.createEndpoint(FLASH),
+  ];
+  await run(core, first);
+  const { id } = await standby(core, first, 'GPU');
+  t.match(
+    await reasonOf(call(core.clients.machines, 'suspendWorker', { workerId: id }, core.rootKey)),
+    /cannot offload workers/,
+  );
+  await run(core, second);
+  t.same(await living(core, first), [], 'it was evicted');
+  t.notOk(old.desired.some(({ standbyLevel }) => standbyLevel === StandbyLevel.HOST));
+});
