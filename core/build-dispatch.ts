@@ -118,8 +118,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const onCapacity = (machineId: string): void => events.emit('capacity', [machineId]);
   const reports = new WorkerReports({
     workers,
-    onCapacity,
-    onOffloaded: (machineId) => events.emit('desired', [machineId]),
+    ...{ onCapacity, onOffloaded: (machineId: string) => events.emit('desired', [machineId]) },
     onChanged: (endpointIds) => scaling.trigger(endpointIds),
     onBackends: (endpointIds) => events.emit('rotation', endpointIds),
     holds: (workerId) => pool.heldBy(workerId).length > 0,

@@ -49,7 +49,7 @@ export interface FleetSample extends PlacementSurvey {
   standbyRoom: Readonly<Record<string, number>>;
   /** Offloaded workers of this endpoint that may resume. Absent if there are none. */
   restorable?: readonly RestorableWorker[];
-  /** Budgets of machines with workers of this endpoint, for those that go on standby. Absent if none may be offloaded. */
+  /** Budgets of machines with workers of this endpoint that go on standby. Absent if none may be offloaded. */
   budgets?: Readonly<Record<string, OffloadBudget>>;
   /**
    * A ready worker of this endpoint whose stop would free a slot if there is none. Absent if there is no such worker,

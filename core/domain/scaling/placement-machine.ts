@@ -1,7 +1,7 @@
 /** Machines and requests as placement sees them. Logged with decisions: member names are persisted. */
 import type { OffloadBudget } from '../machines/standby-budget.ts';
 import type { LocalCrashes } from './machine-crashes.ts';
-import type { PlacementStandby } from './standby-eviction.ts';
+import type { PlacementStandby } from './standby/standby-eviction.ts';
 
 /** How a container engine passes GPUs to containers. VIRTUAL if there is nothing to pass. */
 export type GpuHandover = 'NONE' | 'CDI' | 'DEVICE_REQUEST' | 'VIRTUAL';

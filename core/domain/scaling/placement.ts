@@ -8,8 +8,8 @@ import { lastingFacts, lastingRefusal, location, machineRefusal, program, volume
 import type { PlacementGpu, PlacementMachine, PlacementRequest } from './placement-machine.ts';
 import type { MachineAnswer, PlacementRefusal, RefusedMachines } from './placement-refusal.ts';
 import { refusalForGood, refusalOfAll, summed } from './placement-refusal.ts';
-import { standbysToEvict } from './standby-eviction.ts';
-import { freedStandbys, offloadAfter } from './standby-offload.ts';
+import { standbysToEvict } from './standby/standby-eviction.ts';
+import { freedStandbys, offloadAfter } from './standby/standby-offload.ts';
 
 /** A machine, with the GPUs and size that are assigned on it. */
 export interface PlacementSlot {

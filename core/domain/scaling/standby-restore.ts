@@ -3,7 +3,7 @@
 import type { PlacementSlot } from './placement.ts';
 import type { PlacementMachine } from './placement-machine.ts';
 import type { OffloadedSample } from './scaler.ts';
-import { freedStandbys } from './standby-offload.ts';
+import { freedStandbys } from './standby/standby-offload.ts';
 
 /** An offloaded worker of an endpoint that needs a worker. Logged with decisions: member names are persisted. */
 export interface RestorableWorker extends OffloadedSample {

@@ -3,13 +3,13 @@
 import type { OffloadFacts } from '../../domain/machines/standby.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
 
-/** Names of the columns of `r`, in the order of `offloadArrays`. */
-export function offloadNames(sql: Sql): Fragment {
+/** Names of the columns of `r`, in the order of `moveArrays`. */
+export function moveNames(sql: Sql): Fragment {
   return sql`reached, gpu_bytes, offload_bytes, offload_ms, restore_bytes, restore_ms, offload_failure`;
 }
 
 /** Values of the reports, one array per column. */
-export function offloadArrays(sql: Sql, facts: readonly Partial<OffloadFacts>[]): Fragment {
+export function moveArrays(sql: Sql, facts: readonly Partial<OffloadFacts>[]): Fragment {
   return sql`${facts.map((f) => f.standbyReached ?? '')}::text[], ${facts.map((f) => f.gpuMemoryBytes ?? 0)}::bigint[],
     ${facts.map((f) => f.lastOffload?.bytes ?? null)}::bigint[], ${facts.map((f) => f.lastOffload?.ms ?? null)}::int[],
     ${facts.map((f) => f.lastRestore?.bytes ?? null)}::bigint[], ${facts.map((f) => f.lastRestore?.ms ?? null)}::int[],
@@ -17,7 +17,7 @@ export function offloadArrays(sql: Sql, facts: readonly Partial<OffloadFacts>[])
 }
 
 /** New values of a worker `w` after its report `r`. What a report does not name stays known. */
-export function offloadColumns(sql: Sql): Fragment {
+export function moveColumns(sql: Sql): Fragment {
   return sql`standby_reached = r.reached,
     offloaded_at = CASE WHEN r.reached = 'HOST' THEN coalesce(w.offloaded_at, now()) END,
     gpu_memory_bytes = ${bytesAfter(sql)}, offload_failure = r.offload_failure,
@@ -26,11 +26,11 @@ export function offloadColumns(sql: Sql): Fragment {
 }
 
 /** The compared columns of `w`, and their values after the report. */
-export function offloadBefore(sql: Sql): Fragment {
+export function movesBefore(sql: Sql): Fragment {
   return sql`w.standby_reached, w.gpu_memory_bytes, w.offload_ms, w.restore_ms, w.offload_failure`;
 }
 
-export function offloadAfter(sql: Sql): Fragment {
+export function movesAfter(sql: Sql): Fragment {
   return sql`r.reached, ${bytesAfter(sql)}, coalesce(r.offload_ms, w.offload_ms),
     coalesce(r.restore_ms, w.restore_ms), r.offload_failure`;
 }

@@ -19,7 +19,7 @@ import { busyTimes, frozenTimes } from '../sql/worker-times.ts';
 import type { MachineSession } from './machine-store.ts';
 import type { WorkerSelection } from './worker-list.ts';
 import { endedWorkers, listWorkers, recentWorkers, workersById } from './worker-list.ts';
-import { offloadAfter, offloadArrays, offloadBefore, offloadColumns, offloadNames } from './worker-offloads.ts';
+import { moveArrays, moveColumns, moveNames, movesAfter, movesBefore } from './worker-offloads.ts';
 import type { WorkerSpecRow } from './worker-specs.ts';
 import { readWorkerSpecs } from './worker-specs.ts';
 import type { StartRow, WorkerStart } from './worker-starts.ts';
@@ -81,7 +81,7 @@ export class WorkerStore {
         UPDATE worker w SET state = r.state, capacity = r.capacity, reason = r.reason, exit_code = r.exit_code,
           sdk_version = r.sdk_version,
           address = r.address, health = r.health, single_use = w.single_use OR r.single_use,
-          blocked = r.blocked, ${offloadColumns(sql)},
+          blocked = r.blocked, ${moveColumns(sql)},
           busy_at = CASE WHEN r.state = 'READY' AND w.state IN ('INITIALIZING', 'FROZEN') THEN now() ELSE w.busy_at END,
           ready_at = coalesce(w.ready_at, CASE WHEN r.state = 'READY' AND w.state = 'INITIALIZING' THEN now() END),
           frozen_times = ${frozenTimes(sql)}, ended_at = CASE WHEN r.state = 'STOPPED' THEN now() END
@@ -95,16 +95,16 @@ export class WorkerStore {
           ${facts.map((f) => f.sdkVersion)}::text[],
           ${facts.map((f) => f.address)}::text[], ${facts.map((f) => f.health)}::text[],
           ${flagArray(facts.map((f) => f.singleUse))}::boolean[],
-          ${flagArray(facts.map((f) => f.blocked ?? false))}::boolean[], ${offloadArrays(sql, facts)})
+          ${flagArray(facts.map((f) => f.blocked ?? false))}::boolean[], ${moveArrays(sql, facts)})
           AS r (id, state, capacity, reason, exit_code, sdk_version, address, health, single_use, blocked,
-            ${offloadNames(sql)})
+            ${moveNames(sql)})
             ON r.id = l.id
         WHERE w.id = l.id AND w.machine_id = ${session.machineId} AND ${speaks(sql, session)}
           AND w.ended_at IS NULL AND w.state <> 'UNHEALTHY' AND r.state <> 'UNHEALTHY'
           AND (w.state, w.capacity, w.reason, w.sdk_version, w.address, w.health, w.single_use, w.blocked,
-            ${offloadBefore(sql)})
+            ${movesBefore(sql)})
             IS DISTINCT FROM (r.state, r.capacity, r.reason, r.sdk_version, r.address, r.health, w.single_use
-              OR r.single_use, r.blocked, ${offloadAfter(sql)})
+              OR r.single_use, r.blocked, ${movesAfter(sql)})
         RETURNING w.endpoint_id, ${startColumns(sql)}`;
       return { crashed, written };
     };

@@ -47,7 +47,7 @@ export interface EndpointReconcile {
 }
 
 /** Workers of other endpoints that may make way. */
-export interface OthersWorkers {
+interface OthersWorkers {
   preemptible: readonly string[];
   movable: readonly string[];
 }

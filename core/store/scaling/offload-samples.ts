@@ -22,17 +22,19 @@ export function offloadColumns(sql: Sql): Fragment {
     w.restore_ms AS "restoreMs"`;
 }
 
-/** Returns the members of a sample. Those that do not apply are absent, because samples are logged. */
-export function offloadOf({
+/** Returns a row with its members of a sample. Those that do not apply are absent, because samples are logged. */
+export function withOffload<Row extends OffloadColumns>({
   isOffloaded,
   isSuspended,
   gpuUuids,
   bytes,
   restoreBytes,
   restoreMs,
-}: OffloadColumns): Pick<WorkerSample, 'offloaded' | 'suspended' | 'gpuBytes'> {
+  ...row
+}: Row): Omit<Row, keyof OffloadColumns> & Pick<WorkerSample, 'offloaded' | 'suspended' | 'gpuBytes'> {
   const measured = restoreMs === null ? undefined : { bytes: restoreBytes ?? 0, ms: restoreMs };
   return {
+    ...row,
     ...(isOffloaded && { offloaded: { gpuUuids, restoreMs: expectedRestoreMs(bytes, measured) } }),
     ...(isSuspended && { suspended: true as const }),
     ...(bytes > 0 && { gpuBytes: bytes }),

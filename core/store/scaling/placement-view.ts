@@ -7,7 +7,7 @@ import { expectedOffloadMs } from '../../domain/machines/standby.ts';
 import type { OffloadBudget, OffloadedWorker } from '../../domain/machines/standby-budget.ts';
 import { GONE_AFTER_MINUTES } from '../../domain/scaling/placement.ts';
 import type { PlacementGpu, PlacementMachine } from '../../domain/scaling/placement-machine.ts';
-import type { PlacementStandby } from '../../domain/scaling/standby-eviction.ts';
+import type { PlacementStandby } from '../../domain/scaling/standby/standby-eviction.ts';
 import type { Sql, Statement } from '../sql/database.ts';
 import { modelBytes } from '../sql/model-rows.ts';
 import { lockPlacement } from './standby-rows.ts';
@@ -115,7 +115,8 @@ export async function readPlacement(
         string_agg(instance_id, ',') FILTER (WHERE NOT frozen AND instance_id <> '') AS sizes,
         string_agg(gave_way_to, ',') FILTER (WHERE NOT frozen AND gave_way_to <> '') AS gave_way_to,
         jsonb_agg(jsonb_build_object('workerId', id, 'gpuUuids', gpu_uuids, 'instanceId', instance_id,
-          'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint, 'bytes', bytes, 'mayOffload', may_offload,
+          'frozenMs', (extract(epoch FROM now() - desired_at) * 1000)::bigint,
+          'bytes', bytes, 'mayOffload', may_offload,
           'movedBytes', offload_bytes, 'movedMs', offload_ms)) FILTER (WHERE frozen AND NOT in_host) AS standbys,
         jsonb_agg(jsonb_build_object('workerId', id, 'bytes', bytes,
           'offloadedMs', (extract(epoch FROM now() - coalesce(offloaded_at, now())) * 1000)::bigint))
@@ -124,16 +125,22 @@ export async function readPlacement(
       FROM (
         SELECT id, machine_id, endpoint_id, gpu_uuids, instance_id, gave_way_to,
           desired = 'FREEZE' AND NOT suspended AS frozen, desired_at, offloaded_at, gpu_memory_bytes AS bytes,
-          offload_bytes, offload_ms, standby_reached = 'HOST' OR (desired = 'FREEZE' AND standby_level = 'HOST') AS in_host,
+          offload_bytes, offload_ms,
+          standby_reached = 'HOST' OR (desired = 'FREEZE' AND standby_level = 'HOST') AS in_host,
           gpu_uuids <> '{}' AND desired = 'FREEZE' AND state = 'FROZEN' AND EXISTS (SELECT FROM endpoint e
             WHERE e.id = worker.endpoint_id AND e.flash_boot_standby <> 'GPU') AS may_offload
         FROM worker WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
           AND id <> ALL(string_to_array(${gone}, ','))
-        UNION ALL SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL, NULL, 0, NULL, NULL, false, false
+        UNION ALL
+        SELECT id, machine_id, NULL, gpu_uuids, instance_id, '', false, NULL, NULL, 0, NULL, NULL, false, false
           FROM pod WHERE desired = 'RUNNING') alive
       GROUP BY machine_id) u ON u.machine_id = m.id
     WHERE m.seen_at > now() - interval '1 day' ORDER BY m.id`;
-  return rows.map((row) => ({
+  return rows.map(machineOf);
+}
+
+function machineOf(row: ViewRow): PlacementMachine {
+  return {
     id: row.id,
     name: row.name,
     connected: row.connected,
@@ -159,7 +166,7 @@ export async function readPlacement(
     modelLimitBytes: row.model_limit_bytes,
     ...(isNearlyFull(row.engine) && { lacksRoom: true as const }),
     ...preempted(row),
-  }));
+  };
 }
 
 /** Returns a standby worker, with its expected offload if its endpoint and its machine allow one. */

@@ -16,7 +16,7 @@ import { rolloutColumns, rolloutJoins } from '../resources/rollout-rows.ts';
 import type { Database, Fragment, Sql } from '../sql/database.ts';
 import { readDemands } from '../sql/demand-rows.ts';
 import type { OffloadColumns } from './offload-samples.ts';
-import { offloadColumns, offloadOf } from './offload-samples.ts';
+import { offloadColumns, withOffload } from './offload-samples.ts';
 import { asked } from './placement-view.ts';
 import { readTraffic } from './traffic-rows.ts';
 
@@ -152,16 +152,7 @@ export function sampledWorkers(
 
 /** Returns living workers of endpoints, oldest first. */
 export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Promise<WorkerRow[]> {
-  type Optional =
-    | 'retryMs'
-    | 'readyMs'
-    | 'served'
-    | 'takesRequests'
-    | 'blocked'
-    | 'offloaded'
-    | 'suspended'
-    | 'gpuBytes';
-  type Row = Omit<WorkerRow, Optional> & OffloadColumns;
+  type Row = Omit<WorkerRow, 'retryMs' | 'readyMs' | 'served' | 'takesRequests' | 'blocked'> & OffloadColumns;
   type Flags = Record<'served' | 'takesRequests' | 'blocked', boolean>;
   const rows = await sql<(Row & Flags & { retryMs: number | null; readyMs: number | null })[]>`
     SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desired, w.state, w.version, w.failures,
@@ -178,19 +169,14 @@ export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Pro
     FROM worker w JOIN machine m ON m.id = w.machine_id
     WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> ''
       ORDER BY w.created_at, w.id`;
-  return rows.map(({ retryMs, readyMs, served, takesRequests, blocked, isOffloaded, gpuUuids, ...rest }) => {
-    const { isSuspended, bytes, restoreBytes, restoreMs, ...row } = rest;
-    const offload = offloadOf({ isOffloaded, gpuUuids, isSuspended, bytes, restoreBytes, restoreMs });
-    return {
-      ...row,
-      ...offload,
-      ...(retryMs !== null && { retryMs }),
-      ...(readyMs !== null && { readyMs }),
-      ...(served && { served: true as const }),
-      ...(takesRequests && { takesRequests: true as const }),
-      ...(blocked && { blocked: true as const }),
-    };
-  });
+  return rows.map(({ retryMs, readyMs, served, takesRequests, blocked, ...row }) => ({
+    ...withOffload(row),
+    ...(retryMs !== null && { retryMs }),
+    ...(readyMs !== null && { readyMs }),
+    ...(served && { served: true as const }),
+    ...(takesRequests && { takesRequests: true as const }),
+    ...(blocked && { blocked: true as const }),
+  }));
 }
 
 /** A version of an endpoint. */

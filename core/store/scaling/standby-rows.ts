@@ -39,7 +39,8 @@ export async function freezeWorkers(statement: Statement, workerIds: readonly st
             AND s.ended_at IS NULL AND s.machine_id <> '') AS free
       FROM machine m
     )
-    UPDATE worker w SET desired = 'FREEZE', standby_level = 'GPU', desired_at = now() FROM idle JOIN room ON room.id = idle.machine_id
+    UPDATE worker w SET desired = 'FREEZE', standby_level = 'GPU', desired_at = now()
+    FROM idle JOIN room ON room.id = idle.machine_id
     WHERE w.id = idle.id AND idle.place <= room.free RETURNING w.id, w.machine_id AS "machineId"`;
 }
 
@@ -95,8 +96,8 @@ export function offloadedBytes(sql: Sql, machineId: Fragment): Fragment {
  * them for host memory, or is evicted while `w` waits there.
  */
 export function gpusOccupied(sql: Sql, isOffloaded: Fragment): Fragment {
-  return sql`EXISTS (SELECT FROM worker x WHERE x.machine_id = w.machine_id AND x.ended_at IS NULL AND x.machine_id <> ''
-    AND x.id <> w.id AND x.gpu_uuids && w.gpu_uuids AND x.state <> 'UNHEALTHY'
+  return sql`EXISTS (SELECT FROM worker x WHERE x.machine_id = w.machine_id AND x.ended_at IS NULL
+    AND x.machine_id <> '' AND x.id <> w.id AND x.gpu_uuids && w.gpu_uuids AND x.state <> 'UNHEALTHY'
     AND ((x.desired = 'FREEZE' AND x.standby_level = 'HOST' AND x.standby_reached <> 'HOST')
       OR (x.desired = 'DRAIN' AND ${isOffloaded})))`;
 }

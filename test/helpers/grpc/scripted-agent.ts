@@ -23,10 +23,11 @@ import {
   OutcomeKind,
   SessionRequest,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { GpuOffload } from '@slipway/proto/gen/slipway/v1/machine';
-import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { ScriptedAgentOptions } from './scripted-agent-options.ts';
 import { DONE, ENGINE } from './scripted-agent-options.ts';
+import type { Move } from './scripted-moves.ts';
+import { offloadOf, ScriptedMoves } from './scripted-moves.ts';
 
 /** An agent that tests script. `connect` resolves with the welcome. */
 export class ScriptedAgent {
@@ -53,13 +54,8 @@ export class ScriptedAgent {
   readonly #known = new Map<string, string>();
   /** Workers in standby. */
   readonly #frozen = new Set<string>();
-  /** Offloaded workers, and those whose GPU memory is being moved. */
-  readonly #offloaded = new Set<string>();
-  readonly #moving = new Set<string>();
-  /** GPUs of each worker. */
-  readonly #gpus = new Map<string, readonly string[]>();
-  /** Starts and restores on a GPU that another worker had not left: none may ever be. */
-  readonly conflicts: string[] = [];
+  /** Offloaded workers. */
+  readonly moves = new ScriptedMoves();
   /** Attempts that each worker holds. */
   readonly #held = new Map<string, Set<string>>();
   #stream: ClientDuplexStream<SessionRequest, SessionResponse> | undefined;
@@ -224,9 +220,9 @@ export class ScriptedAgent {
     this.desired = workers;
     const wanted = new Set(workers.map((worker) => worker.workerId));
     const fresh = workers.filter((worker) => worker.desired === DesiredState.RUN && !this.#known.has(worker.workerId));
-    for (const { workerId, spec } of workers) if (spec) this.#gpus.set(workerId, spec.gpuUuids);
+    this.moves.desire(workers, this.#known);
     for (const { workerId, endpointId } of fresh) {
-      this.#checkGpus('start', workerId);
+      this.moves.checkGpus('start', workerId);
       this.#known.set(workerId, endpointId);
     }
     if (this.#options.startWorkers !== false && fresh.length > 0) this.ready(fresh);
@@ -238,10 +234,9 @@ export class ScriptedAgent {
   #freezeAndWake(): void {
     for (const { workerId, endpointId, desired, standbyLevel } of this.desired) {
       const frozen = this.#frozen.has(workerId);
-      const offloaded = this.#offloaded.has(workerId);
-      if (desired === DesiredState.FREEZE && standbyLevel === StandbyLevel.HOST && this.#options.offload) {
-        if (!offloaded) void this.#move('OFFLOAD', { workerId, endpointId });
-      } else if (desired === DesiredState.RUN && offloaded) void this.#move('RESTORE', { workerId, endpointId });
+      const move = this.#options.offload && this.moves.due({ workerId, desired, standbyLevel });
+      if (move) void this.#move(move, { workerId, endpointId });
+      else if (this.moves.offloaded.has(workerId)) continue;
       else if (desired === DesiredState.FREEZE && !frozen) {
         this.#frozen.add(workerId);
         this.send({
@@ -255,43 +250,12 @@ export class ScriptedAgent {
   }
 
   /** Moves the GPU memory of a worker, and then follows its latest desired state. */
-  async #move(move: 'OFFLOAD' | 'RESTORE', worker: { workerId: string; endpointId: string }): Promise<void> {
-    const { workerId } = worker;
-    if (this.#moving.has(workerId)) return;
-    this.#moving.add(workerId);
-    if (move === 'RESTORE') this.#checkGpus('restore', workerId);
-    const { onMove, gpuBytes: bytes = 0, capacity = 1 } = this.#options;
-    const offloadFailure = await onMove?.(move, workerId);
-    this.#moving.delete(workerId);
-    if (offloadFailure) {
-      for (const set of [this.#known, this.#frozen, this.#offloaded]) set.delete(workerId);
-      this.send({ workers: [{ ...worker, state: WorkerState.UNHEALTHY, offloadFailure, reason: 'its move failed' }] });
-      return;
-    }
-    if (move === 'OFFLOAD') {
-      const at = { state: WorkerState.FROZEN, standbyLevel: StandbyLevel.HOST };
-      this.#offloaded.add(workerId);
-      this.#frozen.add(workerId);
-      this.send({ workers: [{ ...worker, ...at, gpuMemoryBytes: bytes, lastOffload: { bytes, durationMs: 5_300 } }] });
-    } else {
-      for (const set of [this.#frozen, this.#offloaded]) set.delete(workerId);
-      const lastRestore = { bytes, durationMs: 2_400 };
-      this.send({ workers: [{ ...worker, state: WorkerState.READY, capacity, gpuMemoryBytes: bytes, lastRestore }] });
-    }
-    this.#freezeAndWake();
-  }
-
-  #checkGpus(what: string, workerId: string): void {
-    // Agents themselves start nobody beside a worker that drains.
-    const draining = new Set(
-      this.desired.flatMap((worker) => (worker.desired === DesiredState.DRAIN ? [worker.workerId] : [])),
-    );
-    for (const [other, uuids] of this.#gpus) {
-      const isThere =
-        other !== workerId && !draining.has(other) && this.#known.has(other) && !this.#offloaded.has(other);
-      if (isThere && uuids.some((uuid) => this.#gpus.get(workerId)?.includes(uuid)))
-        this.conflicts.push(`${what} of ${workerId} beside ${other}`);
-    }
+  async #move(move: Move, worker: { workerId: string; endpointId: string }): Promise<void> {
+    const report = await this.moves.run(move, worker, this.#options);
+    this.#frozen[report.state === WorkerState.FROZEN ? 'add' : 'delete'](worker.workerId);
+    if (report.state === WorkerState.UNHEALTHY) this.#known.delete(worker.workerId);
+    this.send({ workers: [report] });
+    if (report.state !== WorkerState.UNHEALTHY) this.#freezeAndWake();
   }
 
   /** Stops draining workers that hold nothing. */
@@ -306,18 +270,8 @@ export class ScriptedAgent {
     const endpointId = this.#known.get(workerId) ?? '';
     this.#known.delete(workerId);
     this.#frozen.delete(workerId);
-    this.#offloaded.delete(workerId);
+    this.moves.offloaded.delete(workerId);
     this.#held.delete(workerId);
     this.send({ workers: [{ workerId, endpointId, state: WorkerState.STOPPED }] });
   }
-}
-
-function offloadOf(given: Partial<GpuOffload>): GpuOffload {
-  return {
-    supported: true,
-    unsupportedReason: '',
-    standbyMemoryBytes: 64 * 2 ** 30,
-    standbyMemoryUsedBytes: 0,
-    ...given,
-  };
 }

@@ -62,7 +62,7 @@ t.test('two endpoints share a card: each keeps its worker, and none starts twice
   t.match(await standby(core, first, 'HOST'), { id: one!.id });
   await standby(core, second, 'GPU');
   t.same(await holder(core), [two!.id], 'the card belongs to one');
-  t.same(agent.conflicts, []);
+  t.same(agent.moves.conflicts, []);
   const { workers } = await call(core.clients.machines, 'listWorkers', { endpointId: first }, core.key);
   t.match(workers, [
     {
@@ -79,7 +79,7 @@ t.test('two endpoints share a card: each keeps its worker, and none starts twice
   await podCalls(core.clients, core.key).create(pod);
   await standby(core, second, 'HOST');
   await waitFor('the pod to start', () => agent.desiredPods.some(({ running }) => running));
-  t.same(agent.conflicts, []);
+  t.same(agent.moves.conflicts, []);
 });
 
 t.test('who restores has the GPU first, and waits until the other has left it', async (t) => {
@@ -108,7 +108,7 @@ t.test('who restores has the GPU first, and waits until the other has left it', 
   t.match(asked(), { desired: DesiredState.FREEZE, standbyLevel: StandbyLevel.HOST }, 'and not used yet');
   leave();
   t.equal((await core.wait(first, id)).state, JobState.COMPLETED);
-  t.same(agent.conflicts, []);
+  t.same(agent.moves.conflicts, []);
   t.equal((await rows(core, first)).length, 1);
 });
 
@@ -140,14 +140,14 @@ t.test('GPU: never offloaded; HOST: at once; a full budget evicts the longest of
   await standby(core, stays, 'GPU');
   const goes = await core.createEndpoint({ ...FLASH, flashBootStandby: FlashBootStandby.HOST });
   await run(core, goes);
-  t.same(await living(core, stays), [], 'it ends for another');
+  await waitFor('it to end for another', async () => (await living(core, stays)).length === 0);
   await standby(core, goes, 'HOST');
   t.same(await holder(core), [], 'nobody needs the GPU');
   const next = await core.createEndpoint({ ...FLASH, flashBootStandby: FlashBootStandby.HOST });
   await run(core, next);
   await standby(core, next, 'HOST');
   await waitFor('the first to be evicted', async () => (await living(core, goes)).length === 0);
-  t.same(agent.conflicts, []);
+  t.same(agent.moves.conflicts, []);
 });
 
 t.test('the operator suspends and resumes a worker', async (t) => {
@@ -168,7 +168,7 @@ t.test('the operator suspends and resumes a worker', async (t) => {
   const { id } = await core.submit(endpointId);
   t.match((await ask('resumeWorker')).worker, { suspended: false });
   t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
-  t.same(agent.conflicts, []);
+  t.same(agent.moves.conflicts, []);
 });
 
 t.test('an agent that does not know levels: as before', async (t) => {
@@ -185,6 +185,6 @@ t.test('an agent that does not know levels: as before', async (t) => {
     /cannot offload workers/,
   );
   await run(core, second);
-  t.same(await living(core, first), [], 'it was evicted');
+  await waitFor('it to be evicted', async () => (await living(core, first)).length === 0);
   t.notOk(old.desired.some(({ standbyLevel }) => standbyLevel === StandbyLevel.HOST));
 });

@@ -2,7 +2,7 @@
 
 import { occupied, place } from '@slipway/core/domain/scaling/placement';
 import type { PlacementGpu, PlacementMachine, PlacementRequest } from '@slipway/core/domain/scaling/placement-machine';
-import type { PlacementStandby } from '@slipway/core/domain/scaling/standby-eviction';
+import type { PlacementStandby } from '@slipway/core/domain/scaling/standby/standby-eviction';
 import t from 'tap';
 
 const gpu = (uuid: string, given: Partial<PlacementGpu> = {}): PlacementGpu => ({

@@ -1,7 +1,7 @@
 /** Chooses the standby workers to evict for a new worker or pod. Pure. */
 
-import type { CpuSize } from '../machines/cpu-size.ts';
-import { cpuSize } from '../machines/cpu-size.ts';
+import type { CpuSize } from '../../machines/cpu-size.ts';
+import { cpuSize } from '../../machines/cpu-size.ts';
 
 /** A standby worker of a machine. Its resources are free for others, who evict it. */
 export interface PlacementStandby {

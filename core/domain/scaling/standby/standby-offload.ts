@@ -1,7 +1,7 @@
 /** Offloads standby workers to host memory where that is possible, and evicts them otherwise. Pure. */
 
-import type { OffloadBudget } from '../machines/standby-budget.ts';
-import { budgetAfter, evictedForBudget } from '../machines/standby-budget.ts';
+import type { OffloadBudget } from '../../machines/standby-budget.ts';
+import { budgetAfter, evictedForBudget } from '../../machines/standby-budget.ts';
 import type { PlacementStandby } from './standby-eviction.ts';
 
 /** Standby workers of a machine, and its budget for offloaded ones. */
@@ -11,7 +11,7 @@ interface StandbyMachine {
 }
 
 /** Standby workers that leave their GPUs. */
-export interface FreedStandbys {
+interface FreedStandbys {
   /** Those that end. */
   evicted: string[];
   /** Those that go to host memory. */
