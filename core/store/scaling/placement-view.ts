@@ -127,7 +127,7 @@ export async function readPlacement(
           desired = 'FREEZE' AND NOT suspended AS frozen, desired_at, offloaded_at, gpu_memory_bytes AS bytes,
           offload_bytes, offload_ms,
           standby_reached = 'HOST' OR (desired = 'FREEZE' AND standby_level = 'HOST') AS in_host,
-          gpu_uuids <> '{}' AND desired = 'FREEZE' AND state = 'FROZEN' AND EXISTS (SELECT FROM endpoint e
+          gpu_uuids <> '{}' AND desired = 'FREEZE' AND state IN ('READY', 'FROZEN') AND EXISTS (SELECT FROM endpoint e
             WHERE e.id = worker.endpoint_id AND e.flash_boot_standby <> 'GPU') AS may_offload
         FROM worker WHERE ended_at IS NULL AND machine_id <> '' AND state <> 'UNHEALTHY'
           AND id <> ALL(string_to_array(${gone}, ','))
