@@ -3,10 +3,10 @@
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import type { Clock } from '@slipway/kit/time/clock';
 import { withKnownIdleness } from '../domain/scaling/known-idleness.ts';
-import { movableWorkers } from '../domain/scaling/movable-workers.ts';
 import { nextEvaluation } from '../domain/scaling/next-evaluation.ts';
 import { preemptibleWorkers } from '../domain/scaling/preemption.ts';
 import type { Scaler } from '../domain/scaling/scaler.ts';
+import { movableWorkers } from '../domain/scaling/standby-restore.ts';
 import type { Stores } from '../store/storage.ts';
 import { EvaluationTimers } from './evaluation-timers.ts';
 import { PreemptibleWorkers } from './preemptible-workers.ts';

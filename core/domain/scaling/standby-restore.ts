@@ -1,8 +1,9 @@
 /** Finds the GPUs on which offloaded workers can resume, and running workers that may make way for others. Pure. */
 
+import { expectedOffloadMs, expectedRestoreMs } from '../machines/standby.ts';
 import type { PlacementSlot } from './placement.ts';
 import type { PlacementMachine } from './placement-machine.ts';
-import type { OffloadedSample } from './scaler.ts';
+import type { OffloadedSample, ScaleSample, ScaleSettings, WorkerSample } from './scaler.ts';
 import { freedStandbys } from './standby/standby-offload.ts';
 
 /** An offloaded worker of an endpoint that needs a worker. Logged with decisions: member names are persisted. */
@@ -104,4 +105,30 @@ export function asMovable(machine: PlacementMachine): PlacementMachine {
     ...machine,
     gpus: machine.gpus.map((gpu) => (gpu.movable ? { ...gpu, used: false, standby: true } : gpu)),
   };
+}
+
+/** Shortest time that a busy worker keeps its GPU against others, in milliseconds, and as a multiple of its moves. */
+const TURN_MS = 5_000;
+const TURN_FACTOR = 2;
+
+/**
+ * Returns the workers of an endpoint that may be offloaded for others: idle ones above workersMin at once, busy ones
+ * after their turn, so that endpoints that always have jobs share a GPU. A busy one finishes its jobs first.
+ */
+export function movableWorkers(
+  { queued, workers }: ScaleSample,
+  { flashBoot, standby, workersMin }: Pick<ScaleSettings, 'flashBoot' | 'standby' | 'workersMin'>,
+): WorkerSample[] {
+  if (!flashBoot || standby === 'GPU') return [];
+  const present = workers.filter(({ desired }) => desired === 'RUN');
+  const ready = present.filter(({ state, gpus, reachable }) => state === 'READY' && gpus > 0 && reachable);
+  const isIdle = ({ held }: WorkerSample): boolean => held === 0 && queued === 0;
+  const order = ready
+    .filter((worker) => isIdle(worker) || worker.ageMs >= turnMs(worker))
+    .toSorted((a, b) => Number(isIdle(b)) - Number(isIdle(a)) || b.idleMs - a.idleMs);
+  return order.slice(0, Math.max(present.length - workersMin, 0));
+}
+
+function turnMs({ gpuBytes = 0 }: WorkerSample): number {
+  return Math.max(TURN_MS, TURN_FACTOR * (expectedOffloadMs(gpuBytes) + expectedRestoreMs(gpuBytes)));
 }
