@@ -1,6 +1,6 @@
 /** Runs helm and kubectl with settings and caches of their own. */
 import { execFile } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { kubeProgram } from '@slipway/tools/kube/kube-programs';
@@ -30,6 +30,8 @@ export interface Client {
   /** Runs helm. Returns its output. Rejects with an error whose `stderr` says why. */
   helm(...args: string[]): Promise<string>;
   kubectl(...args: string[]): Promise<string>;
+  /** Gives objects to `kubectl apply` in a file. */
+  apply(objects: object, ...args: string[]): Promise<string>;
   /** Renders the chart without a cluster. `settings`: as `--set` has them. */
   render(settings: readonly string[], ...args: string[]): Promise<ChartObject[]>;
 }
@@ -45,6 +47,10 @@ export async function kubeClient(t: Test, kubeconfig = '/dev/null'): Promise<Cli
   return {
     helm,
     kubectl: (...args) => run('kubectl', args),
+    apply: (objects, ...args) => {
+      writeFileSync(path('objects.json'), JSON.stringify(objects));
+      return run('kubectl', ['apply', '--filename=objects.json', ...args]);
+    },
     render: async (settings, ...args) => {
       const text = await helm('template', 'try', CHART, '--namespace=slipway', ...setOptions(settings), ...args);
       return parseAllDocuments(text)

@@ -40,8 +40,10 @@ func main() {
 	}
 }
 
-// runKwok does what the main function of kwok does.
+// runKwok does what the main function of kwok does. The others put flags of theirs, --version among them, into the flags
+// that all commands share.
 func runKwok() error {
+	pflag.CommandLine = pflag.NewFlagSet(os.Args[0], pflag.ExitOnError)
 	flags := pflag.NewFlagSet("global", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
 	flags.Usage = func() {}

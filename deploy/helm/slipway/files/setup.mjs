@@ -14,6 +14,8 @@ const ACCOUNT_FOLDER = env.SETUP_ACCOUNT_FOLDER || '/var/run/secrets/kubernetes.
 const API = env.SETUP_API || 'https://kubernetes.default.svc';
 const RETRY_MS = 2_000;
 const TRIES = 300;
+/** Exit code of `slipway` where core does not answer. */
+const UNREACHABLE = 3;
 const folder = mkdtempSync(join(tmpdir(), 'setup-'));
 
 /** Runs a command of `slipway`. Returns its output. */
@@ -70,8 +72,8 @@ async function whenCoreAnswers(make) {
     try {
       return make();
     } catch (error) {
-      if (tries === TRIES) throw error;
-      process.stdout.write(`core does not answer yet: ${String(error.stderr || error).trim()}\n`);
+      if (error.status !== UNREACHABLE || tries === TRIES) throw error;
+      process.stdout.write(`core does not answer yet: ${error.stderr.trim()}\n`);
       await delay(RETRY_MS);
     }
   }
@@ -99,8 +101,9 @@ async function setUp() {
 
 async function renewToken() {
   const joining = await new Values(env.SETUP_AGENT_NAMESPACE, `${env.SETUP_NAME}-join`).load();
+  const locations = (env.SETUP_LOCATIONS ?? '').split(',').map((each) => each.trim());
   const where = [
-    ...(env.SETUP_LOCATIONS ? ['--location', env.SETUP_LOCATIONS] : []),
+    ...locations.filter((each) => each !== '').flatMap((each) => ['--location', each]),
     ...(env.SETUP_POOL ? ['--pool', env.SETUP_POOL] : []),
   ];
   const made = await whenCoreAnswers(() =>
@@ -109,6 +112,12 @@ async function renewToken() {
   await joining.set('join-token', made.token);
 }
 
-if (process.argv[2] !== 'token') await setUp();
-if (env.SETUP_AGENT_NAMESPACE) await renewToken();
-process.stdout.write('everything is there\n');
+try {
+  if (process.argv[2] !== 'token') await setUp();
+  if (env.SETUP_AGENT_NAMESPACE) await renewToken();
+  process.stdout.write('everything is there\n');
+} catch (error) {
+  // The text of the command says what to do.
+  process.stderr.write(`${error.stderr || error.stack}\n`);
+  process.exitCode = 1;
+}
