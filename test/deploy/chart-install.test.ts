@@ -16,6 +16,7 @@ import type { Client } from '../helpers/kube/helm.ts';
 import { CHART, kubeClient, setOptions } from '../helpers/kube/helm.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { startReplicas } from '../helpers/system/core-replicas.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
 
 const SLIPWAY = join(import.meta.dirname, '../../cli/slipway');
 const NODES = [{ name: 'cpu-0' }, { name: 'gpu-0', gpus: 8 }];
@@ -43,11 +44,18 @@ t.test('the chart in a cluster', { skip: skipWithoutKube() }, async (t) => {
       '--timeout=5m',
       ...setOptions(VALUES),
     );
-    const states = await client.kubectl(
-      ...['get', 'deployments,statefulsets', '--namespace=slipway', '--output'],
-      'jsonpath={range .items[*]}{.metadata.name} {.status.readyReplicas}{"\\n"}{end}',
-    );
-    t.same(states.trim().split('\n').sort(), ['slipway-core 2', 'slipway-edge 2', 'slipway-facade 2']);
+    const states = ['slipway-core 2', 'slipway-edge 2', 'slipway-facade 2'];
+    // The autoscaler brings the second facade.
+    await waitFor('two replicas of each part', async () => {
+      const found = await client.kubectl(
+        'get',
+        'deployments,statefulsets',
+        '--namespace=slipway',
+        '--output',
+        'jsonpath={range .items[*]}{.metadata.name} {.status.readyReplicas}{"\\n"}{end}',
+      );
+      return found.trim().split('\n').sort().join() === states.join();
+    });
     const agents = await api.send<{ status: { numberReady: number } }>(
       'GET',
       '/apis/apps/v1/namespaces/slipway-workers/daemonsets/slipway-agent',

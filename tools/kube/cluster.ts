@@ -91,7 +91,7 @@ export async function startCluster({ folder, ports, controllers, nodes }: Cluste
         programs.restart(name);
         await programs.until(name, isServing);
       },
-      /** Ends everything and removes the folder. */
+      /** Ends everything and removes the folder. Idempotent. */
       stop: async (): Promise<void> => {
         await api.close();
         await programs.stop();
@@ -125,6 +125,7 @@ async function isReady(api: KubeApi, node: string): Promise<boolean> {
 class Programs {
   readonly #folder: string;
   readonly #reaper: ChildProcess;
+  readonly #reaped: Promise<unknown>;
   readonly #running = new Map<Program, { args: readonly string[]; child: ChildProcess }>();
 
   constructor(folder: string) {
@@ -137,6 +138,7 @@ class Programs {
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     this.#reaper.stdin!.on('error', () => undefined);
+    this.#reaped = once(this.#reaper, 'exit');
   }
 
   get #pids(): string {
@@ -180,9 +182,8 @@ class Programs {
   }
 
   async stop(): Promise<void> {
-    const ended = once(this.#reaper, 'exit');
     this.#reaper.stdin!.end();
-    await ended;
+    await this.#reaped;
   }
 
   #log(name: Program): string {
