@@ -25,6 +25,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     [['machines', 'models'], 'let machines join, drain and remove them; models that they keep'],
     [['start'], 'run all of Slipway on this machine'],
     [['core', 'facade', 'edge', 'agent'], 'run one part on this machine'],
+    [['doctor'], 'check a machine and its way to core, before a part runs there'],
     [['install'], 'write the systemd unit of a part'],
     [['keys', 'accounts'], 'API keys; owners of everything, and their limits'],
     [['usage', 'prices', 'audit'], 'what was used, what it costs, who changed what'],

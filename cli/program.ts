@@ -8,6 +8,7 @@ import type { Cli, GlobalOptions } from './cli.ts';
 import { addEnv } from './clients/env.ts';
 import { addContexts } from './contexts/contexts.ts';
 import { addLogin } from './contexts/login.ts';
+import { addDoctor } from './doctor/doctor.ts';
 import { addDeploy } from './endpoints/deploy.ts';
 import { addEndpoints } from './endpoints/endpoints.ts';
 import { addErrors } from './endpoints/errors.ts';
@@ -58,6 +59,7 @@ const COMMANDS = [
   addAgent,
   addStart,
   addInstall,
+  addDoctor,
   addPods,
   addVolumes,
   addRegistryAuths,

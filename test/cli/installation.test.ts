@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { digestAt } from '../helpers/net/authority-at.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { commandLine } from './command-line.ts';
@@ -10,7 +11,7 @@ import { commandLine } from './command-line.ts';
 t.setTimeout(600_000);
 
 t.test('an installation', async (t) => {
-  const system = await startSystem(t);
+  const system = await startSystem(t, { coreEnv: { SLIPWAY_CORE_LISTEN: '127.0.0.1:0,grpcs://127.0.0.1:0' } });
   const address = system.cores[0]!.address;
   const cli = commandLine(t, {});
   const talker = await system.createEndpoint({
@@ -29,8 +30,35 @@ t.test('an installation', async (t) => {
     t.match(await cli.run('machines'), { code: 2, stderr: /for the operator/ });
     await cli.runWith(system.rootKey, 'login', '--context', 'lab', '--operator');
     t.match(await cli.run('machines'), { code: 0, stdout: /connected/ });
+    const { slipway, server } = await cli.json<{ slipway: string; server: object }>('version');
+    t.same(server, { address, version: slipway }, 'the version of core');
     t.match(await cli.json('context', 'get'), { name: 'lab', hasKey: true, hasRootKey: true, url: system.url });
     t.match(await cli.run('env', '--for', 'openai'), { stdout: new RegExp(`${system.key}[^]*${system.url}/openai`) });
+  });
+
+  await t.test('doctor: the way to core', async (t) => {
+    const { stdout, ...ended } = await cli.run('doctor');
+    t.match(ended, { code: 0, stderr: 'All is well.\n' }, stdout);
+    t.match(
+      stdout,
+      /ok {4}core +answers at[^]*ok {4}clock +as that of core[^]*ok {4}key +.*context lab, of account test/,
+    );
+    const { secureAddress } = system.cores[0]! as unknown as { secureAddress: string };
+    const trust = ['--core-ca', `sha256:${await digestAt(secureAddress)}`];
+    const add = await cli.runWith(system.key, 'login', secureAddress, '--name', 'tls', ...trust);
+    t.match(add, { code: 0, stdout: /Logged in to grpcs:/ });
+    t.match(await cli.run('doctor'), {
+      code: 0,
+      stdout: /TLS authority +the one that was named\nok +TLS names +IP Address:127/,
+    });
+    const wrong = await cli.run('doctor', 'facade', '--core', secureAddress, '--core-ca', `sha256:${'0'.repeat(64)}`);
+    t.match(wrong, { code: 1, stdout: /fail {2}TLS authority +its authority is not sha256:0+\n +→ Name that of core/ });
+    t.match(await cli.run('doctor', '--context', 'local', '--core', secureAddress), {
+      code: 1,
+      stdout: /fail {2}TLS authority/,
+    });
+    await cli.run('context', 'use', 'lab');
+    t.match(await cli.run('doctor', '--key', 'rpa_wrong'), { code: 1, stdout: /fail {2}key[^]*slipway login/ });
   });
 
   await t.test('pages of the console', async (t) => {

@@ -16,6 +16,7 @@ import { namedAccount, ownAccount } from '../server/own-account.ts';
 import { pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import type { AccessChecks } from './access-checks.ts';
+import { CORE_VERSION } from './core-version.ts';
 
 interface AccessHandlersOptions {
   access: Access;
@@ -51,7 +52,7 @@ export function accessHandlers({
       const { accountId } = await (request.accountId
         ? namedAccount(access, apiKey, request.accountId)
         : ownAccount(access, apiKey, false));
-      return { account: accountToMessage(await getAccount(accounts, accountId)) };
+      return { account: accountToMessage(await getAccount(accounts, accountId)), coreVersion: CORE_VERSION };
     }),
     updateAccount: unary(logger, async ({ publicKey }, apiKey) => {
       const { caller } = await ownAccount(access, apiKey, true);

@@ -271,7 +271,11 @@ export interface GetAccountRequest {
 /** Response of GetAccount. */
 export interface GetAccountResponse {
   /** The account. */
-  account: Account | undefined;
+  account:
+    | Account
+    | undefined;
+  /** Version of the replica that answered. Absent: earlier than 0.4. */
+  coreVersion?: string | undefined;
 }
 
 /** Request of UpdateAccount. */
@@ -1430,13 +1434,16 @@ export const GetAccountRequest: MessageFns<GetAccountRequest> = {
 };
 
 function createBaseGetAccountResponse(): GetAccountResponse {
-  return { account: undefined };
+  return { account: undefined, coreVersion: undefined };
 }
 
 export const GetAccountResponse: MessageFns<GetAccountResponse> = {
   encode(message: GetAccountResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.account !== undefined) {
       Account.encode(message.account, writer.uint32(10).fork()).join();
+    }
+    if (message.coreVersion !== undefined) {
+      writer.uint32(18).string(message.coreVersion);
     }
     return writer;
   },
@@ -1462,6 +1469,14 @@ export const GetAccountResponse: MessageFns<GetAccountResponse> = {
             message.account = Account.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.coreVersion = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1482,6 +1497,7 @@ export const GetAccountResponse: MessageFns<GetAccountResponse> = {
     message.account = (object.account !== undefined && object.account !== null)
       ? Account.fromPartial(object.account)
       : undefined;
+    message.coreVersion = object.coreVersion ?? undefined;
     return message;
   },
 };
