@@ -127,13 +127,13 @@ function certificateChecks(cli: Cli, host: string, { certificate, chain, distrus
   const leftMs = Date.parse(certificate.valid_to) - clock.nowMs();
   const until = `until ${new Date(certificate.valid_to).toISOString()}`;
   const wrongName = checkServerIdentity(host, certificate);
-  const { caDigest } = cli.target.tls;
-  const fault = caDigest === undefined ? distrust : pinFault(chain, caDigest, host, clock.nowMs());
+  const { caDigests } = cli.target.tls;
+  const fault = caDigests === undefined ? distrust : pinFault(chain, caDigests, host, clock.nowMs());
   // A wrong name has a line of its own.
   const isTrusted = fault === undefined || /altnames|host does not match/i.test(fault);
   return [
     isTrusted
-      ? ok('TLS authority', caDigest === undefined ? 'trusted' : 'the one that was named')
+      ? ok('TLS authority', caDigests === undefined ? 'trusted' : 'the one that was named')
       : fail('TLS authority', fault, 'Name that of core with --core-ca: its log has the digest.'),
     wrongName
       ? fail('TLS names', `${host} is not one of ${certificate.subjectaltname ?? 'its names'}`, nameFix(host))
