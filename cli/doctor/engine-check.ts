@@ -1,4 +1,5 @@
 /** Checks the container engine: whether there is one, and what it cannot do. */
+import type { IncomingMessage } from 'node:http';
 import { request } from '@slipway/kit/net/node-http';
 import { within } from '@slipway/kit/time/clock';
 import type { Cli } from '../cli.ts';
@@ -82,20 +83,20 @@ function socketsOf({ config }: Cli, setting: string | undefined): string[] {
 
 function ask(socketPath: string, signal: AbortSignal): Promise<EngineInfo> {
   return new Promise((resolve, reject) => {
-    const sent = request({ socketPath, path: '/info', signal }, async (response) => {
-      try {
-        let text = '';
-        for await (const part of response) {
-          text += String(part);
-          if (text.length > ANSWER_BYTES_MAX) throw new Error('answers too much');
-        }
-        if (response.statusCode !== 200) throw new Error(`answers with status ${response.statusCode}`);
-        resolve(JSON.parse(text) as EngineInfo);
-      } catch (error) {
-        reject(error as Error);
-      }
+    const sent = request({ socketPath, path: '/info', signal }, (response) => {
+      infoOf(response).then(resolve, reject);
     });
     sent.once('error', reject);
     sent.end();
   });
+}
+
+async function infoOf(response: IncomingMessage): Promise<EngineInfo> {
+  let text = '';
+  for await (const part of response) {
+    text += String(part);
+    if (text.length > ANSWER_BYTES_MAX) throw new Error('answers too much');
+  }
+  if (response.statusCode !== 200) throw new Error(`answers with status ${response.statusCode}`);
+  return JSON.parse(text) as EngineInfo;
 }
