@@ -3,7 +3,7 @@
 import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
 import { presentEndpoint as presentRecord } from '@slipway/facades/resources/endpoints/present-endpoint';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
-import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Column, Field } from '../output/table.ts';
 import { ago, count, moment, nameOf, roughly } from '../output/words.ts';
 import { tableRows } from '../table-options.ts';
@@ -49,13 +49,20 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ['throttled', endpoint.throttledReason],
     ['cannot run', endpoint.cannotRunReason],
     ['scaler', `${nameOf(ScalerType, scalerType)} ${scalerValue}`],
-    ['flashboot', endpoint.flashBootType === FlashBootType.FLASHBOOT ? 'on' : ''],
+    ['flashboot', flashBootText(endpoint)],
     ...workFields(endpoint),
     ...tableRows(ENDPOINT, endpoint),
     ['version', endpoint.version],
     ['release', endpoint.rolloutReason],
     ['created', moment(endpoint.createTime, nowMs)],
   ];
+}
+
+function flashBootText({ flashBootType, flashBootStandby }: Endpoint): string {
+  if (flashBootType !== FlashBootType.FLASHBOOT) return '';
+  return flashBootStandby === FlashBootStandby.AUTO
+    ? 'on'
+    : `on, standby ${nameOf(FlashBootStandby, flashBootStandby)}`;
 }
 
 /** Returns the fields about requests or jobs. */

@@ -14,6 +14,7 @@ import type { Output } from '../output/output.ts';
 import type { Field } from '../output/table.ts';
 import { ago, memory, moment, nameOf } from '../output/words.ts';
 import { imageSpace, loadText, presentMachine, runsText, stateText } from './present-machine.ts';
+import { offloadText } from './present-standby.ts';
 
 const BYTES_PER_MIB = 1024 * 1024;
 
@@ -127,6 +128,7 @@ function fieldsOf(
     ['locations', machine.locations.join(', ')],
     ['runs', runsText(machine)],
     ['no engine', machine.noEngineReason],
+    ['offload', machine.gpus.length === 0 ? '' : offloadText(machine.gpuOffload)],
     ['processors', machine.cpuCount === 0 ? undefined : `${machine.cpuCount} ${machine.cpuModel}`.trim()],
     ['memory', memory(machine.memoryMib)],
     ['slots', machine.cpuSlots],

@@ -4,7 +4,7 @@ import { printable, printableLog } from '@slipway/kit/log/printable';
 import { delay } from '@slipway/kit/time/clock';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { EndedWorkers, Worker } from '@slipway/proto/gen/slipway/v1/machine';
-import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { allPages } from '@slipway/proto/wire/pages';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Command } from 'commander';
@@ -20,6 +20,8 @@ import { ENDPOINT_ID, endpointIdOf } from '../shared/find-endpoint.ts';
 import { WATCH, watched } from '../shared/watch.ts';
 import { showEndpointLogs } from './endpoint-logs.ts';
 import { loadText } from './present-machine.ts';
+import { movesText, standbyText } from './present-standby.ts';
+import { addSuspensions } from './suspend-worker.ts';
 import type { LogTailOptions, ReadLog } from './worker-log.ts';
 import { LogLines, workerLog } from './worker-log.ts';
 
@@ -41,6 +43,7 @@ export function addWorkers(program: Command, cli: Cli): void {
     .option('--account <id>', 'workers of one account; for the operator')
     .option(...WATCH)
     .action(watched(cli, (named: string | undefined, options: ListOptions) => listWorkers(cli, named, options)));
+  addSuspensions(workers, cli);
   logOptions(
     addCommand(program, {
       usage: 'logs <worker-or-endpoint> [job]',
@@ -153,7 +156,7 @@ async function listWorkers(
         { title: 'ENDPOINT', text: ({ endpointName, endpointId }) => endpointName || endpointId },
         { title: 'ACCOUNT', text: (worker) => (everywhere ? worker.accountId : '') },
         { title: 'MACHINE', text: ({ machineId }) => machineId },
-        { title: 'STATE', text: ({ state }) => nameOf(WorkerState, state) },
+        { title: 'STATE', text: standbyText },
         { title: 'JOBS', text: ({ held, capacity }) => `${held} of ${capacity}`, right: true },
         { title: 'VERSION', text: ({ version }) => String(version), right: true },
         { title: 'GPUS', text: ({ gpuUuids }) => (gpuUuids.length === 0 ? '' : String(gpuUuids.length)), right: true },
@@ -166,6 +169,7 @@ async function listWorkers(
                   gpuLoads.map((load) => loadText({ ...load, temperatureCelsius: undefined })).join('; '),
               },
             ]),
+        ...(workers.every((worker) => movesText(worker) === '') ? [] : [{ title: 'OFFLOAD', text: movesText }]),
         { title: 'SDK', text: ({ sdkVersion }) => sdkVersion },
         { title: 'STARTED', text: ({ createTime }) => ago(createTime, output.nowMs()) },
       ],
@@ -219,6 +223,7 @@ function presentEnded({ lastEndTime, lastWorkerId: id, ...group }: EndedWorkers)
   return { ...group, id, state: 'ENDED', lastEndedAt: lastEndTime?.toISOString() };
 }
 
-function presentWorker({ state, createTime, ...worker }: Worker) {
-  return { ...worker, state: nameOf(WorkerState, state), createdAt: createTime?.toISOString() };
+function presentWorker({ state, standbyLevel, createTime, ...worker }: Worker) {
+  const level = nameOf(StandbyLevel, standbyLevel);
+  return { ...worker, state: nameOf(WorkerState, state), standbyLevel: level, createdAt: createTime?.toISOString() };
 }

@@ -67,8 +67,3 @@ function scaled(bytes: number, measured: StandbyMove | undefined): number | unde
 export function gigabytesMoved(bytes: number): string {
   return `${(bytes / 1e9).toFixed(1)} GB`;
 }
-
-/** Returns a move for people, as 10.0 GB in 2.4 s. */
-export function moveText({ bytes, ms }: StandbyMove): string {
-  return `${gigabytesMoved(bytes)} in ${(ms / 1_000).toFixed(1)} s`;
-}

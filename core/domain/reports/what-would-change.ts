@@ -29,6 +29,7 @@ const LIMIT_CHANGES: Record<ScaleLimitName, string> = {
 };
 
 /** Remedies for workers that keep jobs waiting. */
+export const SUSPENDED_CHANGE = 'resume it: slipway workers resume WORKER (operator)';
 export const CRASH_CHANGE =
   'fix what its reason or its last lines name and update the endpoint or its template, after which a worker ' +
   'starts at once; slipway endpoints restart tries again without a change';

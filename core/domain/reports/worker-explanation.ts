@@ -2,9 +2,10 @@
 
 /** A worker. */
 
+import { gigabytesMoved } from '../machines/standby.ts';
 import type { WorkerHealth } from '../machines/worker.ts';
 import type { ScaleSettings, WorkerSample } from '../scaling/scaler.ts';
-import { AWAY_CHANGE, CORDON_CHANGE, CRASH_CHANGE } from './what-would-change.ts';
+import { AWAY_CHANGE, CORDON_CHANGE, CRASH_CHANGE, SUSPENDED_CHANGE } from './what-would-change.ts';
 
 export interface WorkerExplanation {
   id: string;
@@ -56,7 +57,8 @@ export function explainWorker(
   }
   if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') {
     const not = away ? AWAY_TEXT : 'its machine is cordoned';
-    if (worker.reachable) return as('FROZEN', 'it is on standby and resumes for the next job');
+    if (worker.suspended) return as('FROZEN', 'an operator suspended it, and keeps its GPUs free', SUSPENDED_CHANGE);
+    if (worker.reachable) return as('FROZEN', `it is on standby${offloadText(worker)} and resumes for the next job`);
     return as('FROZEN', `it is on standby and does not resume while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
   }
   const others = health === undefined ? ', and others do what it holds,' : '';
@@ -95,6 +97,13 @@ export function explainWorker(
     `${ofVersion}it can take a ${what}; without one it stops after ${idleTimeoutSeconds} s idle unless ` +
       'workersMin keeps it',
   );
+}
+
+/** Says that a worker on standby is in host memory, and how long it takes to come back. */
+function offloadText({ offloaded, gpuBytes = 0 }: WorkerSample): string {
+  if (!offloaded) return '';
+  const bytes = gpuBytes > 0 ? ` (${gigabytesMoved(gpuBytes)})` : '';
+  return ` in host memory${bytes}, needs a free GPU for about ${(offloaded.restoreMs / 1_000).toFixed(1)} s,`;
 }
 
 /** Names the crashes before a starting worker, as its start is not the only cause of the wait. */
