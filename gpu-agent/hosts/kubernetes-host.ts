@@ -229,6 +229,8 @@ export class KubernetesHost extends BaseService implements ImageHost {
       bridge: () => this.#bridge!,
       devices: () => this.#gpus.devices,
     });
+    // Without the right to list them the agent would wait for its Pods for ever, and nobody would know why.
+    await api.call('GET', `/api/v1/namespaces/${namespace}/pods`, { query: { limit: '1' } });
     this.#executor.open();
     if (!this.#isSwept) await this.#executor.sweep(this.#machine.left.workloads);
     this.#isSwept = true;

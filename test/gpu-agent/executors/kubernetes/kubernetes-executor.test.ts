@@ -12,6 +12,7 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { adoptionCases } from './adoption-cases.ts';
 import { agentCases } from './agent-cases.ts';
 import { deviceCases } from './device-cases.ts';
+import { rightsCases } from './rights-cases.ts';
 import { watchCases } from './watch-cases.ts';
 
 t.setTimeout(600_000);
@@ -259,5 +260,6 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
   await adoptionCases(t, cluster, executor);
   await watchCases(t, cluster);
   await deviceCases(t, cluster);
+  await rightsCases(t, cluster);
   await agentCases(t, cluster);
 });
