@@ -18,6 +18,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     [['endpoints', 'templates'], 'create, show, change, roll back and delete them'],
     [['workers', 'pods'], 'what runs now'],
     [['volumes', 'secrets', 'registry-auths'], 'disks, secret values, logins of image registries'],
+    [['init'], 'a folder with a handler and everything around it'],
     [['apply', 'export'], 'all of these from a file, and as a file'],
     [['import'], 'take over an account of another service'],
   ],
@@ -33,7 +34,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
   'This command': [
     [['login', 'context'], 'choose the installation that commands go to'],
     [['open', 'env'], 'pages of the console; variables for clients of the public API'],
-    [['version', 'help'], 'versions; help of a command'],
+    [['completion', 'version', 'help'], 'completion for bash, zsh and fish; versions; help of a command'],
   ],
 };
 

@@ -49,13 +49,16 @@ export function listenAddress(text: string): string {
   return /^\d{1,5}$/.test(text) ? `127.0.0.1:${text}` : text;
 }
 
-/** One of some words, in upper or lower case, with - or _. */
-export function oneOf<Value>(words: Readonly<Record<string, Value>>): (text: string) => Value {
-  return (text) => {
+/** One of some words, in upper or lower case, with - or _. The reader has the words, for completion. */
+export function oneOf<Value>(
+  words: Readonly<Record<string, Value>>,
+): ((text: string) => Value) & { words: readonly string[] } {
+  const read = (text: string): Value => {
     const found = Object.entries(words).find(([word]) => word === text.toLowerCase().replaceAll('_', '-'));
     if (!found) throw new InvalidArgumentError(`It must be one of ${Object.keys(words).join(', ')}.`);
     return found[1];
   };
+  return Object.assign(read, { words: Object.keys(words) });
 }
 
 /** Values of an option that may be given more than once; a single empty value makes an empty list. */

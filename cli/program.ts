@@ -6,6 +6,7 @@ import { addApply } from './apply/apply.ts';
 import { addBatches } from './batches/batches.ts';
 import type { Cli, GlobalOptions } from './cli.ts';
 import { addEnv } from './clients/env.ts';
+import { addCompletion } from './completion/completion.ts';
 import { addContexts } from './contexts/contexts.ts';
 import { addLogin } from './contexts/login.ts';
 import { addDoctor } from './doctor/doctor.ts';
@@ -16,6 +17,7 @@ import { addTimes } from './endpoints/times.ts';
 import { addWhy } from './endpoints/why.ts';
 import { formatHelp } from './help.ts';
 import { addImport } from './import/import.ts';
+import { addInit } from './init/init.ts';
 import { addInstall } from './install/install.ts';
 import { addJobs } from './jobs/jobs.ts';
 import { addManyJobs } from './jobs/many-jobs.ts';
@@ -64,6 +66,7 @@ const COMMANDS = [
   addVolumes,
   addRegistryAuths,
   addSecrets,
+  addInit,
   addApply,
   addImport,
   addKeys,
@@ -74,6 +77,7 @@ const COMMANDS = [
   addLogin,
   addOpen,
   addEnv,
+  addCompletion,
   addVersion,
 ];
 
