@@ -34,6 +34,7 @@ const COMMANDS = {
   bench: { file: 'tools/bench/main.ts', development: true },
   kube: { file: 'tools/kube/main.ts', development: true },
   fleet: { file: 'test/fleet/main.ts', development: true },
+  'gpu-check': { file: 'test/gpu/gpu-check.ts', development: true },
   sim: { file: 'test/sim/main.ts', development: true },
 };
 
