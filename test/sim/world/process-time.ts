@@ -15,6 +15,9 @@ const real = {
   random: Math.random,
 };
 
+/** An instant with more ticks of the event loop than this has no end. */
+const TICKS_MAX = 100_000;
+
 /** Waits for so many real milliseconds. For what the server of the database does by itself. */
 export function realPause(ms: number): Promise<void> {
   return new Promise((resolve) => {
@@ -79,7 +82,10 @@ export class ProcessTime {
 
   /** Resolves when nothing is left to run in this instant. */
   async settle(): Promise<void> {
-    do await new Promise<void>((resolve) => real.setImmediate(resolve));
-    while (this.#immediates > 0);
+    let ticks = 0;
+    do {
+      await new Promise<void>((resolve) => real.setImmediate(resolve));
+      if ((ticks += 1) > TICKS_MAX) throw new Error('Something runs without an end, and no time passes.');
+    } while (this.#immediates > 0);
   }
 }
