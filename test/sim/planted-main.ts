@@ -1,6 +1,7 @@
 /**
- * Plants each bug in turn that has a number of seeds, and runs seeds until one finds it: `npx node test/sim/planted-main.ts [name…]`. Each has a
- * process, because a bug is in the source as it is loaded. Exits 1 when one is not found within its seeds.
+ * Plants each bug in turn that has a number of seeds, and runs seeds until one finds it: `npx node
+ * test/sim/planted-main.ts [name…]`. Each has a process, because a bug is in the source as it is loaded. Exits 1 when
+ * one is not found within its seeds.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
