@@ -34,6 +34,7 @@ import {
   type RULES,
   served,
   submission,
+  suspendedWorker,
   templateId,
   workerId,
 } from './scope-world.ts';
@@ -188,8 +189,8 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['MachineService/GetMachine', 'operator', () => ({ request: { id: agent.machineId } })],
   ['MachineService/ForgetMachine', 'operator', async () => ({ request: { id: await newMachine() } })],
   ['MachineService/DrainMachine', 'operator', async () => ({ request: { id: await newMachine(), reason: '' } })],
-  ['MachineService/SuspendWorker', 'operator', plain({ workerId: 'w' })],
-  ['MachineService/ResumeWorker', 'operator', plain({ workerId: 'w' })],
+  ['MachineService/SuspendWorker', 'operator', async () => ({ request: { workerId: await suspendedWorker() } })],
+  ['MachineService/ResumeWorker', 'operator', async () => ({ request: { workerId: await suspendedWorker() } })],
   ['MachineService/CordonMachine', 'operator', async () => ({ request: { id: await newMachine(), cordoned: true } })],
   ['MachineService/ListWorkers', 'operator', plain({ accountId: core.accountId })],
   ['MachineService/ListWorkers', 'endpoint: read', () => about(served, { endpointId: served })],

@@ -206,3 +206,11 @@ export const newMachine = async (): Promise<string> => {
   return id;
 };
 export const machine = () => Machine.fromPartial({ id: agent.machineId, name: 'm' });
+
+/** Makes a suspended worker, which may be suspended again and resumed. */
+export async function suspendedWorker(): Promise<string> {
+  const id = `suspended${Math.trunc(performance.now())}`;
+  await core.sql`INSERT INTO worker (id, endpoint_id, machine_id, version, desired, state, suspended)
+    VALUES (${id}, ${await newEndpoint()}, ${agent.machineId}, 0, 'FREEZE', 'FROZEN', true)`;
+  return id;
+}
