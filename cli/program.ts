@@ -23,6 +23,7 @@ import { addJobs } from './jobs/jobs.ts';
 import { addManyJobs } from './jobs/many-jobs.ts';
 import { addAccounts } from './keys/accounts.ts';
 import { addKeys } from './keys/keys.ts';
+import { addAuthority } from './machines/authority.ts';
 import { addMachines } from './machines/machines.ts';
 import { addWorkers } from './machines/workers.ts';
 import { addModels } from './models/models.ts';
@@ -54,6 +55,7 @@ const COMMANDS = [
   addTemplates,
   addWorkers,
   addMachines,
+  addAuthority,
   addModels,
   addCore,
   addFacade,

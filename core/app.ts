@@ -50,8 +50,8 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     stability.record(answers);
   };
   const openChannel: Storage['openChannel'] = (options) => storage.openChannel({ ...options, onCheck });
-  const { installation } = storage.stores;
-  const certificates = new CoreCertificates({ config, installation, ...dependencies });
+  const { authorities } = storage.stores;
+  const certificates = new CoreCertificates({ config, authorities, ...dependencies });
   const own: ReplicaFacts = {
     replicaAddress: () => replicaAddress(config, server),
     secureAddresses: () => server.secureAddresses,

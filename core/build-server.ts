@@ -209,11 +209,12 @@ function operatorServices(
     meter: meter.engine.budgets,
     logger,
   });
-  const joined = { joinTokens: stores.joinTokens, ...own, random };
+  const { joinTokens, authorities } = stores;
+  const joined = { joinTokens, authorities, ...own, random };
   const joining = new Joining({ ...joined, access, sealer, clock });
   const tokens = { ...joined, advertise };
   return [
-    [JoinServiceService, joinHandlers({ access, joining, tokens, logger })],
+    [JoinServiceService, joinHandlers({ access, joining, tokens, rotation: joined, logger })],
     [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],
     [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, clock, ...lists }))],
     [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],

@@ -14,7 +14,10 @@ import type { CertificateLife, CertifiedKey } from '@slipway/kit/tls/authority';
 import { Authority, createAuthority, DAY_MS, SERIAL_LENGTH } from '@slipway/kit/tls/authority';
 import { digestOf, pinText } from '@slipway/kit/tls/pin';
 import { ServerTls } from '@slipway/kit/tls/server-tls';
+import type { Authority as AuthorityMessage } from '@slipway/proto/gen/slipway/v1/join_service';
+import { AuthorityRole } from '@slipway/proto/gen/slipway/v1/join_service';
 import type { CoreConfig } from '../config.ts';
+import type { AuthorityRecord } from '../store/accounts/authority-store.ts';
 import type { Stores } from '../store/storage.ts';
 import { certificateNames, hostOf } from './server-names.ts';
 
@@ -26,14 +29,19 @@ const NAME_LENGTH = 8;
 
 interface CoreCertificatesOptions {
   config: Pick<CoreConfig, 'listen' | 'advertise' | 'tlsNames' | 'tlsCertFile' | 'tlsKeyFile'>;
-  installation: Pick<Stores['installation'], 'authority'>;
+  authorities: Pick<Stores['authorities'], 'claim' | 'read'>;
   clock: Clock;
   random: Random;
   logger: Logger;
 }
 
+/** An authority as others read of it. */
+type ListedAuthority = AuthorityMessage & { expireTime: Date };
+
 /** A certificate of the authority, and what must stay true of it. */
 interface Issued extends CertifiedKey {
+  /** Digest of the authority. */
+  authority: string;
   names: readonly string[];
   validity: Validity;
 }
@@ -41,7 +49,12 @@ interface Issued extends CertifiedKey {
 export class CoreCertificates extends LoopService {
   readonly #options: CoreCertificatesOptions;
   readonly #files: ReturnType<typeof certifiedFiles> | undefined;
+  /** The authority of the certificate that the replica shows. */
   #authority: Authority | undefined;
+  #next: Authority | undefined;
+  /** All replicas know the next one. */
+  #isSettled = false;
+  #previous: string | undefined;
   #issued: Issued | undefined;
   #shown = '';
   #server: ServerTls | undefined;
@@ -70,13 +83,50 @@ export class CoreCertificates extends LoopService {
     return this.#files ? undefined : this.#authority?.digest;
   }
 
-  /** The authorities by which others may trust this replica. Empty: no TLS. */
-  get shown(): { certificate: string; digest: string }[] {
-    const chain = this.#files?.current().certificate ?? this.#authority?.certificate ?? '';
-    return certificatesOf(chain).map((certificate) => ({
-      certificate,
-      digest: digestOf(new X509Certificate(certificate)),
-    }));
+  /** The authority that will follow. `undefined`: none. */
+  get next(): Authority | undefined {
+    return this.#next;
+  }
+
+  /** Whether all replicas know the next one. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /** Certificate of the authority before, in PEM. `undefined`: none is trusted any more. */
+  get previous(): string | undefined {
+    return this.#previous;
+  }
+
+  /** The authority that signs certificates of machines: the next one, once all replicas know it. */
+  get signer(): Authority | undefined {
+    return this.#isSettled ? (this.#next ?? this.#authority) : this.#authority;
+  }
+
+  /** Certificates in PEM of all authorities of the installation that are trusted. */
+  get trusted(): string {
+    return [this.#next?.certificate, this.#authority?.certificate, this.#previous].join('');
+  }
+
+  /** All authorities, those of the operator's certificate too. Empty: no TLS. */
+  get all(): ListedAuthority[] {
+    const own: [string | undefined, AuthorityRole][] = [
+      [this.#next?.certificate, AuthorityRole.NEXT],
+      [this.#authority?.certificate, AuthorityRole.CURRENT],
+      [this.#previous, AuthorityRole.PREVIOUS],
+      ...certificatesOf(this.#files?.current().certificate ?? '').map((certificate): [string, AuthorityRole] => [
+        certificate,
+        AuthorityRole.OPERATOR,
+      ]),
+    ];
+    return own.flatMap(([certificate, role]) => (certificate === undefined ? [] : this.#listed(certificate, role)));
+  }
+
+  #listed(certificate: string, role: AuthorityRole): ListedAuthority[] {
+    const found = new X509Certificate(certificate);
+    const digest = digestOf(found);
+    const signs = digest === this.signer?.digest;
+    return [{ certificate, digest, role, signs, expireTime: new Date(found.validTo) }];
   }
 
   /** Server side of TLS. `undefined` before the start, and without TLS. */
@@ -107,12 +157,34 @@ export class CoreCertificates extends LoopService {
     return { nowMs: clock.nowMs(), days, serial: random.bytes(SERIAL_LENGTH) };
   }
 
+  /** Returns a new authority. */
+  create(): CertifiedKey {
+    const { clock, random } = this.#options;
+    return createAuthority(`Slipway ${random.id(NAME_LENGTH)}`, clock.nowMs(), random.bytes(SERIAL_LENGTH));
+  }
+
+  /** Reads the authorities again, and shows what follows from them. */
+  async refresh(): Promise<void> {
+    const stored = this.isUsed ? await this.#options.authorities.read() : undefined;
+    if (!stored) return;
+    this.#take(stored);
+    const next = this.#current();
+    if (next.certificate + this.trusted === this.#shown) return;
+    this.#show(next);
+    this.#options.logger.info('a new certificate is in use');
+  }
+
+  #take({ current, next, isSettled, previous }: AuthorityRecord): void {
+    if (current.certificate !== this.#authority?.certificate) this.#authority = new Authority(current);
+    if (next?.certificate !== this.#next?.certificate) this.#next = next && new Authority(next);
+    this.#isSettled = isSettled;
+    this.#previous = previous;
+  }
+
   protected override async onStart(): Promise<void> {
     if (!this.isUsed) return;
-    const { installation, clock, random, logger } = this.#options;
-    const create = (): CertifiedKey =>
-      createAuthority(`Slipway ${random.id(NAME_LENGTH)}`, clock.nowMs(), random.bytes(SERIAL_LENGTH));
-    this.#authority = new Authority(await installation.authority(create));
+    const { authorities, logger } = this.#options;
+    this.#take(await authorities.claim(() => this.create()));
     this.#show(this.#current());
     const { digest } = this;
     const trust = digest === undefined ? 'of the operator' : pinText(digest);
@@ -122,11 +194,7 @@ export class CoreCertificates extends LoopService {
 
   protected override async pass(): Promise<void> {
     try {
-      const next = this.#current();
-      if (next.certificate !== this.#shown) {
-        this.#show(next);
-        this.#options.logger.info('a new certificate is in use');
-      }
+      await this.refresh();
       this.#note(this.#files?.fault);
     } catch (error) {
       this.#note((error as Error).message);
@@ -146,7 +214,8 @@ export class CoreCertificates extends LoopService {
     const { clock } = this.#options;
     const isMissing = names.some((name) => !this.#issued?.names.includes(name));
     const isOld = (this.#issued?.validity.toMs ?? 0) - clock.nowMs() < (SERVER_DAYS * DAY_MS) / 3;
-    if (!this.#issued || isMissing || isOld) this.#issued = this.#issue(names);
+    const isOther = this.#issued?.authority !== this.#authority!.digest;
+    if (!this.#issued || isMissing || isOld || isOther) this.#issued = this.#issue(names);
     return this.#issued;
   }
 
@@ -158,17 +227,22 @@ export class CoreCertificates extends LoopService {
   #issue(names: readonly string[]): Issued {
     const made = this.#authority!.issueServer(names, this.life(SERVER_DAYS));
     const { validFrom, validTo } = new X509Certificate(made.certificate);
-    return { ...made, names, validity: { fromMs: Date.parse(validFrom), toMs: Date.parse(validTo) } };
+    return {
+      ...made,
+      names,
+      authority: this.#authority!.digest,
+      validity: { fromMs: Date.parse(validFrom), toMs: Date.parse(validTo) },
+    };
   }
 
   #show({ certificate, key }: CertifiedKey): void {
-    const { certificate: clientAuthorities } = this.#authority!;
+    const clientAuthorities = this.trusted;
     const shown = { certificate, key, clientAuthorities };
     if (this.#server) this.#server.replace(shown);
     else this.#server = new ServerTls(shown);
     // The operator's chain may end at an authority that nobody here knows.
     this.#peers = new TlsSource(undefined, `${clientAuthorities}${certificate}`);
-    this.#shown = certificate;
+    this.#shown = certificate + clientAuthorities;
   }
 }
 

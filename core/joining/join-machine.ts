@@ -23,7 +23,7 @@ const MACHINE_DAYS = 90;
 const JOINS_MAX = 16;
 
 /** Dependencies of joining. */
-interface JoinContext extends Pick<Stores, 'joinTokens'> {
+interface JoinContext extends Pick<Stores, 'joinTokens' | 'authorities'> {
   access: Access;
   certificates: CoreCertificates;
   sealer: Pick<Sealer, 'hash'>;
@@ -87,24 +87,29 @@ export class Joining {
     });
     if (typeof joined === 'string') throw joinRejected(joined, machineId);
     const isOwn = certificates.digest !== undefined;
-    const authority = isOwn ? this.#authority().certificate : '';
-    return { certificate: this.#issue(publicKey, machineId), authority, ...joined };
+    const authority = isOwn ? certificates.trusted : '';
+    return { certificate: await this.#issue(publicKey, machineId), authority, ...joined };
   }
 
   /**
    * Returns a new certificate for the public key of the caller's. Throws UNAUTHORIZED: it showed none, it has ended, or
    * the machine was removed.
    */
-  async renew(certificate: MachineCertificate | undefined): Promise<MadeCertificate> {
-    const { access, clock } = this.#context;
+  async renew(
+    certificate: MachineCertificate | undefined,
+  ): Promise<{ certificate: MadeCertificate; authority: string }> {
+    const { access, certificates, clock } = this.#context;
     const { machineId } = await agentOfCertificate(access, certificate, clock.nowMs());
-    return this.#issue(certificate!.publicKey, machineId!);
+    const made = await this.#issue(certificate!.publicKey, machineId!);
+    return { certificate: made, authority: certificates.digest === undefined ? '' : certificates.trusted };
   }
 
-  #issue(publicKey: KeyObject, machineId: string): MadeCertificate {
-    const { certificates, sealer } = this.#context;
+  async #issue(publicKey: KeyObject, machineId: string): Promise<MadeCertificate> {
+    const { authorities, certificates, sealer } = this.#context;
     const life = certificates.life(MACHINE_DAYS);
-    const certificate = this.#authority().issueMachine(publicKey, machineId, life);
+    const signer = this.#signer();
+    const certificate = signer.issueMachine(publicKey, machineId, life);
+    await authorities.recordSigner(Buffer.from(hashPublicKey(publicKey), 'hex'), signer.digest);
     return {
       certificate,
       coreTime: new Date(life.nowMs),
@@ -112,9 +117,9 @@ export class Joining {
     };
   }
 
-  #authority() {
-    const { authority } = this.#context.certificates;
-    if (!authority) throw new DomainError('UNAVAILABLE', 'This core speaks no TLS, so no machine can join here.');
-    return authority;
+  #signer() {
+    const { signer } = this.#context.certificates;
+    if (!signer) throw new DomainError('UNAVAILABLE', 'This core speaks no TLS, so no machine can join here.');
+    return signer;
   }
 }

@@ -15,7 +15,7 @@ const ID_LENGTH = 12;
 
 /** Dependencies of the use cases of tokens. */
 export interface JoinTokenContext extends Pick<Stores, 'joinTokens'> {
-  certificates: Pick<CoreCertificates, 'authority' | 'digest' | 'shown'>;
+  certificates: Pick<CoreCertificates, 'authority' | 'digest'>;
   random: Random;
   /** Returns host:port of each address at which this replica speaks TLS. */
   secureAddresses(): string[];
@@ -83,7 +83,8 @@ export function hashToken(id: string, secret: string): Buffer {
   return Buffer.from(hashKey(`${id}_${secret}`), 'hex');
 }
 
-function requireOperator({ scope }: Caller): void {
+/** Throws UNAUTHORIZED if the caller is not the operator. */
+export function requireOperator({ scope }: Caller): void {
   if (scope !== 'ROOT') throw unauthorized();
 }
 

@@ -9,6 +9,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import { AccountStore } from './accounts/account-store.ts';
 import { ApiKeyStore } from './accounts/api-key-store.ts';
 import { AuditStore } from './accounts/audit-store.ts';
+import { AuthorityStore } from './accounts/authority-store.ts';
 import { EncryptionBackfillStore } from './accounts/encryption-backfill-store.ts';
 import { InstallationStore } from './accounts/installation-store.ts';
 import { BatchReaperStore } from './batches/batch-reaper-store.ts';
@@ -134,6 +135,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     webhookResults: new WebhookResultStore(database),
     edge: new EdgeStore(database),
     installation: new InstallationStore(database, sealer),
+    authorities: new AuthorityStore(database, sealer),
     joinTokens: new JoinTokenStore(database),
     encryptionBackfill: new EncryptionBackfillStore(database, sealer),
     releases: new ReleaseStore(database),

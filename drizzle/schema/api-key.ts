@@ -25,6 +25,8 @@ export const apiKey = pgTable(
     machineId: text('machine_id'),
     /** For a machine that joined by a token: that token. Its key is the key pair of its certificate. */
     joinTokenId: text('join_token_id'),
+    /** Digest of the authority that signed its last certificate. Null: signed before digests were kept. */
+    authorityDigest: text('authority_digest'),
     createdAt: instant('created_at').notNull().defaultNow(),
     revokedAt: instant('revoked_at'),
   },

@@ -15,6 +15,12 @@ export const installation = pgTable(
     authorityCertificate: text('authority_certificate'),
     /** Its private key, sealed. */
     authorityKeySealed: bytes('authority_key_sealed'),
+    /** The authority that will follow it: trusted already, and it signs for machines. Null: none is planned. */
+    nextAuthorityCertificate: text('next_authority_certificate'),
+    nextAuthorityKeySealed: bytes('next_authority_key_sealed'),
+    nextAuthorityAt: instant('next_authority_at'),
+    /** The authority before: machines may still show certificates of it. Null: none. */
+    previousAuthorityCertificate: text('previous_authority_certificate'),
   },
   (t) => [
     check('installation_one_row', sql`${t.only}`),

@@ -68,6 +68,16 @@ export class IdentityFiles {
     this.storeFacts(facts);
   }
 
+  /** Authorities in PEM that the machine trusts. Empty: core shows a certificate of the operator's. */
+  get authorities(): string {
+    return this.isSystem ? '' : readFileSync(this.#path('authority.pem'), 'utf8');
+  }
+
+  /** Stores the authorities to trust from now on. Empty: as before. */
+  storeAuthorities(authorities: string): void {
+    if (authorities !== '' && !this.isSystem) this.#write('authority.pem', authorities);
+  }
+
   storeFacts(facts: IdentityFacts): void {
     this.#write('identity.json', JSON.stringify(facts, null, 2));
   }

@@ -19,14 +19,17 @@ import { newPrivateKey, signingRequest } from '@slipway/kit/tls/authority';
 import { readJoinToken } from '@slipway/kit/tls/join-token';
 import type {
   JoinMachineResponse,
+  ListAuthoritiesResponse,
   MachineCertificate,
   RenewCertificateResponse,
 } from '@slipway/proto/gen/slipway/v1/join_service';
-import { JoinServiceClient } from '@slipway/proto/gen/slipway/v1/join_service';
+import { AuthorityRole, JoinServiceClient } from '@slipway/proto/gen/slipway/v1/join_service';
 import type { IdentityFiles } from './identity-files.ts';
 
 /** Period of the check whether the certificate is to be renewed, in milliseconds. */
 const PERIOD_MS = 60_000;
+/** Period of the question whether another authority signs, in milliseconds. */
+const ASK_MS = 900_000;
 const CALL_MS_MAX = 15_000;
 const PAUSE = { firstMs: 500, maxMs: 10_000 };
 /** A difference of clocks that is logged, in milliseconds. */
@@ -87,14 +90,14 @@ export class Joining extends LoopService {
     logger.info({ machineId, pool }, 'this machine has joined');
   }
 
-  /** Renews the certificate in its last third. Open connections go on. */
+  /** Renews the certificate in its last third, and when another authority signs. Open connections go on. */
   protected override async pass(): Promise<void> {
     const { files, clock, logger } = this.#options;
     if (!files.exists) return;
     const { validFrom, validTo } = new X509Certificate(files.certificate);
     const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
-    if (toMs - clock.nowMs() > (toMs - fromMs) / 3) return;
     try {
+      if (toMs - clock.nowMs() > (toMs - fromMs) / 3 && !(await this.#isOutdated())) return;
       await this.#renew();
       logger.info('the certificate of this machine was renewed');
     } catch (error) {
@@ -102,11 +105,33 @@ export class Joining extends LoopService {
     }
   }
 
+  /** Asks core now and then whether another authority signs by now. Follows the list of those to trust. */
+  async #isOutdated(): Promise<boolean> {
+    const { files, trust, clock } = this.#options;
+    if (clock.monotonicMs() < this.#nextAskMs) return false;
+    const { authorities } = await this.#call(files.tls(trust, files.isSystem), (client, deadline) =>
+      unary<ListAuthoritiesResponse>((done) => client.listAuthorities({}, callMetadata(''), { deadline }, done)),
+    ).catch((error: Partial<ServiceError>) => {
+      // A core of an earlier release has one authority.
+      if (error.code === status.UNIMPLEMENTED) return { authorities: [] };
+      throw error;
+    });
+    this.#nextAskMs = clock.monotonicMs() + ASK_MS;
+    const own = authorities.filter(({ role }) => role !== AuthorityRole.OPERATOR);
+    const trusted = own.map(({ certificate }) => certificate).join('');
+    const signer = own.find(({ signs }) => signs);
+    const isOther =
+      signer && !new X509Certificate(files.certificate).verify(new X509Certificate(signer.certificate).publicKey);
+    if (trusted !== files.authorities) files.storeAuthorities(trusted);
+    return isOther ?? false;
+  }
+
   async #renew(): Promise<void> {
     const { files, trust } = this.#options;
-    const { certificate } = await this.#call(files.tls(trust, files.isSystem), (client, deadline) =>
+    const { certificate, authority } = await this.#call(files.tls(trust, files.isSystem), (client, deadline) =>
       unary<RenewCertificateResponse>((done) => client.renewCertificate({}, callMetadata(''), { deadline }, done)),
     );
+    files.storeAuthorities(authority);
     files.storeCertificate(certificate!.certificate);
     files.storeFacts({ ...files.facts, tunnelKey: certificate!.tunnelKey });
     this.#compareClocks(certificate!);
@@ -173,6 +198,7 @@ export class Joining extends LoopService {
   }
 
   #index = 0;
+  #nextAskMs = 0;
 
   async #call<Result>(
     files: TlsFiles,

@@ -7,17 +7,20 @@ import { TTL_SECONDS, USES } from '../../domain/machines/join-token.ts';
 import type { Joining } from '../../joining/join-machine.ts';
 import type { JoinTokenContext } from '../../joining/join-tokens.ts';
 import { createJoinToken, listJoinTokens, revokeJoinToken } from '../../joining/join-tokens.ts';
+import type { RotationContext } from '../../joining/rotate-authority.ts';
+import { changeAuthority, readAuthorities } from '../../joining/rotate-authority.ts';
 import { agentUnary, unary } from '../server/unary.ts';
 
 interface JoinHandlersOptions {
   access: Access;
   joining: Joining;
   tokens: JoinTokenContext;
+  rotation: RotationContext;
   logger: Logger;
 }
 
 /** Handlers of the service. */
-export function joinHandlers({ access, joining, tokens, logger }: JoinHandlersOptions): JoinServiceServer {
+export function joinHandlers({ access, joining, tokens, rotation, logger }: JoinHandlersOptions): JoinServiceServer {
   return {
     createJoinToken: unary(logger, async ({ pool, locations, usesMax, ttlSeconds }, apiKey) => {
       const made = await createJoinToken(tokens, await access.caller(apiKey), {
@@ -37,10 +40,12 @@ export function joinHandlers({ access, joining, tokens, logger }: JoinHandlersOp
       return {};
     }),
     joinMachine: unary(logger, async (request) => joining.join(request)),
-    renewCertificate: agentUnary(logger, async (_request, { certificate }) => ({
-      certificate: await joining.renew(certificate),
-    })),
-    listAuthorities: unary(logger, async () => ({ authorities: tokens.certificates.shown })),
+    renewCertificate: agentUnary(logger, (_request, { certificate }) => joining.renew(certificate)),
+    listAuthorities: unary(logger, async () => ({ authorities: rotation.certificates.all })),
+    readAuthorities: unary(logger, async (_request, apiKey) => readAuthorities(rotation, await access.caller(apiKey))),
+    changeAuthority: unary(logger, async (request, apiKey) =>
+      changeAuthority(rotation, await access.caller(apiKey), request),
+    ),
   };
 }
 

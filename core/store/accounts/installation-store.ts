@@ -4,12 +4,7 @@
  */
 
 import type { Sealer } from '@slipway/kit/host/seal';
-import type { CertifiedKey } from '@slipway/kit/tls/authority';
-import {
-  authorityKeyIdentity,
-  registryCredentialsIdentity,
-  webhookSecretIdentity,
-} from '../../domain/settings/sealed-identity.ts';
+import { registryCredentialsIdentity, webhookSecretIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { Database, Sql } from '../sql/database.ts';
 
 /** The database's secrets were encrypted with another key than this core has. */
@@ -50,31 +45,6 @@ export class InstallationStore {
       await this.#sql`INSERT INTO installation (secret_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT DO NOTHING`;
     const [{ fingerprint: first }] = known ? [known] : ((await fingerprints(this.#sql)) as [FingerprintRow]);
     if (!fingerprint.equals(first)) throw new WrongSecretKeyError();
-  }
-
-  /**
-   * Returns the installation's authority. If there is none yet, stores what `create` returns; of several replicas that
-   * start together, the first one's counts for all.
-   */
-  async authority(create: () => CertifiedKey): Promise<CertifiedKey> {
-    const known = await this.#readAuthority();
-    if (known) return known;
-    const { certificate, key } = create();
-    const sealed = this.#sealer.seal(Buffer.from(key), authorityKeyIdentity());
-    await this.#sql`
-      UPDATE installation SET authority_certificate = ${certificate}, authority_key_sealed = ${sealed}
-      WHERE authority_certificate IS NULL`;
-    return (await this.#readAuthority())!;
-  }
-
-  async #readAuthority(): Promise<CertifiedKey | undefined> {
-    const [row] = await this.#sql<{ certificate: string | null; sealed: Buffer }[]>`
-      SELECT authority_certificate AS certificate, authority_key_sealed AS sealed FROM installation`;
-    if (!row || row.certificate === null) return undefined;
-    return {
-      certificate: row.certificate,
-      key: this.#sealer.open(row.sealed, authorityKeyIdentity()).toString(),
-    };
   }
 }
 

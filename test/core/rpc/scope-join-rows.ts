@@ -1,6 +1,7 @@
 /** Rpcs of JoinService, who may call them, and a request of each. A machine shows a token or its certificate. */
 
 import type { CreateJoinTokenResponse } from '@slipway/proto/gen/slipway/v1/join_service';
+import { AuthorityChange } from '@slipway/proto/gen/slipway/v1/join_service';
 import type { Ask, RULES } from './scope-world.ts';
 import { any, core, plain, rpcs } from './scope-world.ts';
 
@@ -18,4 +19,7 @@ export const JOIN_ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JoinService/RevokeJoinToken', 'operator', async () => ({ request: { id: await newToken() } })],
   ['JoinService/JoinMachine', 'no key', plain(UNKNOWN)],
   ['JoinService/RenewCertificate', 'no key', plain()],
+  ['JoinService/ListAuthorities', 'anybody', plain()],
+  ['JoinService/ReadAuthorities', 'operator', plain()],
+  ['JoinService/ChangeAuthority', 'operator', plain({ change: AuthorityChange.ROTATE })],
 ];

@@ -124,6 +124,7 @@ export const RULES = {
   'keys: revoke': [OK, NO, NO, NO, NO, NO, NO, NO, NO, OK, GONE],
   operator: [NO, NO, NO, NO, NO, NO, NO, NO, NO, OK, NO],
   agents: [NO, NO, NO, NO, NO, NO, NO, NO, OK, NO, NO],
+  anybody: [OK, OK, OK, OK, OK, OK, OK, OK, OK, OK, OK],
   'no key': [NO, NO, NO, NO, NO, NO, NO, NO, NO, NO, NO],
 } satisfies Record<string, string[]>;
 

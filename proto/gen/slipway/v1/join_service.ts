@@ -20,6 +20,51 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
+/** What an authority is for. */
+export const AuthorityRole = {
+  /** UNSPECIFIED - Unknown. */
+  UNSPECIFIED: 0,
+  /** CURRENT - Core shows certificates of it. */
+  CURRENT: 1,
+  /** NEXT - It was made and is trusted; core does not show it yet. */
+  NEXT: 2,
+  /** PREVIOUS - Machines may still show certificates of it. */
+  PREVIOUS: 3,
+  /** OPERATOR - It signs core's certificate for the operator. */
+  OPERATOR: 4,
+} as const;
+
+export type AuthorityRole = typeof AuthorityRole[keyof typeof AuthorityRole];
+
+export namespace AuthorityRole {
+  export type UNSPECIFIED = typeof AuthorityRole.UNSPECIFIED;
+  export type CURRENT = typeof AuthorityRole.CURRENT;
+  export type NEXT = typeof AuthorityRole.NEXT;
+  export type PREVIOUS = typeof AuthorityRole.PREVIOUS;
+  export type OPERATOR = typeof AuthorityRole.OPERATOR;
+}
+
+/** A step of the exchange. */
+export const AuthorityChange = {
+  /** UNSPECIFIED - Not allowed. */
+  UNSPECIFIED: 0,
+  /** ROTATE - A new authority is made. It is trusted beside the current one, and machines get certificates of it. */
+  ROTATE: 1,
+  /** USE - Core shows certificates of the new authority. */
+  USE: 2,
+  /** WITHDRAW - The previous authority is trusted no more; before USE: the new one is given up. */
+  WITHDRAW: 3,
+} as const;
+
+export type AuthorityChange = typeof AuthorityChange[keyof typeof AuthorityChange];
+
+export namespace AuthorityChange {
+  export type UNSPECIFIED = typeof AuthorityChange.UNSPECIFIED;
+  export type ROTATE = typeof AuthorityChange.ROTATE;
+  export type USE = typeof AuthorityChange.USE;
+  export type WITHDRAW = typeof AuthorityChange.WITHDRAW;
+}
+
 /** A token, without the text that lets machines in. */
 export interface JoinToken {
   /** 12 lowercase letters and digits; the first part of its text. Output only. */
@@ -113,7 +158,7 @@ export interface JoinMachineResponse {
     | MachineCertificate
     | undefined;
   /**
-   * Certificate in PEM of the authority that signs for this installation. Empty: core shows a certificate of the operator's, which the agent checks as
+   * Certificates in PEM of the authorities that sign for this installation. Empty: core shows a certificate of the operator's, which the agent checks as
    * it was told to.
    */
   authority: string;
@@ -142,7 +187,11 @@ export interface RenewCertificateRequest {
 /** Response of RenewCertificate. */
 export interface RenewCertificateResponse {
   /** The new certificate. */
-  certificate: MachineCertificate | undefined;
+  certificate:
+    | MachineCertificate
+    | undefined;
+  /** Certificates in PEM of the authorities that the machine trusts from now on. Empty: as JoinMachineResponse has it. */
+  authority: string;
 }
 
 /** Request of ListAuthorities. */
@@ -161,6 +210,36 @@ export interface Authority {
   certificate: string;
   /** SHA-256 of the certificate, 64 hexadecimal digits. */
   digest: string;
+  /** It signs the certificates of machines from now on. */
+  signs: boolean;
+  /** What it is for. */
+  role: AuthorityRole;
+  /** When it ends. */
+  expireTime: Date | undefined;
+}
+
+/** Request of ReadAuthorities. */
+export interface ReadAuthoritiesRequest {
+}
+
+/** Response of ReadAuthorities and ChangeAuthority. */
+export interface ReadAuthoritiesResponse {
+  /** See ListAuthoritiesResponse. */
+  authorities: Authority[];
+  /** While two are trusted: machines that joined by a token and have no certificate of the newer one yet. */
+  machinesLeft: number;
+  /** Names of some of them, at most 20. */
+  machineNames: string[];
+  /** Open tokens that carry the digest of the authority that core shows. */
+  openTokens: number;
+}
+
+/** Request of ChangeAuthority. */
+export interface ChangeAuthorityRequest {
+  /** The step. */
+  change: AuthorityChange;
+  /** USE and WITHDRAW also while machines have no certificate of the newer authority: they must join again. */
+  force: boolean;
 }
 
 function createBaseJoinToken(): JoinToken {
@@ -999,13 +1078,16 @@ export const RenewCertificateRequest: MessageFns<RenewCertificateRequest> = {
 };
 
 function createBaseRenewCertificateResponse(): RenewCertificateResponse {
-  return { certificate: undefined };
+  return { certificate: undefined, authority: "" };
 }
 
 export const RenewCertificateResponse: MessageFns<RenewCertificateResponse> = {
   encode(message: RenewCertificateResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.certificate !== undefined) {
       MachineCertificate.encode(message.certificate, writer.uint32(10).fork()).join();
+    }
+    if (message.authority !== "") {
+      writer.uint32(18).string(message.authority);
     }
     return writer;
   },
@@ -1031,6 +1113,14 @@ export const RenewCertificateResponse: MessageFns<RenewCertificateResponse> = {
             message.certificate = MachineCertificate.decode(reader, reader.uint32());
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.authority = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1051,6 +1141,7 @@ export const RenewCertificateResponse: MessageFns<RenewCertificateResponse> = {
     message.certificate = (object.certificate !== undefined && object.certificate !== null)
       ? MachineCertificate.fromPartial(object.certificate)
       : undefined;
+    message.authority = object.authority ?? "";
     return message;
   },
 };
@@ -1154,7 +1245,7 @@ export const ListAuthoritiesResponse: MessageFns<ListAuthoritiesResponse> = {
 };
 
 function createBaseAuthority(): Authority {
-  return { certificate: "", digest: "" };
+  return { certificate: "", digest: "", signs: false, role: 0, expireTime: undefined };
 }
 
 export const Authority: MessageFns<Authority> = {
@@ -1164,6 +1255,15 @@ export const Authority: MessageFns<Authority> = {
     }
     if (message.digest !== "") {
       writer.uint32(18).string(message.digest);
+    }
+    if (message.signs !== false) {
+      writer.uint32(24).bool(message.signs);
+    }
+    if (message.role !== 0) {
+      writer.uint32(32).int32(message.role);
+    }
+    if (message.expireTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.expireTime), writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -1197,6 +1297,30 @@ export const Authority: MessageFns<Authority> = {
             message.digest = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.signs = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.role = reader.int32() as any;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.expireTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1216,6 +1340,210 @@ export const Authority: MessageFns<Authority> = {
     const message = createBaseAuthority();
     message.certificate = object.certificate ?? "";
     message.digest = object.digest ?? "";
+    message.signs = object.signs ?? false;
+    message.role = object.role ?? 0;
+    message.expireTime = object.expireTime ?? undefined;
+    return message;
+  },
+};
+
+function createBaseReadAuthoritiesRequest(): ReadAuthoritiesRequest {
+  return {};
+}
+
+export const ReadAuthoritiesRequest: MessageFns<ReadAuthoritiesRequest> = {
+  encode(_: ReadAuthoritiesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadAuthoritiesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadAuthoritiesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReadAuthoritiesRequest>): ReadAuthoritiesRequest {
+    return ReadAuthoritiesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ReadAuthoritiesRequest>): ReadAuthoritiesRequest {
+    const message = createBaseReadAuthoritiesRequest();
+    return message;
+  },
+};
+
+function createBaseReadAuthoritiesResponse(): ReadAuthoritiesResponse {
+  return { authorities: [], machinesLeft: 0, machineNames: [], openTokens: 0 };
+}
+
+export const ReadAuthoritiesResponse: MessageFns<ReadAuthoritiesResponse> = {
+  encode(message: ReadAuthoritiesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.authorities) {
+      Authority.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.machinesLeft !== 0) {
+      writer.uint32(16).int32(message.machinesLeft);
+    }
+    for (const v of message.machineNames) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.openTokens !== 0) {
+      writer.uint32(32).int32(message.openTokens);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadAuthoritiesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadAuthoritiesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.authorities.push(Authority.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.machinesLeft = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.machineNames.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.openTokens = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReadAuthoritiesResponse>): ReadAuthoritiesResponse {
+    return ReadAuthoritiesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReadAuthoritiesResponse>): ReadAuthoritiesResponse {
+    const message = createBaseReadAuthoritiesResponse();
+    message.authorities = object.authorities?.map((e) => Authority.fromPartial(e)) || [];
+    message.machinesLeft = object.machinesLeft ?? 0;
+    message.machineNames = object.machineNames?.map((e) => e) || [];
+    message.openTokens = object.openTokens ?? 0;
+    return message;
+  },
+};
+
+function createBaseChangeAuthorityRequest(): ChangeAuthorityRequest {
+  return { change: 0, force: false };
+}
+
+export const ChangeAuthorityRequest: MessageFns<ChangeAuthorityRequest> = {
+  encode(message: ChangeAuthorityRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.change !== 0) {
+      writer.uint32(8).int32(message.change);
+    }
+    if (message.force !== false) {
+      writer.uint32(16).bool(message.force);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ChangeAuthorityRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseChangeAuthorityRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.change = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.force = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ChangeAuthorityRequest>): ChangeAuthorityRequest {
+    return ChangeAuthorityRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ChangeAuthorityRequest>): ChangeAuthorityRequest {
+    const message = createBaseChangeAuthorityRequest();
+    message.change = object.change ?? 0;
+    message.force = object.force ?? false;
     return message;
   },
 };
@@ -1291,6 +1619,33 @@ export const JoinServiceService = {
       Buffer.from(RenewCertificateResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RenewCertificateResponse => RenewCertificateResponse.decode(value),
   },
+  /** Returns the authorities, and how far an exchange of them is. Needs the root key. */
+  readAuthorities: {
+    path: "/slipway.v1.JoinService/ReadAuthorities" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReadAuthoritiesRequest): Buffer =>
+      Buffer.from(ReadAuthoritiesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReadAuthoritiesRequest => ReadAuthoritiesRequest.decode(value),
+    responseSerialize: (value: ReadAuthoritiesResponse): Buffer =>
+      Buffer.from(ReadAuthoritiesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReadAuthoritiesResponse => ReadAuthoritiesResponse.decode(value),
+  },
+  /**
+   * Takes a step of the exchange of the installation's own authority. Needs the root key. FAILED_PRECONDITION: the step before is missing, machines would
+   * be cut off, or core speaks no TLS of its own.
+   */
+  changeAuthority: {
+    path: "/slipway.v1.JoinService/ChangeAuthority" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ChangeAuthorityRequest): Buffer =>
+      Buffer.from(ChangeAuthorityRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ChangeAuthorityRequest => ChangeAuthorityRequest.decode(value),
+    responseSerialize: (value: ReadAuthoritiesResponse): Buffer =>
+      Buffer.from(ReadAuthoritiesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReadAuthoritiesResponse => ReadAuthoritiesResponse.decode(value),
+  },
   /**
    * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
    * trust them.
@@ -1326,6 +1681,13 @@ export interface JoinServiceServer extends UntypedServiceImplementation {
    * none that is valid, or the machine was removed. Sessions go on.
    */
   renewCertificate: handleUnaryCall<RenewCertificateRequest, RenewCertificateResponse>;
+  /** Returns the authorities, and how far an exchange of them is. Needs the root key. */
+  readAuthorities: handleUnaryCall<ReadAuthoritiesRequest, ReadAuthoritiesResponse>;
+  /**
+   * Takes a step of the exchange of the installation's own authority. Needs the root key. FAILED_PRECONDITION: the step before is missing, machines would
+   * be cut off, or core speaks no TLS of its own.
+   */
+  changeAuthority: handleUnaryCall<ChangeAuthorityRequest, ReadAuthoritiesResponse>;
   /**
    * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
    * trust them.
@@ -1420,6 +1782,41 @@ export interface JoinServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RenewCertificateResponse) => void,
+  ): ClientUnaryCall;
+  /** Returns the authorities, and how far an exchange of them is. Needs the root key. */
+  readAuthorities(
+    request: ReadAuthoritiesRequest,
+    callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
+  ): ClientUnaryCall;
+  readAuthorities(
+    request: ReadAuthoritiesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
+  ): ClientUnaryCall;
+  readAuthorities(
+    request: ReadAuthoritiesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Takes a step of the exchange of the installation's own authority. Needs the root key. FAILED_PRECONDITION: the step before is missing, machines would
+   * be cut off, or core speaks no TLS of its own.
+   */
+  changeAuthority(
+    request: ChangeAuthorityRequest,
+    callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
+  ): ClientUnaryCall;
+  changeAuthority(
+    request: ChangeAuthorityRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
+  ): ClientUnaryCall;
+  changeAuthority(
+    request: ChangeAuthorityRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
   ): ClientUnaryCall;
   /**
    * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
