@@ -1,5 +1,5 @@
 /** `slipway authority …`: the installation's own authority, and its exchange. */
-import type { Authority, ReadAuthoritiesResponse } from '@slipway/proto/gen/slipway/v1/join_service';
+import type { Authority, AuthorityState } from '@slipway/proto/gen/slipway/v1/join_service';
 import { AuthorityChange, AuthorityRole } from '@slipway/proto/gen/slipway/v1/join_service';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
@@ -19,7 +19,8 @@ export function addAuthority(program: Command, cli: Cli): void {
     usage: 'authority',
     description:
       'Show the authorities of this installation, by which its parts trust core and core trusts machines, and ' +
-      'exchange them without an interruption: rotate, then use, then withdraw (docs/operate/operations.md). For the operator.',
+      'exchange them without an interruption: rotate, then use, then withdraw (docs/operate/operations.md). For the ' +
+      'operator.',
     examples: ['authority', 'authority rotate', 'authority use', 'authority withdraw'],
   }).action(() => show(cli));
   addStep(group, cli, {
@@ -51,24 +52,25 @@ interface StepOptions {
   change: AuthorityChange;
   description: string;
   /** Says what the operator does next. */
-  next(state: ReadAuthoritiesResponse): string;
+  next(state: AuthorityState): string;
 }
 
 function addStep(group: Command, cli: Cli, { usage, change, description, next }: StepOptions): void {
   addCommand(group, { usage, description: `${description} For the operator.`, examples: [`authority ${usage}`] })
     .option('--force', 'do not wait for machines: those without a certificate of the new authority join again')
     .action(async ({ force = false }: { force?: boolean }) => {
-      const state = await cli.operator.joins.call((client) => client.changeAuthority, { change, force });
-      present(cli, state);
-      cli.output.note(next(state));
+      const { state } = await cli.operator.joins.call((client) => client.changeAuthority, { change, force });
+      present(cli, state!);
+      cli.output.note(next(state!));
     });
 }
 
 async function show(cli: Cli): Promise<void> {
-  present(cli, await cli.operator.joins.call((client) => client.readAuthorities, {}));
+  const { state } = await cli.operator.joins.call((client) => client.readAuthorities, {});
+  present(cli, state!);
 }
 
-function present({ output }: Cli, state: ReadAuthoritiesResponse): void {
+function present({ output }: Cli, state: AuthorityState): void {
   const { authorities, machinesLeft, machineNames, openTokens } = state;
   const listed = authorities.map(({ digest, role, signs, expireTime }) => ({
     digest: `sha256:${digest}`,

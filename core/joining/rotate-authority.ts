@@ -1,5 +1,5 @@
 /** Exchanges the installation's authority, with an overlap in which two are trusted. For the operator. */
-import type { ChangeAuthorityRequest, ReadAuthoritiesResponse } from '@slipway/proto/gen/slipway/v1/join_service';
+import type { AuthorityState, ChangeAuthorityRequest } from '@slipway/proto/gen/slipway/v1/join_service';
 import { AuthorityChange } from '@slipway/proto/gen/slipway/v1/join_service';
 import type { Caller } from '../domain/accounts/permission.ts';
 import { DomainError } from '../domain/settings/errors.ts';
@@ -16,7 +16,7 @@ export interface RotationContext extends Pick<Stores, 'authorities' | 'joinToken
 type Step = (context: RotationContext, keyId: string, force: boolean) => Promise<void>;
 
 /** Returns the authorities, and who still depends on the older one. Throws UNAUTHORIZED: not the operator. */
-export async function readAuthorities(context: RotationContext, caller: Caller): Promise<ReadAuthoritiesResponse> {
+export async function readAuthorities(context: RotationContext, caller: Caller): Promise<AuthorityState> {
   requireOperator(caller);
   await context.certificates.refresh();
   return summaryOf(context);
@@ -30,7 +30,7 @@ export async function changeAuthority(
   context: RotationContext,
   caller: Caller,
   { change, force }: ChangeAuthorityRequest,
-): Promise<ReadAuthoritiesResponse> {
+): Promise<AuthorityState> {
   requireOperator(caller);
   const step = STEPS[change];
   if (!step) throw invalid('change must be ROTATE, USE or WITHDRAW');
@@ -93,7 +93,7 @@ async function requireNobodyLeft({ authorities }: RotationContext, digest: strin
   );
 }
 
-async function summaryOf({ authorities, joinTokens, certificates }: RotationContext): Promise<ReadAuthoritiesResponse> {
+async function summaryOf({ authorities, joinTokens, certificates }: RotationContext): Promise<AuthorityState> {
   const { all, authority, next, previous } = certificates;
   const newer = next ?? (previous === undefined ? undefined : authority);
   const left = newer ? await authorities.machines(newer.digest, false) : { count: 0, names: [] };

@@ -42,10 +42,12 @@ export function joinHandlers({ access, joining, tokens, rotation, logger }: Join
     joinMachine: unary(logger, async (request) => joining.join(request)),
     renewCertificate: agentUnary(logger, (_request, { certificate }) => joining.renew(certificate)),
     listAuthorities: unary(logger, async () => ({ authorities: rotation.certificates.all })),
-    readAuthorities: unary(logger, async (_request, apiKey) => readAuthorities(rotation, await access.caller(apiKey))),
-    changeAuthority: unary(logger, async (request, apiKey) =>
-      changeAuthority(rotation, await access.caller(apiKey), request),
-    ),
+    readAuthorities: unary(logger, async (_request, apiKey) => ({
+      state: await readAuthorities(rotation, await access.caller(apiKey)),
+    })),
+    changeAuthority: unary(logger, async (request, apiKey) => ({
+      state: await changeAuthority(rotation, await access.caller(apiKey), request),
+    })),
   };
 }
 

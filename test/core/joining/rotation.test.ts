@@ -44,8 +44,8 @@ t.test('the authority and all certificates are exchanged', async (t) => {
   const operator = systemTransport.openClient(JoinServiceClient, address);
   t.teardown(() => operator.close());
   const change = (step: AuthorityChange, force = false) =>
-    call(operator, 'changeAuthority', { change: step, force }, core.rootKey);
-  const state = () => call(operator, 'readAuthorities', {}, core.rootKey);
+    call(operator, 'changeAuthority', { change: step, force }, core.rootKey).then(({ state: after }) => after!);
+  const state = async () => (await call(operator, 'readAuthorities', {}, core.rootKey)).state!;
   /** Makes a call by a connection of its own. */
   const by = async (files: Partial<TlsFiles>, what: 'listAuthorities' | 'renewCertificate' = 'listAuthorities') => {
     const client = systemTransport.openClient(JoinServiceClient, secureAddress, {

@@ -222,8 +222,20 @@ export interface Authority {
 export interface ReadAuthoritiesRequest {
 }
 
-/** Response of ReadAuthorities and ChangeAuthority. */
+/** Response of ReadAuthorities. */
 export interface ReadAuthoritiesResponse {
+  /** How it is. */
+  state: AuthorityState | undefined;
+}
+
+/** Response of ChangeAuthority. */
+export interface ChangeAuthorityResponse {
+  /** How it is after the step. */
+  state: AuthorityState | undefined;
+}
+
+/** The authorities, and how far an exchange of them is. */
+export interface AuthorityState {
   /** See ListAuthoritiesResponse. */
   authorities: Authority[];
   /** While two are trusted: machines that joined by a token and have no certificate of the newer one yet. */
@@ -1391,11 +1403,125 @@ export const ReadAuthoritiesRequest: MessageFns<ReadAuthoritiesRequest> = {
 };
 
 function createBaseReadAuthoritiesResponse(): ReadAuthoritiesResponse {
-  return { authorities: [], machinesLeft: 0, machineNames: [], openTokens: 0 };
+  return { state: undefined };
 }
 
 export const ReadAuthoritiesResponse: MessageFns<ReadAuthoritiesResponse> = {
   encode(message: ReadAuthoritiesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.state !== undefined) {
+      AuthorityState.encode(message.state, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadAuthoritiesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadAuthoritiesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.state = AuthorityState.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReadAuthoritiesResponse>): ReadAuthoritiesResponse {
+    return ReadAuthoritiesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReadAuthoritiesResponse>): ReadAuthoritiesResponse {
+    const message = createBaseReadAuthoritiesResponse();
+    message.state = (object.state !== undefined && object.state !== null)
+      ? AuthorityState.fromPartial(object.state)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseChangeAuthorityResponse(): ChangeAuthorityResponse {
+  return { state: undefined };
+}
+
+export const ChangeAuthorityResponse: MessageFns<ChangeAuthorityResponse> = {
+  encode(message: ChangeAuthorityResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.state !== undefined) {
+      AuthorityState.encode(message.state, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ChangeAuthorityResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseChangeAuthorityResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.state = AuthorityState.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ChangeAuthorityResponse>): ChangeAuthorityResponse {
+    return ChangeAuthorityResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ChangeAuthorityResponse>): ChangeAuthorityResponse {
+    const message = createBaseChangeAuthorityResponse();
+    message.state = (object.state !== undefined && object.state !== null)
+      ? AuthorityState.fromPartial(object.state)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseAuthorityState(): AuthorityState {
+  return { authorities: [], machinesLeft: 0, machineNames: [], openTokens: 0 };
+}
+
+export const AuthorityState: MessageFns<AuthorityState> = {
+  encode(message: AuthorityState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.authorities) {
       Authority.encode(v!, writer.uint32(10).fork()).join();
     }
@@ -1411,7 +1537,7 @@ export const ReadAuthoritiesResponse: MessageFns<ReadAuthoritiesResponse> = {
     return writer;
   },
 
-  decode(input: BinaryReader | Uint8Array, length?: number): ReadAuthoritiesResponse {
+  decode(input: BinaryReader | Uint8Array, length?: number): AuthorityState {
     const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
     const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
     if (previousRecursionDepth >= 100) {
@@ -1420,7 +1546,7 @@ export const ReadAuthoritiesResponse: MessageFns<ReadAuthoritiesResponse> = {
     (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseReadAuthoritiesResponse();
+      const message = createBaseAuthorityState();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
@@ -1468,11 +1594,11 @@ export const ReadAuthoritiesResponse: MessageFns<ReadAuthoritiesResponse> = {
     }
   },
 
-  create(base?: DeepPartial<ReadAuthoritiesResponse>): ReadAuthoritiesResponse {
-    return ReadAuthoritiesResponse.fromPartial(base ?? {});
+  create(base?: DeepPartial<AuthorityState>): AuthorityState {
+    return AuthorityState.fromPartial(base ?? {});
   },
-  fromPartial(object: DeepPartial<ReadAuthoritiesResponse>): ReadAuthoritiesResponse {
-    const message = createBaseReadAuthoritiesResponse();
+  fromPartial(object: DeepPartial<AuthorityState>): AuthorityState {
+    const message = createBaseAuthorityState();
     message.authorities = object.authorities?.map((e) => Authority.fromPartial(e)) || [];
     message.machinesLeft = object.machinesLeft ?? 0;
     message.machineNames = object.machineNames?.map((e) => e) || [];
@@ -1642,9 +1768,9 @@ export const JoinServiceService = {
     requestSerialize: (value: ChangeAuthorityRequest): Buffer =>
       Buffer.from(ChangeAuthorityRequest.encode(value).finish()),
     requestDeserialize: (value: Buffer): ChangeAuthorityRequest => ChangeAuthorityRequest.decode(value),
-    responseSerialize: (value: ReadAuthoritiesResponse): Buffer =>
-      Buffer.from(ReadAuthoritiesResponse.encode(value).finish()),
-    responseDeserialize: (value: Buffer): ReadAuthoritiesResponse => ReadAuthoritiesResponse.decode(value),
+    responseSerialize: (value: ChangeAuthorityResponse): Buffer =>
+      Buffer.from(ChangeAuthorityResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ChangeAuthorityResponse => ChangeAuthorityResponse.decode(value),
   },
   /**
    * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
@@ -1687,7 +1813,7 @@ export interface JoinServiceServer extends UntypedServiceImplementation {
    * Takes a step of the exchange of the installation's own authority. Needs the root key. FAILED_PRECONDITION: the step before is missing, machines would
    * be cut off, or core speaks no TLS of its own.
    */
-  changeAuthority: handleUnaryCall<ChangeAuthorityRequest, ReadAuthoritiesResponse>;
+  changeAuthority: handleUnaryCall<ChangeAuthorityRequest, ChangeAuthorityResponse>;
   /**
    * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
    * trust them.
@@ -1805,18 +1931,18 @@ export interface JoinServiceClient extends Client {
    */
   changeAuthority(
     request: ChangeAuthorityRequest,
-    callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
+    callback: (error: ServiceError | null, response: ChangeAuthorityResponse) => void,
   ): ClientUnaryCall;
   changeAuthority(
     request: ChangeAuthorityRequest,
     metadata: Metadata,
-    callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
+    callback: (error: ServiceError | null, response: ChangeAuthorityResponse) => void,
   ): ClientUnaryCall;
   changeAuthority(
     request: ChangeAuthorityRequest,
     metadata: Metadata,
     options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
+    callback: (error: ServiceError | null, response: ChangeAuthorityResponse) => void,
   ): ClientUnaryCall;
   /**
    * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
