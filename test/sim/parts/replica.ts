@@ -40,7 +40,7 @@ export class SimReplica implements Being {
     const dependencies = { clock, random: world.random, transport: systemTransport, logger };
     const storage = openStorage(config.databaseUrl, SEALER, logger, { connectionsMax: 2, hotConnectionsMax: 2 });
     const stability = new Stability(clock);
-    const { installation } = storage.stores;
+    const { authorities } = storage.stores;
     this.#parts = buildParts(
       {
         ...storage,
@@ -52,7 +52,7 @@ export class SimReplica implements Being {
       {
         replicaAddress: () => name,
         secureAddresses: () => [],
-        certificates: new CoreCertificates({ config, installation, ...dependencies }),
+        certificates: new CoreCertificates({ config, authorities, ...dependencies }),
         linksStableMs: () => stability.forMs,
       },
     );
