@@ -20,6 +20,7 @@ import { machineRoutes } from './api/machines.ts';
 import { operatorRoutes } from './api/operator.ts';
 import { podRoutes } from './api/pods.ts';
 import { releaseRoutes } from './api/releases.ts';
+import { requestStatsRoutes } from './api/request-stats.ts';
 import { usageRoutes } from './api/usage.ts';
 import { whatIfRoutes } from './api/what-if.ts';
 import { assetRoutes } from './assets.ts';
@@ -76,6 +77,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
     decisionRoutes,
     jobTimesRoutes,
     loadHistoryRoutes,
+    requestStatsRoutes,
     errorRoutes,
   ];
   for (const add of all) add(app, parts, gate);

@@ -8,8 +8,8 @@ import { endpointMetricsText } from '../resources/endpoints/endpoint-metrics.ts'
 export function metrics(parts: JobParts): JobHandler {
   return async (request, reply) => {
     const endpointId = endpointIdOf(request);
-    const { health, explanation } = await endpointCounts(parts, request.caller.apiKey, endpointId);
-    const { type, text } = await endpointMetricsText(endpointId, health, explanation);
+    const counts = await endpointCounts(parts, request.caller.apiKey, endpointId);
+    const { type, text } = await endpointMetricsText(endpointId, counts);
     return reply.header('content-type', type).send(text);
   };
 }

@@ -18,6 +18,12 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 const system = await startSystem(t);
 const endpoint = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
 const another = await system.createEndpoint({ command: jsHandler('all.js'), fields: { workersMin: 0 }, workersMax: 0 });
+const newBalancing = () =>
+  system.createEndpoint({
+    command: jsHandler('all.js'),
+    fields: { type: EndpointType.LB, workersMin: 0 },
+    workersMax: 0,
+  });
 const read = (path: string, key = system.key) =>
   fetch(`${system.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
 
@@ -42,8 +48,12 @@ t.test('metrics have the documented names and the counted values', async (t) => 
     .split('## An endpoint\n')[1]!
     .split('\n## ')[0]!;
   const documented = [...table.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \| (.*) \|$/gm)].map((row) => row.slice(1));
+  const balancing = await newBalancing();
+  const ofBalancing = parseMetrics(await (await read(`/v1/endpoints/${balancing}/metrics`)).text());
+  t.notOk(ofBalancing.has('slipway_endpoint_outcomes_total'), 'no job is counted where there are none');
+  t.same(ofBalancing.get('slipway_endpoint_requests_total')?.samples, [], 'nothing was counted yet, not 0');
   t.same(
-    [...metrics.values()].map(({ name, type, help }) => [name, type, help]).sort(),
+    [...new Map([...ofBalancing, ...metrics]).values()].map(({ name, type, help }) => [name, type, help]).sort(),
     documented.map(([name, type, , help]) => [name, type, help]).sort(),
   );
   for (const { samples } of metrics.values())
@@ -52,11 +62,7 @@ t.test('metrics have the documented names and the counted values', async (t) => 
 });
 
 t.test('REST has the same metrics, and those of load-balancing endpoints', async (t) => {
-  const balancing = await system.createEndpoint({
-    command: jsHandler('all.js'),
-    fields: { type: EndpointType.LB, workersMin: 0 },
-    workersMax: 0,
-  });
+  const balancing = await newBalancing();
   for (const id of [endpoint.id, balancing]) {
     const answer = await read(`/v1/endpoints/${id}/metrics`);
     t.equal(answer.status, 200);

@@ -26,7 +26,8 @@ const ID = /^[a-z0-9]{0,64}$/;
 
 /**
  * Records ended requests. `isOurs`: the caller is a part of this installation, whose entries need no key. Entries whose
- * key is not permitted are ignored. Throws INVALID_REQUEST if there are too many entries.
+ * key is not permitted are ignored. Throws INVALID_REQUEST if there are too many entries. If no entry is permitted,
+ * throws the error of the last one.
  */
 export async function recordRequests(
   access: Access,
@@ -40,23 +41,23 @@ export async function recordRequests(
       `endpoints has ${endpoints.length} entries, but must have at most ${REJECTIONS_PER_CALL_MAX}`,
     );
   }
-  await Promise.all(
+  const results = await Promise.allSettled(
     endpoints.map(async ({ endpointId, apiKey, workers, failed }) => {
-      if (!(await mayReport(access, endpointId, apiKey, isOurs))) return;
+      await checkReporter(access, endpointId, apiKey, isOurs);
       for (const each of workers.slice(0, WORKERS_MAX))
         if (ID.test(each.workerId)) meter.add(endpointId, each.workerId, countsFromMessage(each));
       for (const each of failed.slice(0, FAILED_REPORTED_MAX)) meter.fail(endpointId, failedFromMessage(each));
     }),
   );
+  const last = results.at(-1);
+  if (last?.status === 'rejected' && results.every(({ status }) => status === 'rejected')) throw last.reason;
 }
 
-async function mayReport(access: Access, endpointId: string, apiKey: string, isOurs: boolean): Promise<boolean> {
-  if (apiKey === '') return isOurs && /^[a-z0-9]{14}$/.test(endpointId);
-  try {
-    return (await access.check(apiKey, { api: 'JOBS', endpointId })).endpoint.type === 'LB';
-  } catch {
-    return false;
-  }
+/** Rejects if the caller may not report requests to the endpoint. */
+async function checkReporter(access: Access, endpointId: string, apiKey: string, isOurs: boolean): Promise<void> {
+  if (apiKey === '' && isOurs && /^[a-z0-9]{14}$/.test(endpointId)) return;
+  const { endpoint } = await access.check(apiKey, { api: 'JOBS', endpointId });
+  if (endpoint.type !== 'LB') throw new DomainError('WRONG_ENDPOINT_TYPE', 'The endpoint has jobs, not requests.');
 }
 
 function countsFromMessage({ outcomes, bytesIn, bytesOut, durationMs, durations }: WorkerRequests): RequestCounts {

@@ -3,18 +3,22 @@
  * scrape reads them from core.
  */
 import { Metrics } from '@slipway/kit/observe/metrics';
+import type { GetRequestStatsResponse } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
 import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import { CoreError } from '@slipway/proto/wire/reason';
+import type { EndpointCounts } from '../../core-client/endpoint-counts.ts';
 
 /** Text and content type of one reading of core. */
 export function endpointMetricsText(
   endpointId: string,
-  health: GetHealthResponse,
-  explanation: EndpointExplanation | undefined,
+  { health, explanation, requests }: EndpointCounts,
 ): Promise<{ type: string; text: string }> {
   if (!explanation || !health.jobs || !health.workers) throw new CoreError('INTERNAL', 'core counted nothing');
-  return endpointMetrics(endpointId, health, explanation).read();
+  const metrics = endpointMetrics(endpointId, health, explanation);
+  if (requests) addRequests(metrics, endpointId, requests);
+  else addJobs(metrics, endpointId, health.jobs);
+  return metrics.read();
 }
 
 function endpointMetrics(
@@ -29,7 +33,7 @@ function endpointMetrics(
     const states = metrics.gauge({ name, help, labels: ['endpoint', 'state'] });
     for (const [state, value] of Object.entries(values)) states.set({ endpoint, state }, value);
   };
-  const { completed, failed, retried, inQueue, inProgress } = jobs!;
+  const { inQueue, inProgress } = jobs!;
   states('slipway_endpoint_jobs', 'Unfinished jobs; for a load-balancing endpoint requests.', {
     IN_QUEUE: inQueue,
     IN_PROGRESS: inProgress,
@@ -39,20 +43,6 @@ function endpointMetrics(
     'Age of the first job in the queue, 0 if it is empty.',
     oldestWaitMs / 1_000,
   );
-  const outcomes = metrics.counter({
-    name: 'slipway_endpoint_outcomes_total',
-    help: 'Jobs that ended since the endpoint was created; FAILED includes TIMED_OUT.',
-    labels: ['endpoint', 'state'],
-  });
-  outcomes.inc({ endpoint, state: 'COMPLETED' }, completed);
-  outcomes.inc({ endpoint, state: 'FAILED' }, failed);
-  metrics
-    .counter({
-      name: 'slipway_endpoint_attempts_lost_total',
-      help: 'Attempts that were lost and requeued since the endpoint was created.',
-      labels: ['endpoint'],
-    })
-    .inc({ endpoint }, retried);
   const { idle, running, initializing, ready, throttled, unhealthy, standby } = workers!;
   states('slipway_endpoint_workers', 'Workers as /health counts them; a ready worker also counts as idle or running.', {
     idle,
@@ -75,4 +65,52 @@ function endpointMetrics(
   });
   for (const { limit } of limits) binding.set({ endpoint, limit }, 1);
   return metrics;
+}
+
+/** Adds what only endpoints with jobs have. */
+function addJobs(
+  metrics: Metrics,
+  endpoint: string,
+  { completed, failed, retried }: NonNullable<GetHealthResponse['jobs']>,
+): void {
+  const outcomes = metrics.counter({
+    name: 'slipway_endpoint_outcomes_total',
+    help: 'Jobs that ended since the endpoint was created; FAILED includes TIMED_OUT.',
+    labels: ['endpoint', 'state'],
+  });
+  outcomes.inc({ endpoint, state: 'COMPLETED' }, completed);
+  outcomes.inc({ endpoint, state: 'FAILED' }, failed);
+  metrics
+    .counter({
+      name: 'slipway_endpoint_attempts_lost_total',
+      help: 'Attempts that were lost and requeued since the endpoint was created.',
+      labels: ['endpoint'],
+    })
+    .inc({ endpoint }, retried);
+}
+
+/** Adds what only load-balancing endpoints have. Nothing is 0 that was not counted. */
+function addRequests(metrics: Metrics, endpoint: string, { ever }: GetRequestStatsResponse): void {
+  const requests = metrics.counter({
+    name: 'slipway_endpoint_requests_total',
+    help: 'Requests that ended since the first one that was counted, by outcome.',
+    labels: ['endpoint', 'outcome'],
+  });
+  const bytes = metrics.counter({
+    name: 'slipway_endpoint_request_bytes_total',
+    help: 'Bytes of bodies of these requests: in from clients, out to them.',
+    labels: ['endpoint', 'direction'],
+  });
+  const seconds = metrics.counter({
+    name: 'slipway_endpoint_request_seconds_total',
+    help: 'Sum of the durations of these requests.',
+    labels: ['endpoint'],
+  });
+  if (!ever) return;
+  const { succeeded, redirected, clientErrors, serverErrors, broken, abandoned } = ever;
+  const outcomes = { succeeded, redirected, client_error: clientErrors, server_error: serverErrors, broken, abandoned };
+  for (const [outcome, count] of Object.entries(outcomes)) requests.inc({ endpoint, outcome }, count);
+  bytes.inc({ endpoint, direction: 'in' }, ever.bytesIn);
+  bytes.inc({ endpoint, direction: 'out' }, ever.bytesOut);
+  seconds.inc({ endpoint }, ever.durationMs / 1_000);
 }

@@ -26,8 +26,8 @@ export function endpointMetrics(app: RestApp, { core, gate }: RestParts): void {
   const parts = { jobs: core.pipelined, endpoints: core.endpoints };
   app.get('/v1/endpoints/:endpointId/metrics', { schema, onRequest: gate }, async (request, reply) => {
     const id = idOf(request.params.endpointId, 'endpoint');
-    const { health, explanation } = await endpointCounts(parts, request.caller.apiKey, id);
-    const { type, text } = await endpointMetricsText(id, health, explanation);
+    const counts = await endpointCounts(parts, request.caller.apiKey, id);
+    const { type, text } = await endpointMetricsText(id, counts);
     return reply.header('content-type', type).send(text as never);
   });
 }

@@ -8,6 +8,7 @@ import { Figure, Panel } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
 import { UnfitMachines } from '../ui/unfit-machines.tsx';
 import { JobTimes } from './job-times.tsx';
+import { Requests } from './load-balancing/requests.tsx';
 import { Models } from './models.tsx';
 import { Workers } from './workers.tsx';
 
@@ -46,7 +47,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
           ]}
         />
       </Panel>
-      {row.type === 'QB' && <JobTimes id={row.id} />}
+      {row.type === 'QB' ? <JobTimes id={row.id} /> : <Requests id={row.id} />}
       <Workers view={view} />
       <Models models={models} />
       <UnfitMachines machines={machines} />
