@@ -206,4 +206,15 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
       .waitFor();
     await shownBody(page).getByText('half').waitFor();
   });
+
+  t.test('its activity shows the requests, and those that failed without their query', async (t) => {
+    const page = await open(t);
+    await at(id, `${say('text/plain', Buffer.from('x'), 503)}&secret=1`);
+    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    const failed = page.getByRole('region', { name: /^Last failed requests/ });
+    await failed.getByText('GET /say?…').first().waitFor({ timeout: 90_000 });
+    t.notMatch(await page.content(), 'secret=1');
+    await page.getByRole('img', { name: /^Requests a second\./ }).waitFor();
+    await inspect(t, page, 'requests of a load-balancing endpoint');
+  });
 });
