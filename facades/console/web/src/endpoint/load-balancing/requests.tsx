@@ -101,16 +101,20 @@ function Shown({ stats, total }: { stats: RequestStatsView; total: RequestSumVie
   );
 }
 
-/** Returns each step until now, `undefined` if no request ended in it, with its length in milliseconds. */
+/**
+ * Returns each step and now, `undefined` if no request ended in it, with its length in milliseconds. The last step is
+ * repeated, because its value holds until now.
+ */
 function stepsOf({ steps, sinceMs, nowMs, stepMs }: RequestStatsView) {
   const counted = new Map(steps.map((step) => [step.atMs, step]));
   const [first, present] = [Math.floor(sinceMs / stepMs) * stepMs, Math.floor(nowMs / stepMs) * stepMs];
   const last = nowMs - present < KNOWN_AFTER_MS ? present - stepMs : present;
-  const times = Array.from({ length: (last - first) / stepMs + 1 }, (_, index) => first + index * stepMs);
+  const starts = Array.from({ length: (last - first) / stepMs + 1 }, (_, index) => first + index * stepMs);
+  const shown = [...starts, last];
   return {
-    times,
-    steps: times.map((atMs) => counted.get(atMs)),
-    lengths: times.map((atMs) => (atMs === present ? nowMs - present : stepMs)),
+    times: [...starts, nowMs],
+    steps: shown.map((atMs) => counted.get(atMs)),
+    lengths: shown.map((atMs) => (atMs === present ? nowMs - present : stepMs)),
   };
 }
 
