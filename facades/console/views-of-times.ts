@@ -1,4 +1,4 @@
-/** Views of job wait and run times that the console's server sends to its page. Times are milliseconds since 1970. */
+/** Views of wait and run times of jobs, and of requests, that the console's server sends to its page. Times are milliseconds since 1970. */
 
 /** Percentiles of durations, in milliseconds. 0 if nothing was counted. */
 export interface PercentilesView {
@@ -18,4 +18,45 @@ export interface JobTimesView {
   steps: readonly { atMs: number; delay: PercentilesView; execution: PercentilesView }[];
   /** Numbers of jobs that arrived and ended, by the same steps. */
   rates: readonly { atMs: number; arrived: number; completed: number; failed: number }[];
+}
+
+/** Requests of a step or of a worker. */
+export interface RequestSumView {
+  /** Start of the step. 0 in sums over all steps. */
+  atMs: number;
+  /** Empty in sums over workers, and for requests that no worker got. */
+  workerId: string;
+  requests: number;
+  succeeded: number;
+  redirected: number;
+  clientErrors: number;
+  serverErrors: number;
+  broken: number;
+  abandoned: number;
+  bytesIn: number;
+  bytesOut: number;
+  duration: PercentilesView;
+}
+
+/** A failed request. */
+interface FailedRequestView {
+  atMs: number;
+  method: string;
+  path: string;
+  hasQuery: boolean;
+  status: number;
+  durationMs: number;
+  workerId: string;
+  cause: string;
+}
+
+/** Requests of a span. Steps in which none ended are left out. */
+export interface RequestStatsView {
+  nowMs: number;
+  sinceMs: number;
+  stepMs: number;
+  total: RequestSumView | null;
+  steps: readonly RequestSumView[];
+  workers: readonly RequestSumView[];
+  failed: readonly FailedRequestView[];
 }

@@ -5,7 +5,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { isId } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import type { RequestStatsView, RequestSumView } from '../views-of-requests.ts';
+import type { RequestStatsView, RequestSumView } from '../views-of-times.ts';
 import { minutesOf, optionsOf } from './list-query.ts';
 
 /** Adds the route. Query: `minutes`, how far back. */

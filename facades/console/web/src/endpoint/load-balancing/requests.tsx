@@ -1,7 +1,7 @@
 /** Requests to a load-balancing endpoint: rates, times, outcomes, workers, and the last ones that failed. */
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { RequestStatsView, RequestSumView } from '../../../../views-of-requests.ts';
+import type { RequestStatsView, RequestSumView } from '../../../../views-of-times.ts';
 import { Chart, SPANS } from '../../charts/chart.tsx';
 import { ask } from '../../lib/api.ts';
 import { ago, count, span } from '../../lib/format.ts';
