@@ -1,4 +1,7 @@
-/** Views of wait and run times of jobs, and of requests, that the console's server sends to its page. Times are milliseconds since 1970. */
+/**
+ * Views of job wait and run times, and of requests, that the console's server sends to its page. Times are milliseconds
+ * since 1970.
+ */
 
 /** Percentiles of durations, in milliseconds. 0 if nothing was counted. */
 export interface PercentilesView {

@@ -12,7 +12,7 @@ interface CountedParts {
 }
 
 /** Data of one endpoint. */
-export interface EndpointCounts {
+interface EndpointCounts {
   health: GetHealthResponse;
   explanation: EndpointExplanation | undefined;
   /** `undefined` for an endpoint with jobs. */

@@ -1,10 +1,14 @@
 /** The last minutes of endpoints: the samples of a feed, and for the time before it those that core took. */
 import { CoreError } from '@slipway/proto/wire/reason';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { CoreClient } from '../../core-client/core-client.ts';
 import type { CallOptions } from '../../core-client/service-calls.ts';
+import { isId } from '../../plugins/public-id.ts';
+import type { ConsoleParts } from '../console-parts.ts';
 import type { EndpointRow, Sample } from '../views.ts';
 import { withSample } from '../views.ts';
 import { inLanes } from './in-lanes.ts';
+import { minutesOf, optionsOf } from './list-query.ts';
 
 export class CounterHistory {
   readonly #pastMs: number;
@@ -44,7 +48,7 @@ function sampleOf({ queued, inProgress, workers }: EndpointRow, nowMs: number): 
 }
 
 /** Returns the samples that core took in the last `spanMs` milliseconds. */
-export async function readHistory(
+async function readHistory(
   core: CoreClient,
   endpointId: string,
   spanMs: number,
@@ -60,5 +64,18 @@ export async function readHistory(
   return samples.map(({ time, unknown, queued, running, workers }) => {
     const atMs = time?.getTime() ?? 0;
     return unknown ? [atMs, null, null, null] : [atMs, queued, running, workers];
+  });
+}
+
+/** Adds the route of the history for the chart of scaling. Query: `minutes`, how far back. */
+export function loadHistoryRoutes(
+  app: FastifyInstance,
+  { core }: ConsoleParts,
+  onRequest: onRequestAsyncHookHandler,
+): void {
+  app.get('/console/api/endpoints/:id/history', { onRequest }, async (request): Promise<readonly Sample[]> => {
+    const { id } = request.params as { id: string };
+    if (!isId(id)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
+    return readHistory(core, id, minutesOf(request) * 60_000, optionsOf(request));
   });
 }

@@ -7,12 +7,18 @@ import type { GetRequestStatsResponse } from '@slipway/proto/gen/slipway/v1/endp
 import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanation';
 import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import { CoreError } from '@slipway/proto/wire/reason';
-import type { EndpointCounts } from '../../core-client/endpoint-counts.ts';
+
+/** What core says of an endpoint. `requests`: `undefined` for an endpoint with jobs. */
+interface EndpointReading {
+  health: GetHealthResponse;
+  explanation: EndpointExplanation | undefined;
+  requests: GetRequestStatsResponse | undefined;
+}
 
 /** Text and content type of one reading of core. */
 export function endpointMetricsText(
   endpointId: string,
-  { health, explanation, requests }: EndpointCounts,
+  { health, explanation, requests }: EndpointReading,
 ): Promise<{ type: string; text: string }> {
   if (!explanation || !health.jobs || !health.workers) throw new CoreError('INTERNAL', 'core counted nothing');
   const metrics = endpointMetrics(endpointId, health, explanation);

@@ -68,8 +68,6 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['EndpointService/ListEndpoints', 'account: read', plain()],
   ['EndpointService/Explain', 'jobs: read', () => about(served, { endpointId: served })],
   ['EndpointService/GetJobTimes', 'jobs: read', () => about(served, { endpointId: served })],
-  ['EndpointService/GetLoadHistory', 'jobs: read', () => about(served, { endpointId: served })],
-  ['EndpointService/GetRequestStats', 'jobs: read', () => about(balanced, { endpointId: balanced })],
   ['EndpointService/ListDecisions', 'endpoint: read', () => about(served, { endpointId: served })],
   ['EndpointService/ListReleases', 'endpoint: read', () => about(served, { endpointId: served })],
   ['EndpointService/WhatIf', 'endpoint: read', () => about(served, { endpoint: Endpoint.fromPartial({ id: served }) })],
@@ -267,11 +265,6 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
       about(balanced, {
         endpoints: [{ endpointId: balanced, apiKey, refused: [{ limit: 1, operation: 12, most: 1, count: 1 }] }],
       }),
-  ],
-  [
-    'EdgeService/ReportRequests',
-    'jobs: read',
-    (apiKey) => about(balanced, { endpoints: [{ endpointId: balanced, apiKey, workers: [], failed: [] }] }),
   ],
   ['EdgeService/AdmitTunnel', 'agents', plain({})],
   [
