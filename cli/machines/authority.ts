@@ -18,10 +18,15 @@ export function addAuthority(program: Command, cli: Cli): void {
   const group = addCommand(program, {
     usage: 'authority',
     description:
-      'Show the authorities of this installation, by which its parts trust core and core trusts machines, and ' +
+      'List the authorities of this installation, by which its parts trust core and core trusts machines, and ' +
       'exchange them without an interruption: rotate, then use, then withdraw (docs/operate/operations.md). For the ' +
       'operator.',
-    examples: ['authority', 'authority rotate', 'authority use', 'authority withdraw'],
+    examples: ['authority list', 'authority rotate', 'authority use', 'authority withdraw'],
+  });
+  addCommand(group, {
+    usage: 'list',
+    description: 'List the authorities, and the machines without a certificate of the newer one. For the operator.',
+    examples: ['authority list', 'authority list --json'],
   }).action(() => show(cli));
   addStep(group, cli, {
     usage: 'rotate',

@@ -56,7 +56,7 @@ for (const [index, [rpc, rule, ask]] of ALL_ROWS.entries()) {
 function wantedOf(rule: keyof typeof RULES, index: number): string {
   const useless = Object.values(USELESS);
   if (index >= useless.length) return RULES[rule][index - useless.length]!;
-  return rule === 'public' && useless[index] === '' ? OK : NO;
+  return rule === 'anybody' || (rule === 'public' && useless[index] === '') ? OK : NO;
 }
 
 /** Puts a key into calls that carry it themselves. */
