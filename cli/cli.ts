@@ -13,7 +13,7 @@ import { chooseTarget } from './target.ts';
 export type GlobalOptions = TargetOptions & { json?: boolean; wide?: boolean };
 
 /** Stream of the user's input. */
-export type Stdin = AsyncIterable<Buffer> & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
+export type StdinStream = AsyncIterable<Buffer> & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
 
 /** Dependencies of the command line. */
 interface CliParts {
@@ -24,7 +24,7 @@ interface CliParts {
   random: Random;
   /** Aborts with an InterruptedError when a signal arrives. */
   stopping: AbortSignal;
-  stdin: Stdin;
+  stdin: StdinStream;
   /** A part that the command runs takes the place of this process. Otherwise it is a child. */
   replacesProcess: boolean;
 }
@@ -37,7 +37,7 @@ export class Cli {
   readonly clock: Clock;
   readonly random: Random;
   readonly stopping: AbortSignal;
-  readonly stdin: Stdin;
+  readonly stdin: StdinStream;
   readonly replacesProcess: boolean;
   /** Exit code of a command that threw no error. */
   exitCode = 0;

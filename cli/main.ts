@@ -4,7 +4,7 @@ import { ConfigError } from '@slipway/kit/host/env';
 import { systemTransport } from '@slipway/kit/net/channel';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { CommanderError } from 'commander';
-import type { Stdin } from './cli.ts';
+import type { StdinStream } from './cli.ts';
 import { Cli } from './cli.ts';
 import { expandNoun, suggestionFor } from './command-words.ts';
 import type { CliConfig } from './config.ts';
@@ -22,7 +22,7 @@ interface MainDependencies {
   config(): CliConfig;
   stdout: Sink;
   stderr: Sink;
-  stdin: Stdin;
+  stdin: StdinStream;
   /** Aborts with an InterruptedError when the command is to end. */
   stopping: AbortSignal;
   /** See CliParts. Default: false. */

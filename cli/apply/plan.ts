@@ -9,7 +9,7 @@ import { ownTemplateIn } from './account.ts';
 import { isRecord } from './check-values.ts';
 import { planSecretValue } from './plan-secret-value.ts';
 import { prunable } from './prunable.ts';
-import type { Wanted } from './read-files.ts';
+import type { Desired } from './read-files.ts';
 import type { Section } from './sections.ts';
 import { CONTAINER, FIXED, SECTIONS, SETTINGS, WORDS } from './sections.ts';
 import type { EntryContext, PlanOptions, Step } from './steps.ts';
@@ -17,7 +17,7 @@ import type { Change, Variables } from './values.ts';
 import { differences, markedEnv, OWNER_MARK, same } from './values.ts';
 
 /** Returns the steps in their order. Throws UsageError with everything that cannot be. */
-export function planApply(cli: Cli, wanted: Wanted, account: Account, options: PlanOptions): Step[] {
+export function planApply(cli: Cli, wanted: Desired, account: Account, options: PlanOptions): Step[] {
   const faults: string[] = [];
   const steps = SECTIONS.flatMap((section) =>
     [...wanted.entries[section]].flatMap(([name, entry]) => {

@@ -2,12 +2,12 @@
 import { UsageError } from '../failures.ts';
 import type { Account } from './account.ts';
 import { ownTemplateIn } from './account.ts';
-import type { Wanted } from './read-files.ts';
+import type { Desired } from './read-files.ts';
 import type { Step } from './steps.ts';
 import { OWNER_MARK } from './values.ts';
 
 /** Returns the steps. Data and secrets are never deleted. Throws UsageError if that would be everything. */
-export function prunable({ owner, entries }: Wanted, { endpoints, templates }: Account): Step[] {
+export function prunable({ owner, entries }: Desired, { endpoints, templates }: Account): Step[] {
   if (owner === undefined)
     throw new UsageError('--prune needs an owner in the file: it deletes only what has its mark.');
   if (entries.endpoints.size + entries.templates.size === 0)

@@ -19,7 +19,7 @@ export interface Entry {
 }
 
 /** All that is wanted. */
-export interface Wanted {
+export interface Desired {
   owner: string | undefined;
   entries: Record<Section, Map<string, Entry>>;
 }
@@ -34,10 +34,10 @@ const SIZE_MAX = 4 * 1024 * 1024;
 const FAULTS_SHOWN = 20;
 
 /** Reads all files. Throws UsageError with all faults. */
-export async function readWanted(cli: Cli, files: readonly string[]): Promise<Wanted> {
+export async function readDesired(cli: Cli, files: readonly string[]): Promise<Desired> {
   const sources = (await Promise.all(files.map((file) => sourcesOf(cli, file)))).flat();
   const faults: string[] = [];
-  const wanted: Wanted = {
+  const wanted: Desired = {
     owner: undefined,
     entries: {
       secrets: new Map(),
@@ -94,7 +94,7 @@ function documentsOf({ name, text }: Source, faults: string[]): unknown[] {
 }
 
 /** Adds the entries of a document. Returns faults. */
-function merge(wanted: Wanted, value: Record<string, unknown>, { name: file, folder }: Source): string[] {
+function merge(wanted: Desired, value: Record<string, unknown>, { name: file, folder }: Source): string[] {
   const { entries, owner } = wanted;
   const { owner: given = owner } = value as { owner?: string };
   wanted.owner = given;

@@ -6,7 +6,7 @@ import { readAccount } from './account.ts';
 import { PlanExecutor } from './execute.ts';
 import { jsonSchema } from './json-schema.ts';
 import { planApply } from './plan.ts';
-import { readWanted } from './read-files.ts';
+import { readDesired } from './read-files.ts';
 import { presentPlan, showPlan } from './show-plan.ts';
 
 /** Options of the command, by commander's names. */
@@ -24,7 +24,7 @@ export async function runApply(cli: Cli, options: ApplyOptions): Promise<void> {
   const { output } = cli;
   if (options.schema) return output.line(JSON.stringify(jsonSchema(), null, 2));
   if (options.file === undefined) throw new UsageError('Which file? Name it with -f; a folder stands for its *.yaml.');
-  const wanted = await readWanted(cli, options.file);
+  const wanted = await readDesired(cli, options.file);
   const account = await readAccount(cli);
   const { prune = false, updateSecrets = false } = options;
   const steps = planApply(cli, wanted, account, { prune, updateSecrets });

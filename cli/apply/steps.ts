@@ -2,7 +2,7 @@
 
 import type { Cli } from '../cli.ts';
 import type { Account } from './account.ts';
-import type { Entry, Wanted } from './read-files.ts';
+import type { Desired, Entry } from './read-files.ts';
 import type { Section } from './sections.ts';
 import type { Change } from './values.ts';
 
@@ -14,7 +14,7 @@ export interface Step {
   changes: Change[];
   /** Id here. `undefined`: it is to be created. */
   id: string | undefined;
-  /** Wanted values, with the mark of the owner. Empty for what is to be deleted. */
+  /** Desired values, with the mark of the owner. Empty for what is to be deleted. */
   values: Readonly<Record<string, unknown>>;
   /** Value of a secret, or password. `undefined`: it is not sent. */
   secret?: string | undefined;
@@ -33,7 +33,7 @@ export interface EntryContext {
   section: Section;
   name: string;
   entry: Entry;
-  wanted: Wanted;
+  wanted: Desired;
   account: Account;
   options: PlanOptions;
   fault(text: string): void;

@@ -4,7 +4,7 @@
  */
 
 /** Where the GPU memory of a worker on standby is. Empty: it is not on standby. */
-export type StandbyReached = '' | 'GPU' | 'HOST';
+export type StandbyState = '' | 'GPU' | 'HOST';
 
 /** Why an offload or restore failed (OffloadFailure of the contract). Empty: none failed. */
 type OffloadFailure =
@@ -32,7 +32,7 @@ export interface StandbyMove {
 
 /** Offload of a worker, as its agent reports it. */
 export interface OffloadFacts {
-  standbyReached: StandbyReached;
+  standbyReached: StandbyState;
   /** GPU memory that it holds, or held before it was offloaded. 0: unknown. */
   gpuMemoryBytes: number;
   /** `undefined`: none yet. */

@@ -1,7 +1,7 @@
 /** Suspension of a worker by an operator, who needs its GPUs: whether it is possible, and what must go for it. Pure. */
 
 import { DomainError } from '../settings/errors.ts';
-import type { StandbyReached } from './standby.ts';
+import type { StandbyState } from './standby.ts';
 import { gigabytesMoved } from './standby.ts';
 import type { OffloadedWorker, StandbyBudget } from './standby-budget.ts';
 import { evictedForBudget } from './standby-budget.ts';
@@ -12,7 +12,7 @@ export interface SuspendedWorker {
   desired: string;
   state: string;
   gpus: number;
-  standbyReached: StandbyReached;
+  standbyReached: StandbyState;
   gpuMemoryBytes: number;
   machineName: string;
   /** `undefined`: its machine cannot offload, for `unsupportedReason`. */

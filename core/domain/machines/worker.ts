@@ -1,6 +1,6 @@
 /** A worker: its desired state, the state that its agent observed, and the restart back-off after a crash. */
 import type { GpuLoad } from './gpu-load.ts';
-import type { StandbyMove, StandbyReached } from './standby.ts';
+import type { StandbyMove, StandbyState } from './standby.ts';
 
 /** Desired state, set by core: run, stand by (FlashBoot), drain, or be absent. */
 type WorkerDesired = 'RUN' | 'FREEZE' | 'DRAIN' | 'GONE';
@@ -46,7 +46,7 @@ export interface Worker {
   /** Latest periods in which it was on standby. */
   frozen: WorkerPeriod[];
   /** Level of its standby. Empty: it is not on standby, or has no GPU. */
-  standbyReached: StandbyReached;
+  standbyReached: StandbyState;
   /** GPU memory that it holds, or held before it was offloaded. 0: unknown. */
   gpuMemoryBytes: number;
   /** `undefined`: none yet. */
