@@ -13,6 +13,7 @@ SELECT coalesce(sum(largest), 0)::bigint FROM unnest(e.model_references) AS r CR
   CASE WHEN e.queue_delay_ms > 0 THEN e.queue_delay_ms::float8 / 1000 ELSE e.scaler_value END AS "scalerValue",
   e.version,
   e.flash_boot_type = 'FLASHBOOT' AND e.type = 'QB' AS "flashBoot",
+  nullif(e.flash_boot_standby, 'AUTO') AS standby,
   d.target, d.throttled, d.reason, d.refusal, d.refusal_by_machine AS "refusalByMachine",
 CASE WHEN r.endpoint_id IS NULL OR (r.version = e.version AND r.state = 'COMPLETE') THEN NULL
   ELSE jsonb_build_object(

@@ -6,7 +6,9 @@ SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desir
   greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
   greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
   greatest(extract(epoch FROM now() - w.ready_at) * 1000, 0)::bigint AS "readyMs",
-  cardinality(w.busy_times) > 1 AS served,
+  cardinality(w.busy_times) > 1 AS served, w.desired = 'FREEZE' AND w.standby_level = 'HOST' AS "isOffloaded", w.suspended AS "isSuspended",
+w.gpu_uuids AS "gpuUuids", w.gpu_memory_bytes AS bytes, w.restore_bytes AS "restoreBytes",
+w.restore_ms AS "restoreMs",
   cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now()
     AND NOT m.cordoned AS reachable
 FROM worker w JOIN machine m ON m.id = w.machine_id
