@@ -16,19 +16,26 @@ import { Shell } from './shell.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8');
+const kubernetesPage = readFileSync(join(root, 'docs/operate/kubernetes-nodes.md'), 'utf8');
 /** Line that each part logs when it is ready. */
 const READY: Record<string, RegExp> = { core: /core is ready/, facade: /facade listens/, agent: /session opened/ };
+/** Row of a table of settings: the setting, and a mark if it is a secret that may come by file. */
+const ROW = /^\| (SLIPWAY_[A-Z_]+)( ∗)? \|/gm;
 
 t.setTimeout(600_000);
+
+/** Returns the files beside config.ts that read settings of the agent. */
+function agentReaders(): string[] {
+  return readdirSync(join(root, 'gpu-agent'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('node_modules') && file !== 'config.ts')
+    .map((file) => join('gpu-agent', file))
+    .filter((file) => readFileSync(join(root, file), 'utf8').includes('reader: EnvReader'));
+}
 
 t.test('every setting is in the tables, and nothing else', async (t) => {
   const text = (...files: string[]): string => files.map((file) => readFileSync(join(root, file), 'utf8')).join('');
   const toCore = text('kit/net/core-tls.ts');
-  const ofAgent = text(
-    'gpu-agent/identity/read-identity.ts',
-    'gpu-agent/models/model-settings.ts',
-    'gpu-agent/tunnel/read-tunnel-addresses.ts',
-  );
+  const ofAgent = text(...agentReaders());
   for (const [heading, file, more] of [
     ['core', 'core/config.ts', ''],
     ['facade', 'facades/config.ts', toCore],
@@ -45,8 +52,8 @@ t.test('every setting is in the tables, and nothing else', async (t) => {
     // A secret's file is no setting of its own.
     const read = new Set(names.filter((name) => !(name.endsWith('_FILE') && secret.has(name.replace(/_FILE$/, '')))));
     const table = page.split(`### ${heading}\n`)[1]!.split('###')[0]!;
-    const rows = [...table.matchAll(/^\| (SLIPWAY_[A-Z_]+)( ∗)? \|/gm)];
-    t.same(rows.map((row) => row[1]).sort(), [...read].sort(), file);
+    const rows = [...(table + (heading === 'agent' ? kubernetesPage : '')).matchAll(ROW)];
+    t.same([...new Set(rows.map((row) => row[1]))].sort(), [...read].sort(), file);
     t.same(
       rows
         .filter((row) => row[2])
