@@ -86,17 +86,19 @@ t.test('GraphQL: all fields of Query and Mutation', async (t) => {
 
 t.test('command line: all commands, all exit codes', async (t) => {
   const help = execFileSync(process.execPath, [join(root, 'cli/slipway.mjs'), '--help'], { encoding: 'utf8' });
-  const listed = [
-    ...help
-      .split('Commands:\n')[1]!
-      .split('\n\n')[0]!
-      .matchAll(/^ {2}([a-z-]+)/gm),
-  ].map((match) => match[1]!);
-  const commands = listed.filter((name) => name !== 'help');
-  const section = page.split('\n## Command line\n')[1]!.split('\n| Exit code')[0]!.split('Commands:')[1]!;
+  // Groups of lines such as "  cancel, retry      all jobs of an endpoint", each under its heading.
+  const groups = [...help.split('\nOptions of every command:')[0]!.matchAll(/^([A-Z][^:\n]*):\n((?: {2}.+\n?)+)/gm)];
+  t.ok(groups.length > 2);
+  const listed = groups.map(([, heading, lines]) => [
+    heading,
+    [...lines!.matchAll(/^ {2}([a-z, -]+?) {2,}/gm)]
+      .flatMap(([, names]) => names!.split(', '))
+      .filter((name) => name !== 'help')
+      .join(', '),
+  ]);
   t.same(
-    [...section.matchAll(/`([a-z-]+)`/g)].map((match) => match[1]),
-    commands,
+    tableOf(page, 'Command line', 'Commands').map(([heading, names]) => [heading, names!.replaceAll('`', '')]),
+    listed,
   );
   t.same(
     tableOf(page, 'Command line', 'Exit code').map(([code]) => Number(code)),
