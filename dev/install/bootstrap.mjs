@@ -35,7 +35,7 @@ const COMMANDS = {
   kube: { file: 'tools/kube/main.ts', development: true },
   fleet: { file: 'test/fleet/main.ts', development: true },
   'gpu-check': { file: 'test/gpu/gpu-check.ts', development: true },
-  sim: { file: 'test/sim/main.ts', development: true },
+  sim: { file: 'test/sim/main.ts', development: true, help: 'test/sim/help.txt' },
 };
 
 /**

@@ -54,8 +54,10 @@ async function project(t: Test) {
     mkdirSync(dirname(path(name)), { recursive: true });
     writeFileSync(path(name), text);
   };
-  mkdirSync(path('dev/install'), { recursive: true });
-  for (const file of ['dev/install/bootstrap.mjs', 'dev/start-help.txt']) copyFileSync(join(root, file), path(file));
+  for (const file of ['dev/install/bootstrap.mjs', 'dev/start-help.txt', 'test/sim/help.txt']) {
+    mkdirSync(dirname(path(file)), { recursive: true });
+    copyFileSync(join(root, file), path(file));
+  }
   const lock = (packages: object): void => write('package-lock.json', JSON.stringify({ packages }));
   lock(LOCK);
   write('npm-cli.js', NPM);
@@ -92,6 +94,9 @@ t.test('the help needs no installation', async (t) => {
     t.equal(await run.code, 0);
     t.equal(run.text, helpText());
   }
+  const sim = start('sim', '--help');
+  t.equal(await sim.code, 0);
+  t.equal(sim.text, readFileSync(join(root, 'test/sim/help.txt'), 'utf8'));
   t.match(helpText(), `(default ${(readOptions([], { root, callerDir: root }) as LocalOptions).port})`);
   t.same(lines('asked'), [], 'npm was not asked');
 });

@@ -1,24 +1,10 @@
 /** `npm run sim`: simulates core on a real PostgreSQL, seed by seed, and checks each history. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadForSimulation } from './loader.ts';
 import { PLANTED } from './planted.ts';
 
-const HELP = `npm run sim -- [options]
-
-Runs core under a deterministic scheduler: real code, a real PostgreSQL, virtual time. One seed decides everything, faults
-included. Each seed's history is checked against what must always hold; a seed that fails prints the command that repeats it.
-
-  --seeds <n>       how many (default 10)
-  --minutes <n>     end after so many real minutes (default: no end)
-  --from <n>        the first seed (default 1)
-  --jobs <n>        clients of each (default 100)
-  --twice           run each seed twice; both must have the same trace
-  --trace <file>    write what happened, event by event; for one seed
-  --planted <name>  plant a bug, which must be found: ${PLANTED.map(({ name }) => name).join(', ')}
-  --json            print the report as one line of JSON
-  --help            this text
-`;
+const HELP = readFileSync(new URL('./help.txt', import.meta.url), 'utf8');
 
 const option = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
@@ -38,7 +24,10 @@ function positive(name: 'seeds' | 'minutes' | 'from' | 'jobs', fallback: number)
 if (values.help) process.stdout.write(HELP);
 else {
   const bug = PLANTED.find(({ name }) => name === values.planted);
-  if (values.planted !== undefined && !bug) throw new Error(`There is no planted bug ${values.planted}. See --help.`);
+  if (values.planted !== undefined && !bug) {
+    const known = PLANTED.map(({ name }) => name).join(', ');
+    throw new Error(`There is no planted bug "${values.planted}". Known are: ${known}.`);
+  }
   // Core is imported after this.
   loadForSimulation(bug?.patches);
   const { runSeeds } = await import('./run-seeds.ts');

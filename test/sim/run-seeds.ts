@@ -31,7 +31,7 @@ interface Failure {
   violations: Violation[];
 }
 
-/** What all seeds together have shown. */
+/** Totals over all seeds. */
 export interface SeedsReport {
   seeds: number;
   jobs: number;

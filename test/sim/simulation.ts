@@ -16,7 +16,7 @@ import { receiver } from './parts/webhook-receiver.ts';
 import { type Being, NATURE } from './world/being.ts';
 import { World } from './world/world.ts';
 
-export interface RunOptions {
+interface RunOptions {
   seed: number;
   /** Clients. */
   jobs: number;
@@ -38,7 +38,7 @@ const REPLICAS = 2;
 const MACHINES = 3;
 const ENDPOINTS = ['endpoint000001', 'endpoint000002'];
 /** Everything must be over so many virtual milliseconds after the last fault. */
-export const CALM_MS_MAX = 120_000;
+const CALM_MS_MAX = 120_000;
 /** A run with faults takes at most so long. */
 const FAULTS_MS_MAX = 600_000;
 /** Pause between two groups of clients that come. */
@@ -63,7 +63,7 @@ export class Simulation {
   readonly #admin: PlainConnection;
   readonly #nemesis: Nemesis;
   readonly #called = new Set<string>();
-  /** What core counts at the end, by endpoint. */
+  /** Counts that core gives at the end, by endpoint. */
   readonly #counted = new Map<string, Counted['counted']>();
   #spawned = 0;
 
@@ -89,7 +89,7 @@ export class Simulation {
       path,
       database,
       admin,
-      chooseFault: (connection, sql) => this.#nemesis.chooseFault(connection, sql),
+      chooseFault: (sql) => this.#nemesis.chooseFault(sql),
       noticeMs: () => this.#nemesis.noticeMs(),
       kill: (owner, why) => this.#kill(owner as SimReplica, why),
     });

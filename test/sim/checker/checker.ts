@@ -79,7 +79,7 @@ function oneJobFor(stories: readonly Story[], what: 'key' | 'request'): Violatio
     });
 }
 
-/** What a client submits runs as one job, however often it is submitted. */
+/** A client's input runs as one job, however often it is submitted. */
 function oneJobForClient(history: History, stories: readonly Story[]): Violation[] {
   const starts = history.filter((event) => event.is === 'started');
   return starts.flatMap(({ job, client, atMs }) => {

@@ -109,13 +109,13 @@ export interface Counted {
 }
 
 /** The faults are over; or everything has come to its end. */
-export interface Turned {
+interface Turned {
   is: 'calm' | 'converged';
   atMs: number;
 }
 
 /** A job waited beside an idle worker of its endpoint for so long. */
-export interface Waited {
+interface Waited {
   is: 'waited';
   atMs: number;
   job: string;
@@ -138,7 +138,7 @@ export type HistoryEvent =
 /** Events in order of `atMs`. */
 export type History = readonly HistoryEvent[];
 
-/** What is wrong with a history. */
+/** A broken rule. */
 export interface Violation {
   rule: string;
   job: string;

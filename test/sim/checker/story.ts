@@ -1,4 +1,4 @@
-/** What a history says of one job, in order. */
+/** Sorts a history by job: each story holds the events of one job, in order. */
 import { isFinal } from '@slipway/core/domain/jobs/job-state';
 import type {
   Acknowledged,

@@ -27,7 +27,7 @@ export class GateConnection {
   readonly #driver = new DriverMessages();
   readonly #server = new ServerMessages();
   readonly #closed: Promise<void>;
-  /** What the driver sent and waits to pass. */
+  /** Parts from the driver that wait to pass. */
   readonly waiting: Part[] = [];
   state: TransactionState = 'I';
   /** Process id of the server. */
@@ -114,11 +114,6 @@ export class GateConnection {
     this.isGone = true;
     this.#far.end();
     if (!this.isBusy) await this.#closed;
-  }
-
-  /** Resolves when the server's process has ended. */
-  whenClosed(): Promise<void> {
-    return this.#closed;
   }
 
   #send(bytes: Buffer): Promise<void> {

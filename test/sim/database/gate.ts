@@ -46,8 +46,8 @@ interface GateOptions {
   database: string;
   admin: PlainConnection;
   /** Returns the fault that strikes at a statement. */
-  chooseFault(connection: GateConnection, sql: string): StatementFault | undefined;
-  /** Returns what becomes of a notification: milliseconds until it arrives; `undefined` if it is dropped. */
+  chooseFault(sql: string): StatementFault | undefined;
+  /** Returns the milliseconds until a notification arrives, or `undefined` to drop it. */
   noticeMs(): number | undefined;
   /** Kills the replica of a connection. */
   kill(owner: Being, why: string): Promise<void>;
@@ -90,10 +90,13 @@ export class Gate {
     for (const connection of this.#all) await this.#end(connection);
   }
 
-  /** Closes a connection. The driver is told. */
+  /**
+   * Closes a connection, then tells the driver. Never in the other order: the driver would work on while the server
+   * takes its real time to end the session, and how far it came would be chance.
+   */
   async cut(connection: GateConnection): Promise<void> {
-    connection.near.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
     await this.#end(connection);
+    tellOfCut(connection);
   }
 
   /** Closes the connections of a dead replica. */
@@ -104,7 +107,9 @@ export class Gate {
   /** Ends all sessions, and refuses new ones for so many virtual milliseconds. */
   async restart(ms: number): Promise<void> {
     this.#downUntilMs = this.#options.world.nowMs + ms;
-    for (const connection of this.connections) await this.cut(connection);
+    const { connections } = this;
+    for (const connection of connections) await this.#end(connection);
+    for (const connection of connections) tellOfCut(connection);
   }
 
   /** Makes nothing pass on a connection any more, without telling either end. */
@@ -156,7 +161,7 @@ export class Gate {
     if (!part) return;
     if (part.ends === 'NONE') return void (await this.#end(connection));
     const { world, chooseFault, kill } = this.#options;
-    const fault = connection.hasLoggedIn ? chooseFault(connection, part.sql) : undefined;
+    const fault = connection.hasLoggedIn ? chooseFault(part.sql) : undefined;
     if (fault) world.fault(fault, connection.name, nameOf(part.sql));
     if (fault === 'killed before a statement') return kill(connection.owner, fault);
     if (fault === 'cut before a statement') return this.cut(connection);
@@ -197,8 +202,9 @@ export class Gate {
     const isFatal = code === '57P01';
     const error = errorMessage(code, ERROR_TEXTS[code]!, isFatal ? 'FATAL' : 'ERROR');
     if (isFatal) {
+      await this.#end(connection);
       connection.near.arrive(error);
-      return this.cut(connection);
+      return tellOfCut(connection);
     }
     // The transaction has failed on the server as well.
     if (connection.state === 'T') await connection.ask('SELECT 1 / 0');
@@ -214,7 +220,7 @@ export class Gate {
     return state === 'I' ? `${clock}; SET sim.now = '${seconds}'` : clock;
   }
 
-  /** Returns false if the statement waits for the lock of another one. */
+  /** Returns false if the statement waits for the lock of another one, however slow the server is. */
   async #isAnswered(connection: GateConnection, answered: Promise<void>): Promise<boolean> {
     for (;;) {
       const over = await Promise.race([answered.then(() => true), realPause(ANSWER_MS).then(() => false)]);
@@ -223,20 +229,35 @@ export class Gate {
     }
   }
 
+  /** Returns whether a statement waits for a lock. In a deadlock none does: the server is about to end one. */
   async #waits({ pid }: GateConnection): Promise<boolean> {
-    const rows = await this.#options.admin.query(`SELECT FROM pg_locks WHERE pid = ${pid} AND NOT granted`);
+    const rows = await this.#options.admin.query(
+      `WITH RECURSIVE blocker (pid) AS (
+         SELECT unnest(pg_blocking_pids(${pid}))
+         UNION SELECT next FROM blocker b, unnest(pg_blocking_pids(b.pid)) AS next
+       )
+       SELECT FROM pg_locks WHERE pid = ${pid} AND NOT granted AND NOT EXISTS (SELECT FROM blocker WHERE pid = ${pid})`,
+    );
     return rows.length > 0;
   }
 
-  /** Goes on with statements whose lock has become free. */
+  /**
+   * Goes on with statements whose lock has become free. The end of one may free another that was looked at before, so
+   * it looks until nothing has changed: what went on by itself would run beside the next statement.
+   */
   async #unblock(): Promise<void> {
-    for (const connection of this.#all) {
-      if (!connection.isBlocked) continue;
-      while (connection.isBusy && !(await this.#waits(connection))) await realPause(1);
-      if (connection.isBusy) continue;
-      connection.isBlocked = false;
-      await this.#answered(connection, { bytes: Buffer.alloc(0), sql: 'blocked before', ends: 'READY' }, undefined);
-      if (connection.isGone) await this.#end(connection);
+    let isChanged = true;
+    while (isChanged) {
+      isChanged = false;
+      for (const connection of this.#all) {
+        if (!connection.isBlocked) continue;
+        while (connection.isBusy && !(await this.#waits(connection))) await realPause(1);
+        if (connection.isBusy) continue;
+        isChanged = true;
+        connection.isBlocked = false;
+        await this.#answered(connection, { bytes: Buffer.alloc(0), sql: 'blocked before', ends: 'READY' }, undefined);
+        if (connection.isGone) await this.#end(connection);
+      }
     }
   }
 
@@ -266,6 +287,10 @@ export class Gate {
       }
     }
   }
+}
+
+function tellOfCut({ near }: GateConnection): void {
+  near.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
 }
 
 /** Returns a short name of a statement for the trace. */

@@ -4,7 +4,7 @@
 const TYPE = { sync: 0x53, query: 0x51, flush: 0x48, terminate: 0x58, parse: 0x50, bind: 0x42 } as const;
 const ANSWER = { ready: 0x5a, row: 0x54, noData: 0x6e, error: 0x45, notice: 0x41 } as const;
 
-/** What the driver sends at once and then waits for an answer to. */
+/** Messages that the driver sends together before it waits for their answer. */
 export interface Part {
   bytes: Buffer;
   /** SQL of its statement. Empty: none, for instance the end of a failed one. */

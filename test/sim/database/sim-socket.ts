@@ -14,7 +14,7 @@ interface SocketPeer {
 }
 
 /** Accepts sockets for a host. */
-export type Acceptor = (socket: SimSocket) => SocketPeer;
+type Acceptor = (socket: SimSocket) => SocketPeer;
 
 const ACCEPTORS = new Map<string, Acceptor>();
 

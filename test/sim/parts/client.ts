@@ -21,7 +21,7 @@ interface ClientOptions {
   isCalled(job: string): boolean;
 }
 
-/** What a client is going to do. */
+/** Choices of a client, made from the seed before it begins. */
 interface Plan {
   endpoint: string;
   request: string;

@@ -122,7 +122,7 @@ export class SimMachine {
     });
     this.#link = link;
     this.#welcome = false;
-    this.#lease.begin(link);
+    this.#lease.begin();
     link.send({ hello: this.#hello() });
     // An agent whose hello is not answered tries another replica.
     world.after(10_000, this.#life, () => {

@@ -1,7 +1,6 @@
 /** Chooses the faults of a run: at statements, and at moments of its own. */
 import type { Gate, StatementFault } from '../database/gate.ts';
 import { STATEMENT_FAULTS } from '../database/gate.ts';
-import type { GateConnection } from '../database/gate-connection.ts';
 import { NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
 import type { SimMachine } from './machine.ts';
@@ -42,7 +41,7 @@ export class Nemesis {
   }
 
   /** See GateOptions.chooseFault. */
-  chooseFault(_connection: GateConnection, sql: string): StatementFault | undefined {
+  chooseFault(sql: string): StatementFault | undefined {
     const { world } = this.#options;
     if (this.isOver || !world.chance(this.#share)) return undefined;
     const fault = world.one(STATEMENT_FAULTS);
@@ -61,7 +60,7 @@ export class Nemesis {
   }
 
   async #strike(): Promise<void> {
-    const { world, gate, machines, replicas, kill } = this.#options;
+    const { world, machines, replicas, kill } = this.#options;
     const machine = world.one(machines);
     const living = replicas();
     const u = world.fraction();
@@ -79,7 +78,6 @@ export class Nemesis {
       else if (u < 0.97) await this.#restart(0, 'all connections cut');
       else await this.#restart(world.between(200, 4_000), 'database down');
     }
-    void gate;
   }
 
   #killAgent(machine: SimMachine): void {

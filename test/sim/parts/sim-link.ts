@@ -11,7 +11,7 @@ import type { World } from '../world/world.ts';
 import type { SimReplica } from './replica.ts';
 
 /** A message to send. */
-export type AgentMessage = Parameters<typeof SessionRequest.fromPartial>[0];
+type AgentMessage = Parameters<typeof SessionRequest.fromPartial>[0];
 
 interface SimLinkOptions {
   world: World;
@@ -116,11 +116,10 @@ export class SimLease {
     this.#lease = new Lease({ clock: world.clockOf(life), onExpired });
   }
 
-  /** Begins with a link that is open. */
-  begin(link: SimLink): void {
+  /** Begins with a new session. */
+  begin(): void {
     this.#lease.beginSession();
     this.#sequence = 0;
-    void link;
   }
 
   /** Handles what core says of the lease. */

@@ -1,4 +1,4 @@
-/** What runs on a simulated machine. */
+/** Workers and attempts of a simulated machine, and how it reports them. */
 import type { AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { HistoryEvent } from '../checker/history.ts';

@@ -15,7 +15,7 @@ const real = {
   random: Math.random,
 };
 
-/** An instant with more ticks of the event loop than this has no end. */
+/** Ticks of the event loop after which an instant counts as endless. */
 const TICKS_MAX = 100_000;
 
 /** Waits for so many real milliseconds. For what the server of the database does by itself. */
@@ -25,7 +25,7 @@ export function realPause(ms: number): Promise<void> {
   });
 }
 
-/** What stands for the process's own time. */
+/** Takes the place of the process's own time. */
 interface TimeSource {
   readonly nowMs: number;
   fraction(): number;

@@ -26,8 +26,6 @@ export class World {
   #events: Event[] = [];
   readonly #hash = createHash('sha256');
   readonly #lines: string[] | undefined;
-  /** Number of entries of the trace. */
-  entries = 0;
   /** Faults by kind. */
   readonly faults = new Map<string, number>();
   readonly #time = new ProcessTime(this);
@@ -56,7 +54,6 @@ export class World {
   /** Adds a line to the trace. */
   note(...parts: readonly (string | number)[]): void {
     const line = `${this.#nowMs.toFixed(3)} ${parts.join(' ')}`;
-    this.entries += 1;
     this.#hash.update(line).update('\n');
     this.#lines?.push(line);
   }
