@@ -23,7 +23,7 @@ function run(...args: string[]): Promise<{ code: number | string | null | undefi
 }
 
 // Each waits for its PostgreSQL most of the time, so both run at once.
-const two = run('--seeds', '1', '--jobs', '30', '--twice');
+const two = run('--seeds', '1', '--jobs', '20', '--twice');
 const planted = run('--planted', 'request ids ignored', '--from', '4', '--seeds', '8', '--jobs', '30');
 // Reported by the subtest that awaits it.
 planted.catch(() => undefined);
