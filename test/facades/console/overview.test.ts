@@ -13,6 +13,7 @@ import type { Test } from 'tap';
 import t from 'tap';
 import { whyNoChromium } from '../../helpers/console/chromium.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { scratch } from '../../helpers/scratch.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
 import { lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
@@ -173,7 +174,20 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
       workersMax: 1,
     });
     const jobs = endpointJobs(system, id);
-    const ids = await Promise.all(Array.from({ length: 12 }, () => jobs.run({ mode: 'value', value: 1 })));
+    const files = await scratch(t);
+    const ids = await Promise.all(
+      Array.from({ length: 12 }, () => jobs.run({ mode: 'until', file: files.path('gate') })),
+    );
+    await waitFor('a sample of the queue', async () => {
+      const { samples } = await call(
+        system.clients.endpoints,
+        'getLoadHistory',
+        { endpointId: id, spanMs: 0 },
+        system.key,
+      );
+      return samples.some(({ queued }) => queued > 0);
+    });
+    files.open('gate');
     for (const job of ids) await jobs.settled(job, 60_000);
     await jobs.counted({ inQueue: 0, inProgress: 0 });
     const page = await open(t);
