@@ -58,8 +58,8 @@ const MACHINE_COSTS: readonly [what: string, texts: RegExp, max: number][] = [
     'what machines should have',
     new RegExp(
       `^\\s*SELECT (${[
-        'w\\.id, w\\.endpoint_id AS "endpointId", w\\.machine_id AS "machineId", w\\.desired',
-        'id, machine_id AS "machineId", desired',
+        'w\\.id, w\\.endpoint_id AS "endpointId", w\\.machine_id AS "machineId", CASE WHEN w\\.desired',
+        'w\\.id, w\\.machine_id AS "machineId", CASE WHEN waits',
         'm\\.id, m\\.name, m\\.locations',
         '\\* FROM \\(SELECT e\\.id',
         'machine_id AS "machineId", image_name',
