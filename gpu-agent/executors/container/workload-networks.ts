@@ -23,6 +23,9 @@ interface WorkloadNetworksOptions {
   openBridge(address: string): Promise<number>;
 }
 
+/** Longest name of a Linux network interface. */
+const INTERFACE_LENGTH_MAX = 15;
+
 interface NetworkAnswer {
   subnets?: { gateway?: string }[];
 }
@@ -64,7 +67,7 @@ export class WorkloadNetworks {
       engine,
       name,
       { [MACHINE_LABEL]: this.#options.machineId, [WORKLOAD_LABEL]: workloadId },
-      `${this.#prefix}${workloadId}`.slice(0, 15),
+      interfaceName(this.#prefix, workloadId),
     );
     return name;
   }
@@ -195,6 +198,12 @@ export class WorkloadNetworks {
 /** Returns the prefix of the interface names of one machine's networks; firewall rules match it. */
 export function interfacePrefix(machineId: string): string {
   return `sw${createHash('sha256').update(machineId).digest('hex').slice(0, 4)}`;
+}
+
+/** Returns the interface name of a workload's network. Ids may differ only in their last character. */
+function interfaceName(prefix: string, workloadId: string): string {
+  const hash = createHash('sha256').update(workloadId).digest('hex');
+  return `${prefix}${hash}`.slice(0, INTERFACE_LENGTH_MAX);
 }
 
 function gatewayIn(gateway: string | undefined): string {

@@ -31,7 +31,8 @@ t.test('what an agent left that was killed goes with the Podman of a test', { sk
     asRoot: true,
     openBridge: async () => 9,
   });
-  const { hostname } = new URL(await networks.bridgeUrl(await askEngine(podman.socket, systemClock)));
+  const engine = await askEngine(podman.socket, systemClock);
+  const { hostname } = new URL(await networks.bridgeUrl(engine));
   const rules = (): string =>
     execFileSync('iptables-save', { encoding: 'utf8' }) + execFileSync('ip6tables-save', { encoding: 'utf8' });
   const hasAddress = (): boolean =>
@@ -40,6 +41,14 @@ t.test('what an agent left that was killed goes with the Podman of a test', { sk
       .some((entry) => entry!.address === hostname);
   t.match(rules(), `slipway-${prefix}-in`);
   t.ok(hasAddress());
+  const ids = ['abcdefghijklm1', 'abcdefghijklm2'];
+  const names = await Promise.all(ids.map((id) => networks.open(engine, id)));
+  const there = (await engine.docker.listNetworks()).map(({ Name }) => Name);
+  t.same(
+    names.filter((name) => !there.includes(name)),
+    [],
+    'ids that differ only in their last character have a network each',
+  );
   await podman.remove();
   t.notMatch(rules(), `slipway-${prefix}-`);
   t.notOk(hasAddress());
