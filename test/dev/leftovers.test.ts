@@ -84,8 +84,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     for (const name of ['a', 'b']) writeFileSync(path(`test/${name}.test.ts`), STUBBORN);
     // The last two are loaded by their path.
     for (const name of ['run-tests', 'test-pool', 'test-domain-hook', 'test-domain']) {
-      for (const file of moduleFiles(join(root, `tools/test-runner/${name}.ts`), join(root, 'tools')))
-        copyFileSync(file, path(relative(root, file)));
+      for (const file of moduleFiles(join(root, `tools/test-runner/${name}.ts`), join(root, 'tools'))) {
+        const copy = path(relative(root, file));
+        mkdirSync(dirname(copy), { recursive: true });
+        copyFileSync(file, copy);
+      }
     }
     writeFileSync(path('package.json'), '{"type":"module"}');
     const built = path('node_modules/@tapjs/test/test-built/dist/esm/index.js');
