@@ -41,7 +41,7 @@ function declared(name: string): Json {
 t.test('defaults in the document are those of an answer', async (t) => {
   const pod = { computeType: 'CPU', imageName: '', dockerStartCmd: ['sleep', '600'] };
   const made: [name: string, declared: number, record: Json][] = [
-    ['Endpoint', 17, await rest('POST', 'endpoints', { templateId })],
+    ['Endpoint', 18, await rest('POST', 'endpoints', { templateId })],
     ['Template', 8, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
     // Its compute type is given here, and what says where it shall run is nowhere shown.
     ['Pod', 12, await rest('POST', 'pods', pod)],
