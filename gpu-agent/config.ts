@@ -30,7 +30,7 @@ import type { WorkerUserSetting } from './users/worker-user-setting.ts';
 import { readWorkerUser } from './users/worker-user-setting.ts';
 
 /**
- * Those of models are in models/model-settings.ts: SLIPWAY_MODEL_DIR, SLIPWAY_MODEL_DISK_GB, SLIPWAY_MODEL_PEER_LISTEN,
+ * Models have theirs in models/model-settings.ts: SLIPWAY_MODEL_DIR, SLIPWAY_MODEL_DISK_GB, SLIPWAY_MODEL_PEER_LISTEN,
  * SLIPWAY_MODEL_PEER_MB_PER_SECOND.
  */
 export interface AgentConfig extends ModelSettings {

@@ -28,7 +28,7 @@ export interface Setting {
 export const SECTIONS = ['secrets', 'registryAuths', 'networkVolumes', 'templates', 'endpoints'] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** What a resource of a section is called. */
+/** Names of a resource of each section, for people. */
 export const WORDS: Readonly<Record<Section, string>> = {
   secrets: 'secret',
   registryAuths: 'registry credentials',

@@ -1,4 +1,4 @@
-/** What `slipway apply` does to each resource, and what that is decided from. */
+/** Steps of `slipway apply`, one for each resource, and the facts that decide them. */
 
 import type { Cli } from '../cli.ts';
 import type { Account } from './account.ts';

@@ -5,7 +5,7 @@ import { childOf } from '../command-words.ts';
 import type { Candidate } from './candidate.ts';
 import { namesOf } from './live-names.ts';
 
-/** What the words before the last one say. */
+/** Meaning of the words before the last one. */
 interface Place {
   command: Command;
   /** Names of the command and its groups, as `jobs get`. */

@@ -7,7 +7,7 @@ import { ago, nameOf } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import type { Candidate } from './candidate.ts';
 
-/** What is asked for: the word of an argument or option, the command, and the options before it. */
+/** Request for names: the word of an argument or option, the command, and the options before it. */
 interface Question {
   thing: string;
   path: string;

@@ -6,7 +6,7 @@ import type { Cli } from '../cli.ts';
 import type { Finding } from './finding.ts';
 import { fail, ok, warn } from './finding.ts';
 
-/** What `GET /info` of Docker and Podman tells. */
+/** Response of `GET /info` of Docker and Podman. */
 interface EngineInfo {
   ServerVersion?: string;
   CgroupVersion?: string;

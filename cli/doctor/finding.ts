@@ -1,13 +1,13 @@
-/** What `slipway doctor` found about one thing. */
+/** Result of one check of `slipway doctor`. */
 
 /** Result of a check. */
 export interface Finding {
   /** Name of the check. */
   check: string;
   status: 'ok' | 'warn' | 'fail';
-  /** What was found. */
+  /** Facts, for people. */
   detail: string;
-  /** What to do. Empty if nothing is to be done. */
+  /** Remedy. Empty if nothing is to be done. */
   fix: string;
 }
 

@@ -45,7 +45,7 @@ class EndpointLogs {
   /** Writes the lines since the last call. `whole`: also what follows the last line end. */
   async writeNew(whole: boolean): Promise<void> {
     const workers = await this.#workers();
-    // What starts while it is followed is shown from its beginning.
+    // A worker that starts while the log is followed is shown from its beginning.
     for (const { id } of workers)
       if (!this.#logs.has(id)) this.#logs.set(id, this.#open(id, this.#isFirst ? this.#tail : Infinity));
     this.#isFirst = false;

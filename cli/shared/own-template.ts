@@ -1,4 +1,4 @@
-/** What an endpoint runs without a template of its own name: settings that `deploy`, `duplicate` and `apply` send. */
+/** Settings of an endpoint's own template, as `deploy`, `duplicate` and `apply` send them. */
 import { TEMPLATE } from '@slipway/facades/resources/templates/template-table';
 import type { OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';

@@ -100,7 +100,7 @@ export interface WorkloadExit {
   failure: string | undefined;
   /** It was ended because it used more memory than its limit. `undefined` if not, or if unknown. */
   outOfMemory?: boolean;
-  /** What outside of it ended it, as the end of a sentence: `was evicted by Kubernetes`. Absent: nothing. */
+  /** External cause of its end, as the end of a sentence: `was evicted by Kubernetes`. Absent: nothing. */
   cause?: string;
 }
 

@@ -25,7 +25,7 @@ const ROOM = { waitMs: 10_000, pollMs: 100 };
 /** Bytes of a card that the driver may go on to count for a process whose memory was moved. */
 const LEFT_BYTES_MAX = 64 * 1024 ** 2;
 
-/** What the mover needs of a worker that runs. */
+/** Parts of a running worker that the mover needs. */
 export interface MovedWorker {
   readonly id: string;
   /** Returns all of its processes, by their ids on this host. */
@@ -40,7 +40,7 @@ export interface MovedWorker {
 export interface OffloadedMemory {
   /** Processes whose memory was moved. */
   readonly pids: readonly number[];
-  /** What it held of each card. */
+  /** GPU memory that it held, by card. */
   readonly cards: readonly { readonly uuid: string; readonly bytes: number }[];
 }
 

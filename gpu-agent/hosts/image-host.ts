@@ -31,7 +31,7 @@ export interface ImageHost {
   readonly bridgeUrl: string;
   /** True if data that a worker sends while no agent listens waits for the next one. */
   readonly isPatient: boolean;
-  /** What the machine has now. */
+  /** Current state of the machine. */
   readonly has: MachineContainers;
   /** Size of the machine, where it is not that of the host. */
   readonly size: Partial<Pick<Machine, 'cpuCount' | 'memoryMib'>>;

@@ -45,7 +45,7 @@ t.test('faults have their path, and what is allowed', async (t) => {
 t.test('the schema takes what is right and refuses what is wrong', async (t) => {
   const fits = new Ajv2020({ strict: false }).compile(jsonSchema());
   t.ok(fits(GOOD), JSON.stringify(fits.errors));
-  // What only the command checks: rules between settings.
+  // Rules between settings, which only the command checks.
   const rules = /belongs into|give one of/;
   for (const [value, fault] of WRONG) if (!rules.test(fault.source)) t.notOk(fits(value), JSON.stringify(value));
 });

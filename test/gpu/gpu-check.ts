@@ -30,7 +30,7 @@ const { values } = parseArgs({
     python: { type: 'string', default: 'python3' },
   },
 });
-/** What the stand-in says: times of an H200, a tenth as long. */
+/** Times of the stand-in: those of an H200, a tenth as long. */
 const PACE = [55, 20, 35] as const;
 /** The stand-in's workers hold less: the host memory that a move needs must be there all the same. */
 const STAND_IN_GIB = 0.5;

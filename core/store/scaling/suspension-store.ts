@@ -10,7 +10,7 @@ import type { Database, Statement } from '../sql/database.ts';
 import { statementOf } from '../sql/database.ts';
 import { evictStandbys, lockPlacement } from './standby-rows.ts';
 
-/** What a suspension changed. */
+/** Changes of a suspension. */
 interface ChangedWorkers {
   machineId: string;
   /** Endpoints whose workers changed. */

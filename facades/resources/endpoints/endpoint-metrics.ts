@@ -8,7 +8,7 @@ import type { EndpointExplanation } from '@slipway/proto/gen/slipway/v1/explanat
 import type { GetHealthResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 
-/** What core says of an endpoint. `requests`: `undefined` for an endpoint with jobs. */
+/** Figures of an endpoint from core. `requests`: `undefined` for an endpoint with jobs. */
 interface EndpointReading {
   health: GetHealthResponse;
   explanation: EndpointExplanation | undefined;

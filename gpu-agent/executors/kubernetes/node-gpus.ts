@@ -134,7 +134,7 @@ function deviceKey(pool: string, device: string): string {
   return `${pool}/${device}`;
 }
 
-/** What else uses the GPUs of a node. */
+/** Foreign users of the GPUs of a node. */
 interface Others {
   /** Pods on the node that are not this machine's. */
   pods: readonly ApiPod[];

@@ -1,4 +1,4 @@
-/** What core is told about the GPU memory of a worker. Pure. */
+/** Builds the report to core about the GPU memory of a worker. Pure. */
 import type { WorkerReport } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { OffloadFailure, StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { WorkerMemory } from './worker-memory.ts';

@@ -22,7 +22,7 @@ export interface GpuOutput {
   mib: number;
 }
 
-/** What a worker runs, and the GPU memory that it takes. */
+/** Command of a worker, and the GPU memory that it takes. */
 interface GpuWorker {
   startCommand?: string[];
   imageName?: string;

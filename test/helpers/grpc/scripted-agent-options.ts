@@ -35,7 +35,7 @@ export interface ScriptedAgentOptions {
   cpuSlots?: number;
   /** Standby workers that it can hold. Default: 4. */
   standbyMax?: number;
-  /** What it can offload. Default: it does not know offload. */
+  /** Offload that it supports. Default: it does not know offload. */
   offload?: Partial<GpuOffload>;
   /** GPU memory of each of its workers, in bytes. Default: 0, unknown. */
   gpuBytes?: number;

@@ -68,7 +68,7 @@ export class ScriptedMoves {
   }
 }
 
-/** What a machine can offload: anything, unless the test says otherwise. */
+/** Offload of a machine: anything, unless the test says otherwise. */
 export function offloadOf(given: Partial<GpuOffload>): GpuOffload {
   return {
     supported: true,

@@ -12,9 +12,9 @@ interface StandbyMachine {
 
 /** Standby workers that leave their GPUs. */
 interface FreedStandbys {
-  /** Those that end. */
+  /** Workers that end. */
   evicted: string[];
-  /** Those that go to host memory. */
+  /** Workers that go to host memory. */
   offloaded: string[];
   /** Expected milliseconds until the GPUs are free. */
   waitMs: number;

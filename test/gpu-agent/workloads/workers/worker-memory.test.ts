@@ -43,7 +43,7 @@ async function setUp(t: Test, cuda: CudaStandIn) {
   agent.executor.pids = [process.pid];
   agent.executor.freezing = async () => void process.signal('SIGSTOP');
   agent.executor.thawing = async () => void process.signal('SIGCONT');
-  /** What core was told of the worker, in order; each state once. */
+  /** Reports to core about the worker, in order; each state once. */
   const told: WorkerReport[] = [];
   const listen = (): void => {
     const [report] = agent.message()?.workers ?? [];
