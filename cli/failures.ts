@@ -46,7 +46,7 @@ export function interruptionOf({ reason }: AbortSignal): InterruptedError {
   return reason instanceof InterruptedError ? reason : new InterruptedError('SIGTERM');
 }
 
-/** A failure as people and programs are told of it. */
+/** A failure, in words for people and fields for programs. */
 export interface Failure {
   /** Reason of core (docs/reference/errors.md), or a code of the command line. */
   code: string;

@@ -70,7 +70,7 @@ export interface Observed {
   readonly asked: boolean;
   /** The agent itself has decided to end it: gracefully (`stop`) or at once (`kill`). */
   readonly endRequested: 'stop' | 'kill' | undefined;
-  /** Its preparation is not wanted any more and was told to end. */
+  /** Its preparation is no longer needed and was cancelled. */
   readonly abandoned: boolean;
   /** When it was asked to end. That cannot be undone. */
   readonly stopAskedAtMs: number | undefined;

@@ -71,7 +71,7 @@ t.test('the chart in a cluster', { skip: skipWithoutKube() }, async (t) => {
       t.ok(own!.checkHost(name), name);
   });
 
-  await t.test('agents have no rights but those that they need', async (t) => {
+  await t.test('agents have only the rights that they need', async (t) => {
     const agent = 'system:serviceaccount:slipway-workers:slipway-agent';
     for (const [verb, resource, namespace, allowed] of [
       ['create', 'pods', 'slipway-workers', true],

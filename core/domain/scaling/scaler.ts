@@ -47,7 +47,7 @@ export interface WorkerSample {
   readyMs?: number;
 }
 
-/** An offloaded worker: the GPUs that it needs, and how long its restore is expected to take. */
+/** An offloaded worker, with the GPUs that its restore needs and the expected duration. */
 export interface OffloadedSample {
   gpuUuids: readonly string[];
   restoreMs: number;

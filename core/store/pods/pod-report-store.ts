@@ -109,7 +109,7 @@ export class PodReportStore {
   /** Returns all pods of these machines. */
   async desiredOf(machineIds: readonly string[]): Promise<DesiredPodRow[]> {
     const { sql } = this.#database;
-    // Until workers have left its GPUs for host memory, a pod stands still as after its previous run.
+    // A pod stays as its previous run left it until workers have been offloaded from its GPUs.
     return sql<DesiredPodRow[]>`
       SELECT w.id, w.machine_id AS "machineId", CASE WHEN waits THEN 'EXITED' ELSE w.desired END AS desired,
         CASE WHEN waits THEN w.run - 1 ELSE w.run END AS run, w.disk

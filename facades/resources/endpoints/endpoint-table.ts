@@ -267,7 +267,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
     },
   },
   ...MODEL_FIELDS,
-  // How REST v2 or GraphQL was told the setting that each of them is about; other surfaces have that one alone.
+  // REST v2 and GraphQL express these settings in their own way; other surfaces have only the common field.
   queueDelayMs: { kind: { is: 'whole' } },
   executionTimeoutUnset: { kind: { is: 'flag' } },
   priorityFlashBoot: { kind: { is: 'flag' } },

@@ -25,7 +25,7 @@ export interface PodPlan {
   node: string;
   /** The image, by digest if it is resolved. */
   image: ImageName;
-  /** Tells this try to create the Pod from others. */
+  /** Distinguishes this attempt to create the Pod from others. */
   nonce: string;
   owner: OwnerReference | undefined;
   template: PodTemplate;

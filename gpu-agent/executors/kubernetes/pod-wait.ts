@@ -86,12 +86,12 @@ class WaitLimit {
   /** Returns whether the wait has reached its limit. */
   isOver(phase: PodPhase & { is: 'waiting' }): boolean {
     const nowMs = this.#clock.monotonicMs();
-    const of = phase.reason === '' ? '' : phase.for;
-    if (of !== this.#for) {
-      this.#for = of;
+    const cause = phase.reason === '' ? '' : phase.for;
+    if (cause !== this.#for) {
+      this.#for = cause;
       this.#sinceMs = nowMs;
     }
-    return of !== '' && nowMs - this.#sinceMs >= LIMITS_MS[phase.for];
+    return cause !== '' && nowMs - this.#sinceMs >= LIMITS_MS[phase.for];
   }
 }
 

@@ -11,7 +11,7 @@ import type { Want } from '../step.ts';
 /** Verdict on the end of a worker, if the agent ended it. */
 export interface EndStatus {
   state: WorkerState;
-  /** Empty if it ended as it was told to. */
+  /** Empty if it ended as requested. */
   reason: string;
 }
 

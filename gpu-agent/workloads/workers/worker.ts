@@ -136,7 +136,7 @@ export class Worker implements WorkloadKind {
     return phase === 'frozen' || phase === 'offloaded' ? sinceMs : undefined;
   }
 
-  /** It was told to end. */
+  /** It was asked to stop. */
   get isStopping(): boolean {
     return this.#workload.isEnding;
   }

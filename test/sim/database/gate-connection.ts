@@ -49,7 +49,7 @@ export class GateConnection {
   notices: Buffer[] = [];
   #answer: Buffer[] = [];
   #ends: Part['ends'] = 'NONE';
-  /** Answers that belong to the simulator. */
+  /** Number of responses that the gate handles itself and does not pass on. */
   #own = 0;
   #over: (() => void) | undefined;
 

@@ -197,7 +197,7 @@ export class Gate {
     });
   }
 
-  /** Answers with an error in place of the server. */
+  /** Sends an error to the driver instead of the server's response. */
   async #reject(connection: GateConnection, part: Part, code: string): Promise<void> {
     const isFatal = code === '57P01';
     const error = errorMessage(code, ERROR_TEXTS[code]!, isFatal ? 'FATAL' : 'ERROR');

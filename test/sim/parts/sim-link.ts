@@ -66,7 +66,7 @@ export class SimLink {
     });
   }
 
-  /** Breaks the link. Both ends are told, each in its time. */
+  /** Breaks the link. Each end notices after a delay of its own. */
   cut(): void {
     if (!this.isOpen) return;
     if (!this.isSilent) this.#later('core', this.replica, () => this.#session.gone());

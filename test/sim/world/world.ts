@@ -103,7 +103,7 @@ export class World {
     return this.perform(ms, of, async () => run());
   }
 
-  /** Like `after`. The world stands still until `run` has resolved, so it must wait for nothing that needs time. */
+  /** Like `after`, but virtual time stops until `run` resolves. `run` must not wait for a timer. */
   perform(ms: number, of: Being, run: () => Promise<void>): Timer {
     const event: Event = { atMs: this.#nowMs + Math.max(0, ms), order: (this.#order += 1), run, of };
     this.#events.push(event);

@@ -43,7 +43,7 @@ export async function adoptionCases(t: Test, cluster: Cluster, executor: Kuberne
     t.match(await adopted!.ended, { signal: 'SIGTERM' });
   });
 
-  await t.test('a Pod of this name that nobody knows gives way; the same request twice is one Pod', async (t) => {
+  await t.test('an unknown Pod of the same name is replaced; the same request twice creates one Pod', async (t) => {
     const own = { machineId: freshId().slice(0, 12) };
     const { executor: before } = await makeKubeExecutor(cluster, own);
     const launch = launchOf('echo up; sleep 100');

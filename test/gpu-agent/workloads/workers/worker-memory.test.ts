@@ -1,4 +1,4 @@
-/** Workers whose GPU memory is moved: what core is told at each step, and what the next run of the agent finds. */
+/** Workers whose GPU memory is moved: the report to core at each step, and what the next run of the agent finds. */
 import { GpuMemory } from '@slipway/gpu-agent/gpu-memory/gpu-memory';
 import { HelperPool } from '@slipway/gpu-agent/gpu-memory/helper-pool';
 import { HelperProcess } from '@slipway/gpu-agent/gpu-memory/helper-process';
