@@ -6,44 +6,28 @@ import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { presentTemplate } from '../../resources/templates/present-template.ts';
 import type { TemplateRecord, TemplateUpdateInput } from '../../resources/templates/template-schemas.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { changed, errors, idOf, ref } from '../rest-parts.ts';
+import { updateRoutes } from '../update-routes.ts';
 import { templateFields } from './template-fields.ts';
 import { TemplatePath } from './template-query.ts';
 
 /** Adds both routes. */
-export function updateTemplate(app: RestApp, { core, gate, readJson }: RestParts): void {
-  for (const { method, url, operationId } of FORMS) {
-    const schema = {
-      operationId,
-      tags: ['templates'],
-      summary: 'Change a template',
-      params: TemplatePath,
-      body: ref<TemplateUpdateInput>('TemplateUpdateInput'),
-      response: { 200: changed<TemplateRecord>('Template'), ...errors(404) },
-    };
-    app.route({
-      method,
-      url,
-      schema,
-      onRequest: gate,
-      preValidation: readJson,
-      handler: async (request) => {
-        const id = idOf(request.params.templateId, 'template');
-        const { changes, mask } = templateFields(request.body);
-        const options = { apiKey: request.caller.apiKey, repeatable: true };
-        // An empty change is no error: the template is returned unchanged.
-        const update = { template: Template.fromPartial({ ...changes, id }), updateMask: mask };
-        const { template } =
-          mask.length === 0
-            ? await core.templates.call((client) => client.getTemplate, { id }, options)
-            : await core.templates.call((client) => client.updateTemplate, update, options);
-        return presentTemplate(template);
-      },
-    });
-  }
+export function updateTemplate(app: RestApp, parts: RestParts): void {
+  const { templates } = parts.core;
+  updateRoutes<TemplateUpdateInput, TemplateRecord>(app, parts, {
+    shape: 'Template',
+    thing: 'template',
+    collection: '/v1/templates',
+    idName: 'templateId',
+    params: TemplatePath,
+    update: async (id, input, { apiKey }) => {
+      const { changes, mask } = templateFields(input);
+      const options = { apiKey, repeatable: true };
+      const update = { template: Template.fromPartial({ ...changes, id }), updateMask: mask };
+      const { template } =
+        mask.length === 0
+          ? await templates.call((client) => client.getTemplate, { id }, options)
+          : await templates.call((client) => client.updateTemplate, update, options);
+      return presentTemplate(template);
+    },
+  });
 }
-
-const FORMS = [
-  { method: 'PATCH', url: '/v1/templates/:templateId', operationId: 'UpdateTemplate' },
-  { method: 'POST', url: '/v1/templates/:templateId/update', operationId: 'UpdateTemplateByPost' },
-] as const;

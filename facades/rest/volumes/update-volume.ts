@@ -9,42 +9,26 @@ import type { NetworkVolumeRecord, NetworkVolumeUpdateInput } from '../../resour
 import { NetworkVolumePath } from '../../resources/volumes/volume-schemas.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import type { RestApp, RestParts } from '../rest-parts.ts';
-import { changed, errors, idOf, ref } from '../rest-parts.ts';
+import { updateRoutes } from '../update-routes.ts';
 
 /** Adds both routes. */
-export function updateVolume(app: RestApp, { core, gate, readJson }: RestParts): void {
-  for (const { method, url, operationId } of FORMS) {
-    const schema = {
-      operationId,
-      tags: ['network volumes'],
-      summary: 'Change a network volume',
-      params: NetworkVolumePath,
-      body: ref<NetworkVolumeUpdateInput>('NetworkVolumeUpdateInput'),
-      response: { 200: changed<NetworkVolumeRecord>('NetworkVolume'), ...errors(404) },
-    };
-    app.route({
-      method,
-      url,
-      schema,
-      onRequest: gate,
-      preValidation: readJson,
-      handler: async (request) => {
-        const id = idOf(request.params.networkVolumeId, 'network volume');
-        const { changes, mask } = restChanges<NetworkVolume>(VOLUME, request.body);
-        const options = { apiKey: request.caller.apiKey, repeatable: true };
-        // An empty change is no error: the volume is returned unchanged.
-        const update = { networkVolume: NetworkVolume.fromPartial({ ...changes, id }), updateMask: mask };
-        const { networkVolume } =
-          mask.length === 0
-            ? await core.volumes.call((client) => client.getNetworkVolume, { id }, options)
-            : await core.volumes.call((client) => client.updateNetworkVolume, update, options);
-        return presentVolume(networkVolume);
-      },
-    });
-  }
+export function updateVolume(app: RestApp, parts: RestParts): void {
+  const { volumes } = parts.core;
+  updateRoutes<NetworkVolumeUpdateInput, NetworkVolumeRecord>(app, parts, {
+    shape: 'NetworkVolume',
+    thing: 'network volume',
+    collection: '/v1/networkvolumes',
+    idName: 'networkVolumeId',
+    params: NetworkVolumePath,
+    update: async (id, input, { apiKey }) => {
+      const { changes, mask } = restChanges<NetworkVolume>(VOLUME, input);
+      const options = { apiKey, repeatable: true };
+      const update = { networkVolume: NetworkVolume.fromPartial({ ...changes, id }), updateMask: mask };
+      const { networkVolume } =
+        mask.length === 0
+          ? await volumes.call((client) => client.getNetworkVolume, { id }, options)
+          : await volumes.call((client) => client.updateNetworkVolume, update, options);
+      return presentVolume(networkVolume);
+    },
+  });
 }
-
-const FORMS = [
-  { method: 'PATCH', url: '/v1/networkvolumes/:networkVolumeId', operationId: 'UpdateNetworkVolume' },
-  { method: 'POST', url: '/v1/networkvolumes/:networkVolumeId/update', operationId: 'UpdateNetworkVolumeByPost' },
-] as const;
