@@ -33,7 +33,7 @@ const PROBE_AFTER_MS = 500;
 const OBEY_MS_MAX = 2_000;
 
 /** A worker that began a job within this time, in milliseconds, keeps its prefetched jobs. */
-const GOING_ON_MS = 1_000;
+const RECENT_START_MS = 1_000;
 
 /** Dependencies of the stopper. */
 interface StopperParts {
@@ -81,12 +81,12 @@ export class AttemptStopper {
     const { table, holdings, pool, clock } = this.#parts;
     const worker = pool.get(ref.workerId);
     if (!worker || worker.hasEnded || !table.get(attemptKey(ref))?.prefetched) return;
-    const goesOnMs = clock.monotonicMs() - GOING_ON_MS;
+    const recentMs = clock.monotonicMs() - RECENT_START_MS;
     const running = holdings
       .of(worker.id)
       .all()
       .filter((attempt) => !attempt.prefetched);
-    if (running.some(({ stop, beganAtMs = 0 }) => stop !== undefined || beganAtMs > goesOnMs)) return;
+    if (running.some(({ stop, beganAtMs = 0 }) => stop !== undefined || beganAtMs > recentMs)) return;
     replaceWorker({ table, holdings }, worker, 'The job before it takes long, and another worker can begin it.');
   }
 

@@ -46,8 +46,8 @@ export function registerDone(app: FastifyInstance, prefix: string, parts: Bridge
 interface PostedResult {
   body: ResultBody;
   isStream: boolean;
-  /** The worker does not wait until it is safe. */
-  goesOn?: boolean;
+  /** The worker continues without waiting for the acknowledgement. */
+  continues?: boolean;
 }
 
 /**
@@ -112,7 +112,7 @@ function handleResult(
   attempt: Attempt,
   read: PostedResult & { result: Result },
 ): Promise<'progress' | 'result'> {
-  const { result, isStream, goesOn } = read;
+  const { result, isStream, continues } = read;
   if (result.kind === 'ignored' || result.kind === 'progress') return handleProgress(parts, attempt, result);
   if (attempt.phase === 'ended') return Promise.resolve('result');
   if (isStream) attempt.leftOut ??= attempt.unsendable;
@@ -120,8 +120,8 @@ function handleResult(
   if (result.refresh) replaceWorker(parts, worker, 'Its worker is replaced.');
   const mayHaveGap = result.kind === 'completed' && (attempt.leftOut !== undefined || mayMiss(attempt, isStream));
   const safe = mayHaveGap
-    ? finishUnlessGap(parts, worker, attempt, { result, goesOn })
-    : finish(parts, attempt, result, goesOn);
+    ? finishUnlessGap(parts, worker, attempt, { result, continues })
+    : finish(parts, attempt, result, continues);
   return safe.then(() => 'result');
 }
 
@@ -129,9 +129,9 @@ async function finishUnlessGap(
   parts: BridgeParts,
   worker: Worker,
   attempt: Attempt,
-  { result, goesOn }: { result: Result & { kind: 'completed' }; goesOn: boolean | undefined },
+  { result, continues }: { result: Result & { kind: 'completed' }; continues: boolean | undefined },
 ): Promise<void> {
-  if (!(await hasGap(parts, worker, attempt, result.output))) await finish(parts, attempt, result, goesOn);
+  if (!(await hasGap(parts, worker, attempt, result.output))) await finish(parts, attempt, result, continues);
   else if (attempt.leftOut !== undefined)
     await finish(parts, attempt, { ...result, kind: 'failed', error: attempt.leftOut });
   // Another attempt streams all of it.
@@ -175,14 +175,14 @@ function finish(
   parts: BridgeParts,
   attempt: Attempt,
   result: Result & { kind: 'completed' | 'failed' },
-  goesOn = false,
+  continues = false,
 ): Promise<void> {
   // It may have ended while its output was scanned.
   if (attempt.phase === 'ended') return Promise.resolve();
   if (attempt.stop) return parts.table.end(attempt, OutcomeKind.STOPPED);
   const { output, refresh } = result;
   // A worker that is to be replaced waits for the outcome before that.
-  const ending = { output, unmeasured: refresh, mayWait: goesOn && !refresh };
+  const ending = { output, unmeasured: refresh, mayWait: continues && !refresh };
   if (result.kind === 'completed') return parts.table.end(attempt, OutcomeKind.COMPLETED, ending);
   return parts.table.end(attempt, OutcomeKind.FAILED, { ...ending, error: result.error });
 }

@@ -191,7 +191,7 @@ class WorkerLink {
     const isResult = kind === FrameKind.RESULT || kind === FrameKind.PROGRESS;
     if (!isResult) return void this.#value(frame).then((written) => over(Answer.DONE, written), failed);
     try {
-      postResult(this.#parts, this.#worker, name, { body: { bytes }, isStream: flag === 1, goesOn: true }).then(
+      postResult(this.#parts, this.#worker, name, { body: { bytes }, isStream: flag === 1, continues: true }).then(
         () => over(Answer.DONE),
         failed,
       );
