@@ -17,6 +17,12 @@ import { isAlive, scratch } from '../helpers/scratch.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
 const root = join(import.meta.dirname, '../..');
+/** Files with the help of commands that need the development packages. */
+const HELPS = {
+  bench: 'tools/bench/help.txt',
+  kube: 'tools/kube/help.txt',
+  sim: 'test/sim/help.txt',
+};
 const LOCK = {
   '': { name: 'x' },
   'node_modules/a': { version: '1.0.0' },
@@ -54,7 +60,7 @@ async function project(t: Test) {
     mkdirSync(dirname(path(name)), { recursive: true });
     writeFileSync(path(name), text);
   };
-  for (const file of ['dev/install/bootstrap.mjs', 'dev/start-help.txt', 'test/sim/help.txt']) {
+  for (const file of ['dev/install/bootstrap.mjs', 'dev/start-help.txt', ...Object.values(HELPS)]) {
     mkdirSync(dirname(path(file)), { recursive: true });
     copyFileSync(join(root, file), path(file));
   }
@@ -94,9 +100,11 @@ t.test('the help needs no installation', async (t) => {
     t.equal(await run.code, 0);
     t.equal(run.text, helpText());
   }
-  const sim = start('sim', '--help');
-  t.equal(await sim.code, 0);
-  t.equal(sim.text, readFileSync(join(root, 'test/sim/help.txt'), 'utf8'));
+  for (const [name, file] of Object.entries(HELPS)) {
+    const run = start(name, '--help');
+    t.equal(await run.code, 0);
+    t.equal(run.text, readFileSync(join(root, file), 'utf8'));
+  }
   t.match(helpText(), `(default ${(readOptions([], { root, callerDir: root }) as LocalOptions).port})`);
   t.same(lines('asked'), [], 'npm was not asked');
 });

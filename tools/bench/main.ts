@@ -3,7 +3,7 @@
 import { Child } from './child.ts';
 import { startDatabase } from './database.ts';
 import type { Ceilings, Figure } from './figure.ts';
-import { busyText, machineText, markdownTable, reached, table } from './figure.ts';
+import { busyText, markdownTable, reached, table } from './figure.ts';
 import { measureContainers } from './hosts/containers.ts';
 import { measureCosts } from './hosts/costs.ts';
 import { measureLb } from './load-balancing/load-balancing.ts';
@@ -74,7 +74,8 @@ async function main(options: Options): Promise<void> {
     const load = await Child.start('tools/bench/load/load-generator.ts');
     stops.push(() => load.stop());
     const bench: Bench = { options, database, load, facts: await runFacts(database, options, busy), say };
-    if (options.beside) return console.log(`\n${machineText()}${busy && `\n${busy}`}\n\n${await measureBeside(bench)}`);
+    if (options.beside)
+      return console.log(`\n${[...factLines(bench.facts), '', await measureBeside(bench)].join('\n')}`);
     await (options.peers ? reportRace(bench) : report(bench));
   } finally {
     for (const stop of stops.toReversed()) await stop();
@@ -113,10 +114,10 @@ async function reportRace(bench: Bench): Promise<void> {
 
 try {
   const options = readOptions(process.argv.slice(2));
-  if (options === 'help') console.log(HELP);
+  if (options === 'help') process.stdout.write(HELP);
   else await main(options);
   process.exit(0);
 } catch (error) {
-  // Children end by themselves once this process has gone.
+  // Children end by themselves once this process has gone, after Ctrl-C too; their folders are then removed.
   process.stderr.write(`${error instanceof Error ? error.stack : error}\n`, () => process.exit(1));
 }

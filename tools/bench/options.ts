@@ -1,4 +1,5 @@
 /** Options of the bench. */
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ROOT } from './child.ts';
@@ -39,11 +40,11 @@ const NUMBERED: Readonly<Record<string, Part>> = {
 };
 /** Parts in which peers take part, and parts that the race measures for Slipway alone. */
 export const RACED: readonly Part[] = ['runsync', 'run', 'drain', 'long-queue'];
-const BESIDE_RACE: readonly Part[] = ['ceilings', 'reading', 'python', 'neighbours', 'sizes'];
+export const BESIDE_RACE: readonly Part[] = ['ceilings', 'reading', 'python', 'neighbours', 'sizes'];
 /**
  * Longest round of the race, in seconds. Results of /runsync are checked after each round and are kept for a minute.
  */
-const RACE_SECONDS_MAX = 40;
+export const RACE_SECONDS_MAX = 40;
 
 /** Options. HELP explains them. */
 export interface Options {
@@ -75,32 +76,8 @@ export interface Options {
   profile: string | undefined;
 }
 
-export const HELP = `npm run bench -- [options]
-
-Measures Slipway on this machine, with every part in a process of its own on loopback and PostgreSQL flushing every commit to disk.
-
-  --only <parts>     comma-separated: ${PARTS.join(', ')} (default: all);
-                     P1 to P8 are runsync, run, drain, long-queue, reading, python, neighbours and sizes
-  --seconds <n>      length of one measured round, 1 to 60 (default 4); queue sizes do not depend on it
-  --rounds <n>       measured rounds; figures are medians (default 3)
-  --json             print one JSON object instead of tables
-  --report <name>    also write name.md and name.json
-  --peers            race BullMQ, pg-boss, graphile-worker and Restate, in turn (rounds: 5, of at most ${RACE_SECONDS_MAX} s); they are installed below
-                     .slipway-test; of --only it knows ${RACED.join(', ')} with them,
-                     and of Slipway alone ${BESIDE_RACE.join(', ')}
-  --beside <folder>  compare with another checkout instead, in turn (rounds: 8 pairs); of --only it knows run, runsync and drain
-  --beside-set <NAME=VALUE>
-                     a variable of the other's programs, of this checkout when --beside is not given; may be repeated
-  --drain-jobs <n>   jobs of a drain in these two and in the part long-queue, 1,000 to 2,000,000 (default 100,000; long-queue: 20,000)
-  --table-jobs <n>   finished jobs of the part tables, 10,000 to 20,000,000 (default 200,000); a tenth as many are queued
-  --queued-jobs <n>  jobs behind the drain of the parts long-queue and costs, 1,000 to 2,000,000 (default 200,000)
-  --open-seconds <n> age of the open transaction of the part long-queue when workers come, 0 to 3,600 (default 0)
-  --endpoints <n>    endpoints of the part neighbours, 10 to 20,000 (default 10,000)
-  --readers <n>      readers of streams in the part reading, 10 to 2,000 (default 1,000)
-  --minutes <n>      length of the part steady, 4 to 60 (default 4)
-  --profile <folder> write V8 CPU profiles of core, facade and agent there (slows them down a little)
-  --help             this text
-`;
+/** Text of `--help`, a file so that it can be shown before anything is installed. */
+export const HELP = readFileSync(new URL('./help.txt', import.meta.url), 'utf8');
 
 /** Reads the command line. Throws an Error whose text is for the user. */
 export function readOptions(argv: string[]): Options | 'help' {

@@ -7,6 +7,8 @@ import { ROOT } from './child.ts';
 import type { Database } from './database.ts';
 import { machineText } from './figure.ts';
 import { findRedis } from './find-redis.ts';
+import type { FlushTime } from './flush-time.ts';
+import { flushText, measureFlush } from './flush-time.ts';
 import type { Options } from './options.ts';
 
 /** Facts of a run, as printed and as JSON. */
@@ -20,6 +22,8 @@ export interface RunFacts {
   versions: Record<string, string>;
   /** Settings of PostgreSQL, the same for all who use it. */
   settings: Record<string, string>;
+  /** Measured before the rounds. A ratio to a queue that does not flush each write follows it. */
+  flush: FlushTime;
   rounds: number;
   /** Length of a timed round, in seconds. */
   seconds: number;
@@ -52,11 +56,12 @@ export async function runFacts(database: Database, { rounds, seconds }: Options,
     ...(redis !== undefined && { Redis: redisVersion(redis) }),
     ...pythonVersions(),
   };
-  return { machine: machineText(), busy, commit: commitText(), versions, settings, rounds, seconds };
+  const flush = await measureFlush();
+  return { machine: machineText(), busy, commit: commitText(), versions, settings, flush, rounds, seconds };
 }
 
 /** Returns the facts as lines for people. */
-export function factLines({ machine, busy, commit, versions, settings }: RunFacts): string[] {
+export function factLines({ machine, busy, commit, versions, settings, flush }: RunFacts): string[] {
   const listed = (of: Record<string, string>): string =>
     Object.entries(of)
       .map((parts) => parts.join(' '))
@@ -66,6 +71,7 @@ export function factLines({ machine, busy, commit, versions, settings }: RunFact
     ...(busy === '' ? [] : [busy]),
     `commit ${commit}; ${listed(versions)}`,
     `PostgreSQL: ${listed(settings)}`,
+    flushText(flush),
   ];
 }
 

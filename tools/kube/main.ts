@@ -1,5 +1,5 @@
 /** `npm run kube`: starts a Kubernetes control plane on loopback and ends it with Ctrl-C. */
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -11,13 +11,7 @@ import { startCluster } from './cluster.ts';
 import { kubeFolder } from './kube-programs.ts';
 
 const root = join(import.meta.dirname, '../..');
-const HELP = `npm run kube -- [options]
-Starts a real Kubernetes control plane on 127.0.0.1, with nodes that only pretend. Ctrl-C ends it and removes its data.
-  --nodes N     nodes without GPUs; default 1
-  --gpu-nodes N nodes with 8 GPUs each; default 1
-  --min         only etcd and the API server: no scheduler, no controllers, no nodes
-  --port N      first of four free ports; default 16443
-  --build       only builds the programs, if they are not built yet`;
+const HELP = readFileSync(new URL('./help.txt', import.meta.url), 'utf8');
 
 const { values } = parseArgs({
   options: {
@@ -58,7 +52,7 @@ async function ports(): Promise<[number, number, number, number]> {
 }
 
 async function main(): Promise<void> {
-  if (values.help) return say(HELP);
+  if (values.help) return void process.stdout.write(HELP);
   const [plain, withGpus] = [count('nodes'), count('gpu-nodes')];
   const four = values.build ? undefined : await ports();
   await makeKube(root, { report: say, signal: stopping.signal, clock: systemClock });

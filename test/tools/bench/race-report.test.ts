@@ -32,6 +32,7 @@ const facts: RaceFacts = {
   commit: 'c',
   versions: {},
   settings: {},
+  flush: { ms: 0.5, leastMs: 0.4, mostMs: 2 },
   rounds: 3,
   seconds: 1,
   absent: ['Restate: it is not here'],
@@ -52,9 +53,10 @@ t.test('the report has the spread of times, the verdicts and who is absent', asy
   const text = raceReport(facts, results);
   t.match(
     text,
-    '| BullMQ always (1) | 100/s (90/s – 110/s) | 100.0 ms (99.0 ms – 200.0 ms) | 3.10× | rate ≥ 3.00× yes ' +
-      '(3.10×), p99 ≤ 0.80× NO (0.85×) |',
+    '| BullMQ always (1) | 100/s (90/s – 110/s) | 100.0 ms (99.0 ms – 200.0 ms) | 3.10× at a flush of 0.50 ms | ' +
+      'rate ≥ 3.00× yes (3.10×), p99 ≤ 0.80× NO (0.85×) |',
   );
+  t.match(text, 'a flush (8 KiB, fdatasync) takes 0.50 ms (0.40 – 2.00)');
   t.match(text, '- Slipway: as it comes');
   t.match(text, '- absent: Restate: it is not here');
 });

@@ -1,13 +1,13 @@
 /** A real edge in front of a stack of the bench. */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { askAdmin } from '@slipway/edge/admin';
 import { adminSocket } from '@slipway/edge/config';
 import { ENVOY } from '@slipway/test/helpers/system/edge';
 import { Child } from '../child.ts';
 import { memoryMib } from '../load/process-usage.ts';
+import { scratchFolder } from '../scratch-folder.ts';
 import type { Stack } from '../stack/stack.ts';
 
 export type BenchEdge = Awaited<ReturnType<typeof startLbEdge>>;
@@ -19,7 +19,7 @@ export function hasEnvoy(): boolean {
 
 /** Starts an edge. */
 export async function startLbEdge(stack: Stack) {
-  const dataDir = await mkdtemp(join(tmpdir(), 'slw-bench-'));
+  const dataDir = await scratchFolder('edge-');
   const edge = await Child.start('edge/main.ts', {
     SLIPWAY_EDGE_LISTEN: '127.0.0.1:0',
     SLIPWAY_EDGE_DATA_DIR: dataDir,

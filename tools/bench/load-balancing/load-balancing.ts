@@ -4,8 +4,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
@@ -14,6 +13,7 @@ import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import { Child } from '../child.ts';
 import type { Figure } from '../figure.ts';
 import { median } from '../figure.ts';
+import { scratchFolder } from '../scratch-folder.ts';
 import type { Bench } from '../stack/bench.ts';
 import { INPUT, measureLoad } from '../stack/bench.ts';
 import type { Stack } from '../stack/stack.ts';
@@ -53,7 +53,7 @@ export async function measureLb(bench: Bench): Promise<Figure[]> {
 }
 
 async function startAgent(stack: Stack): Promise<{ stop(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
+  const folder = await scratchFolder('agent-');
   const child = await Child.start(
     'gpu-agent/main.ts',
     {

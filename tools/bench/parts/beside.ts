@@ -73,7 +73,7 @@ async function byHttp(bench: Bench, routes: readonly (typeof SCENARIOS)[number][
       compared.push({
         scenario,
         pairs: await inPairs(
-          rounds,
+          bench,
           () => own.run(route, connections, seconds),
           () => other.run(route, connections, seconds),
         ),
@@ -100,7 +100,7 @@ async function byDrain(bench: Bench): Promise<Compared> {
   return {
     scenario,
     pairs: await inPairs(
-      rounds,
+      bench,
       () => drain(startOwn),
       () => drain(startOther),
     ),
@@ -116,8 +116,9 @@ function startOther(bench: Bench): Promise<Stack> {
   return startStack(bench, env, { root });
 }
 
+/** Measures pairs, and reports each as it ends. */
 async function inPairs(
-  count: number,
+  { say, options: { rounds: count } }: Bench,
   own: () => Promise<Round>,
   other: () => Promise<Round>,
 ): Promise<Compared['pairs']> {
@@ -125,9 +126,21 @@ async function inPairs(
   for (let pair = 0; pair < count; pair += 1) {
     const first = pair % 2 === 0 ? await own() : undefined;
     const second = await other();
-    pairs.push({ own: first ?? (await own()), other: second });
+    const done = { own: first ?? (await own()), other: second };
+    pairs.push(done);
+    say(`pair ${pair + 1} of ${count}: ${pairText(done)}`);
   }
   return pairs;
+}
+
+function pairText({ own, other }: Compared['pairs'][number]): string {
+  const values = (of: (round: Round) => number): string =>
+    `${Math.round(of(own)).toLocaleString('en')} and ${Math.round(of(other)).toLocaleString('en')}`;
+  const ratio = (of: (round: Round) => number): string => (of(own) / of(other)).toFixed(2);
+  return (
+    `${values(({ rate }) => rate)} a second, ${ratio(({ rate }) => rate)}; ` +
+    `${values(total)} µs of CPU, ${ratio(total)}`
+  );
 }
 
 async function openSide(bench: Bench, stack: Stack): Promise<Side> {

@@ -57,6 +57,7 @@ const TARGETS: readonly Pick<Verdict, 'scenario' | 'contestant' | 'field' | 'lea
   { scenario: 'POST /run ×64', contestant: 'Fastify alone', field: 'rate', least: 0.4 },
   { scenario: 'drain', contestant: 'BullMQ always', field: 'rate', least: 1.3 },
   { scenario: 'drain', contestant: 'graphile-worker batched', field: 'rate', least: 1 },
+  { scenario: 'drain', contestant: 'pg-boss', field: 'rate', least: 1 },
   { scenario: 'long queue', contestant: 'Slipway, nothing behind it', field: 'rate', least: 0.95 },
   { scenario: 'long queue', contestant: 'Slipway, nothing behind it', field: 'bystanderMs', most: 1.1 },
 ];
@@ -93,19 +94,20 @@ export function raceReport(facts: RaceFacts, results: readonly Result[]): string
       ...section(
         results.filter(({ scenario }) => scenario === name),
         verdicts,
+        facts,
       ),
     );
   const settings = Object.entries(facts.contestants).map(([name, text]) => `- ${name}: ${text}`);
   return [...lines, '', ...settings, ...facts.absent.map((text) => `- absent: ${text}`)].join('\n');
 }
 
-function section(results: readonly Result[], verdicts: readonly Verdict[]): string[] {
+function section(results: readonly Result[], verdicts: readonly Verdict[], facts: RaceFacts): string[] {
   const rounds = results.flatMap((result) => result.rounds);
   const times = (Object.keys(TIMES) as (keyof typeof TIMES)[]).filter((field) =>
     rounds.some((round) => round[field] !== undefined),
   );
   const heads = ['', 'rate', ...times.map((field) => TIMES[field]), 'Slipway is', 'wanted'];
-  const rows = results.map((result) => row(result, results[0]!, times, verdicts));
+  const rows = results.map((result) => row(result, results[0]!, { times, verdicts, facts }));
   const open = valuesOf(results[0]!.rounds, 'openSeconds');
   const note =
     open.length === 0
@@ -124,18 +126,28 @@ function section(results: readonly Result[], verdicts: readonly Verdict[]): stri
 function row(
   { scenario, contestant, rounds }: Result,
   first: Result,
-  times: readonly (keyof typeof TIMES)[],
-  verdicts: readonly Verdict[],
+  {
+    times,
+    verdicts,
+    facts,
+  }: { times: readonly (keyof typeof TIMES)[]; verdicts: readonly Verdict[]; facts: RaceFacts },
 ): string {
   const rates = valuesOf(rounds, 'rate');
   const cells = times.map((field) => spreadText(valuesOf(rounds, field), (ms) => `${ms.toFixed(1)} ms`));
   const ratio =
-    contestant === first.contestant ? '' : `${(median(valuesOf(first.rounds, 'rate')) / median(rates)).toFixed(2)}×`;
+    contestant === first.contestant
+      ? ''
+      : `${(median(valuesOf(first.rounds, 'rate')) / median(rates)).toFixed(2)}×${flushNote(contestant, facts)}`;
   const wanted = verdicts
     .filter((verdict) => verdict.scenario === scenario && verdict.contestant === contestant)
     .map(verdictText)
     .join(', ');
   return `| ${[contestant, spreadText(rates, (rate) => `${whole(rate)}/s`), ...cells, ratio, wanted].join(' | ')} |`;
+}
+
+/** Returns the flush time beside a ratio to a queue in Redis: the ratio follows the disk. */
+function flushNote(contestant: string, { flush }: RaceFacts): string {
+  return contestant.startsWith('BullMQ') ? ` at a flush of ${flush.ms.toFixed(2)} ms` : '';
 }
 
 function verdictText({ field, ratio, least, most, reached }: Verdict): string {

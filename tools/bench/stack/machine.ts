@@ -1,12 +1,12 @@
 /** The two kinds of machine that jobs run on in the bench. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { call } from '@slipway/test/helpers/grpc/grpc-clients';
 import { waitFor } from '@slipway/test/helpers/time/wait-for';
 import { Child, ROOT } from '../child.ts';
+import { scratchFolder } from '../scratch-folder.ts';
 import type { SessionWorkerOptions } from '../workers/session-worker.ts';
 import type { Stack } from './stack.ts';
 
@@ -111,7 +111,7 @@ async function startSessionWorker(
 }
 
 async function startAgent(stack: Stack, wanted: number, { core }: MachineOptions): Promise<Machine> {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-agent-'));
+  const folder = await scratchFolder('agent-');
   const child = await Child.start(
     join(stack.root, 'gpu-agent/main.ts'),
     {
