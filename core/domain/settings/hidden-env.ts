@@ -24,7 +24,7 @@ export function givenEnv(env: Record<string, string>): Record<string, string> {
   const hidden = Object.entries(env).find(([, value]) => value === HIDDEN_VALUE);
   if (!hidden) return env;
   throw invalid(
-    `env: ${hidden[0]} is ${HIDDEN_VALUE}, which stands for a value that the reading key may not see; give its value, ` +
-      'or read it with a key that may change this',
+    `env: ${hidden[0]} is ${HIDDEN_VALUE}, which stands for a value that the reading key may not see; give its ` +
+      'value, or read it with a key that may change this',
   );
 }
