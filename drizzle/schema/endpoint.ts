@@ -62,6 +62,8 @@ export const endpoint = pgTable(
     modelQueueMax: integer('model_queue_max').notNull().default(0),
     /** Hugging Face repositories that its workers need, as the owner wrote them. */
     modelReferences: text('model_references').array().notNull().default(sql`'{}'`),
+    /** Example of a request, as JSON. Empty: the template's. */
+    exampleInput: text('example_input').notNull().default(''),
     /** Encrypted secret that signs webhook calls. Null: not signed. */
     webhookSecretSealed: bytes('webhook_secret_sealed'),
     /** Raised by every change that replaces workers. */

@@ -35,6 +35,8 @@ export const template = pgTable(
     category: text('category').notNull().default('NVIDIA'),
     startSsh: boolean('start_ssh').notNull().default(true),
     startJupyter: boolean('start_jupyter').notNull().default(false),
+    /** Example of a request to endpoints that run it, as JSON. Empty: none. */
+    exampleInput: text('example_input').notNull().default(''),
     /** Version, from 1. Raised by every change of what workers run. */
     version: integer('version').notNull().default(1),
     /**

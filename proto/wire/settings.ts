@@ -30,6 +30,7 @@ export const ENDPOINT_SETTINGS = {
   queueDelayMs: { default: 0, min: 0, max: 1000000000, inPlace: true },
   executionTimeoutUnset: { default: false, inPlace: true },
   priorityFlashBoot: { default: false, inPlace: true },
+  exampleInput: { default: '', inPlace: true },
 } as const;
 
 export const POD_SETTINGS = {
@@ -74,6 +75,7 @@ export const TEMPLATE_SETTINGS = {
   category: { default: 'NVIDIA', inPlace: true },
   startSsh: { default: true, inPlace: true },
   startJupyter: { default: false, inPlace: true },
+  exampleInput: { default: '', inPlace: true },
 } as const;
 
 export const VOLUME_SETTINGS = {

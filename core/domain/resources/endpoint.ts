@@ -18,6 +18,7 @@ import {
   checkTexts,
   invalid,
 } from '../settings/fields.ts';
+import { checkExampleInput } from './example-input.ts';
 import { checkModelAliases } from './model-name.ts';
 
 /** How requests reach workers: by a queue (QB) or directly (LB). */
@@ -61,6 +62,7 @@ export interface EndpointSettings {
   modelQueueMax: number;
   /** Models that its workers need, in their stored form (core/domain/machines/model-reference.ts). */
   modelReferences: string[];
+  exampleInput: string;
 }
 
 /** A stored endpoint. */
@@ -112,6 +114,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   queueDelayMs: { default: 0, min: 0, max: 1_000_000_000, inPlace: true },
   executionTimeoutUnset: { default: false, inPlace: true },
   priorityFlashBoot: { default: false, inPlace: true },
+  exampleInput: { default: '', inPlace: true },
 };
 
 /** Most jobs that a worker of a queue-based endpoint holds at once. */
@@ -154,6 +157,7 @@ export function checkEndpoint(settings: EndpointSettings, reported: ReadonlySet<
   checkTexts('network_volume_ids', settings.networkVolumeIds);
   checkCudaVersions(settings.allowedCudaVersions);
   checkModelAliases(settings.modelAliases);
+  checkExampleInput(settings.exampleInput, settings.type);
   checkEnv(settings.env);
   checkProgramBytes('env', settings.env);
 }
@@ -171,19 +175,6 @@ function checkByType({ type, scalerType, workerConcurrency }: EndpointSettings):
         'unless type is LB',
     );
   }
-}
-
-/**
- * Throws INVALID_REQUEST if a chosen level of standby has no effect. Not part of checkEndpoint: endpoints that were
- * stored before this check existed can still be changed.
- */
-export function checkStandby({ type, flashBootType, flashBootStandby }: EndpointSettings): void {
-  if (flashBootStandby === 'AUTO') return;
-  const named = `flash_boot_standby is ${flashBootStandby}, but`;
-  if (type === 'LB')
-    throw invalid(`${named} workers of a load-balancing endpoint are never on standby: leave it out or name AUTO`);
-  if (flashBootType === 'OFF')
-    throw invalid(`${named} without FlashBoot no worker is on standby: turn FlashBoot on, or leave it out`);
 }
 
 /** Shortest delay that QUEUE_DELAY accepts, in milliseconds. */

@@ -11,7 +11,6 @@ const ABOUT = {
   queueDelayMs: 'scalerValue',
   executionTimeoutUnset: 'executionTimeoutMs',
   priorityFlashBoot: 'flashBootType',
-  flashBootStandby: 'flashBootType',
 } as const;
 
 /**

@@ -15,6 +15,7 @@ const NAMED = [
   'volumeMountPath',
   'ports',
   'registryAuthId',
+  'exampleInput',
 ] as const;
 export type OwnTemplateSettings = Pick<TemplateSettings, (typeof NAMED)[number]>;
 
@@ -58,6 +59,7 @@ export function ownTemplateOf(
     volumeMountPath: TEMPLATE_SETTINGS.volumeMountPath.default!,
     ports: [],
     registryAuthId: null,
+    exampleInput: '',
     category: TEMPLATE_SETTINGS.category.default!,
     ...(base && Object.fromEntries([...NAMED, 'category' as const].map((field) => [field, base[field]]))),
     ...settings,

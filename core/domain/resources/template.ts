@@ -11,6 +11,7 @@ import {
   checkTexts,
   invalid,
 } from '../settings/fields.ts';
+import { checkExampleInput } from './example-input.ts';
 import { checkImageName } from './image-name.ts';
 
 /** Settings that the owner chooses. For the meaning of each field see the contract. */
@@ -32,6 +33,7 @@ export interface TemplateSettings {
   category: string;
   startSsh: boolean;
   startJupyter: boolean;
+  exampleInput: string;
 }
 
 /** A stored template. */
@@ -71,6 +73,7 @@ export const TEMPLATE_SETTINGS: { readonly [Field in keyof TemplateSettings]: Se
   category: { default: 'NVIDIA', inPlace: true },
   startSsh: { default: true, inPlace: true },
   startJupyter: { default: false, inPlace: true },
+  exampleInput: { default: '', inPlace: true },
 };
 
 const COMMAND_PARTS_MAX = 1_000;
@@ -103,6 +106,7 @@ export function checkTemplate(template: TemplateSettings): void {
   if (template.readme.length > README_LENGTH_MAX)
     throw invalid(`readme is longer than ${README_LENGTH_MAX} characters`);
   checkText('readme', template.readme);
+  checkExampleInput(template.exampleInput);
 }
 
 /** Throws INVALID_REQUEST with the field at the first invalid one. */

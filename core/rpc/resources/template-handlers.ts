@@ -2,7 +2,6 @@
 import type { TemplateServiceServer } from '@slipway/proto/gen/slipway/v1/template_service';
 import { CreateTemplateRequest } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Access } from '../../access/access.ts';
-import { seesEnvValues } from '../../domain/accounts/permission.ts';
 import { mayWantId } from '../../domain/resources/wanted-id.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
@@ -29,12 +28,11 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
         create: (key) => createTemplate(context, actor, templateFromMessage(request.template), key, request.wantedId),
         read: (id) => getTemplate(context, accountId, id, []),
       });
-      return { template: templateToMessage(made, accountId, true) };
+      return { template: templateToMessage(made, accountId) };
     }),
     getTemplate: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
-      const template = await getTemplate(context, accountId, id, caller.endpointIds);
-      return { template: templateToMessage(template, accountId, seesEnvValues(caller)) };
+      return { template: templateToMessage(await getTemplate(context, accountId, id, caller.endpointIds), accountId) };
     }),
     listTemplates: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
@@ -47,7 +45,7 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
         page,
       );
       return {
-        templates: entries.map((template) => templateToMessage(template, accountId, seesEnvValues(caller))),
+        templates: entries.map((template) => templateToMessage(template, accountId)),
         nextPageToken: tokenOf(next, page),
       };
     }),
@@ -56,7 +54,7 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
       if (!template) throw invalid('template is required');
       const change = templateChangeFromMessage(template, updateMask ?? []);
       return {
-        template: templateToMessage(await updateTemplate(context, actor, template.id, change), actor.accountId, true),
+        template: templateToMessage(await updateTemplate(context, actor, template.id, change), actor.accountId),
       };
     }),
     deleteTemplate: unary(logger, async ({ id }, apiKey) => {

@@ -137,7 +137,8 @@ export class EndpointStore {
       only.length === 0 ? undefined : inArray(endpoint.id, [...only]),
     );
     const run = sql`(SELECT ${TEMPLATE_BYTES} FROM ${template} WHERE ${template.id} = ${endpoint.templateId})`;
-    const bytes = sql`1000 + ${envBytes(endpoint)} + ${withTemplates ? run : 0}`;
+    const bytes = sql`1000 + ${envBytes(endpoint)} + octet_length(${endpoint.exampleInput})
+      + ${withTemplates ? run : 0}`;
     const sorts = {
       name: byText(endpoint.name),
       type: byText(endpoint.type),

@@ -67,9 +67,14 @@ export async function notifyUsers(
     FROM endpoint e WHERE e.template_id = ${id} AND e.account_id <> ${accountId}`);
 }
 
-/** Returns a template as the endpoint runs it. The readme of a template that is no longer public is left out. */
+/**
+ * Returns a template as the endpoint runs it. The readme and the example of a template that is no longer public are
+ * left out.
+ */
 export function asPinned<Row extends TemplateRow | Template>(row: Row, given: GivenRow | null): Row {
-  return given ? { ...row, ...programOf(given), version: given.version, readme: row.public ? row.readme : '' } : row;
+  if (!given) return row;
+  const unseen = row.public ? {} : { readme: '', exampleInput: '' };
+  return { ...row, ...programOf(given), version: given.version, ...unseen };
 }
 
 function programOf(row: TemplateRow | GivenRow) {

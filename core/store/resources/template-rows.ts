@@ -13,8 +13,8 @@ import { envBytes } from '../sql/env-seals.ts';
 import { recordReleases } from './release-rows.ts';
 
 /** Size of a template. */
-export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + ${envBytes(template)} +
-  octet_length(${template.startCommand}::text)
+export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + octet_length(${template.exampleInput})
+  + ${envBytes(template)} + octet_length(${template.startCommand}::text)
   + octet_length(${template.entrypoint}::text)`;
 
 /** Returns the condition for a template that an account may use: its own or a public one. */

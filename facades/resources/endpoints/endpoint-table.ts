@@ -2,10 +2,10 @@
  * Endpoints: each setting, and its form on the public surfaces (docs/reference/management.md#endpoints,
  * docs/reference/management.md#graphql-endpoints). The contract documents the meaning of the settings.
  */
-
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { ENDPOINT_SETTINGS } from '@slipway/proto/wire/settings';
+import { ENDPOINT_EXAMPLE } from '../example-fields.ts';
 import { describe } from '../field.ts';
 import { MODEL_FIELDS } from './model-fields.ts';
 
@@ -266,6 +266,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
         'requests, default 100',
     },
   },
+  exampleInput: ENDPOINT_EXAMPLE,
   ...MODEL_FIELDS,
   // REST v2 and GraphQL express these settings in their own way; other surfaces have only the common field.
   queueDelayMs: { kind: { is: 'whole' } },

@@ -4,6 +4,7 @@
  */
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { TEMPLATE_SETTINGS } from '@slipway/proto/wire/settings';
+import { TEMPLATE_EXAMPLE } from '../example-fields.ts';
 import { describe } from '../field.ts';
 import { PORT_PATTERN } from '../port.ts';
 
@@ -128,6 +129,7 @@ export const TEMPLATE = describe<Settings>()(TEMPLATE_SETTINGS, {
     graphql: { name: 'readme', in: '' },
     cli: { option: '--readme <text>', about: 'Markdown for people', row: 'readme' },
   },
+  exampleInput: TEMPLATE_EXAMPLE,
   category: {
     kind: { is: 'word', words: { NVIDIA: 'NVIDIA', AMD: 'AMD', CPU: 'CPU' }, prefix: '' },
     rest: { name: 'category', in: CATEGORY, out: CATEGORY },

@@ -1,12 +1,6 @@
 /** Fields of an endpoint that are rejected, each with a part of the reason. */
 
-import {
-  type Endpoint,
-  EndpointType,
-  FlashBootStandby,
-  FlashBootType,
-  type ScalerType,
-} from '@slipway/proto/gen/slipway/v1/endpoint';
+import { type Endpoint, EndpointType, type ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 
 export const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['a long name', { name: 'x'.repeat(192) }, /name has 192 characters/],
@@ -35,16 +29,6 @@ export const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['a long execution', { executionTimeoutMs: 604_800_001 }, /604800000/],
   ['a retry limit', { retryLimit: 11 }, /retry_limit is 11/],
   ['a concurrency', { workerConcurrency: 101 }, /worker_concurrency is 101/],
-  [
-    'a level of standby without FlashBoot',
-    { flashBootStandby: FlashBootStandby.HOST },
-    /flash_boot_standby is HOST, but without FlashBoot no worker is on standby/,
-  ],
-  [
-    'a level of standby of an LB endpoint',
-    { type: EndpointType.LB, flashBootType: FlashBootType.FLASHBOOT, flashBootStandby: FlashBootStandby.GPU },
-    /flash_boot_standby is GPU, but workers of a load-balancing endpoint are never on standby/,
-  ],
   ['a compute type', { computeType: 'TPU' }, /compute_type is "TPU"/],
   ['a CPU with GPUs', { computeType: 'CPU', gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/],
   [
@@ -65,6 +49,19 @@ export const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['21 models', { modelAliases: Array.from({ length: 21 }, (_, n) => `m${n}`) }, /model_aliases has 21 entries/],
   ['a model weight', { modelWeight: 1_001 }, /model_weight is 1001/],
   ['a model queue', { modelQueueMax: -1 }, /model_queue_max is -1/],
+  ['an example that is cut off', { exampleInput: '{"prompt"' }, /example_input is not JSON: /],
+  ['an example that is a list', { exampleInput: '[1]' }, /example_input must be a JSON object/],
+  ['an example of 64 KiB and a byte', { exampleInput: `{"a":"${'x'.repeat(65_529)}"}` }, /has 65537 bytes/],
+  [
+    'an example with another address',
+    { type: EndpointType.LB, exampleInput: '{"path":"https://x.example"}' },
+    /`path` of a load-balancing endpoint must begin with a slash/,
+  ],
+  [
+    'an example with a small method',
+    { type: EndpointType.LB, exampleInput: '{"method":"post"}' },
+    /`method` of a load-balancing endpoint must be one of HTTP/,
+  ],
   [
     'a model reference',
     { modelReferences: ['gpt2'] },

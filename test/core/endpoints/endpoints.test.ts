@@ -1,13 +1,7 @@
 // test: postgres, 10 s
 /** Endpoints over gRPC: defaults, bounds, update masks, versions, errors, deletion. */
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
-import {
-  Endpoint,
-  EndpointType,
-  FlashBootStandby,
-  FlashBootType,
-  ScalerType,
-} from '@slipway/proto/gen/slipway/v1/endpoint';
+import { Endpoint, EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
@@ -49,6 +43,7 @@ t.test('defaults', async (t) => {
     modelAliases: [],
     modelWeight: 1,
     modelQueueMax: 0,
+    exampleInput: '',
     modelReferences: [],
     version: 0,
     computeType: 'GPU',
@@ -86,30 +81,6 @@ t.test('bad fields', async (t) => {
     /endpoint is required/,
   );
   t.equal((await core.sql`SELECT FROM endpoint`).length, 0, 'nothing was stored');
-});
-
-t.test('the level of standby follows FlashBoot', async (t) => {
-  const core = await startReplicas(t);
-  const templateId = await core.createTemplate();
-  const flash = { flashBootType: FlashBootType.FLASHBOOT, flashBootStandby: FlashBootStandby.HOST };
-  const id = await core.createEndpoint({ templateId, workersMin: 0, ...flash });
-  const update = (fields: Partial<Endpoint>, ...updateMask: string[]) =>
-    call(
-      core.clients.endpoints,
-      'updateEndpoint',
-      { endpoint: Endpoint.fromPartial({ id, ...fields }), updateMask },
-      core.key,
-    );
-  const off = { flashBootType: FlashBootType.OFF, flashBootStandby: FlashBootStandby.HOST };
-  t.match(
-    await reasonOf(update(off, 'flash_boot_type', 'flash_boot_standby')),
-    /flash_boot_standby is HOST, but without/,
-  );
-  t.match((await update(off, 'flash_boot_type')).endpoint, { flashBootStandby: FlashBootStandby.AUTO });
-  t.match(await reasonOf(update(off, 'flash_boot_standby')), /flash_boot_standby is HOST, but without FlashBoot/);
-  t.match((await update(flash, 'flash_boot_type', 'flash_boot_standby')).endpoint, flash);
-  await core.sql`UPDATE endpoint SET flash_boot_type = 'OFF' WHERE id = ${id}`;
-  t.match((await update({ name: 'n' }, 'name')).endpoint, { name: 'n' }, 'one of an earlier release can be changed');
 });
 
 t.test('where workers of a load-balancing endpoint serve: the variables of both, when they are set', async (t) => {
@@ -165,6 +136,8 @@ t.test('edges that are allowed', async (t) => {
     { workersMax: 0, workersMin: 0 },
     { modelAliases: ['gpt-4o', 'meta-llama/Llama-3.1-8B'], modelWeight: 0, modelQueueMax: 1_000_000 },
     { modelWeight: 1_000 },
+    { exampleInput: '{"prompt":"hello"}' },
+    { type: EndpointType.LB, exampleInput: '{"method":"POST","path":"/chat?a=1","body":[1]}' },
     { modelReferences: Array.from({ length: 10 }, (_, i) => `org/m${i}`) },
     { locations: ['EU-CZ-1', 'my cellar'] },
     { allowedCudaVersions: ['12.8'] },
@@ -228,6 +201,7 @@ t.test('updates touch what the mask names', async (t) => {
     [{ networkVolumeIds: [await core.createVolume('EU-CZ-1')] }, 5],
     [{ retryLimit: 0 }, 5],
     [{ modelAliases: ['a'], modelWeight: 0, modelQueueMax: 1 }, 5],
+    [{ exampleInput: '{}' }, 5],
     [{ webhookSecret: '' }, 5],
     [{ modelReferences: ['org/m'] }, 6],
     [{ modelReferences: ['https://huggingface.co/org/m:main'] }, 6],

@@ -30,6 +30,7 @@ const emptyTemplate = {
   public: false,
   readme: '',
   category: '',
+  exampleInput: '',
   createTime: undefined,
 };
 

@@ -41,8 +41,8 @@ function declared(name: string): Json {
 t.test('defaults in the document are those of an answer', async (t) => {
   const pod = { computeType: 'CPU', imageName: '', dockerStartCmd: ['sleep', '600'] };
   const made: [name: string, declared: number, record: Json][] = [
-    ['Endpoint', 18, await rest('POST', 'endpoints', { templateId })],
-    ['Template', 8, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
+    ['Endpoint', 19, await rest('POST', 'endpoints', { templateId })],
+    ['Template', 9, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
     // Its compute type is given here, and what says where it shall run is nowhere shown.
     ['Pod', 12, await rest('POST', 'pods', pod)],
   ];
@@ -165,6 +165,7 @@ t.test('an update of an endpoint replaces the fields it names', async (t) => {
     { vcpuCount: 4 },
     { computeType: 'GPU' },
     { modelAliases: ['gpt-4o'], modelWeight: 0, modelQueueMax: 5 },
+    { exampleInput: '{"prompt":"a"}' },
   ];
   for (const body of inPlace)
     t.match(await rest('PATCH', `endpoints/${id}`, body), { version: 0 }, `in place: ${JSON.stringify(body)}`);

@@ -13,6 +13,7 @@ export function bodies({
     allowedCudaVersions: ['12.8'],
     cpuFlavorIds: ['cpu3c'],
     dataCenterIds: ['EU-RO-1'],
+    exampleInput: '{"prompt":"all"}',
     executionTimeoutMs: 60_000,
     flashboot: true,
     gpuCount: 2,
@@ -61,6 +62,7 @@ export function bodies({
     ports: ['80/http'],
     isPublic: false,
     readme: 'text',
+    exampleInput: '{"prompt":"all"}',
   };
   return {
     EndpointCreateInput: { ...endpoint, computeType: 'GPU', type: 'QB' },

@@ -7,7 +7,7 @@ const GPU_FIELDS = `id, count, displayName, securePrice, communityPrice, oneMont
 export const RECORDS: Record<string, string> = {
   Endpoint: `id name templateId template userId version createdAt computeType gpuTypeIds gpuCount instanceIds allowedCudaVersions minCudaVersion
     dataCenterIds env executionTimeoutMs idleTimeout networkVolumeId networkVolumeIds scalerType scalerValue workerConcurrency workersMin workersMax workers
-    flashboot workersStandby type modelAliases modelWeight modelQueueMax modelReferences`,
+    flashboot workersStandby type modelAliases modelWeight modelQueueMax modelReferences exampleInput`,
   Pod: `id, name, image, consumerUserId, machineId, templateId, endpointId, aiApiId, containerRegistryAuthId, cpuFlavorId, lastStartedAt,
     lastStatusChange, publicIp, volumeMountPath desiredStatus costPerHr adjustedCostPerHr, memoryInGb, vcpuCount containerDiskInGb, volumeInGb,
     slsVersion interruptible, locked, volumeEncrypted dockerEntrypoint, dockerStartCmd, ports env portMappings gpu machine networkVolume savingsPlans
@@ -19,7 +19,7 @@ export const RECORDS: Record<string, string> = {
   'Pod.machine.gpuType': GPU_FIELDS,
   'Pod.machine.cpuType': 'id,displayName,cores,threadsPerCore,groupId',
   Template: `id name imageName category containerDiskInGb volumeInGb volumeMountPath containerRegistryAuthId dockerEntrypoint, dockerStartCmd env
-    ports isPublic, isServerless isRunpod readme earned, runtimeInMin`,
+    ports isPublic, isServerless isRunpod readme exampleInput earned, runtimeInMin`,
   NetworkVolume: 'id, name, size, dataCenterId',
   ContainerRegistryAuth: 'id, name',
   BillingRecord: 'amount time timeBilledMs diskSpaceBilledGb endpointId podId gpuTypeId',
@@ -45,11 +45,11 @@ export const QUERIES: Record<string, string> = {
 };
 const ENDPOINT_INPUT = `allowedCudaVersions cpuFlavorIds dataCenterIds executionTimeoutMs flashboot gpuCount gpuTypeIds idleTimeout minCudaVersion name
   networkVolumeId networkVolumeIds scalerType scalerValue templateId vcpuCount workerConcurrency workersMax workersMin modelAliases modelWeight
-  modelQueueMax modelReferences`;
+  modelQueueMax modelReferences exampleInput`;
 const POD_SETTINGS = `containerDiskInGb, containerRegistryAuthId, dockerEntrypoint, dockerStartCmd, env, globalNetworking, imageName, locked, name,
   ports, volumeInGb, volumeMountPath`;
 const TEMPLATE_SETTINGS = `name imageName containerDiskInGb volumeInGb volumeMountPath containerRegistryAuthId dockerEntrypoint dockerStartCmd env
-  ports isPublic readme`;
+  ports isPublic readme exampleInput`;
 /** Fields of bodies. */
 export const INPUTS: Record<string, string> = {
   EndpointCreateInput: `${ENDPOINT_INPUT} computeType type`,

@@ -136,10 +136,7 @@ export interface Endpoint {
   locations: string[];
   /** IDs of the network volumes to mount, one per data center. Empty: none. */
   networkVolumeIds: string[];
-  /**
-   * Environment of the workers. Overrides the environment of the template. Keys that may not change endpoints get the
-   * value `***` for each variable, unless it only refers to a secret. No request may set this value.
-   */
+  /** Environment of the workers. Overrides the environment of the template. */
   env: { [key: string]: string };
   /** How often a job whose attempt was lost is requeued, 0 to 10. Default 2. */
   retryLimit: number;
@@ -248,8 +245,7 @@ export interface Endpoint {
   modelReferences: string[];
   /**
    * With FLASHBOOT: where workers in standby keep their GPU memory. On machines that cannot move it to host memory,
-   * AUTO and HOST are the same as GPU. A change replaces no workers. Default AUTO. Others are `INVALID_ARGUMENT` for
-   * type LB and without FLASHBOOT. A change of flash_boot_type that does not set this field resets it.
+   * AUTO and HOST are the same as GPU. A change replaces no workers. Default AUTO.
    */
   flashBootStandby: FlashBootStandby;
   /**
@@ -258,6 +254,15 @@ export interface Endpoint {
    * only.
    */
   flashBootStandbyReason: string;
+  /**
+   * Example of a request, a JSON object as text, at most 65,536 bytes. People and programs are shown it; workers never
+   * get it. Empty: the example of the template, if it has one.
+   *
+   * - Type QB: the `input` of a job.
+   * - Type LB: a request with `method` (default: POST with a `body`, else GET), `path` (default `/`) and `body`, any
+   *   JSON value.
+   */
+  exampleInput: string;
 }
 
 export interface Endpoint_EnvEntry {
@@ -307,6 +312,7 @@ function createBaseEndpoint(): Endpoint {
     modelReferences: [],
     flashBootStandby: 0,
     flashBootStandbyReason: "",
+    exampleInput: "",
   };
 }
 
@@ -431,6 +437,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     if (message.flashBootStandbyReason !== "") {
       writer.uint32(322).string(message.flashBootStandbyReason);
+    }
+    if (message.exampleInput !== "") {
+      writer.uint32(330).string(message.exampleInput);
     }
     return writer;
   },
@@ -771,6 +780,14 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.flashBootStandbyReason = reader.string();
             continue;
           }
+          case 41: {
+            if (tag !== 330) {
+              break;
+            }
+
+            message.exampleInput = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -838,6 +855,7 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.modelReferences = object.modelReferences?.map((e) => e) || [];
     message.flashBootStandby = object.flashBootStandby ?? 0;
     message.flashBootStandbyReason = object.flashBootStandbyReason ?? "";
+    message.exampleInput = object.exampleInput ?? "";
     return message;
   },
 };

@@ -38,8 +38,7 @@ export interface Template {
   /** Replaces the entry point of the image. Empty: the entry point of the image. */
   entrypoint: string[];
   /**
-   * Environment of the workers. For a template of another account only the names are returned, with empty values. Keys
-   * that may not change templates get the value `***`, as in Endpoint.env.
+   * Environment of the workers. For a template of another account only the names are returned, with empty values.
    *
    * The values of a public template reach the workers and pods of everyone who uses it. They are not listed to those
    * users, but the code that runs there can read them.
@@ -85,7 +84,14 @@ export interface Template {
     | boolean
     | undefined;
   /** Pods get a JUPYTER_PASSWORD, as with CreatePodRequest.start_jupyter. Default false. */
-  startJupyter?: boolean | undefined;
+  startJupyter?:
+    | boolean
+    | undefined;
+  /**
+   * Example of a request to endpoints that run the template, as Endpoint.example_input. Empty: none. A change replaces
+   * no workers.
+   */
+  exampleInput: string;
 }
 
 export interface Template_EnvEntry {
@@ -216,6 +222,7 @@ function createBaseTemplate(): Template {
     boundEndpointId: undefined,
     startSsh: undefined,
     startJupyter: undefined,
+    exampleInput: "",
   };
 }
 
@@ -283,6 +290,9 @@ export const Template: MessageFns<Template> = {
     }
     if (message.startJupyter !== undefined) {
       writer.uint32(168).bool(message.startJupyter);
+    }
+    if (message.exampleInput !== "") {
+      writer.uint32(178).string(message.exampleInput);
     }
     return writer;
   },
@@ -471,6 +481,14 @@ export const Template: MessageFns<Template> = {
             message.startJupyter = reader.bool();
             continue;
           }
+          case 22: {
+            if (tag !== 178) {
+              break;
+            }
+
+            message.exampleInput = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -517,6 +535,7 @@ export const Template: MessageFns<Template> = {
     message.boundEndpointId = object.boundEndpointId ?? undefined;
     message.startSsh = object.startSsh ?? undefined;
     message.startJupyter = object.startJupyter ?? undefined;
+    message.exampleInput = object.exampleInput ?? "";
     return message;
   },
 };
