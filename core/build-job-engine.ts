@@ -172,11 +172,11 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): Pick<JobEngine, 'ca
   const counts = new CountJobs(shared.stores, shared.cannotRun, shared.clock);
   const calls: JobCalls = {
     submit: async (submission) => submits.store(await submits.prepare(submission)),
-    submitAndWait: (submission, signal, onStored) => submitAndWait.run(submission, signal, onStored),
+    submitAndWait: (submission, stopper, onStored) => submitAndWait.run(submission, stopper, onStored),
     get: (key, request) => reads.get(key, request),
     input: (key) => reads.input(key),
-    wait: (key, waitMs, signal, acquireMemory) => waits.wait(key, waitMs, signal, acquireMemory),
-    readChunks: (key, request, signal, acquireMemory) => chunks.read(key, request, signal, acquireMemory),
+    wait: (key, waitMs, stopper, acquireMemory) => waits.wait(key, waitMs, stopper, acquireMemory),
+    readChunks: (key, request, stopper, acquireMemory) => chunks.read(key, request, stopper, acquireMemory),
     cancel: (key) => cancels.cancel(key),
     retry: (key) => retries.retry(key),
     change: (request) => changes.change(request),
@@ -217,6 +217,7 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
   };
   const losses = new LoseAttempts({ stores, recordOutcome });
   return {
+    mayClaim: (endpointId) => claims.mayClaim(endpointId),
     claim: (endpointId, slots) => claims.claim(endpointId, slots),
     claimPrefetch: (endpointId, slots, claimed) => claims.claimPrefetch(endpointId, slots, claimed),
     postpone: (waiting) => stores.attempts.postpone(waiting),

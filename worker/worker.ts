@@ -7,6 +7,7 @@ import type { WorkerConfig } from './config.ts';
 import { readWorkerConfig } from './config.ts';
 import type { Job, StartOptions } from './job.ts';
 import { runJob } from './run-job.ts';
+import { StopSignal } from './stop-signal.ts';
 
 export type { Handler, Job, StartOptions } from './job.ts';
 
@@ -40,7 +41,7 @@ class Worker {
   readonly #client: BridgeClient;
   readonly #config: WorkerConfig;
   /** Jobs from their take until their results are safe. */
-  readonly #held = new Map<string, { controller: AbortController; done: Promise<void> }>();
+  readonly #held = new Map<string, { stop: StopSignal; done: Promise<void> }>();
   /**
    * Number of jobs that have a slot. A job leaves its slot when its handler has returned and its result is on the link.
    */
@@ -97,8 +98,8 @@ class Worker {
   }
 
   #begin(fields: Record<string, unknown>): void {
-    const controller = new AbortController();
-    const job = { ...fields, signal: controller.signal } as Job;
+    const stop = new StopSignal();
+    const job = Object.defineProperty(fields, 'signal', { get: () => stop.signal, enumerable: true }) as unknown as Job;
     let hasSlot = true;
     const leaveSlot = (): void => {
       if (hasSlot) this.#inSlots -= 1;
@@ -113,10 +114,10 @@ class Worker {
       .catch((error: unknown) => console.error(`the result of job ${job.id} could not be returned:`, error))
       .finally(() => {
         // The answer to a result may come after the next attempt of the same job has begun.
-        if (this.#held.get(job.id)?.controller === controller) this.#held.delete(job.id);
+        if (this.#held.get(job.id)?.stop === stop) this.#held.delete(job.id);
         leaveSlot();
       });
-    this.#held.set(job.id, { controller, done });
+    this.#held.set(job.id, { stop, done });
   }
 
   async #pingLoop(): Promise<void> {
@@ -130,7 +131,7 @@ class Worker {
     for (;;) {
       try {
         for (const jobId of await this.#client.stops())
-          this.#held.get(jobId)?.controller.abort(new Error('the job was stopped'));
+          this.#held.get(jobId)?.stop.stop(new Error('the job was stopped'));
       } catch (error) {
         console.error('the agent could not be asked for stops:', error);
         await pause(RETRY_MS);

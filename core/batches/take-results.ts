@@ -5,6 +5,7 @@ import { RESULT_PIECE_BYTES } from '../domain/batches/batch.ts';
 import { OUTPUT_BYTES_MAX } from '../domain/jobs/job-limits.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import { batchResultIdentity } from '../domain/settings/sealed-identity.ts';
+import { WaitStopper } from '../jobs/read/wait-stopper.ts';
 import type { ItemResult } from '../store/batches/batch-item-rows.ts';
 import type { EndedItem } from '../store/batches/batch-work-store.ts';
 import type { BatchParts } from './batch-engine.ts';
@@ -16,7 +17,7 @@ const RESULTS_MAX = 100;
 const BYTES_MAX = 16 * 1024 * 1024;
 /** Requests that get the same error in one step. */
 const STOPPED_MAX = 1_000;
-const NEVER = new AbortController().signal;
+const NEVER = new WaitStopper();
 
 /** Takes over some results. Returns their number. */
 export async function takeResults(parts: BatchParts, batch: Batch): Promise<number> {

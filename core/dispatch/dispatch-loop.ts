@@ -28,7 +28,7 @@ const FAILURE_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
 interface DispatchLoopOptions {
   pool: SlotPool;
-  attempts: Pick<AttemptCalls, 'claim' | 'claimPrefetch'>;
+  attempts: Pick<AttemptCalls, 'mayClaim' | 'claim' | 'claimPrefetch'>;
   times: Pick<ExecutionTimes, 'of' | 'discard'>;
   events: CoreEvents;
   clock: Clock;
@@ -109,6 +109,7 @@ export class DispatchLoop extends BaseService {
       if (!this.running || this.#claims >= CLAIMS_MAX) return;
       if (this.#claiming.has(endpointId)) continue;
       this.#pending.delete(endpointId);
+      if (!this.#options.attempts.mayClaim(endpointId)) continue;
       this.#claims += 1;
       this.#claiming.add(endpointId);
       void this.#claim(endpointId).finally(() => this.#claimed(endpointId));

@@ -35,6 +35,11 @@ export class ClaimJobs {
     this.#options = options;
   }
 
+  /** Implements AttemptCalls.mayClaim. */
+  mayClaim(endpointId: string): boolean {
+    return this.#options.cursors.wanted(endpointId);
+  }
+
   /**
    * Implements AttemptCalls.claim. Waits while the database is unavailable: the slots are not free before it is known
    * what they hold.

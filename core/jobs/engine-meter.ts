@@ -5,7 +5,7 @@ import type { BudgetMeter } from '@slipway/kit/observe/budget-metrics';
 import type { Job } from '../domain/jobs/job.ts';
 
 /** An outcome that changed its job. */
-interface RecordedJob {
+export interface RecordedJob {
   /** The job as stored: in a final state, or back in the queue. */
   job: Job;
 }

@@ -11,6 +11,7 @@ import type { ChunkCursor, ChunkPage } from './read/chunk-page.ts';
 import type { EndpointHealth } from './read/endpoint-health.ts';
 import type { ErrorsRequest, FoundErrors } from './read/job-errors.ts';
 import type { AcquireMemory } from './read/read-job.ts';
+import type { WaitStopper } from './read/wait-stopper.ts';
 import type { AttemptChunk, AttemptOutcome } from './record/attempt-report.ts';
 import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
 import type { PreparedJob } from './submit/prepare-job.ts';
@@ -21,20 +22,20 @@ export interface JobCalls {
   /** Submits a job. Resolves after the commit. */
   submit(submission: Submission): Promise<Job>;
   /**
-   * Submits a job and waits up to `submission.waitMs` for its end. Aborting ends the wait, not the job. `onStored`
+   * Submits a job and waits up to `submission.waitMs` for its end. The stopper ends the wait, not the job. `onStored`
    * receives the stored job: queued, or already claimed for a worker.
    */
-  submitAndWait(submission: Submission, signal: AbortSignal, onStored?: (job: Job) => void): Promise<Job>;
+  submitAndWait(submission: Submission, stopper: WaitStopper, onStored?: (job: Job) => void): Promise<Job>;
   /** Returns a job. `acquireMemory` is awaited before a large output is read. */
   get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; acquireMemory?: AcquireMemory }): Promise<Job>;
   /** Returns the submitted input. */
   input(key: JobKey): Promise<Buffer>;
-  wait(key: JobKey, waitMs: number, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<Job>;
+  wait(key: JobKey, waitMs: number, stopper: WaitStopper, acquireMemory?: AcquireMemory): Promise<Job>;
   /** Returns a page of chunks. `acquireMemory` is awaited before a large page is read. */
   readChunks(
     key: JobKey,
     options: { cursor: ChunkCursor | undefined; waitMs: number; limit: number },
-    signal: AbortSignal,
+    stopper: WaitStopper,
     acquireMemory?: AcquireMemory,
   ): Promise<ChunkPage>;
   cancel(key: JobKey): Promise<Job>;
@@ -55,6 +56,11 @@ export interface JobCalls {
 
 /** Calls of dispatch. */
 export interface AttemptCalls {
+  /**
+   * Returns false if the queue of an endpoint with free slots seems empty, so that there is nothing to reserve slots
+   * for: after every job of an idle queue, all of them would be reserved and returned.
+   */
+  mayClaim(endpointId: string): boolean;
   /**
    * Claims up to one job per slot, all of one endpoint. Resolves after the commit. The caller keeps slots that got no
    * job and must unreserve them. Cheap when this replica knows of no queued job: the database is then asked only from

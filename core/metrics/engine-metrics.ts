@@ -5,7 +5,7 @@ import type { BoundedNames } from '@slipway/kit/bytes/bounded-names';
 import { budgetMetrics } from '@slipway/kit/observe/budget-metrics';
 import type { Metrics } from '@slipway/kit/observe/metrics';
 import { BATCH_ITEMS, CALL_SECONDS, JOB_SECONDS } from '@slipway/kit/observe/metrics';
-import type { EngineMeter } from '../jobs/engine-meter.ts';
+import type { EngineMeter, RecordedJob } from '../jobs/engine-meter.ts';
 
 function batchMetrics(metrics: Metrics): BatchMeter {
   const waits = new Map<string, { waiting(): number; waitingMax: number }>();
@@ -121,11 +121,10 @@ function outcomeMetrics(metrics: Metrics, names: BoundedNames) {
   const meter: Pick<EngineMeter, 'recorded' | 'ranOutOfMemory' | 'outcomesFailed'> = {
     recorded: (count, changed) => {
       if (count > changed.length) stale.inc(count - changed.length);
-      for (const [key, jobs] of Map.groupBy(changed, ({ job }) => `${job.endpointId} ${job.state}`)) {
-        const [endpointId, state] = key.split(' ') as [string, string];
+      for (const [endpointId, jobs] of Map.groupBy(changed, ({ job }) => job.endpointId)) {
         const endpoint = names.of(endpointId);
-        outcomes.inc({ endpoint, state }, jobs.length);
-        for (const { job } of jobs) times.observe(endpoint, job.executionMs, job.delayMs);
+        for (const [state, many] of counted(jobs.map(({ job }) => job.state))) outcomes.inc({ endpoint, state }, many);
+        times.observe(endpoint, jobs);
       }
     },
     ranOutOfMemory: (endpointId) => outOfMemory.inc({ endpoint: names.of(endpointId) }),
@@ -141,27 +140,31 @@ function outcomeMetrics(metrics: Metrics, names: BoundedNames) {
 
 /** Measures the delay and the run time of jobs. */
 function jobTimeMetrics(metrics: Metrics) {
-  const labels = ['endpoint'] as const;
-  const delays = metrics.histogram(
+  const label = 'endpoint';
+  const delays = metrics.seriesHistogram(
     {
       name: 'slipway_core_job_delay_seconds',
       help: 'Time from submission to the start of the last attempt.',
-      labels,
+      label,
     },
     JOB_SECONDS,
   );
-  const executions = metrics.histogram(
-    { name: 'slipway_core_job_execution_seconds', help: 'Run time of the last attempt.', labels },
+  const executions = metrics.seriesHistogram(
+    { name: 'slipway_core_job_execution_seconds', help: 'Run time of the last attempt.', label },
     JOB_SECONDS,
   );
   return {
-    observe: (endpoint: string, executionMs: number | undefined, delayMs: number | undefined): void => {
-      if (executionMs === undefined) return;
-      executions.observe({ endpoint }, executionMs / 1_000);
-      delays.observe({ endpoint }, (delayMs ?? 0) / 1_000);
+    observe: (endpoint: string, jobs: readonly RecordedJob[]): void => {
+      const ran = jobs.filter(({ job }) => job.executionMs !== undefined);
+      if (ran.length === 0) return;
+      const [executed, delayed] = [executions.series(endpoint), delays.series(endpoint)];
+      for (const { job } of ran) {
+        executed.observe(job.executionMs! / 1_000);
+        delayed.observe((job.delayMs ?? 0) / 1_000);
+      }
     },
     forget: (endpoint: string): void => {
-      for (const metric of [delays, executions]) metric.remove({ endpoint });
+      for (const metric of [delays, executions]) metric.remove(endpoint);
     },
   };
 }

@@ -2,7 +2,9 @@
  * Metrics of a process for Prometheus. Each core, facade and agent has its own registry, which is handed down, because
  * several run in one process of a test.
  */
+import type { Metric } from 'prom-client';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { SeriesHistogram } from './series-histogram.ts';
 
 /** Description of a metric. */
 interface Described<Label extends string> {
@@ -24,13 +26,24 @@ export class Metrics {
 
   /**
    * Makes a counter. `known`: values of its only label that are reported as 0 from the start, because Prometheus sees
-   * no increase from no value to 1.
+   * no increase from no value to 1. `read` is called at each scrape and adds to it.
    */
   counter<Label extends string = never>(
     { name, help, labels = [] }: Described<Label>,
     known: readonly string[] = [],
+    read?: (counter: Counter<Label>) => void,
   ): Counter<Label> {
-    const counter = new Counter({ name, help, labelNames: [...labels], registers: [this.#registry] });
+    const counter = new Counter({
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [this.#registry],
+      ...(read && {
+        collect(this: Counter<Label>) {
+          read(this);
+        },
+      }),
+    });
     for (const value of known) counter.labels(value).inc(0);
     return counter;
   }
@@ -58,6 +71,17 @@ export class Metrics {
     buckets: readonly number[],
   ): Histogram<Label> {
     return new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [this.#registry] });
+  }
+
+  /** Makes a histogram with one label for what is measured once per job or request. */
+  seriesHistogram<Label extends string>(
+    described: { name: string; help: string; label: Label },
+    buckets: readonly number[],
+  ): SeriesHistogram<Label> {
+    const histogram = new SeriesHistogram(described, buckets);
+    // prom-client reads a metric by its name and `get` only.
+    this.#registry.registerMetric(histogram as unknown as Metric);
+    return histogram;
   }
 
   /**

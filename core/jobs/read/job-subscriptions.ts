@@ -3,6 +3,7 @@
 import { OverloadError } from '@slipway/kit/bytes/batcher';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { JobKey } from '../../domain/jobs/job.ts';
+import type { WaitStopper } from './wait-stopper.ts';
 
 /** One reader's subscription to a job. Subscribe before reading, so that no change after the read is missed. */
 class JobSubscription {
@@ -23,22 +24,22 @@ class JobSubscription {
   }
 
   /**
-   * Resolves after a notification, after `ms` milliseconds, or when the signal aborts; at once if a notification came
+   * Resolves after a notification, after `ms` milliseconds, or when it is stopped; at once if a notification came
    * since the last wait.
    */
-  wait(ms: number, signal: AbortSignal): Promise<void> {
+  wait(ms: number, stopper: WaitStopper): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         timer.cancel();
-        signal.removeEventListener('abort', done);
+        stopper.listen(undefined);
         this.#wake = undefined;
         this.#notified = false;
         resolve();
       };
       const timer = this.#clock.after(ms, done);
       this.#wake = done;
-      signal.addEventListener('abort', done, { once: true });
-      if (this.#notified || signal.aborted) done();
+      if (this.#notified) done();
+      else stopper.listen(done);
     });
   }
 

@@ -17,6 +17,7 @@ import type { EngineMeter } from '../engine-meter.ts';
 import type { ChunkCursor, ChunkPage } from './chunk-page.ts';
 import { JobSubscriptions } from './job-subscriptions.ts';
 import type { AcquireMemory } from './read-job.ts';
+import type { WaitStopper } from './wait-stopper.ts';
 
 interface ReadChunksOptions {
   stores: Pick<Stores, 'chunks'>;
@@ -85,13 +86,13 @@ export class ReadChunks {
   }
 
   /**
-   * Returns chunks as soon as there are some; none if the job is final, the wait is over or the signal aborts. Throws
+   * Returns chunks as soon as there are some; none if the job is final, the wait is over or stopped. Throws
    * JOB_NOT_FOUND.
    */
   async read(
     key: JobKey,
     request: ReadChunksRequest,
-    signal: AbortSignal,
+    stopper: WaitStopper,
     acquireMemory?: AcquireMemory,
   ): Promise<ChunkPage> {
     if (!isJobId(key.jobId)) throw jobNotFound(key.jobId);
@@ -108,8 +109,8 @@ export class ReadChunks {
         const page = await this.#page({ ...key, after: request.cursor, limit }, enter);
         const leftMs = untilMs - this.#clock.monotonicMs();
         // If another reader took the large page, return: memory must not be held during a wait.
-        if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || signal.aborted || hasMemory) return page;
-        await subscription.wait(Math.min(leftMs, POLL_PERIOD_MS), signal);
+        if (page.chunks.length > 0 || isFinal(page.state) || leftMs <= 0 || stopper.stopped || hasMemory) return page;
+        await subscription.wait(Math.min(leftMs, POLL_PERIOD_MS), stopper);
       }
     } finally {
       subscription.close();

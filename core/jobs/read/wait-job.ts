@@ -16,6 +16,7 @@ import { DomainError } from '../../domain/settings/errors.ts';
 import type { CoreEvents } from '../../events/core-events.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { AcquireMemory, ReadJob } from './read-job.ts';
+import type { WaitStopper } from './wait-stopper.ts';
 
 interface WaitJobOptions {
   stores: Pick<Stores, 'jobs'>;
@@ -74,16 +75,15 @@ export class WaitJob {
   }
 
   /**
-   * Returns the job when it is final, or its present state when the wait ends or the signal aborts. Throws
-   * JOB_NOT_FOUND.
+   * Returns the job when it is final, or its present state when the wait ends or is stopped. Throws JOB_NOT_FOUND.
    */
-  async wait(key: JobKey, waitMs: number, signal: AbortSignal, acquireMemory?: AcquireMemory): Promise<Job> {
+  async wait(key: JobKey, waitMs: number, stopper: WaitStopper, acquireMemory?: AcquireMemory): Promise<Job> {
     const waiter = this.enter(key);
     waiter.stored = true;
     try {
       const job = await this.#options.reads.read(key, { omitOutput: false, acquireMemory });
-      if (isFinal(job.state) || waitMs <= 0 || signal.aborted) return job;
-      return await this.finish(waiter, waitMs, signal);
+      if (isFinal(job.state) || waitMs <= 0 || stopper.stopped) return job;
+      return await this.finish(waiter, waitMs, stopper);
     } finally {
       this.leave(waiter);
     }
@@ -106,18 +106,17 @@ export class WaitJob {
   }
 
   /** Waits for the end of a wait that `enter` began, at most `waitMs` milliseconds. */
-  async finish(waiter: Waiter, waitMs: number, signal: AbortSignal): Promise<Job> {
+  async finish(waiter: Waiter, waitMs: number, stopper: WaitStopper): Promise<Job> {
     const end = (): void => waiter.end(undefined);
     const timer = this.#options.clock.after(Math.min(waitMs, WAIT_MS_MAX), end);
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
+    stopper.listen(end);
     try {
       const how = await waiter.ended;
       if (how instanceof Error) throw how;
       return how ?? (await this.#options.reads.read(waiter.key, { omitOutput: false }));
     } finally {
       timer.cancel();
-      signal.removeEventListener('abort', end);
+      stopper.listen(undefined);
     }
   }
 

@@ -84,6 +84,13 @@ export class QueueCursors {
     return this.#cursor(endpointId).maybeQueued;
   }
 
+  /** Returns whether jobs may wait in this queue, and records that dispatch has free slots for them. */
+  wanted(endpointId: string): boolean {
+    const cursor = this.#cursor(endpointId);
+    cursor.wantedAtMs = this.#clock.monotonicMs();
+    return cursor.maybeQueued;
+  }
+
   /** Returns where to claim from; `undefined` if the queue seems empty. Every plan must be followed by `learn`. */
   plan(endpointId: string): ClaimPlan | undefined {
     const cursor = this.#cursor(endpointId);

@@ -4,6 +4,7 @@ import type { Job } from '../../domain/jobs/job.ts';
 import { isFinal } from '../../domain/jobs/job-state.ts';
 import type { ReadJob } from '../read/read-job.ts';
 import type { WaitJob } from '../read/wait-job.ts';
+import type { WaitStopper } from '../read/wait-stopper.ts';
 import type { Submission } from './submission.ts';
 import type { SubmitJob } from './submit-job.ts';
 
@@ -19,10 +20,10 @@ export class SubmitAndWait {
   }
 
   /**
-   * Returns the job when it is final, or its present state when `submission.waitMs` is over or the signal aborts. The
-   * job is stored in any case. `onStored` receives it as stored.
+   * Returns the job when it is final, or its present state when `submission.waitMs` is over or the wait is stopped.
+   * The job is stored in any case. `onStored` receives it as stored.
    */
-  async run(submission: Submission, signal: AbortSignal, onStored?: (job: Job) => void): Promise<Job> {
+  async run(submission: Submission, stopper: WaitStopper, onStored?: (job: Job) => void): Promise<Job> {
     const prepared = await this.#submits.prepare(submission);
     const { endpointId, id: jobId } = prepared.job;
     // Register the waiter first: a fast worker may finish before the insert returns.
@@ -35,9 +36,9 @@ export class SubmitAndWait {
       if (job.id !== jobId) {
         // A caller waits in one place only.
         this.#waits.leave(waiter);
-        return await this.#waits.wait({ endpointId, jobId: job.id }, submission.waitMs, signal);
+        return await this.#waits.wait({ endpointId, jobId: job.id }, submission.waitMs, stopper);
       }
-      return await this.#waits.finish(waiter, submission.waitMs, signal);
+      return await this.#waits.finish(waiter, submission.waitMs, stopper);
     } finally {
       this.#waits.leave(waiter);
     }

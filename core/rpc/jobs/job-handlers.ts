@@ -11,6 +11,7 @@ import { invalid } from '../../domain/settings/fields.ts';
 import type { ExplainContext } from '../../endpoints/explain.ts';
 import { explainJob } from '../../endpoints/explain.ts';
 import type { JobCalls } from '../../jobs/job-engine.ts';
+import { WaitStopper } from '../../jobs/read/wait-stopper.ts';
 import type { AccessChecks } from '../accounts/access-checks.ts';
 import { sightOf } from '../reports/explain-messages.ts';
 import type { CallRate } from '../server/call-rate.ts';
@@ -52,22 +53,30 @@ interface JobHandlers {
 class OpenCalls extends BaseService {
   readonly name = 'job calls';
   readonly #pipelines = new Set<Pipeline>();
-
-  /** Aborted when the process stops. */
-  get signal(): AbortSignal {
-    return this.ending;
-  }
+  readonly #waits = new Set<WaitStopper>();
 
   protected override onStart(): void {}
 
   protected override onStop(): void {
     for (const pipeline of this.#pipelines) pipeline.close();
+    for (const wait of this.#waits) wait.stop();
   }
 
   add(open: (onEnd: () => void) => Pipeline): void {
     const pipeline = open(() => this.#pipelines.delete(pipeline));
     this.#pipelines.add(pipeline);
-    if (this.signal.aborted) pipeline.close();
+    if (this.ending.aborted) pipeline.close();
+  }
+
+  /** Runs a call that may wait. Its wait is stopped with the process. */
+  async wait<Response>(stopper: WaitStopper, run: () => Promise<Response>): Promise<Response> {
+    this.#waits.add(stopper);
+    if (this.ending.aborted) stopper.stop();
+    try {
+      return await run();
+    } finally {
+      this.#waits.delete(stopper);
+    }
   }
 }
 
@@ -85,8 +94,8 @@ export function createJobHandlers(options: JobHandlersOptions): JobHandlers {
       pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, { rpc, clock, logger, onEnd })),
       submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
       getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
-      waitJob: waiting(logger, open, (request, apiKey, signal) => rpc.wait(request, apiKey, signal)),
-      readChunks: waiting(logger, open, (request, apiKey, signal) => rpc.chunks(request, apiKey, signal)),
+      waitJob: waiting(logger, open, (request, apiKey, stopper) => rpc.wait(request, apiKey, stopper)),
+      readChunks: waiting(logger, open, (request, apiKey, stopper) => rpc.chunks(request, apiKey, stopper)),
       cancelJob: unary(logger, (request, apiKey) => rpc.cancel(request, apiKey)),
       retryJob: unary(logger, async ({ endpointId, jobId }, apiKey) => {
         await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
@@ -179,18 +188,20 @@ function explainHandlers({
   };
 }
 
-/** Returns a handler that may wait. Its signal aborts when the caller disconnects or the process stops. */
+/** Returns a handler that may wait. Its wait is stopped when the caller disconnects or the process stops. */
 function waiting<Request, Response>(
   logger: Logger,
   open: OpenCalls,
-  handle: (request: Request, apiKey: string, signal: AbortSignal) => Promise<Response>,
+  handle: (request: Request, apiKey: string, stopper: WaitStopper) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
-    const gone = new AbortController();
-    call.on('cancelled', () => gone.abort());
-    handle(call.request, keyOf(call.metadata), AbortSignal.any([gone.signal, open.signal])).then(
-      (response) => done(null, response),
-      (error: unknown) => done(statusOf(error, call, logger)),
-    );
+    const stopper = new WaitStopper();
+    call.on('cancelled', () => stopper.stop());
+    open
+      .wait(stopper, () => handle(call.request, keyOf(call.metadata), stopper))
+      .then(
+        (response) => done(null, response),
+        (error: unknown) => done(statusOf(error, call, logger)),
+      );
   };
 }

@@ -23,6 +23,7 @@ import type { ChunkPage } from '../../jobs/read/chunk-page.ts';
 import { READERS_MAX } from '../../jobs/read/read-chunks.ts';
 import type { AcquireMemory } from '../../jobs/read/read-job.ts';
 import { WAITERS_MAX } from '../../jobs/read/wait-job.ts';
+import type { WaitStopper } from '../../jobs/read/wait-stopper.ts';
 import type { Submission } from '../../jobs/submit/submission.ts';
 import type { AccessChecks } from '../accounts/access-checks.ts';
 import { chunkPageToMessage, jobToMessage, submissionFromMessage } from './job-messages.ts';
@@ -72,7 +73,7 @@ export class JobRpc {
   async submitAndWait(
     request: SubmitJobRequest,
     apiKey: string,
-    signal: AbortSignal,
+    stopper: WaitStopper,
     onStored?: (job: Job) => void,
   ): Promise<WaitJobResponse> {
     const { accountId } = await this.#access.check(apiKey, {
@@ -81,7 +82,7 @@ export class JobRpc {
       write: true,
     });
     const job = await shared(this.#waiters, accountId, () =>
-      this.#traced(request, (submission) => this.#calls.submitAndWait(submission, signal, onStored)),
+      this.#traced(request, (submission) => this.#calls.submitAndWait(submission, stopper, onStored)),
     );
     return { job: jobToMessage(job) };
   }
@@ -124,14 +125,14 @@ export class JobRpc {
   async wait(
     { endpointId, jobId, waitMs }: WaitJobRequest,
     apiKey: string,
-    signal: AbortSignal,
+    stopper: WaitStopper,
     acquireMemory?: AcquireMemory,
   ): Promise<WaitJobResponse> {
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
     return {
       job: jobToMessage(
         await shared(this.#waiters, accountId, () =>
-          this.#calls.wait({ endpointId, jobId }, waitMs, signal, acquireMemory),
+          this.#calls.wait({ endpointId, jobId }, waitMs, stopper, acquireMemory),
         ),
       ),
     };
@@ -140,14 +141,14 @@ export class JobRpc {
   async chunks(
     request: ReadChunksRequest,
     apiKey: string,
-    signal: AbortSignal,
+    stopper: WaitStopper,
     acquireMemory?: AcquireMemory,
   ): Promise<ReadChunksResponse> {
     const { endpointId, jobId, cursor, waitMs, limit } = request;
     const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: false });
     if (limit < 0 || waitMs < 0) throw new DomainError('INVALID_REQUEST', 'limit and wait_ms must not be negative');
     const read = (): Promise<ChunkPage> =>
-      this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, signal, acquireMemory);
+      this.#calls.readChunks({ endpointId, jobId }, { cursor, waitMs, limit }, stopper, acquireMemory);
     return chunkPageToMessage(await shared(this.#readers, accountId, read));
   }
 

@@ -17,6 +17,7 @@ import { PIPELINE_CALLS_MAX } from '@slipway/proto/wire/limits';
 import { REASONS } from '@slipway/proto/wire/reason';
 import type { Job } from '../../domain/jobs/job.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
+import { WaitStopper } from '../../jobs/read/wait-stopper.ts';
 import { refusalOf } from '../server/unary.ts';
 import type { JobRpc } from './job-rpc.ts';
 
@@ -43,8 +44,8 @@ export class Pipeline {
   readonly #stream: Stream;
   readonly #rpc: JobRpc;
   readonly #logger: Logger;
-  /** Aborts the wait of each unanswered call that may wait. */
-  readonly #waits = new Map<number, AbortController>();
+  /** Unanswered calls that may wait. */
+  readonly #waits = new Map<number, WaitStopper>();
   /** Unanswered submissions whose jobs were not taken by a worker at once. */
   readonly #queued = new Set<number>();
   /**
@@ -86,7 +87,7 @@ export class Pipeline {
   /** Ends all waits, which are answered with the current state, and accepts no more calls. */
   close(): void {
     this.#finished = true;
-    for (const wait of this.#waits.values()) wait.abort();
+    for (const wait of this.#waits.values()) wait.stop();
     this.#endWhenAnswered();
   }
 
@@ -97,7 +98,7 @@ export class Pipeline {
   }
 
   #handle({ callId, apiKey, call }: PipelineCall, isServed: boolean): void {
-    if (call?.$case === 'abandon') return this.#waits.get(call.value.callId)?.abort();
+    if (call?.$case === 'abandon') return this.#waits.get(call.value.callId)?.stop();
     this.#unanswered += 1;
     if (!isServed)
       return this.#reply(
@@ -146,10 +147,10 @@ export class Pipeline {
     }
   }
 
-  #wait(callId: number): AbortSignal {
-    const wait = new AbortController();
+  #wait(callId: number): WaitStopper {
+    const wait = new WaitStopper();
     this.#waits.set(callId, wait);
-    return wait.signal;
+    return wait;
   }
 
   async #acquireMemory(callId: number): Promise<void> {
@@ -222,7 +223,7 @@ export class Pipeline {
     this.#ended = true;
     this.#sending.stop();
     this.#replies.clear();
-    for (const wait of this.#waits.values()) wait.abort();
+    for (const wait of this.#waits.values()) wait.stop();
     for (const { give } of this.#largeWaiting.values()) give(new DomainError('UNAVAILABLE', 'The caller has gone.'));
     this.#largeWaiting.clear();
     this.#onEnd();

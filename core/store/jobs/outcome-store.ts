@@ -43,7 +43,8 @@ export interface RecordedOutcome {
   lowPriority: boolean;
 }
 
-interface RecordedRow extends JobRow {
+/** What the entry does not say. */
+interface RecordedRow extends Omit<JobRow, 'endpoint_id' | 'id' | 'attempt' | 'error' | 'output'> {
   index: number;
   position: number;
   has_webhook: boolean;
@@ -91,16 +92,19 @@ export class OutcomeStore {
           g.machine_id, g.remembered,
           substring(${output.blob}::bytea FROM g.output_start FOR g.output_length) AS output
       ) ${sideEffects(this.#hot, { queues, isOne })}${history}
-      SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms,
-        position, index, has_webhook,
-        low_priority, error FROM moved`;
-    return rows.map((row) => ({
-      index: row.index,
-      position: row.position,
-      hasWebhook: row.has_webhook,
-      lowPriority: row.low_priority,
-      job: jobFromRow(row),
-    }));
+      SELECT state, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, index,
+        has_webhook, low_priority FROM moved`;
+    return rows.map((row) => {
+      const { endpointId, jobId, attempt, error } = entries[row.index]!;
+      const known = { endpoint_id: endpointId, id: jobId, attempt, error: error && storableText(error) };
+      return {
+        index: row.index,
+        position: row.position,
+        hasWebhook: row.has_webhook,
+        lowPriority: row.low_priority,
+        job: jobFromRow({ ...row, ...known }),
+      };
+    });
   }
 }
 

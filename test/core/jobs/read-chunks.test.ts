@@ -3,6 +3,7 @@
 
 import type { EngineMeter } from '@slipway/core/jobs/engine-meter';
 import { ReadChunks } from '@slipway/core/jobs/read/read-chunks';
+import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
 import {
@@ -166,9 +167,9 @@ t.test('the wait of a reader ends by the clock and when it is abandoned', async 
   const [row] = await sql<{ endpoint_id: string }[]>`SELECT endpoint_id FROM job WHERE id = ${id}`;
   const key = { endpointId: row!.endpoint_id, jobId: id };
   t.match(await calls.readChunks(key, { ...drain, waitMs: 60 }, never), { chunks: [], state: 'IN_QUEUE' });
-  const abandoned = new AbortController();
-  const waiting = calls.readChunks(key, { ...drain, waitMs: 300_000 }, abandoned.signal);
-  abandoned.abort();
+  const abandoned = new WaitStopper();
+  const waiting = calls.readChunks(key, { ...drain, waitMs: 300_000 }, abandoned);
+  abandoned.stop();
   t.match(await waiting, { chunks: [], state: 'IN_QUEUE' });
 });
 

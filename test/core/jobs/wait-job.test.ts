@@ -3,6 +3,7 @@
  * Waits for jobs: resolved by a commit here, by one on another replica, without any event, and ended by the server's
  * own clock.
  */
+import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
 import t from 'tap';
 import {
   never,
@@ -63,9 +64,9 @@ t.test('the wait ends by itself, and when it is abandoned', async (t) => {
   const startedAt = performance.now();
   t.equal((await calls.wait(job, 100, never)).state, 'IN_PROGRESS');
   t.ok(performance.now() - startedAt >= 95);
-  const abandoned = new AbortController();
-  const waiting = calls.wait(job, 300_000, abandoned.signal);
-  abandoned.abort();
+  const abandoned = new WaitStopper();
+  const waiting = calls.wait(job, 300_000, abandoned);
+  abandoned.stop();
   t.equal((await waiting).state, 'IN_PROGRESS');
 });
 
@@ -81,9 +82,9 @@ t.test('submit and wait: the end, the state at the end of the wait, and refusals
   };
   const [job] = await Promise.all([calls.submitAndWait(sync, never), finish()]);
   t.match(job, { id: /^sync-/, state: 'COMPLETED', output: Buffer.from('{"b":2}') });
-  const abandoned = new AbortController();
-  const waiting = calls.submitAndWait(sync, abandoned.signal);
-  abandoned.abort();
+  const abandoned = new WaitStopper();
+  const waiting = calls.submitAndWait(sync, abandoned);
+  abandoned.stop();
   t.equal((await waiting).state, 'IN_QUEUE', 'the job is stored all the same');
   t.equal((await calls.submitAndWait({ ...sync, waitMs: 50 }, never)).state, 'IN_QUEUE');
   await refused(t, calls.submitAndWait({ ...sync, input: Buffer.from('[]') }, never), 'INVALID_INPUT');

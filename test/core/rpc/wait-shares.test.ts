@@ -3,6 +3,7 @@
 
 import { Access } from '@slipway/core/access/access';
 import { StartedWorkers } from '@slipway/core/access/started-workers';
+import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
 import { AccessChecks } from '@slipway/core/rpc/accounts/access-checks';
 import { JobRpc } from '@slipway/core/rpc/jobs/job-rpc';
 import { systemClock as clock } from '@slipway/kit/time/clock';
@@ -26,39 +27,39 @@ const [greedy, small] = [await engines.endpoint(), await engines.endpoint({ acco
 const PLACES = 8;
 
 /** One way to wait for a job of an endpoint. */
-type Wait = (rpc: JobRpc, endpointId: string, signal: AbortSignal) => Promise<unknown>;
+type Wait = (rpc: JobRpc, endpointId: string, stopper: WaitStopper) => Promise<unknown>;
 
 const jobOf = new Map<string, string>();
 for (const endpointId of [greedy, small]) jobOf.set(endpointId, (await calls.submit(submission(endpointId))).id);
 const WAYS: Record<string, Wait> = {
-  wait: (rpc, endpointId, signal) =>
-    rpc.wait({ endpointId, jobId: jobOf.get(endpointId)!, waitMs: 60_000 }, rootKey, signal),
-  chunks: (rpc, endpointId, signal) =>
+  wait: (rpc, endpointId, stopper) =>
+    rpc.wait({ endpointId, jobId: jobOf.get(endpointId)!, waitMs: 60_000 }, rootKey, stopper),
+  chunks: (rpc, endpointId, stopper) =>
     rpc.chunks(
       ReadChunksRequest.fromPartial({ endpointId, jobId: jobOf.get(endpointId)!, waitMs: 60_000 }),
       rootKey,
-      signal,
+      stopper,
     ),
-  submitAndWait: (rpc, endpointId, signal) =>
+  submitAndWait: (rpc, endpointId, stopper) =>
     rpc.submitAndWait(
       SubmitJobRequest.fromPartial({ endpointId, kind: SubmitKind.SYNC, input: Buffer.from('{}'), waitMs: 60_000 }),
       rootKey,
-      signal,
+      stopper,
     ),
 };
 
 for (const [name, begin] of Object.entries(WAYS)) {
   t.test(`${name}: half of the places at most, the rest are the others', and all come back`, async (t) => {
     const rpc = new JobRpc({ calls, access, checks, waitersMax: PLACES, readersMax: PLACES });
-    const over = new AbortController();
-    const waits = Array.from({ length: PLACES / 2 }, () => begin(rpc, greedy, over.signal));
-    await refused(t, begin(rpc, greedy, AbortSignal.timeout(2_000)), 'RATE_LIMITED', 'one more');
-    const other = begin(rpc, small, over.signal);
-    over.abort();
+    const over = new WaitStopper();
+    const waits = Array.from({ length: PLACES / 2 }, () => begin(rpc, greedy, over));
+    await refused(t, begin(rpc, greedy, new WaitStopper()), 'RATE_LIMITED', 'one more');
+    const other = begin(rpc, small, over);
+    over.stop();
     await t.resolves(Promise.all([...waits, other]));
-    const again = new AbortController();
-    const next = Array.from({ length: PLACES / 2 }, () => begin(rpc, greedy, again.signal));
-    again.abort();
+    const again = new WaitStopper();
+    const next = Array.from({ length: PLACES / 2 }, () => begin(rpc, greedy, again));
+    again.stop();
     await t.resolves(Promise.all(next), 'its places are its own again');
   });
 }

@@ -16,8 +16,10 @@ import { authorityFile } from '@slipway/kit/net/renewed-files';
 import { systemClock } from '@slipway/kit/time/clock';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
-import { never, outcome, runningJob, startEngines } from '../../helpers/system/job-engine.ts';
+import { outcome, runningJob, startEngines } from '../../helpers/system/job-engine.ts';
 import { receiver, webhookDeliveries } from './webhook-deliveries.ts';
+
+const never = new AbortController().signal;
 
 const engines = await startEngines(t, { replicas: 2, idle: true });
 const { engine, sql, sealer } = engines;

@@ -6,6 +6,7 @@ import { CannotRun } from '@slipway/core/endpoints/cannot-run';
 import { CoreEvents } from '@slipway/core/events/core-events';
 import { SingletonTaskRegistry } from '@slipway/core/events/singleton-task-registry';
 import type { JobEngine } from '@slipway/core/jobs/job-engine';
+import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
 import type { AttemptOutcome } from '@slipway/core/jobs/record/attempt-report';
 import type { ClaimedJob, Slot, SlotSource } from '@slipway/core/jobs/slots';
 import type { Submission } from '@slipway/core/jobs/submit/submission';
@@ -173,8 +174,8 @@ export function outcome(job: MachineAttempt, more: Partial<AttemptOutcome> = {})
   };
 }
 
-/** A signal that never aborts. */
-export const never: AbortSignal = new AbortController().signal;
+/** A stopper that never stops a wait. */
+export const never = new WaitStopper();
 
 /** Submits one job and claims it. */
 export async function runningJob(

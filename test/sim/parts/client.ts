@@ -7,6 +7,7 @@ import type { Job } from '@slipway/core/domain/jobs/job';
 import { ANNOUNCED_STATES, isFinal, type JobState } from '@slipway/core/domain/jobs/job-state';
 import type { JobCalls } from '@slipway/core/jobs/job-engine';
 import type { ChunkCursor } from '@slipway/core/jobs/read/chunk-page';
+import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
 import type { Changed, HistoryEvent } from '../checker/history.ts';
 import { type Being, NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
@@ -121,7 +122,7 @@ export class SimClient {
     const firstMs = world.nowMs;
     for (;;) {
       const fromMs = world.nowMs;
-      const never = new AbortController().signal;
+      const never = new WaitStopper();
       const answer = await this.#ask((calls) =>
         isSync ? calls.submitAndWait(submission, never) : calls.submit(submission),
       );
@@ -155,7 +156,7 @@ export class SimClient {
   async #stream(): Promise<void> {
     const { world, record } = this.#options;
     const key = { endpointId: this.#plan.endpoint, jobId: this.job };
-    const never = new AbortController().signal;
+    const never = new WaitStopper();
     let cursor: ChunkCursor = { attempt: 0, number: 0 };
     for (;;) {
       const after = cursor;
