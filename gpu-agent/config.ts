@@ -21,7 +21,8 @@ import { readIdentity } from './identity/read-identity.ts';
 import { halfOfMemoryGb } from './inventory/host-size.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
-import { parseUlimit } from './launch/container-ulimits.ts';
+import { readUlimits } from './launch/container-ulimits.ts';
+import { readContainerUsers } from './launch/container-users-setting.ts';
 import { hostVariables } from './launch/host-variables.ts';
 import type { ModelSettings } from './models/model-settings.ts';
 import { peerListenFault, readModelSettings } from './models/model-settings.ts';
@@ -97,6 +98,11 @@ export interface AgentConfig extends ModelSettings {
   cdiKind: string;
   /** Ulimits of processes in containers. SLIPWAY_CONTAINER_ULIMITS, default: only the engine's own. */
   containerUlimits: readonly Ulimit[];
+  /**
+   * Host user that root of containers is: `host` for root, `mapped`, or `mapped:BASE`. SLIPWAY_CONTAINER_USERS, default
+   * host, as 0.
+   */
+  containerUserBase: number;
   /**
    * Registries that may have addresses in private networks, `host` or `host:port`. SLIPWAY_PRIVATE_REGISTRIES,
    * separated by commas; `true` allows all; default none.
@@ -215,6 +221,8 @@ export function readAgentConfig(
   const identity = readIdentity(reader, locations.dataDir, trust);
   const coreTls = identity.tls;
   const kubernetes = readKubernetes(reader);
+  // A Pod runs as the user of its image, also if the agent is root.
+  const workerUser = readWorkerUser(reader, asRoot && !kubernetes);
   const config: AgentConfig = {
     coreAddresses: coreAddresses.map((address) =>
       identity.key === '' ? secureAddress(address) : withTls(address, coreTls),
@@ -225,8 +233,7 @@ export function readAgentConfig(
     trust,
     ...locations,
     kubernetes,
-    // A Pod runs as the user of its image, also if the agent is root.
-    workerUser: readWorkerUser(reader, asRoot && !kubernetes),
+    workerUser,
     name: reader.text('SLIPWAY_AGENT_NAME', kubernetes?.node || hostname()),
     locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),
     virtualGpus: readVirtualGpus(reader),
@@ -237,6 +244,7 @@ export function readAgentConfig(
     allowCommands: reader.flag('SLIPWAY_AGENT_ALLOW_COMMANDS', false),
     cdiKind: reader.text('SLIPWAY_CDI_KIND', 'nvidia.com/gpu'),
     containerUlimits: readUlimits(reader),
+    containerUserBase: readContainerUsers(reader, workerUser),
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
     prefetch: reader.flag('SLIPWAY_PREFETCH', false),
     imageDiskGb: reader.integer('SLIPWAY_IMAGE_DISK_GB', 0, 0, 1_000_000),
@@ -269,18 +277,6 @@ function readTlsFiles(reader: EnvReader): TlsFiles {
   const files = readCoreTls(reader);
   for (const fault of tlsFaults(files)) reader.fault(fault);
   return files;
-}
-
-function readUlimits(reader: EnvReader): Ulimit[] {
-  return reader.list('SLIPWAY_CONTAINER_ULIMITS', []).flatMap((text) => {
-    const limit = parseUlimit(text);
-    if (limit) return [limit];
-    reader.fault(
-      `SLIPWAY_CONTAINER_ULIMITS has ${JSON.stringify(text)}, but each must be name=soft or name=soft:hard, ` +
-        'for instance memlock=unlimited or nofile=65536:1048576',
-    );
-    return [];
-  });
 }
 
 function readVirtualGpus(reader: EnvReader): VirtualGpu[] {

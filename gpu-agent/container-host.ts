@@ -15,6 +15,7 @@ import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 import { untilCleaned } from './clean-host.ts';
 import type { AgentConfig } from './config.ts';
 import { ContainerExecutor } from './executors/container/container-executor.ts';
+import { mapsUsers } from './executors/container/container-users.ts';
 import type { Engine } from './executors/container/engine.ts';
 import { imageSpace } from './executors/container/engine.ts';
 import { EngineFinder } from './executors/container/engine-finder.ts';
@@ -202,6 +203,9 @@ export class ContainerHost extends BaseService implements ImageHost {
   async #use(engine: Engine): Promise<void> {
     const { config, clock, random, logger, openBridge, onPull } = this.#options;
     const { id } = this.#machine;
+    const isMapped = mapsUsers(engine.facts, config.containerUserBase);
+    if (!this.#executor && runsAsRoot() && !isMapped && !engine.facts.rootless && !engine.facts.remapsUsers)
+      logger.info('root in containers is root of this host (SLIPWAY_CONTAINER_USERS)');
     if (!this.#executor && !runsAsRoot())
       logger.warn('the agent is not root: workers in containers can reach programs of this host');
     this.#firewall ??= new HostFirewall(interfacePrefix(id), hostPrograms);
@@ -217,6 +221,7 @@ export class ContainerHost extends BaseService implements ImageHost {
       machineId: id,
       cdiKind: config.cdiKind,
       ulimits: config.containerUlimits,
+      userBase: config.containerUserBase,
       privateRegistries: config.privateRegistries,
       onImage: (image) => this.#imageCache.used(image),
       onPull,

@@ -1,4 +1,5 @@
-/** Parses SLIPWAY_CONTAINER_ULIMITS: resource limits of a process in a container. */
+/** Reads SLIPWAY_CONTAINER_ULIMITS: resource limits of a process in a container. */
+import type { EnvReader } from '@slipway/kit/host/env';
 import type { Ulimit } from '../executors/container/container-plan.ts';
 
 /** Names of limits in setrlimit, without RLIMIT_ and in lower case. */
@@ -34,6 +35,19 @@ export function parseUlimit(text: string): Ulimit | undefined {
   const [, name = '', soft = '', hard = soft] = form.exec(text) ?? [];
   const limit = { name, soft: valueOf(soft), hard: valueOf(hard) };
   return NAMES.has(name) && limit.soft <= limit.hard ? limit : undefined;
+}
+
+/** Reads the setting, and reports what is no limit. */
+export function readUlimits(reader: EnvReader): Ulimit[] {
+  return reader.list('SLIPWAY_CONTAINER_ULIMITS', []).flatMap((text) => {
+    const limit = parseUlimit(text);
+    if (limit) return [limit];
+    reader.fault(
+      `SLIPWAY_CONTAINER_ULIMITS has ${JSON.stringify(text)}, but each must be name=soft or name=soft:hard, ` +
+        'for instance memlock=unlimited or nofile=65536:1048576',
+    );
+    return [];
+  });
 }
 
 function valueOf(text: string): number {

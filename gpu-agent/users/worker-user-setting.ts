@@ -13,9 +13,9 @@ export type WorkerUserSetting =
   | { kind: 'per-account'; base: number };
 
 /** Highest user number. The one above it means "none" to the kernel. */
-const UID_MAX = 2 ** 32 - 2;
+export const UID_MAX = 2 ** 32 - 2;
 /** Number of accounts for which there must be user numbers above the base. */
-const ACCOUNTS_MAX = 1_000_000;
+export const ACCOUNTS_MAX = 1_000_000;
 
 /**
  * Reads `same`, `per-account`, `per-account:BASE`, `NAME`, `UID` or `UID:GID`; `undefined` if it is none of these, or

@@ -85,6 +85,20 @@ t.test('limits of processes in containers', async (t) => {
   }
 });
 
+t.test('who root of containers is on the host', async (t) => {
+  const base = (text: string, workerUser = 'per-account') =>
+    readAgentConfig({ ...required, SLIPWAY_CONTAINER_USERS: text, SLIPWAY_WORKER_USER: workerUser }).containerUserBase;
+  t.equal(readAgentConfig(required).containerUserBase, 0);
+  t.equal(base('host'), 0);
+  t.equal(base('mapped'), 2_100_000_000);
+  t.equal(base('mapped:100000'), 100_000);
+  for (const wrong of ['root', 'mapped:', 'mapped:0', 'mapped:65535', 'mapped:4294967295', 'mapped:-1'])
+    t.throws(() => base(wrong), /SLIPWAY_CONTAINER_USERS is .*mapped:BASE/, wrong);
+  for (const first of [1_999_934_465, 2_000_000_000, 2_001_000_000])
+    t.throws(() => base(`mapped:${first}`), /has users of accounts/);
+  t.equal(base('mapped:2000000000', 'same'), 2_000_000_000);
+});
+
 t.test('as whom workers run', async (t) => {
   const setting = (text: string, asRoot = true) =>
     readAgentConfig({ ...required, SLIPWAY_WORKER_USER: text }, asRoot).workerUser;

@@ -1,5 +1,6 @@
 /** Runs workloads as containers of the machine's engine. They outlive the agent: a restarted agent adopts them. */
 
+import { runsAsRoot } from '@slipway/kit/host/host-user';
 import { retry } from '@slipway/kit/lifecycle/retry';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
@@ -15,6 +16,7 @@ import type { Executor, ImageRequest, Launch, RunningWorkload } from '../executo
 import { PrepareError } from '../executor.ts';
 import type { Ulimit } from './container-plan.ts';
 import { LOG_LABEL, MACHINE_LABEL, WORKLOAD_LABEL } from './container-plan.ts';
+import { giveToContainers, mapsUsers } from './container-users.ts';
 import { ContainerWorkload } from './container-workload.ts';
 import type { Engine } from './engine.ts';
 import { createContainer, removeContainer } from './engine-calls.ts';
@@ -42,6 +44,8 @@ export interface ContainerExecutorOptions {
   freeSpace?: ((bytes: number) => Promise<number>) | undefined;
   /** Default: the engine's own. */
   ulimits?: readonly Ulimit[];
+  /** Host user that root of containers is. Default: 0, root. */
+  userBase?: number;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -201,7 +205,11 @@ export class ContainerExecutor implements Executor {
     const image = this.#images.get(launch.workloadId);
     if (image === undefined) throw new Error('it was not prepared');
     const engine = await engines.find();
-    for (const mount of launch.mounts) await mount.admit?.(userName(image.user, engine.facts.remapsUsers));
+    const userBase = mapsUsers(engine.facts, this.#options.userBase ?? 0) ? this.#options.userBase! : 0;
+    for (const { source, readOnly, admit } of launch.mounts) {
+      if (!readOnly && userBase !== 0 && runsAsRoot()) await giveToContainers(source, userBase);
+      await admit?.(userName(image.user, userBase !== 0 || engine.facts.remapsUsers));
+    }
     const network = await networks.open(engine, launch.workloadId);
     const { limits, diskCountsImage } = engine.facts;
     const imageDiskBytes = diskCountsImage ? image.sizeBytes : 0;
@@ -214,6 +222,7 @@ export class ContainerExecutor implements Executor {
       limits,
       cdiKind,
       ulimits,
+      userBase,
     });
   }
 

@@ -3,6 +3,7 @@
  * Pure.
  */
 import type { Launch, LaunchGpu } from '../executor.ts';
+import { podmanUsers } from './container-users.ts';
 import type { LimitName } from './engine.ts';
 
 /** Labels that name the workload and machine of a container. */
@@ -33,6 +34,8 @@ export interface ContainerPlan {
   /** Vendor and class of the CDI devices, for instance `nvidia.com/gpu`. */
   cdiKind: string;
   ulimits: readonly Ulimit[];
+  /** Host user that root of the container is; 0: root. Only Podman maps users for a container. */
+  userBase: number;
 }
 
 /** Period of a CPU quota, in microseconds. */
@@ -120,6 +123,7 @@ export function podmanBody(plan: ContainerPlan): object {
     ...(launch.workingDirectory !== '' && { work_dir: launch.workingDirectory, create_working_dir: true }),
     netns: { nsmode: 'bridge' },
     Networks: { [network]: {} },
+    ...(plan.userBase !== 0 && podmanUsers(plan.userBase)),
     no_new_privileges: true,
     cap_drop: DROPPED,
     // Not `options['max-size']`, which this Podman API accepts and ignores.

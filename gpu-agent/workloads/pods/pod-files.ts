@@ -3,6 +3,7 @@
  * other disks are removed. Root in a container may open its disk to everybody and leave files there that make any user
  * who runs them root. Therefore only the agent can pass the directory above.
  */
+import { existsSync } from 'node:fs';
 import { chmod, chown, lchown, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostUser } from '@slipway/kit/host/host-user';
@@ -15,6 +16,8 @@ import { closeToOthers, openShared } from '../../users/shared-folder.ts';
 /** Format of an id that may become part of a path: it cannot lead to another directory. */
 const PLAIN_ID = /^[a-z0-9]{1,64}$/;
 
+/** Ending of the files that list who has used a disk. */
+const USERS = '.users';
 /** Directory modes. PASSABLE: others may pass through, but not list. GROUP_PASSES: only the group may. */
 const PASSABLE = 0o711;
 const GROUP_PASSES = 0o710;
@@ -52,7 +55,9 @@ export class PodFiles {
     await mkdir(this.#of(podId), { recursive: true, mode: PASSABLE });
     await giveFolder(path, user);
     for (const name of await readdir(this.#of(podId))) {
-      if (name !== String(disk) && name !== recordOf(disk)) await dropFolder(join(this.#of(podId), name));
+      if (name === String(disk) || name === recordOf(disk)) continue;
+      await this.#takeBack(join(this.#of(podId), name));
+      await dropFolder(join(this.#of(podId), name));
     }
     return path;
   }
@@ -88,8 +93,18 @@ export class PodFiles {
 
   /** Removes all files of a pod. */
   async remove(podId: string): Promise<void> {
-    await dropAllIn(this.#of(podId));
-    await dropFolder(this.#of(podId));
+    const folder = this.#of(podId);
+    for (const name of await readdir(folder).catch(() => [])) await this.#takeBack(join(folder, name));
+    await dropAllIn(folder);
+    await dropFolder(folder);
+  }
+
+  /**
+   * Takes back a disk that images used. Its content belongs to several users where containers have host users of their
+   * own, so none of these could remove all of it.
+   */
+  async #takeBack(path: string): Promise<void> {
+    if (runsAsRoot() && existsSync(`${path}${USERS}`)) await lchown(path, 0, 0);
   }
 
   #of(podId: string): string {
@@ -100,5 +115,5 @@ export class PodFiles {
 
 /** Returns the name of the file that lists who has used a disk. */
 function recordOf(disk: number): string {
-  return `${disk}.users`;
+  return `${disk}${USERS}`;
 }

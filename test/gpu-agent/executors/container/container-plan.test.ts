@@ -6,6 +6,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { ContainerPlan } from '@slipway/gpu-agent/executors/container/container-plan';
 import { dockerBody, podmanBody } from '@slipway/gpu-agent/executors/container/container-plan';
+import { mapsUsers } from '@slipway/gpu-agent/executors/container/container-users';
+import type { Engine } from '@slipway/gpu-agent/executors/container/engine';
 import type { Launch } from '@slipway/gpu-agent/executors/executor';
 import t from 'tap';
 import { freshId, launchOf, makeExecutor, startContainer } from '../../../helpers/engines/containers.ts';
@@ -23,6 +25,7 @@ const plan = (launch: Partial<Launch>, more: Partial<ContainerPlan> = {}): Conta
   limits: ['memory', 'cpus', 'pids', 'shm'],
   cdiKind: 'nvidia.com/gpu',
   ulimits: [],
+  userBase: 0,
   ...more,
 });
 const GPUS = [
@@ -121,4 +124,13 @@ t.test('a made-up vendor of CDI devices', { skip: podmanSkip }, async (t) => {
 
   const missing = await startContainer(executor, launchOf('', { gpus: [{ uuid: 'GPU-none', virtual: false }] }));
   t.match((await missing.ended).failure, /GPU-none/);
+});
+
+t.test('an engine that cannot map the users of a container is not used without', async (t) => {
+  const engine = { kind: 'docker', rootless: false, remapsUsers: false } as Engine['facts'];
+  t.throws(() => mapsUsers(engine, 7_700_000), /userns-remap/);
+  t.notOk(mapsUsers({ ...engine, remapsUsers: true }, 7_700_000), 'it maps them by itself');
+  t.notOk(mapsUsers(engine, 0), 'not asked for');
+  t.ok(mapsUsers({ ...engine, kind: 'podman' }, 7_700_000));
+  t.notOk(mapsUsers({ ...engine, kind: 'podman', rootless: true }, 7_700_000));
 });

@@ -3,7 +3,7 @@
  * root in a container leaves there give no user more privileges, and each user can work with what earlier users made.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostPrograms } from '@slipway/gpu-agent/executors/container/host-programs';
 import { HostViews } from '@slipway/gpu-agent/executors/process/host-views';
@@ -20,6 +20,10 @@ import { openFolder } from '../../../helpers/open-folder.ts';
 import type { TestEngine } from '../../../helpers/system/test-engine.ts';
 
 const ACCOUNT = { uid: 7_654_321, gid: 7_654_321 };
+/** Images with a user of their own. */
+const [ONE, OTHER] = ['localhost/user-1234:1', 'localhost/user-5678:1'];
+/** Host user of root in containers. */
+const BASE = 7_700_000;
 const STRANGER = { uid: 7_654_322, gid: 7_654_322 };
 const logger = createLogger('test', 'silent');
 
@@ -27,12 +31,12 @@ const logger = createLogger('test', 'silent');
  * Makes a folder of volumes. Returns ways for the account's workloads to use one, which return exit code and output.
  * `$V` is the volume.
  */
-async function makeVolumes(t: Test, engine: TestEngine) {
+async function makeVolumes(t: Test, engine: TestEngine, userBase = 0) {
   const folder = join(await openFolder(t), 'volumes');
   const views = new HostViews(folder, hostPrograms);
   t.teardown(() => views.end());
   const volumes = new VolumeFolders(folder, views, logger);
-  const { executor } = makeExecutor(engine);
+  const { executor } = makeExecutor(engine, { userBase });
   const commands = new ViewingExecutor(new ProcessExecutor(systemClock, () => 'machine'), views);
   const volume = { networkVolumeId: freshId(), mountPath: '/runpod-volume', sizeGb: 1 };
   const run = async (
@@ -63,9 +67,8 @@ async function makeVolumes(t: Test, engine: TestEngine) {
 export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
   const tar = join(engine.folder, 'users.tar');
   makeBaseTar(tar);
-  const [one, other] = ['localhost/user-1234:1', 'localhost/user-5678:1'];
-  await engine.importTar(tar, one, 'USER 1234');
-  await engine.importTar(tar, other, 'USER 5678:100');
+  await engine.importTar(tar, ONE, 'USER 1234');
+  await engine.importTar(tar, OTHER, 'USER 5678:100');
 
   await t.test('root in a container leaves nothing that makes a command of the host root', async (t) => {
     const { folder, path, run } = await makeVolumes(t, engine);
@@ -101,13 +104,13 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     const { run } = await makeVolumes(t, engine);
     let expected = '';
     const users: [name: string, image?: string][] = [
-      ['1234', one],
-      ['5678', other],
+      ['1234', ONE],
+      ['5678', OTHER],
       ['command'],
       ['root', BASE_IMAGE],
-      ['1234', one],
+      ['1234', ONE],
       ['command'],
-      ['5678', other],
+      ['5678', OTHER],
     ];
     for (const [turn, [name, image]] of users.entries()) {
       const word = `${turn}-${name}`;
@@ -126,7 +129,7 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     for (let times = 0; times < 2; times += 1) {
       const { output } = await run(
         'cd "$V"; mkdir -p -m 700 own; umask 077; [ -e key ] || echo text > key; ls -ld own key',
-        one,
+        ONE,
       );
       t.match(output, /^-rw-------.*key\ndrwx------.*own\n$/);
     }
@@ -138,10 +141,40 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     execFileSync('chmod', ['711', folder]);
     execFileSync('chown', ['-R', `${ACCOUNT.uid}:${ACCOUNT.gid}`, path]);
     execFileSync('chmod', ['-R', '700', path]);
-    t.match(await run('echo text > "$V/models/new"; mkdir "$V/huggingface-cache"; ls "$V"', one), {
+    t.match(await run('echo text > "$V/models/new"; mkdir "$V/huggingface-cache"; ls "$V"', ONE), {
       code: 0,
       output: 'huggingface-cache\nmodels\n',
     });
     t.match(await run('cat "$V/models/new"; rm -r "$V/huggingface-cache"'), { code: 0, output: 'text\n' });
+  });
+}
+
+/**
+ * Root of a container is an ordinary user of the host, and a volume is used in turn as without that. Uses an image of
+ * `volumeCases`.
+ */
+export async function mappedUserCases(t: Test, engine: TestEngine): Promise<void> {
+  const { path, run } = await makeVolumes(t, engine, BASE);
+  const owner = (name: string): object => {
+    const { uid, gid } = statSync(join(path, name));
+    return { uid, gid };
+  };
+  const owns = `python3 -c 'import os; os.chown(".", 0, 0)'`;
+  const root = await run(
+    `set -e; cd "$V"; cat /proc/self/uid_map; ${owns}; umask 077; echo root > of-root`,
+    BASE_IMAGE,
+  );
+  t.match(root, { code: 0, output: new RegExp(`^ +0 +${BASE} +65536\n$`) });
+  t.same(owner('of-root'), { uid: BASE, gid: BASE }, 'root of the container is no root of the host');
+  t.match(await run('cd "$V"; id -u; cat of-root; umask 077; echo image > of-image', ONE), {
+    code: 0,
+    output: '1234\nroot\n',
+  });
+  t.equal(statSync(join(path, 'of-image')).uid, BASE + 1_234);
+  const command = await run('cd "$V"; cat of-root of-image; umask 077; echo command > of-command');
+  t.match(command, { code: 0, output: 'root\nimage\n' });
+  t.match(await run('cd "$V"; cat of-root of-image of-command', BASE_IMAGE), {
+    code: 0,
+    output: 'root\nimage\ncommand\n',
   });
 }

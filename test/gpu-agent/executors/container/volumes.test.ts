@@ -3,12 +3,13 @@
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';
 import { modelCases } from './model-cases.ts';
-import { volumeCases } from './volume-cases.ts';
+import { mappedUserCases, volumeCases } from './volume-cases.ts';
 
 t.setTimeout(600_000);
 
 t.test('volumes', { skip: podmanSkip }, async (t) => {
   const podman = await startPodman();
   await volumeCases(t, podman);
+  await t.test('users of containers are users of the host', (t) => mappedUserCases(t, podman));
   await t.test('models', (t) => modelCases(t, podman));
 });

@@ -1,8 +1,10 @@
 /** Disks of pods on a real file system. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { giveToContainers } from '@slipway/gpu-agent/executors/container/container-users';
 import { SharedFolders } from '@slipway/gpu-agent/users/shared-folder';
 import { isPlain, PodFiles } from '@slipway/gpu-agent/workloads/pods/pod-files';
+import { runsAsRoot } from '@slipway/kit/host/host-user';
 import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
 import { scratch } from '../../../helpers/scratch.ts';
@@ -38,4 +40,22 @@ t.test('only plain ids become paths', async (t) => {
   }
   for (const disk of [0, -1, 1.5, Number.NaN]) t.notOk(isPlain('p', disk));
   t.ok(isPlain('abc123', 1));
+});
+
+t.test('a disk of containers with users of their own is removed whole', { skip: !runsAsRoot() }, async (t) => {
+  const { folder } = await scratch(t);
+  const files = new PodFiles(join(folder, 'pods'), shared);
+  const base = 7_700_000;
+  for (const disk of [1, 2]) {
+    const { source } = await files.openFor('p1', disk, 'container', undefined);
+    t.equal(readdirSync(join(folder, 'pods/p1')).length, 2, 'the disk before is gone');
+    await giveToContainers(source, base);
+    t.equal(statSync(source).uid, base);
+    mkdirSync(join(source, 'closed'), { mode: 0o700 });
+    writeFileSync(join(source, 'closed/file'), 'x');
+    chownSync(join(source, 'closed'), base + 1_000, base + 1_000);
+    await giveToContainers(source, base);
+  }
+  await files.remove('p1');
+  t.same(await files.list(), []);
 });
