@@ -21,6 +21,8 @@ export interface ExportOptions {
 
 type Values = Record<string, unknown>;
 
+/** Stands for a value that the key may not see (Endpoint.env of the contract). */
+const HIDDEN_VALUE = '***';
 /** Names in variables, as core reads them. */
 const SECRET = /\{\{\s*RUNPOD_SECRET_([^{}]*?)\s*\}\}/g;
 
@@ -32,10 +34,20 @@ export async function runExport(cli: Cli, names: readonly string[], { owner }: E
   const endpoints = names.length === 0 ? account.endpoints : names.map((name) => endpointOf(account, name));
   const document = documentOf(account, endpoints, names.length === 0);
   const { output } = cli;
+  if (hasHiddenValues(endpoints, account.templates))
+    output.note(
+      `This key may not see values of variables: they stand as ${HIDDEN_VALUE}, which no apply takes. ` +
+        'Use a key that may change endpoints.',
+    );
   output.result({ ...(owner !== undefined && { owner }), ...document }, () => {
     output.text('# slipway apply -f FILE; all settings: slipway apply --schema\n');
     output.text(stringify({ ...(owner !== undefined && { owner }), ...document }, { lineWidth: 0 }));
   });
+}
+
+function hasHiddenValues(endpoints: readonly Endpoint[], templates: readonly Template[]): boolean {
+  const envs = [...endpoints, ...templates, ...endpoints.flatMap((endpoint) => ownTemplateIn(endpoint) ?? [])];
+  return envs.some(({ env }) => Object.values(env).includes(HIDDEN_VALUE));
 }
 
 function endpointOf({ endpoints }: Account, named: string): Endpoint {

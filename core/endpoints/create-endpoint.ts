@@ -4,7 +4,7 @@ import type { Actor } from '../domain/accounts/permission.ts';
 import { checkHttpServer } from '../domain/machines/http-server.ts';
 import type { CreationKey } from '../domain/resources/creation-key.ts';
 import type { Endpoint, EndpointSettings } from '../domain/resources/endpoint.ts';
-import { checkEndpoint, checkServerless } from '../domain/resources/endpoint.ts';
+import { checkEndpoint, checkServerless, checkStandby } from '../domain/resources/endpoint.ts';
 import { withFinerSettings } from '../domain/resources/finer-settings.ts';
 import { checkRegistry } from '../domain/resources/image-name.ts';
 import type { OwnTemplateChange } from '../domain/resources/own-template.ts';
@@ -52,6 +52,7 @@ export async function createEndpoint(
   const { given, template, own } = await chooseTemplate(context, actor, id, endpointRequest);
   const settings = withFinerSettings({ ...given, name: given.name || template.name }, undefined, {});
   if (settings.type === 'LB') checkHttpServer({ ...template.env, ...settings.env });
+  checkStandby(settings);
   checkEndpoint(settings, await machines.reportedTypes(settings.gpuIds));
   const webhookSecretSealed = sealWebhookSecret(context, id, webhookSecret);
   const made = await endpoints.create(

@@ -5,7 +5,7 @@ import { endpointNotFound } from '../domain/accounts/permission.ts';
 import { unlistedTypes } from '../domain/machines/gpu-pools.ts';
 import { checkHttpServer } from '../domain/machines/http-server.ts';
 import type { Endpoint, EndpointSettings } from '../domain/resources/endpoint.ts';
-import { checkEndpoint, checkServerless, replacesWorkers } from '../domain/resources/endpoint.ts';
+import { checkEndpoint, checkServerless, checkStandby, replacesWorkers } from '../domain/resources/endpoint.ts';
 import { withFinerSettings } from '../domain/resources/finer-settings.ts';
 import { checkRegistry } from '../domain/resources/image-name.ts';
 import type { OwnTemplateChange } from '../domain/resources/own-template.ts';
@@ -64,6 +64,7 @@ export async function updateEndpoint(
       checkFixed<EndpointSettings>(current, named, ['type', 'computeType']);
       const own = source && run ? ownOf(current, named, source, run) : undefined;
       const settings = merge(current, { ...named, ...own?.settings });
+      if (named.flashBootStandby !== undefined) checkStandby(settings);
       // Current values stay allowed even if no machine with such a GPU is left.
       checkEndpoint(settings, new Set([...reported, ...unlistedTypes(current.gpuIds)]));
       // Invalid values that were stored before this check existed must not block other changes.

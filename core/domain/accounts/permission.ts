@@ -83,6 +83,14 @@ export function isUnlimited({ scope, endpointIds }: Caller): boolean {
   return scope === 'ROOT' || (scope === 'ALL' && endpointIds.length === 0);
 }
 
+/**
+ * Returns true if the key sees values of environment variables, which may be secret: those that may change resources.
+ * Others see names only.
+ */
+export function seesEnvValues(caller: Caller): boolean {
+  return permissionOf(caller, 'MANAGEMENT') === 'READ_WRITE';
+}
+
 function permissionOf({ scope, permissions }: Caller, api: Api): Permission {
   switch (scope) {
     case 'ALL':

@@ -177,6 +177,19 @@ function checkByType({ type, scalerType, workerConcurrency }: EndpointSettings):
   }
 }
 
+/**
+ * Throws INVALID_REQUEST if a chosen level of standby has no effect. Not part of checkEndpoint: endpoints that were
+ * stored before this check existed can still be changed.
+ */
+export function checkStandby({ type, flashBootType, flashBootStandby }: EndpointSettings): void {
+  if (flashBootStandby === 'AUTO') return;
+  const named = `flash_boot_standby is ${flashBootStandby}, but`;
+  if (type === 'LB')
+    throw invalid(`${named} workers of a load-balancing endpoint are never on standby: leave it out or name AUTO`);
+  if (flashBootType === 'OFF')
+    throw invalid(`${named} without FlashBoot no worker is on standby: turn FlashBoot on, or leave it out`);
+}
+
 /** Shortest delay that QUEUE_DELAY accepts, in milliseconds. */
 const QUEUE_DELAY_MS_MIN = 500;
 

@@ -11,6 +11,7 @@ const ABOUT = {
   queueDelayMs: 'scalerValue',
   executionTimeoutUnset: 'executionTimeoutMs',
   priorityFlashBoot: 'flashBootType',
+  flashBootStandby: 'flashBootType',
 } as const;
 
 /**

@@ -1,5 +1,6 @@
 /** Values of the settings that a release changed, without secrets. Pure. */
 import { snake } from '../settings/fields.ts';
+import { HIDDEN_VALUE } from '../settings/hidden-env.ts';
 
 /** Old and new value of a setting. An absent value was not set, or is not stored. */
 export interface ReleaseValue {
@@ -11,7 +12,6 @@ export interface ReleaseValue {
 const VALUE_LENGTH_MAX = 1_024;
 /** Settings whose values are never stored. */
 const UNSTORED = new Set(['readme', 'exampleInput', 'accountId', 'createdAt', 'id', 'version', 'boundEndpointId']);
-const MASK = '***';
 
 /**
  * Returns the values of settings that differ, by their names in the contract with this prefix. Variables keep their
@@ -31,6 +31,6 @@ export function changedValues(before: object, after: object, prefix = ''): Recor
 
 function storable(name: string, value: unknown): unknown {
   const shown =
-    name === 'env' ? Object.fromEntries(Object.keys(value ?? {}).map((variable) => [variable, MASK])) : value;
+    name === 'env' ? Object.fromEntries(Object.keys(value ?? {}).map((variable) => [variable, HIDDEN_VALUE])) : value;
   return (JSON.stringify(shown)?.length ?? 0) > VALUE_LENGTH_MAX ? undefined : shown;
 }

@@ -3,6 +3,7 @@ import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
 import type { PodServiceServer } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { CreatePodRequest } from '@slipway/proto/gen/slipway/v1/pod_service';
 import type { Access } from '../../access/access.ts';
+import { seesEnvValues } from '../../domain/accounts/permission.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import { createPod } from '../../pods/create-pod.ts';
 import { listEnded, listPods } from '../../pods/list-pods.ts';
@@ -32,7 +33,7 @@ export function podHandlers(
   /** Handles a call that changes a pod, and returns the pod. */
   const changing = (verb: Verb) =>
     unary(logger, async ({ id }: { id: string }, apiKey) => ({
-      pod: podToMessage(await verb(context, await ownAccount(access, apiKey, true), id)),
+      pod: podToMessage(await verb(context, await ownAccount(access, apiKey, true), id), true),
     }));
   return {
     createPod: unary(logger, async (request, apiKey) => {
@@ -47,11 +48,12 @@ export function podHandlers(
         create: (key) => createPod(context, actor, podRequest, { fields, ...wishes, key }),
         read: (id) => getPod(context, accountId, id, []),
       });
-      return { pod: podToMessage(made) };
+      return { pod: podToMessage(made, true) };
     }),
     getPod: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
-      return { pod: podToMessage(await getPod(context, accountId, id, caller.endpointIds)) };
+      const pod = await getPod(context, accountId, id, caller.endpointIds);
+      return { pod: podToMessage(pod, seesEnvValues(caller)) };
     }),
     listPods: listing(lists, async (request, apiKey, enter) => {
       const { endpointId } = request;
@@ -66,7 +68,7 @@ export function podHandlers(
       const { entries, next } = await listPods(context, accountId, selection, caller.endpointIds, page);
       const ended = page.after === undefined ? await listEnded(context, accountId, selection, caller.endpointIds) : [];
       return {
-        pods: entries.map(podToMessage),
+        pods: entries.map((pod) => podToMessage(pod, seesEnvValues(caller))),
         endedWorkers: ended.map(endedToMessage),
         nextPageToken: tokenOf(next, page),
       };
@@ -75,7 +77,9 @@ export function podHandlers(
       const actor = await ownAccount(access, apiKey, true);
       if (!pod) throw invalid('pod is required');
       const fields = updateMask ?? [];
-      return { pod: podToMessage(await updatePod(context, actor, pod.id, podUpdateFromMessage(pod, fields), fields)) };
+      return {
+        pod: podToMessage(await updatePod(context, actor, pod.id, podUpdateFromMessage(pod, fields), fields), true),
+      };
     }),
     startPod: changing(startPod),
     stopPod: changing(stopPod),

@@ -7,17 +7,19 @@ import { gpuDisplayName } from '../../domain/machines/gpu-facts.ts';
 import type { PodRequest } from '../../domain/pods/pod.ts';
 import { POD_SETTINGS } from '../../domain/pods/pod.ts';
 import { invalid, snake } from '../../domain/settings/fields.ts';
+import { givenEnv, hiddenEnv } from '../../domain/settings/hidden-env.ts';
 import type { PodUpdate } from '../../pods/update-pod.ts';
 import type { PodView } from '../../store/pods/pod-view-store.ts';
 import { machineMessage } from '../machines/machine-messages.ts';
 import type { FieldReaders } from '../server/update-mask.ts';
 import { changeFromMask } from '../server/update-mask.ts';
 
-/** Converts a pod for its owner. */
-export function podToMessage(pod: PodView): PodMessage {
+/** Converts a pod for its owner. `seesValues`: the key may see the values of its variables. */
+export function podToMessage(pod: PodView, seesValues: boolean): PodMessage {
   const { machine, desired, state, registryAuthId, networkVolumeId, createdAt, lastStartedAt, stateChangedAt } = pod;
   return {
     ...podRequestOf(pod),
+    env: seesValues ? pod.env : hiddenEnv(pod.env),
     id: pod.id,
     registryAuthId: registryAuthId ?? '',
     networkVolumeId: networkVolumeId ?? '',
@@ -48,6 +50,7 @@ export function podRequestFromMessage({ pod, volumeGb }: CreatePodRequest): {
   const { registryAuthId, networkVolumeId } = chosen;
   const podRequest = {
     ...chosen,
+    env: givenEnv(chosen.env),
     registryAuthId: registryAuthId || null,
     networkVolumeId: networkVolumeId || null,
     volumeGb: volumeGb ?? (chosen.volumeGb === 0 ? undefined : chosen.volumeGb),
@@ -70,7 +73,7 @@ const CHANGES: FieldReaders<PodMessage, PodUpdate> = {
   registry_auth_id: ({ registryAuthId }) => ({ registryAuthId: registryAuthId || null }),
   entrypoint: ({ entrypoint }) => ({ entrypoint }),
   start_command: ({ startCommand }) => ({ startCommand }),
-  env: ({ env }) => ({ env }),
+  env: ({ env }) => ({ env: givenEnv(env) }),
   image_name: ({ imageName }) => ({ imageName }),
   ports: ({ ports }) => ({ ports }),
   volume_gb: ({ volumeGb }) => ({ volumeGb }),

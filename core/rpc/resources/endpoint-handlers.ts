@@ -5,6 +5,7 @@ import type { EndpointServiceServer } from '@slipway/proto/gen/slipway/v1/endpoi
 import { CreateEndpointRequest } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { Access } from '../../access/access.ts';
 import type { Caller } from '../../domain/accounts/permission.ts';
+import { seesEnvValues } from '../../domain/accounts/permission.ts';
 import { mayWantId } from '../../domain/resources/wanted-id.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import { createEndpoint } from '../../endpoints/create-endpoint.ts';
@@ -99,7 +100,8 @@ export function endpointHandlers(
 /** Returns functions that present endpoints to a caller. */
 function endpointViews(context: EndpointContext) {
   /** Presents endpoints with the reasons why workers cannot be placed. */
-  const shown = async (endpoints: readonly EndpointView[], { scope }: Caller): Promise<EndpointMessage[]> => {
+  const shown = async (endpoints: readonly EndpointView[], caller: Caller): Promise<EndpointMessage[]> => {
+    const operator = caller.scope === 'ROOT';
     const ids = endpoints.map(({ id }) => id);
     const [throttled, nowhere, rollouts] = await Promise.all([
       context.scales.refusals(ids),
@@ -110,10 +112,11 @@ function endpointViews(context: EndpointContext) {
       endpointToMessage(
         endpoint,
         {
-          throttledReason: reasonFor(throttled.get(endpoint.id), scope === 'ROOT'),
-          cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT'),
+          throttledReason: reasonFor(throttled.get(endpoint.id), operator),
+          cannotRunReason: reasonFor(nowhere.get(endpoint.id), operator),
         },
         rollouts.get(endpoint.id),
+        seesEnvValues(caller),
       ),
     );
   };
@@ -124,7 +127,7 @@ function endpointViews(context: EndpointContext) {
       context.releases.rollouts([endpoint.id]),
     ]);
     const reasons = { throttledReason: '', cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT') };
-    return endpointToMessage(endpoint, reasons, rollouts.get(endpoint.id));
+    return endpointToMessage(endpoint, reasons, rollouts.get(endpoint.id), true);
   };
   return { shown, changed };
 }

@@ -12,6 +12,7 @@ import { ownTemplateSettings } from '../../domain/resources/own-template.ts';
 import { currentRollout } from '../../domain/scaling/rollout.ts';
 import type { Rollout } from '../../domain/scaling/rollout-settings.ts';
 import { invalid, snake } from '../../domain/settings/fields.ts';
+import { givenEnv, hiddenEnv } from '../../domain/settings/hidden-env.ts';
 import type { EndpointRequest } from '../../endpoints/create-endpoint.ts';
 import type { EndpointView } from '../../endpoints/endpoints.ts';
 import type { EndpointChange } from '../../endpoints/update-endpoint.ts';
@@ -49,23 +50,25 @@ export function endpointTypeToMessage(type: EndpointSettings['type']): EndpointT
 
 /**
  * Converts an endpoint for its owner, without its webhook secret. `reasons`: why its workers find no slot. `rollout`:
- * `undefined` once it is complete.
+ * `undefined` once it is complete. `seesValues`: the key may see the values of variables.
  */
 export function endpointToMessage(
   endpoint: EndpointView,
   reasons: Pick<EndpointMessage, 'throttledReason' | 'cannotRunReason'> & { flashBootStandbyReason?: string },
-  rollout?: Rollout,
+  rollout: Rollout | undefined,
+  seesValues: boolean,
 ): EndpointMessage {
-  const { accountId, createdAt, type, scalerType, flashBootType, flashBootStandby, template, ...rest } = endpoint;
+  const { accountId, createdAt, type, scalerType, flashBootType, flashBootStandby, template, env, ...rest } = endpoint;
   const rolloutText = describeRollout(endpoint.version, rollout && currentRollout(rollout, endpoint.version));
   return {
     ...rest,
+    env: seesValues ? env : hiddenEnv(env),
     flashBootStandbyReason: '',
     ...reasons,
     rolloutState: rolloutText.state,
     rolloutReason: rolloutText.text,
     servingVersion: rolloutText.servingVersion,
-    ...(template && { template: templateToMessage(template, accountId) }),
+    ...(template && { template: templateToMessage(template, accountId, seesValues) }),
     type: endpointTypeToMessage(type),
     scalerType: ScalerType[scalerType],
     flashBootType: flashBootType === 'FLASHBOOT' ? FlashBootType.FLASHBOOT : FlashBootType.OFF,
@@ -84,6 +87,7 @@ const READERS = {
   scalerType: ({ scalerType }: EndpointMessage) => known('scaler_type', SCALERS[scalerType]),
   flashBootType: ({ flashBootType }: EndpointMessage) => known('flash_boot_type', FLASH_BOOTS[flashBootType]),
   flashBootStandby: ({ flashBootStandby }: EndpointMessage) => known('flash_boot_standby', STANDBYS[flashBootStandby]),
+  env: ({ env }: EndpointMessage) => givenEnv(env),
   computeType: (endpoint: EndpointMessage) => computeType(endpoint.computeType),
   // 0 is a choice: only an absent weight takes the default.
   modelWeight: ({ modelWeight }: EndpointMessage) => modelWeight ?? ENDPOINT_SETTINGS.modelWeight.default!,

@@ -2,6 +2,7 @@
 import type { TemplateServiceServer } from '@slipway/proto/gen/slipway/v1/template_service';
 import { CreateTemplateRequest } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Access } from '../../access/access.ts';
+import { seesEnvValues } from '../../domain/accounts/permission.ts';
 import { mayWantId } from '../../domain/resources/wanted-id.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
@@ -28,11 +29,12 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
         create: (key) => createTemplate(context, actor, templateFromMessage(request.template), key, request.wantedId),
         read: (id) => getTemplate(context, accountId, id, []),
       });
-      return { template: templateToMessage(made, accountId) };
+      return { template: templateToMessage(made, accountId, true) };
     }),
     getTemplate: unary(logger, async ({ id }, apiKey) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
-      return { template: templateToMessage(await getTemplate(context, accountId, id, caller.endpointIds), accountId) };
+      const template = await getTemplate(context, accountId, id, caller.endpointIds);
+      return { template: templateToMessage(template, accountId, seesEnvValues(caller)) };
     }),
     listTemplates: listing(lists, async (request, apiKey, enter) => {
       const { accountId, caller } = await ownAccount(access, apiKey, false);
@@ -45,7 +47,7 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
         page,
       );
       return {
-        templates: entries.map((template) => templateToMessage(template, accountId)),
+        templates: entries.map((template) => templateToMessage(template, accountId, seesEnvValues(caller))),
         nextPageToken: tokenOf(next, page),
       };
     }),
@@ -54,7 +56,7 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
       if (!template) throw invalid('template is required');
       const change = templateChangeFromMessage(template, updateMask ?? []);
       return {
-        template: templateToMessage(await updateTemplate(context, actor, template.id, change), actor.accountId),
+        template: templateToMessage(await updateTemplate(context, actor, template.id, change), actor.accountId, true),
       };
     }),
     deleteTemplate: unary(logger, async ({ id }, apiKey) => {

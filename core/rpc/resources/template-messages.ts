@@ -3,22 +3,25 @@ import type { Template as TemplateMessage } from '@slipway/proto/gen/slipway/v1/
 import type { Template, TemplateSettings } from '../../domain/resources/template.ts';
 import { TEMPLATE_SETTINGS } from '../../domain/resources/template.ts';
 import { invalid, snake } from '../../domain/settings/fields.ts';
+import { givenEnv, hiddenEnv } from '../../domain/settings/hidden-env.ts';
 import type { FieldReaders } from '../server/update-mask.ts';
 import { changeFromMask } from '../server/update-mask.ts';
 
 /**
  * Converts a template for an account. For other accounts' templates, only the names of variables are shown, and no
- * registry credentials.
+ * registry credentials. `seesValues`: the key may see the values of the account's own variables.
  */
 export function templateToMessage(
   { accountId, createdAt, registryAuthId, env, boundEndpointId, ...rest }: Template,
   readerId: string,
+  seesValues: boolean,
 ): TemplateMessage {
   const own = accountId === readerId;
   const names = (): Record<string, string> => Object.fromEntries(Object.keys(env).map((name) => [name, '']));
+  const ownEnv = seesValues ? env : hiddenEnv(env);
   return {
     ...rest,
-    env: own ? env : names(),
+    env: own ? ownEnv : names(),
     registryAuthId: own ? (registryAuthId ?? '') : '',
     createTime: createdAt,
     boundEndpointId: boundEndpointId ?? '',
@@ -31,6 +34,7 @@ type Setting = TemplateSettings[keyof TemplateSettings];
 
 /** Returns one setting of a message. `undefined` if an optional one is absent. */
 function settingOf(template: TemplateMessage, field: keyof TemplateSettings): Setting | undefined {
+  if (field === 'env') return givenEnv(template.env);
   return field === 'registryAuthId' ? template.registryAuthId || null : template[field];
 }
 

@@ -1,6 +1,12 @@
 /** Fields of an endpoint that are rejected, each with a part of the reason. */
 
-import { type Endpoint, EndpointType, type ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import {
+  type Endpoint,
+  EndpointType,
+  FlashBootStandby,
+  FlashBootType,
+  type ScalerType,
+} from '@slipway/proto/gen/slipway/v1/endpoint';
 
 export const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['a long name', { name: 'x'.repeat(192) }, /name has 192 characters/],
@@ -29,6 +35,16 @@ export const BAD: [what: string, fields: Partial<Endpoint>, why: RegExp][] = [
   ['a long execution', { executionTimeoutMs: 604_800_001 }, /604800000/],
   ['a retry limit', { retryLimit: 11 }, /retry_limit is 11/],
   ['a concurrency', { workerConcurrency: 101 }, /worker_concurrency is 101/],
+  [
+    'a level of standby without FlashBoot',
+    { flashBootStandby: FlashBootStandby.HOST },
+    /flash_boot_standby is HOST, but without FlashBoot no worker is on standby/,
+  ],
+  [
+    'a level of standby of an LB endpoint',
+    { type: EndpointType.LB, flashBootType: FlashBootType.FLASHBOOT, flashBootStandby: FlashBootStandby.GPU },
+    /flash_boot_standby is GPU, but workers of a load-balancing endpoint are never on standby/,
+  ],
   ['a compute type', { computeType: 'TPU' }, /compute_type is "TPU"/],
   ['a CPU with GPUs', { computeType: 'CPU', gpuIds: ['AMPERE_24'] }, /takes no gpu_ids/],
   [

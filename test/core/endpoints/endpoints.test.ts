@@ -1,7 +1,13 @@
 // test: postgres, 10 s
 /** Endpoints over gRPC: defaults, bounds, update masks, versions, errors, deletion. */
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { Endpoint, EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import {
+  Endpoint,
+  EndpointType,
+  FlashBootStandby,
+  FlashBootType,
+  ScalerType,
+} from '@slipway/proto/gen/slipway/v1/endpoint';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
@@ -81,6 +87,30 @@ t.test('bad fields', async (t) => {
     /endpoint is required/,
   );
   t.equal((await core.sql`SELECT FROM endpoint`).length, 0, 'nothing was stored');
+});
+
+t.test('the level of standby follows FlashBoot', async (t) => {
+  const core = await startReplicas(t);
+  const templateId = await core.createTemplate();
+  const flash = { flashBootType: FlashBootType.FLASHBOOT, flashBootStandby: FlashBootStandby.HOST };
+  const id = await core.createEndpoint({ templateId, workersMin: 0, ...flash });
+  const update = (fields: Partial<Endpoint>, ...updateMask: string[]) =>
+    call(
+      core.clients.endpoints,
+      'updateEndpoint',
+      { endpoint: Endpoint.fromPartial({ id, ...fields }), updateMask },
+      core.key,
+    );
+  const off = { flashBootType: FlashBootType.OFF, flashBootStandby: FlashBootStandby.HOST };
+  t.match(
+    await reasonOf(update(off, 'flash_boot_type', 'flash_boot_standby')),
+    /flash_boot_standby is HOST, but without/,
+  );
+  t.match((await update(off, 'flash_boot_type')).endpoint, { flashBootStandby: FlashBootStandby.AUTO });
+  t.match(await reasonOf(update(off, 'flash_boot_standby')), /flash_boot_standby is HOST, but without FlashBoot/);
+  t.match((await update(flash, 'flash_boot_type', 'flash_boot_standby')).endpoint, flash);
+  await core.sql`UPDATE endpoint SET flash_boot_type = 'OFF' WHERE id = ${id}`;
+  t.match((await update({ name: 'n' }, 'name')).endpoint, { name: 'n' }, 'one of an earlier release can be changed');
 });
 
 t.test('where workers of a load-balancing endpoint serve: the variables of both, when they are set', async (t) => {

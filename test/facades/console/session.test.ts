@@ -5,6 +5,7 @@
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import t from 'tap';
+import { publicRequest } from '../../helpers/system/public-api.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
 const OWN = { 'x-slipway-console': '1', 'content-type': 'application/json' };
@@ -123,6 +124,29 @@ t.test('the console over HTTP', async (t) => {
         body: JSON.stringify({ scalerType }),
       });
       t.same([asked.status, ((await asked.json()) as { code: string }).code], [400, 'invalid_request'], scalerType);
+    }
+  });
+
+  t.test('a key that may only read gets no values of variables, on any surface', async (t) => {
+    const template = { name: 'v', imageName: '', dockerStartCmd: ['true'], isServerless: true, env: { A: 'sealed-1' } };
+    const { id: templateId } = (await system.request('POST', '/v1/templates', template)).json as { id: string };
+    const endpoint = { templateId, name: 'v', env: { B: 'sealed-2' }, workersMax: 0 };
+    const { id } = (await system.request('POST', '/v1/endpoints', endpoint)).json as { id: string };
+    const asReader = publicRequest(system.url, await system.newKey(KeyScope.READ_ONLY));
+    const { pair: reader } = await signIn(await system.newKey(KeyScope.READ_ONLY));
+    const fields = 'id env { key value } template { env { key value } }';
+    const graphql = { query: `{ myself { endpoints { ${fields} } } }` };
+    const texts = [
+      (await asReader('GET', `/v1/endpoints/${id}?includeTemplate=true`)).text,
+      (await asReader('GET', '/v1/templates')).text,
+      (await asReader('GET', '/v2/serverless')).text,
+      (await asReader('GET', `/v2/serverless/${id}`)).text,
+      (await asReader('POST', '/graphql', graphql)).text,
+      await (await ask(`/api/v1/endpoints/${id}`, { headers: { cookie: reader } })).text(),
+    ];
+    for (const text of texts) {
+      t.match(text, /"\*\*\*"/);
+      t.notMatch(text, 'sealed-');
     }
   });
 

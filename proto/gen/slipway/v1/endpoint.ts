@@ -136,7 +136,10 @@ export interface Endpoint {
   locations: string[];
   /** IDs of the network volumes to mount, one per data center. Empty: none. */
   networkVolumeIds: string[];
-  /** Environment of the workers. Overrides the environment of the template. */
+  /**
+   * Environment of the workers. Overrides the environment of the template. Keys that may not change endpoints get the
+   * value `***` for each variable, unless it only refers to a secret. No request may set this value.
+   */
   env: { [key: string]: string };
   /** How often a job whose attempt was lost is requeued, 0 to 10. Default 2. */
   retryLimit: number;
@@ -245,7 +248,8 @@ export interface Endpoint {
   modelReferences: string[];
   /**
    * With FLASHBOOT: where workers in standby keep their GPU memory. On machines that cannot move it to host memory,
-   * AUTO and HOST are the same as GPU. A change replaces no workers. Default AUTO.
+   * AUTO and HOST are the same as GPU. A change replaces no workers. Default AUTO. Others are `INVALID_ARGUMENT` for
+   * type LB and without FLASHBOOT. A change of flash_boot_type that does not set this field resets it.
    */
   flashBootStandby: FlashBootStandby;
   /**

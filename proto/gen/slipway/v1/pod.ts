@@ -73,7 +73,7 @@ export interface Pod {
   entrypoint: string[];
   /**
    * Environment. Overrides the environment of the template. Variables from a public template of another account reach
-   * the pod but are not shown here.
+   * the pod but are not shown here. Keys that may not change pods get the value `***`, as in Endpoint.env.
    */
   env: { [key: string]: string };
   /** Working directory of the process executor. Empty: the pod's own directory, which is kept while the pod exists. */

@@ -38,7 +38,8 @@ export interface Template {
   /** Replaces the entry point of the image. Empty: the entry point of the image. */
   entrypoint: string[];
   /**
-   * Environment of the workers. For a template of another account only the names are returned, with empty values.
+   * Environment of the workers. For a template of another account only the names are returned, with empty values. Keys
+   * that may not change templates get the value `***`, as in Endpoint.env.
    *
    * The values of a public template reach the workers and pods of everyone who uses it. They are not listed to those
    * users, but the code that runs there can read them.
