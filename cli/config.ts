@@ -126,8 +126,8 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
 
 /** Options of `slipway core`. An absent option leaves its variable unchanged. */
 export interface CoreOptions {
-  databaseUrlFile?: string;
-  secretKeyFile?: string;
+  databaseUrlFile?: string | undefined;
+  secretKeyFile?: string | undefined;
   rootKeyFile?: string;
   edgeKeyFile?: string;
   listen?: string;

@@ -29,6 +29,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     [['core', 'facade', 'edge', 'agent'], 'run one part on this machine'],
     [['doctor'], 'check a machine and its way to core, before a part runs there'],
     [['install'], 'write the systemd unit of a part'],
+    [['backup', 'restore'], 'copy an installation, and make it anew from the copy'],
     [['keys', 'accounts'], 'API keys; owners of everything, and their limits'],
     [['usage', 'prices', 'audit'], 'what was used, what it costs, who changed what'],
   ],

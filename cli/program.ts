@@ -28,6 +28,7 @@ import { addMachines } from './machines/machines.ts';
 import { addWorkers } from './machines/workers.ts';
 import { addModels } from './models/models.ts';
 import { addOpen } from './open/open.ts';
+import { addBackup } from './parts/backup.ts';
 import { addCore } from './parts/core.ts';
 import { addEdge } from './parts/edge.ts';
 import { addFacade } from './parts/facade.ts';
@@ -63,6 +64,7 @@ const COMMANDS = [
   addAgent,
   addStart,
   addInstall,
+  addBackup,
   addDoctor,
   addPods,
   addVolumes,

@@ -95,9 +95,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
     logFormat: reader.choice('SLIPWAY_LOG_FORMAT', LOG_FORMATS, 'auto'),
   };
-  if (config.databaseUrl !== '' && !/^postgres(ql)?:\/\//.test(config.databaseUrl)) {
-    reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
-  }
+  checkDatabaseUrl(reader, config.databaseUrl);
   for (const [name, address] of [
     ...config.listen.map(({ address }) => ['SLIPWAY_CORE_LISTEN', address] as const),
     ['SLIPWAY_CORE_ADVERTISE', config.advertise],
@@ -125,10 +123,34 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     reader.fault('SLIPWAY_MODEL_HUB must be an http:// or https:// address without a query or credentials');
   const traceFault = otlpEndpointFault(config.otlpEndpoint);
   if (traceFault !== undefined) reader.fault(traceFault);
-  if (config.secretKey !== '' && !/^[0-9a-f]{64}$/i.test(config.secretKey))
-    reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
+  checkSecretKey(reader, config.secretKey);
   reader.finish();
   return Object.freeze(config);
+}
+
+/**
+ * Reads the settings of a backup or restore, which are core's: a backup needs the database, a check the secret key, a
+ * restore both. Throws ConfigError.
+ */
+export function readBackupConfig(
+  action: 'backup' | 'check' | 'restore',
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Pick<CoreConfig, 'databaseUrl' | 'secretKey'> {
+  const reader = new EnvReader(env);
+  const databaseUrl = action === 'check' ? '' : reader.secret('SLIPWAY_DATABASE_URL');
+  const secretKey = action === 'backup' ? '' : reader.secret('SLIPWAY_SECRET_KEY');
+  checkDatabaseUrl(reader, databaseUrl);
+  checkSecretKey(reader, secretKey);
+  reader.finish();
+  return { databaseUrl, secretKey };
+}
+
+function checkDatabaseUrl(reader: EnvReader, url: string): void {
+  if (url !== '' && !/^postgres(ql)?:\/\//.test(url)) reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
+}
+
+function checkSecretKey(reader: EnvReader, key: string): void {
+  if (key !== '' && !/^[0-9a-f]{64}$/i.test(key)) reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
 }
 
 /**

@@ -35,6 +35,7 @@ import { SupervisedProcess } from './processes/supervised-process.ts';
 import { WorkerCrashes } from './processes/worker-crashes.ts';
 import { waitForWorker } from './readiness.ts';
 import { Repeats } from './repeats.ts';
+import { restoreBackup } from './restore-backup.ts';
 import type { Secrets } from './secrets.ts';
 import { loadSecrets, saveSecrets } from './secrets.ts';
 import { ensureEndpoint, ensureKeys, gpuNames } from './setup.ts';
@@ -115,6 +116,8 @@ export class Launcher {
     const handler = await prepare();
     if (options.databaseUrl !== undefined) await checkDatabase(options.databaseUrl);
     const databaseUrl = options.databaseUrl ?? (await this.#startPostgres(data, secrets));
+    if (options.restoreFile !== undefined)
+      await restoreBackup({ file: options.restoreFile, databaseUrl, data, secrets, ...this.#given, ...deps });
     const coreAddress = await this.#startCore(databaseUrl, data, secrets);
     const core = new CoreServices({
       addresses: [coreAddress],

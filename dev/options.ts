@@ -30,6 +30,8 @@ export interface LocalOptions {
    * The handler is an HTTP server, for a load-balancing endpoint. Default: false, the handler takes jobs of a queue.
    */
   lb: boolean;
+  /** Backup that the new database starts with; `undefined` for none. */
+  restoreFile: string | undefined;
 }
 
 /** A mistake in the options. Its message is shown to the user without a stack. */
@@ -72,6 +74,7 @@ export function readOptions(args: readonly string[], { root, callerDir }: Option
     quiet: values.quiet === true,
     webhooksToPrivate: values['webhooks-to-private'] === true,
     lb: values.lb === true,
+    restoreFile: values.restore === undefined ? undefined : resolve(callerDir, values.restore),
     handlerFile: values.handler === undefined ? undefined : readHandlerFile(resolve(callerDir, values.handler)),
   };
 }
@@ -88,6 +91,7 @@ function parse(args: readonly string[]) {
         'no-agent': { type: 'boolean' },
         'webhooks-to-private': { type: 'boolean' },
         handler: { type: 'string' },
+        restore: { type: 'string' },
         quiet: { type: 'boolean' },
         lb: { type: 'boolean' },
         metrics: { type: 'string' },

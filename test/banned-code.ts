@@ -63,6 +63,7 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
           'kit/(time/clock|host/disk|observe/tracing|observe/trace-sender)\\.ts',
           'kit/net/channel\\.ts',
           '(core|facades|gpu-agent)/app\\.ts',
+          'core/backup-main\\.ts',
           'gpu-agent/(reaper|clean|import-models)\\.ts',
           'cli/main\\.ts',
           'edge/(main|edge)\\.ts',

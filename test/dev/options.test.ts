@@ -18,6 +18,7 @@ t.test('defaults', async (t) => {
     lb: false,
     metricsPort: undefined,
     joinAddress: undefined,
+    restoreFile: undefined,
   });
   t.equal(read('--help'), 'help');
 });

@@ -224,6 +224,14 @@ export function cutAll(sql: Sql): void {
 }
 
 /**
+ * Lets a client's connections go on after the rows of a COPY were read. The driver pauses a connection whose rows are
+ * read slowly, and forgets that when the last row has come.
+ */
+export function resumeAll(sql: Sql): void {
+  for (const socket of CONNECTIONS.get(sql)!.keys()) socket.resume();
+}
+
+/**
  * Opens the database at a postgres:// URL. Connects on first use, so the first statement fails if the database is down.
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {

@@ -9,7 +9,10 @@ import { connect } from './database.ts';
 import { tuneHotTables } from './hot-tables.ts';
 import { buildLargeIndexes } from './large-indexes.ts';
 
-const FOLDER = dirname(dirname(fileURLToPath(import.meta.resolve('@slipway/drizzle/migrations/meta/_journal.json'))));
+/** Folder of the migrations. */
+export const MIGRATIONS_FOLDER = dirname(
+  dirname(fileURLToPath(import.meta.resolve('@slipway/drizzle/migrations/meta/_journal.json'))),
+);
 /** Key of the advisory lock: any number that is otherwise unused. drizzle's migrator takes no lock itself. */
 const LOCK = 5_947_213_005;
 
@@ -85,7 +88,7 @@ async function applyMigrations(sql: Sql, logger: Logger): Promise<void> {
   await sql`SELECT set_config('lock_timeout', ${String(TABLE_MS_MAX)}, false)`;
   for (let tries = 1; ; tries += 1) {
     try {
-      await runMigrations(drizzle(sql), { migrationsFolder: FOLDER });
+      await runMigrations(drizzle(sql), { migrationsFolder: MIGRATIONS_FOLDER });
       break;
     } catch (error) {
       if (!isLocked(error)) throw error;
@@ -125,6 +128,25 @@ async function rejectNewer(sql: Sql): Promise<void> {
 
 /** Returns the creation time of this build's newest migration, as drizzle's journal counts it. */
 function newestKnown(): number {
-  const journal = JSON.parse(readFileSync(`${FOLDER}/meta/_journal.json`, 'utf8')) as { entries: { when: number }[] };
-  return Math.max(0, ...journal.entries.map((entry) => entry.when));
+  return Math.max(0, ...journalOf().map(({ when }) => when));
+}
+
+/** A migration of this build. */
+interface KnownMigration {
+  when: number;
+  /** Name of its file. */
+  tag: string;
+}
+
+/** Returns the migrations of this build in their order. */
+export function journalOf(): KnownMigration[] {
+  const journal = JSON.parse(readFileSync(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
+    entries: KnownMigration[];
+  };
+  return journal.entries;
+}
+
+/** Keeps others from changing the schema until the end of the transaction. */
+export async function lockSchema(sql: Sql): Promise<void> {
+  await sql`SELECT pg_advisory_xact_lock(${LOCK})`;
 }

@@ -1,0 +1,61 @@
+/**
+ * Entry of `slipway backup` and `slipway restore`: `backup FILE`, `restore FILE` or `check FILE`, with core's settings
+ * for database and secret key. `-` is stdin or stdout. Lines for people go to stderr. With `--json` one document with
+ * the facts goes to stdout.
+ */
+import { createReadStream } from 'node:fs';
+import { ConfigError } from '@slipway/kit/host/env';
+import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock } from '@slipway/kit/time/clock';
+import { backUp, backUpTo, FileExistsError } from './backup/back-up.ts';
+import { BackupFormatError } from './backup/backup-format.ts';
+import { againLines, progressLines } from './backup/backup-report.ts';
+import { checkBackup, restore } from './backup/restore.ts';
+import { readBackupConfig } from './config.ts';
+import { CORE_VERSION } from './rpc/accounts/core-version.ts';
+import type { DatabaseFacts } from './store/backup/backup-contents.ts';
+import { NothingToBackUpError } from './store/backup/backup-contents.ts';
+import { RestoreError } from './store/backup/restore-contents.ts';
+
+const EXIT_REFUSED = 1;
+const EXIT_USAGE = 2;
+/** Errors whose message says what to do. */
+const EXPECTED = [ConfigError, FileExistsError, BackupFormatError, NothingToBackUpError, RestoreError];
+
+const [action, file = '', ...options] = process.argv.slice(2);
+const logger = createLogger('backup', 'silent');
+const write = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+const onProgress = progressLines(systemClock, write);
+
+async function run(): Promise<DatabaseFacts> {
+  if (action !== 'backup' && action !== 'restore' && action !== 'check')
+    throw new Error('backup FILE, restore FILE or check FILE');
+  const { databaseUrl, secretKey } = readBackupConfig(action);
+  if (action === 'backup') {
+    const parts = { databaseUrl, release: CORE_VERSION, logger, onProgress };
+    return await (file === '-' ? backUpTo(process.stdout, parts) : backUp(file, parts));
+  }
+  const source = file === '-' ? process.stdin : createReadStream(file);
+  return await (action === 'check'
+    ? checkBackup(source, { secretKey, onProgress })
+    : restore(source, databaseUrl, { secretKey, logger, onProgress }));
+}
+
+const DONE: Readonly<Record<string, string>> = {
+  backup: 'The backup is complete. It opens with the secret key alone: keep the two apart.',
+  check: 'The backup is complete, and the secret key is its own.',
+  restore: 'Restored. Start core on this database with the same secret key.',
+};
+
+try {
+  const facts = await run();
+  for (const line of [...againLines(facts), DONE[action ?? ''] ?? '']) write(line);
+  if (options.includes('--json') && file !== '-') process.stdout.write(`${JSON.stringify(facts, null, 2)}\n`);
+} catch (error) {
+  const isExpected = EXPECTED.some((kind) => error instanceof kind);
+  const { message, code } = error as NodeJS.ErrnoException;
+  write(`error: ${isExpected ? message : `${message || code}. Nothing was changed.`}`);
+  process.exitCode = error instanceof ConfigError ? EXIT_USAGE : EXIT_REFUSED;
+}
