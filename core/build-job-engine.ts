@@ -26,6 +26,7 @@ import { JobErrors } from './jobs/read/job-errors.ts';
 import { ListJobs } from './jobs/read/list-jobs.ts';
 import { ReadChunks } from './jobs/read/read-chunks.ts';
 import { ReadJob } from './jobs/read/read-job.ts';
+import { SearchJobs } from './jobs/read/search-jobs.ts';
 import { WaitJob } from './jobs/read/wait-job.ts';
 import { LoseAttempts } from './jobs/record/lose-attempts.ts';
 import { RecordChunks } from './jobs/record/record-chunks.ts';
@@ -168,6 +169,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): Pick<JobEngine, 'ca
   const changes = new ChangeJobs(shared);
   const webhooks = new RedriveWebhook(shared);
   const lists = new ListJobs(shared.stores);
+  const searches = new SearchJobs(shared.stores);
   const errors = new JobErrors(shared);
   const counts = new CountJobs(shared.stores, shared.cannotRun, shared.clock);
   const calls: JobCalls = {
@@ -182,6 +184,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): Pick<JobEngine, 'ca
     change: (request) => changes.change(request),
     purge: (endpointId) => deletes.purge(endpointId),
     list: (endpointId, page) => lists.list(endpointId, page),
+    search: (request) => searches.search(request),
     errors: (endpointId, request) => errors.list(endpointId, request),
     health: (endpointId) => counts.count(endpointId),
     webhooks: (key, filters) => webhooks.list(key, filters),

@@ -5,11 +5,13 @@ import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
+import { UsageError } from '../failures.ts';
 import type { TimeRange } from '../option-values.ts';
-import { oneOf, span, startOf, time, wholeNumber } from '../option-values.ts';
+import { collectVariables, oneOf, span, startOf, time, wholeNumber } from '../option-values.ts';
 import { count } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { WATCH, watched } from '../shared/watch.ts';
+import { findJobs, jobRefOf } from './find-jobs.ts';
 import type { LogOptions } from './job-logs.ts';
 import { followLogs } from './job-logs.ts';
 import { addWebhooks } from './job-webhooks.ts';
@@ -26,6 +28,8 @@ interface ListOptions extends EndpointOption, TimeRange {
   limit: number;
   offset: number;
   oldestFirst?: boolean;
+  metadata?: Record<string, string>;
+  allEndpoints?: boolean;
 }
 
 const STATES = {
@@ -78,17 +82,18 @@ function addRun(jobs: Command, cli: Cli): void {
     .option('--ttl <time>', 'longest lifetime, queue time included; default 1d', span)
     .option('--webhook <url>', 'called when the job is final')
     .option('--idempotency-key <text>', 'the same key with the same input returns the same job')
+    .option('--metadata <key=value>', 'pair to find the job by; may be given several times', collectVariables)
     .action((options: RunOptions) => runJob(cli, options));
 }
 
 function addReads(jobs: Command, cli: Cli): void {
   addCommand(jobs, {
     usage: 'get <job>',
-    description: 'Show a job with its output, or its progress while it runs.',
+    description: 'Show a job of any endpoint with its output, or its progress while it runs.',
     examples: ['jobs get JOB', 'jobs get JOB --wait --json'],
   })
     .alias('status')
-    .option(...ENDPOINT)
+    .option('-e, --endpoint <endpoint>', 'endpoint, by id or name; default: the one that has the job')
     .option('-w, --wait', 'wait for the end, as jobs run does')
     .action((jobId: string, options: EndpointOption & { wait?: boolean }) => showStatus(cli, jobId, options));
   addCommand(jobs, {
@@ -99,12 +104,15 @@ function addReads(jobs: Command, cli: Cli): void {
       'jobs list --oldest-first',
       'jobs list --status failed --limit 100 --json',
       'jobs list --since 30m',
+      'jobs list --all-endpoints --metadata order=1042',
       'jobs list --from 2026-01-31T12:00:00Z --to 2026-01-31T12:30:00Z',
     ],
   })
     .option(...WATCH)
     .option(...ENDPOINT)
     .option('--status <status>', `only ${Object.keys(STATES).join(', ')}`, oneOf(STATES))
+    .option('--metadata <key=value>', 'only jobs with this pair; may be given several times', collectVariables)
+    .option('--all-endpoints', 'list the jobs of all endpoints')
     .option('--limit <number>', `at most this many, 1 to ${LIST_LIMIT_MAX}`, wholeNumber(1, LIST_LIMIT_MAX), LIST_LIMIT)
     .option('--offset <number>', 'how many jobs to skip', wholeNumber(), 0)
     .option('--oldest-first', 'list the oldest first')
@@ -156,13 +164,13 @@ async function showStatus(
   jobId: string,
   { endpoint, wait }: EndpointOption & { wait?: boolean },
 ): Promise<void> {
-  const endpointId = await endpointIdOf(cli, endpoint);
-  if (wait) return waitForJob(cli, { endpointId, jobId });
+  const jobRef = await jobRefOf(cli, jobId, endpoint);
+  if (wait) return waitForJob(cli, jobRef);
   const { job } = await cli.core.jobs.call((client) => client.getJob, {
-    endpointId,
-    jobId,
+    ...jobRef,
     omitOutput: false,
     ttlMs: 0,
+    includeMetadata: true,
   });
   show(cli, job!);
 }
@@ -171,9 +179,18 @@ async function listJobs(
   cli: Cli,
   { endpoint, status: state = JobState.UNSPECIFIED, limit, offset, ...options }: ListOptions,
 ): Promise<void> {
-  const endpointId = await endpointIdOf(cli, endpoint);
-  const { oldestFirst = false, to: submittedUntil } = options;
+  const { oldestFirst = false, to: submittedUntil, metadata, allEndpoints = false } = options;
   const submittedFrom = startOf(cli.clock, options);
+  if (metadata || allEndpoints) {
+    if (oldestFirst || offset > 0 || submittedUntil)
+      throw new UsageError(
+        '--metadata and --all-endpoints list the newest first: without --oldest-first, --offset, --to.',
+      );
+    if (allEndpoints && endpoint !== undefined) throw new UsageError('Give either --endpoint or --all-endpoints.');
+    const named = allEndpoints ? undefined : (endpoint ?? (await endpointIdOf(cli, undefined)));
+    return findJobs(cli, { endpoint: named, state, metadata, submittedFrom, limit });
+  }
+  const endpointId = await endpointIdOf(cli, endpoint);
   const request = { endpointId, state, offset, limit, pageToken: '', oldestFirst, submittedFrom, submittedUntil };
   const { jobs, total, totalCapped, nextPageToken } = await cli.core.jobs.call((client) => client.listJobs, request);
   const { output } = cli;

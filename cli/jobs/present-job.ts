@@ -17,6 +17,7 @@ export function jobRecord(job: Job) {
     ...(job.workerId ? { workerId: job.workerId } : {}),
     ...(job.retries > 0 ? { retries: job.retries } : {}),
     ...(job.error === undefined ? {} : { error: job.error }),
+    ...(job.metadata === undefined ? {} : { metadata: job.metadata.pairs }),
   };
 }
 
@@ -63,9 +64,17 @@ export function showJob(output: Output, job: Job): void {
     ['worker', job.workerId],
     ['retries', retries === 0 ? undefined : retries],
     ['error', job.error && readableError(job.error)],
+    ['metadata', job.metadata && pairsText(job.metadata.pairs)],
     [isFinal(state) ? 'output' : 'progress', job.output && readable(job.output)],
   ];
   output.fields(fields);
+}
+
+/** Returns metadata on one line. */
+function pairsText(pairs: Readonly<Record<string, string>>): string {
+  return Object.entries(pairs)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(' ');
 }
 
 /** Returns output for people: indented unless it is a plain value. */

@@ -25,13 +25,14 @@ export interface RunOptions {
   ttl?: number;
   webhook?: string;
   idempotencyKey?: string;
+  metadata?: Record<string, string>;
 }
 
 /** Submits a job and, with --wait, follows it to its end. */
 export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   const endpointId = await endpointIdOf(cli, options.endpoint);
   const input = await readInput(cli, options.input);
-  const { executionTimeout, lowPriority, ttl, webhook = '', idempotencyKey = '' } = options;
+  const { executionTimeout, lowPriority, ttl, webhook = '', idempotencyKey = '', metadata } = options;
   const request = SubmitJobRequest.fromPartial({
     endpointId,
     requestId: orderedUuid(cli),
@@ -40,6 +41,7 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
     webhook,
     idempotencyKey,
     policy: { executionTimeoutMs: executionTimeout, lowPriority, ttlMs: ttl },
+    metadata: metadata && { pairs: metadata },
   });
   // Safe to repeat: the same request id is the same job.
   const submit = () => cli.core.jobs.call((client) => client.submitJob, request);

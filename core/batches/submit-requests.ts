@@ -105,13 +105,18 @@ async function prepare(
     const prepared = await jobs.prepare({
       ...{ endpointId, requestId: '', kind: 'ASYNC', input: Buffer.from(input), webhook: '', s3Config: undefined },
       policy: { lowPriority: true, ttlMs: Math.min(Math.max(leftMs, 0) + RESULT_KEPT_MS, TTL_MS_MAX) },
-      ...{ waitMs: 0, idempotencyKey: '' },
+      ...{ waitMs: 0, idempotencyKey: '', metadata: metadataOf(batch) },
     });
     return { ...prepared, job: { ...prepared.job, retentionMs: RESULT_KEPT_MS, batchId: batch.id } };
   } catch (error) {
     if (error instanceof DomainError) return error;
     throw error;
   }
+}
+
+/** Returns the pairs of a batch that a job can have too: those with a key. */
+function metadataOf({ metadata }: Batch): Record<string, string> {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== ''));
 }
 
 /** Returns whether a rejection is of one request, and not of all at this time. */

@@ -5,12 +5,14 @@ import type { Service } from '@slipway/kit/lifecycle/service';
 import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/jobs/job.ts';
 import type { StoredJob } from '../store/jobs/inserted-rows.ts';
 import type { JobListPage, JobListRequest } from '../store/jobs/job-list.ts';
+import type { FoundJobs } from '../store/jobs/job-search.ts';
 import type { WebhookCallRecord } from '../store/jobs/webhook-result-store.ts';
 import type { ChangeRequest, ChangeResult } from './change/change-jobs.ts';
 import type { ChunkCursor, ChunkPage } from './read/chunk-page.ts';
 import type { EndpointHealth } from './read/endpoint-health.ts';
 import type { ErrorsRequest, FoundErrors } from './read/job-errors.ts';
-import type { AcquireMemory } from './read/read-job.ts';
+import type { AcquireMemory, GetOptions } from './read/read-job.ts';
+import type { SearchRequest } from './read/search-jobs.ts';
 import type { WaitStopper } from './read/wait-stopper.ts';
 import type { AttemptChunk, AttemptOutcome } from './record/attempt-report.ts';
 import type { AssignedJob, ClaimedJob, Slot } from './slots.ts';
@@ -27,7 +29,7 @@ export interface JobCalls {
    */
   submitAndWait(submission: Submission, stopper: WaitStopper, onStored?: (job: Job) => void): Promise<Job>;
   /** Returns a job. `acquireMemory` is awaited before a large output is read. */
-  get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; acquireMemory?: AcquireMemory }): Promise<Job>;
+  get(key: JobKey, options: GetOptions): Promise<Job>;
   /** Returns the submitted input. */
   input(key: JobKey): Promise<Buffer>;
   wait(key: JobKey, waitMs: number, stopper: WaitStopper, acquireMemory?: AcquireMemory): Promise<Job>;
@@ -45,6 +47,8 @@ export interface JobCalls {
   /** Deletes the queued jobs. Returns their number. */
   purge(endpointId: string): Promise<number>;
   list(endpointId: string, page: JobListRequest): Promise<JobListPage>;
+  /** Returns a page of the jobs of an account. */
+  search(request: SearchRequest): Promise<FoundJobs>;
   /** Returns the recent errors in groups. */
   errors(endpointId: string, request: ErrorsRequest): Promise<FoundErrors>;
   health(endpointId: string): Promise<EndpointHealth>;

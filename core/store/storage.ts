@@ -23,6 +23,7 @@ import { ClaimStore } from './jobs/claim-store.ts';
 import { CountStore } from './jobs/count-store.ts';
 import { DeadlineStore } from './jobs/deadline-store.ts';
 import { DeletionStore } from './jobs/deletion-store.ts';
+import { JobSearchStore } from './jobs/job-search.ts';
 import { JobStore } from './jobs/job-store.ts';
 import { OutcomeStore } from './jobs/outcome-store.ts';
 import { RunningJobs } from './jobs/running-jobs.ts';
@@ -119,6 +120,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     problems: new ProblemStore(database),
     usage: new UsageStore(database),
     jobs: new JobStore(database),
+    jobSearch: new JobSearchStore(database),
     submissions: new SubmissionStore(database),
     claims: new ClaimStore(database),
     attempts: new AttemptStore(database),

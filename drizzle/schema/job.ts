@@ -96,8 +96,30 @@ export const jobInput = pgTable(
     traceparent: text('traceparent'),
     /** The batch that it belongs to, for the worker. Null: none. */
     batchId: text('batch_id'),
+    /** The caller's metadata as a JSON object of strings. Null: none. Its pairs are in job_metadata too. */
+    metadata: text('metadata'),
   },
   (t) => [primaryKey({ columns: [t.endpointId, t.jobId] })],
+);
+
+/**
+ * Metadata of jobs, one row for each pair, to find jobs by. Jobs without metadata have no row and pay for none: the row
+ * of their input says that there is none.
+ */
+export const jobMetadata = pgTable(
+  'job_metadata',
+  {
+    endpointId: text('endpoint_id').notNull(),
+    jobId: text('job_id').notNull(),
+    key: text('key').notNull(),
+    value: text('value').notNull(),
+    /** Queue position of the submission. A retry does not change it. */
+    position: bigint('position', { mode: 'number' }).notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.endpointId, t.jobId, t.key] }),
+    index('job_metadata_found_idx').on(t.endpointId, t.key, t.value, t.position),
+  ],
 );
 
 /** Outputs of handlers. While a job runs: its latest progress. */

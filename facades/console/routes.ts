@@ -11,6 +11,7 @@ import { loadHistoryRoutes } from './api/counter-history.ts';
 import { decisionRoutes } from './api/decisions.ts';
 import { errorRoutes } from './api/errors.ts';
 import { fieldRoutes } from './api/fields.ts';
+import { jobSearchRoutes } from './api/job-search.ts';
 import { jobTimesRoutes } from './api/job-times.ts';
 import { jobLogRoute, jobRoutes } from './api/job-why.ts';
 import { keyRoutes } from './api/keys.ts';
@@ -65,6 +66,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
   const gate = consoleGate(parts, 'management');
   const all = [
     jobRoutes,
+    jobSearchRoutes,
     machineRoutes,
     whatIfRoutes,
     fieldRoutes,

@@ -27,6 +27,29 @@ export interface JobsView {
   nextCursor: string;
 }
 
+/** A job in the list of all endpoints. */
+export interface AllJobsRow extends JobRow {
+  endpointId: string;
+  endpointName: string;
+  metadata: Readonly<Record<string, string>>;
+}
+
+/** A page of the jobs of all endpoints. */
+export interface AllJobsView {
+  nowMs: number;
+  jobs: readonly AllJobsRow[];
+  /** Names the next page; empty: there is none. */
+  nextCursor: string;
+  /** Kept jobs by state, of the endpoints that are shown. Empty on further pages. */
+  counts: readonly { state: string; count: number; capped: boolean }[];
+}
+
+/** Where a job is. */
+export interface JobPlaceView {
+  endpointId: string;
+  jobId: string;
+}
+
 /** A webhook call of a job. Unknown times are 0. */
 export interface WebhookView {
   id: string;

@@ -18,6 +18,8 @@ import type {
   ReadChunksResponse,
   RetryJobsRequest,
   RetryJobsResponse,
+  SearchJobsRequest,
+  SearchJobsResponse,
   SubmitJobRequest,
   WaitJobRequest,
 } from '@slipway/proto/gen/slipway/v1/job_service';
@@ -120,6 +122,11 @@ export class PipelinedJobs {
   /** Lists jobs. */
   list(apiKey: string, request: ListJobsRequest): Promise<ListJobsResponse> {
     return this.#unary.call((client) => client.listJobs, request, { apiKey, repeatable: true });
+  }
+
+  /** Finds jobs of all endpoints. */
+  search(apiKey: string, request: SearchJobsRequest): Promise<SearchJobsResponse> {
+    return this.#unary.call((client) => client.searchJobs, request, { apiKey, repeatable: true });
   }
 
   /** Lists error groups of failed jobs. */

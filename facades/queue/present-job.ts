@@ -72,5 +72,6 @@ function recordHead(job: Job): string {
   if (job.workerId !== undefined && job.workerId !== '') text += `,"workerId":${JSON.stringify(job.workerId)}`;
   if (job.retries > 0) text += `,"retries":${job.retries}`;
   if (job.error !== undefined) text += `,"error":${JSON.stringify(job.error)}`;
+  if (job.metadata !== undefined) text += `,"metadata":${JSON.stringify(job.metadata.pairs)}`;
   return text;
 }

@@ -1,9 +1,13 @@
-/** GET or POST /status/{job_id}: reads a job; `ttl` sets its remaining life (docs/reference/api.md#status). */
+/**
+ * GET or POST /status/{job_id}: reads a job; `ttl` sets its remaining life, `metadata=true` adds its metadata
+ * (docs/reference/api.md#status).
+ */
 
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
 import { holdJob } from './hold-job.ts';
 import { presentJob } from './present-job.ts';
+import { wantsMetadata } from './query-metadata.ts';
 import { statusTtlMs } from './query-numbers.ts';
 
 /** Returns the handler of the route. */
@@ -14,6 +18,7 @@ export function status(parts: JobParts): JobHandler {
       jobId: jobIdOf(request),
       omitOutput: false,
       ttlMs: statusTtlMs(request.query),
+      includeMetadata: wantsMetadata(request.query),
     };
     return sendJson(
       reply,

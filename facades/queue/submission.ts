@@ -7,7 +7,7 @@
 import { kindAt } from '@slipway/kit/bytes/json-bytes';
 import type { JsonScan } from '@slipway/kit/bytes/json-scan';
 import type { Work } from '@slipway/kit/bytes/sliced-work';
-import type { JobPolicy, S3Config } from '@slipway/proto/gen/slipway/v1/job';
+import type { JobMetadata, JobPolicy, S3Config } from '@slipway/proto/gen/slipway/v1/job';
 import type { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import { INPUT_DEPTH_MAX } from '@slipway/proto/wire/limits';
 import type { Reason } from '@slipway/proto/wire/reason';
@@ -16,14 +16,19 @@ import { isPlainObject, scanObject } from '../plugins/bodies/json-body.ts';
 import { readIdempotencyKey } from '../plugins/idempotency-key.ts';
 
 /** Part of a submission that comes from the body and headers. */
-type SubmittedBody = Pick<SubmitJobRequest, 'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey'>;
+type SubmittedBody = Pick<
+  SubmitJobRequest,
+  'input' | 'webhook' | 'policy' | 's3Config' | 'idempotencyKey' | 'metadata'
+>;
 
 /** Control characters are invalid in addresses, names and keys, and PostgreSQL rejects NUL. */
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
-const MEMBERS = ['input', 'webhook', 'webhookV2', 'policy', 's3Config'];
+const MEMBERS = ['input', 'webhook', 'webhookV2', 'policy', 's3Config', 'metadata'];
 /** Longest text of a member other than `input` in bytes. */
 const SETTING_BYTES_MAX = 16 * 1024;
+/** Longest text of `metadata` in bytes: the largest fits, however its characters are written. */
+const METADATA_BYTES_MAX = 96 * 1024;
 
 /** Reads a submission; throws CoreError. `idempotencyKey` is the Idempotency-Key header as Node gives it. */
 export function* readSubmission(body: Buffer, idempotencyKey: string | string[] | undefined): Work<SubmittedBody> {
@@ -44,15 +49,16 @@ export function* readSubmission(body: Buffer, idempotencyKey: string | string[] 
     policy: readPolicy(setting(scan, 'policy', 'INVALID_POLICY')),
     s3Config: readS3Config(setting(scan, 's3Config', 'INVALID_REQUEST')),
     idempotencyKey: readIdempotencyKey(idempotencyKey),
+    metadata: readMetadata(setting(scan, 'metadata', 'INVALID_REQUEST', METADATA_BYTES_MAX)),
   };
 }
 
 /** Returns the value of a member. `undefined` if it is absent. */
-function setting(scan: JsonScan, name: string, reason: Reason): unknown {
+function setting(scan: JsonScan, name: string, reason: Reason, bytesMax = SETTING_BYTES_MAX): unknown {
   const text = scan.member(name);
   if (text === undefined) return undefined;
-  if (text.length > SETTING_BYTES_MAX)
-    throw new CoreError(reason, `"${name}" has ${text.length} bytes, but may have ${SETTING_BYTES_MAX}.`);
+  if (text.length > bytesMax)
+    throw new CoreError(reason, `"${name}" has ${text.length} bytes, but may have ${bytesMax}.`);
   return JSON.parse(text.toString('utf8')) as unknown;
 }
 
@@ -89,6 +95,19 @@ function readS3Config(settings: unknown): S3Config | undefined {
     endpointUrl: member('endpointUrl'),
     objectPath: member('objectPath'),
   };
+}
+
+/** Core checks number and lengths of the pairs. A key `__proto__` would be lost in a message. */
+function readMetadata(metadata: unknown): JobMetadata | undefined {
+  if (metadata === undefined || metadata === null) return undefined;
+  if (!isPlainObject(metadata)) throw new CoreError('INVALID_REQUEST', '"metadata" must be an object of strings.');
+  for (const [key, value] of Object.entries(metadata)) {
+    const name = `"metadata" member ${JSON.stringify(key.slice(0, 64))}`;
+    if (typeof value !== 'string') throw new CoreError('INVALID_REQUEST', `${name} must be a string.`);
+    if (key === '__proto__' || !key.isWellFormed() || !value.isWellFormed())
+      throw new CoreError('INVALID_REQUEST', `${name} cannot be stored: use another key, and whole characters.`);
+  }
+  return { pairs: metadata as Record<string, string> };
 }
 
 function text(value: unknown, name: string, reason: Reason): string {

@@ -45,6 +45,19 @@ t.test('jobs', async (t) => {
   const http = endpointJobs(system, endpointId);
   const input = (value: object): string => JSON.stringify(value);
 
+  await t.test('a job of another endpoint is found by its id, and jobs by their metadata', async (t) => {
+    const run = ['jobs', 'run', '-e', 'talker', '--metadata', 'order=1042', '--metadata', 'user=ann=b'];
+    const id = (await cli.run(...run, '--input', input({ mode: 'echo' }))).stdout.trim();
+    const { stdout } = await cli.run('jobs', 'get', id, '--json');
+    t.match(JSON.parse(stdout), { id, metadata: { order: '1042', user: 'ann=b' } });
+    t.match((await cli.run('jobs', 'get', id)).stdout, /metadata +order=1042 user=ann=b/);
+    const listed = await cli.run('jobs', 'list', '--all-endpoints', '--metadata', 'order=1042');
+    t.match(listed.stdout, new RegExp(`^ID +ENDPOINT.*\n${id} +talker `));
+    t.match((await cli.run('jobs', 'list', '--metadata', 'order=1042', '--json')).stdout, /"requests": \[\]/);
+    t.match(await cli.run('jobs', 'get', 'nowhere'), { code: 1, stderr: /no job "nowhere" on any endpoint/ });
+    t.match(await cli.run('jobs', 'list', '--all-endpoints', '--offset', '1'), { code: 2 });
+  });
+
   await t.test('run answers the id at once', async (t) => {
     const { code, stdout, stderr } = await cli.start('jobs', 'run', '--input', input({ mode: 'echo', a: 1 })).ended;
     t.equal(code, 0);

@@ -48,6 +48,8 @@ export interface Job {
    * for a job that never started.
    */
   executionMs: number | undefined;
+  /** The caller's pairs, where they were read. */
+  metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Returns the error for a job that does not exist, whatever the reason. */

@@ -80,14 +80,14 @@ export class ReadJob {
 
   /**
    * Returns the job, then sets its remaining life if `ttlMs` is not 0: the caller still gets the result it releases.
-   * Throws JOB_NOT_FOUND, or INVALID_REQUEST for a bad ttl.
+   * `withMetadata`: reads its metadata too, which costs a statement. Throws JOB_NOT_FOUND, or INVALID_REQUEST for a bad ttl.
    */
-  async get(key: JobKey, options: { omitOutput: boolean; ttlMs: number; acquireMemory?: AcquireMemory }): Promise<Job> {
-    const { ttlMs } = options;
+  async get(key: JobKey, options: GetOptions): Promise<Job> {
+    const { ttlMs, withMetadata = false } = options;
     if (ttlMs !== 0) checkRemainingLife(ttlMs);
     const job = await this.read(key, options);
     if (ttlMs !== 0 && !(await this.#jobs.setRemainingLife(key, ttlMs))) throw jobNotFound(key.jobId);
-    return job;
+    return withMetadata ? { ...job, metadata: await this.#jobs.readMetadata(key) } : job;
   }
 
   async #readBatch(requests: readonly ReadRequest[]): Promise<(Found | Error)[]> {
@@ -107,3 +107,13 @@ export class ReadJob {
 
 /** Waits until the caller may hold a large output in memory. */
 export type AcquireMemory = () => Promise<void>;
+
+/** How to read a job. */
+export interface GetOptions {
+  omitOutput: boolean;
+  /** New remaining life in milliseconds. 0: unchanged. */
+  ttlMs: number;
+  /** Default: no metadata. */
+  withMetadata?: boolean | undefined;
+  acquireMemory?: AcquireMemory;
+}

@@ -15,6 +15,7 @@ import {
   PAYLOAD_BYTES_MAX,
   S3_CONFIG_BYTES_MAX,
 } from '../../domain/jobs/job-limits.ts';
+import { metadataText } from '../../domain/jobs/job-metadata.ts';
 import { resolvePolicy } from '../../domain/jobs/job-policy.ts';
 import { retentionMs } from '../../domain/jobs/retention.ts';
 import type { PrivateWebhooks } from '../../domain/jobs/webhook-url.ts';
@@ -69,6 +70,7 @@ export function* prepareJob(submission: Submission, facts: EndpointFacts, option
     );
   }
   const policy = resolvePolicy(submission.policy, facts.executionTimeoutMs);
+  const metadata = metadataText(submission.metadata);
   const allowPrivate = mayCallPrivate(options.webhookAllowPrivate, { id: facts.accountId, name: facts.accountName });
   const id = jobId(kind, submission.requestId === '' ? orderedUuid(options) : submission.requestId);
   const job = {
@@ -86,15 +88,16 @@ export function* prepareJob(submission: Submission, facts: EndpointFacts, option
           ),
     s3ConfigSealed: s3Config && options.sealer.seal(s3Config, s3ConfigIdentity(endpointId, id)),
     traceparent: submission.traceparent,
+    metadata,
   };
-  return { job, hashes: submission.idempotencyKey === '' ? undefined : yield* hashSubmission(submission) };
+  return { job, hashes: submission.idempotencyKey === '' ? undefined : yield* hashSubmission(submission, metadata) };
 }
 
 /**
  * Returns the hashes of a submission with an Idempotency-Key. The wait is not part of the body. Throws
  * INVALID_REQUEST if the key is too long.
  */
-function* hashSubmission(submission: Submission): Work<KeyHashes> {
+function* hashSubmission(submission: Submission, metadata: string | undefined): Work<KeyHashes> {
   const { idempotencyKey, kind, webhook, policy, input, s3Config } = submission;
   if (idempotencyKey.length > IDEMPOTENCY_KEY_LENGTH_MAX) {
     throw new DomainError(
@@ -109,6 +112,8 @@ function* hashSubmission(submission: Submission): Work<KeyHashes> {
     policy.lowPriority ?? null,
     policy.ttlMs ?? null,
     input.length,
+    // Absent without metadata: hashes of earlier releases stay valid.
+    ...(metadata === undefined ? [] : [metadata]),
   ]);
   const body = yield* hashed(createHash('sha256').update(head), input);
   return {

@@ -22,4 +22,6 @@ export interface Submission {
   idempotencyKey: string;
   /** W3C trace context, if the trace is sampled. */
   traceparent?: string | undefined;
+  /** Pairs to find the job by. */
+  metadata?: Readonly<Record<string, string>> | undefined;
 }

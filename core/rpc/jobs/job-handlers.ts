@@ -26,6 +26,7 @@ import { ManyJobs } from './many-jobs.ts';
 import { Pipeline } from './pipeline.ts';
 import { readJobLog } from './read-job-log.ts';
 import type { LogParts } from './read-log.ts';
+import { searchJobsHandler } from './search-jobs-handler.ts';
 
 interface JobHandlersOptions {
   calls: JobCalls;
@@ -88,6 +89,7 @@ export function createJobHandlers(options: JobHandlersOptions): JobHandlers {
     service: open,
     handlers: {
       ...jobErrorHandlers(access, calls, lists),
+      ...searchJobsHandler(access, calls, lists),
       ...bulkHandlers(options),
       ...readHandlers(options),
       ...explainHandlers(options),

@@ -72,6 +72,7 @@ export function jobToMessage(job: Job): WireJob {
     attempt: job.attempt,
     submitTime: new Date(job.submittedAtMs),
     finishTime: job.finishedAtMs === undefined ? undefined : new Date(job.finishedAtMs),
+    metadata: job.metadata && { pairs: { ...job.metadata } },
   };
 }
 
@@ -141,6 +142,7 @@ export function submissionFromMessage(request: SubmitJobRequest): Submission {
     waitMs,
     idempotencyKey: request.idempotencyKey,
     traceparent: recordedTrace(request.traceparent),
+    metadata: request.metadata?.pairs,
   };
 }
 

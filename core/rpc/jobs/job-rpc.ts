@@ -106,7 +106,7 @@ export class JobRpc {
   }
 
   async get(
-    { endpointId, jobId, omitOutput, ttlMs }: GetJobRequest,
+    { endpointId, jobId, omitOutput, ttlMs, includeMetadata: withMetadata }: GetJobRequest,
     apiKey: string,
     acquireMemory?: AcquireMemory,
   ): Promise<GetJobResponse> {
@@ -116,7 +116,7 @@ export class JobRpc {
       job: jobToMessage(
         await this.#calls.get(
           { endpointId, jobId },
-          { omitOutput, ttlMs, ...(acquireMemory ? { acquireMemory } : {}) },
+          { omitOutput, ttlMs, withMetadata, ...(acquireMemory ? { acquireMemory } : {}) },
         ),
       ),
     };

@@ -8,6 +8,7 @@ import { inTransaction } from '../sql/database.ts';
 import { textArray } from '../sql/pack.ts';
 import { queueCountersAdded } from './endpoint-counters.ts';
 import { forgetAttempts } from './lost-attempt-rows.ts';
+import { removeMetadata } from './metadata-rows.ts';
 import { isLive } from './rows.ts';
 
 /** A deleted job. */
@@ -184,19 +185,23 @@ function instant(sql: Sql, microseconds: number): Fragment {
 }
 
 async function removePayloads(tx: Sql, rows: readonly DeletedRow[]): Promise<void> {
-  await tx`
+  const described = await tx<{ endpoint_id: string; job_id: string }[]>`
     WITH gone AS MATERIALIZED (
       SELECT * FROM unnest(${textArray(rows.map((row) => row.endpoint_id))}::text[],
         ${textArray(rows.map((row) => row.id))}::text[])
         AS g(endpoint_id, id)
     ), inputs AS (
       DELETE FROM job_input t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
+      RETURNING t.endpoint_id, t.job_id, t.metadata IS NOT NULL AS described
     ), outputs AS (
       DELETE FROM job_output t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     ), chunks AS (
       DELETE FROM job_chunk t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
+    ), cursors AS (
+      DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id
     )
-    DELETE FROM stream_cursor t USING gone g WHERE t.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND t.job_id = g.id`;
+    SELECT endpoint_id, job_id FROM inputs WHERE described`;
+  await removeMetadata(tx, described);
 }
 
 /** Deletes results of webhook calls. Pending calls stay: a call does not read the job again. */

@@ -5,6 +5,7 @@ import { samePart } from '../sql/database.ts';
 import type { PackedBytes } from '../sql/pack.ts';
 import { flagArray, numberArray, packBytes, textArray } from '../sql/pack.ts';
 import { queueCountersAdded } from './endpoint-counters.ts';
+import { describedJobs } from './metadata-rows.ts';
 import type { JobRow } from './rows.ts';
 import { jobColumns, jobFromRow } from './rows.ts';
 
@@ -23,6 +24,8 @@ export interface NewJob {
   traceparent?: string | undefined;
   /** The batch that it belongs to. */
   batchId?: string | undefined;
+  /** Metadata as a JSON object of strings. */
+  metadata?: string | undefined;
 }
 
 /** A worker that takes a job at once. */
@@ -65,19 +68,21 @@ export async function insertJobs(sql: Sql, placements: readonly JobWithSlot[], c
   // Each part of a statement has a fixed cost: leave out the queue counters if all jobs have a worker.
   const queues = placements.some((placement) => placement.slot === undefined);
   const isOne = placements.length === 1;
+  const described = describedJobs(sql, jobs);
   const rows = await sql<StoredRow[]>`
     WITH given AS ${isOne ? sql`NOT MATERIALIZED` : sql``} (
       SELECT * FROM ${isOne ? one(sql, placements[0]!) : many(sql, placements, { input, sealed, webhook })}
         AS g(endpoint_id, id, low_priority, execution_timeout_ms, retention_ms, ttl_ms, input_start, input_length,
           webhook_start, webhook_length,
           sealed_start, sealed_length, worker_id, machine_id, traceparent, batch_id)
-    ), payload AS (
-      INSERT INTO job_input (endpoint_id, job_id, input, webhook_sealed, s3_config_sealed, traceparent, batch_id)
+    )${described.rows}, payload AS (
+      INSERT INTO job_input (endpoint_id, job_id, input, webhook_sealed, s3_config_sealed, traceparent,
+        batch_id${described.column})
       SELECT g.endpoint_id, g.id, substring(${input.blob}::bytea FROM g.input_start FOR g.input_length),
         substring(${webhook.blob}::bytea FROM g.webhook_start FOR g.webhook_length), substring(${sealed.blob}::bytea
           FROM g.sealed_start FOR g.sealed_length),
-        g.traceparent, g.batch_id
-      FROM given g ON CONFLICT (endpoint_id, job_id) DO NOTHING
+        g.traceparent, g.batch_id${described.value}
+      FROM given g${described.joined} ON CONFLICT (endpoint_id, job_id) DO NOTHING
     ), stored AS (
     INSERT INTO job AS j (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, claim_id, has_webhook,
       execution_timeout_ms,
@@ -91,7 +96,7 @@ export async function insertJobs(sql: Sql, placements: readonly JobWithSlot[], c
       now() + g.ttl_ms * interval '1 ms', now() + g.ttl_ms * interval '1 ms'
     FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING
     RETURNING ${jobColumns(sql)}, j.position, j.claim_id, j.low_priority
-    )${queues ? queued(sql) : sql``}
+    )${described.pairs}${queues ? queued(sql) : sql``}
     SELECT * FROM stored`;
   return rows.map(storedFromRow);
 }

@@ -90,8 +90,9 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
   const rows = await sql<(JobRow & { position: number })[]>`
     WITH page AS MATERIALIZED (SELECT * FROM ${from} AS n ORDER BY ${shownOrder} OFFSET ${skipped}::int
       LIMIT ${limit + 1}::int)
-    SELECT ${jobColumns(sql)}, j.position, o.error FROM page j
-    LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id ORDER BY ${shownOrder}`;
+    SELECT ${jobColumns(sql)}, j.position, o.error, i.metadata FROM page j
+    LEFT JOIN job_output o ON o.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND o.job_id = j.id
+    LEFT JOIN job_input i ON i.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND i.job_id = j.id ORDER BY ${shownOrder}`;
   const counted = Math.max(COUNTED_MAX, offset + limit) + 1;
   const [count] = await sql<{ total: number }[]>`
     SELECT count(*) AS total FROM (SELECT FROM (${first(counted, undefined)}) AS n LIMIT ${counted}::int) AS c`;

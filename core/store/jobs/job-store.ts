@@ -10,6 +10,7 @@ import type { JobListPage, JobListRequest } from './job-list.ts';
 import { listJobs } from './job-list.ts';
 import type { JobWalk, Match, ScannedJob, WalkedJobs } from './job-walk.ts';
 import { beginWalk, matching, nextMatches } from './job-walk.ts';
+import { metadataOf } from './metadata-rows.ts';
 import type { JobRow } from './rows.ts';
 import { isLive, jobColumns, jobFromRow } from './rows.ts';
 import { cancelled, requeued } from './user-transitions.ts';
@@ -79,6 +80,13 @@ export class JobStore {
       SELECT i.input FROM job j JOIN job_input i ON i.endpoint_id = j.endpoint_id AND i.job_id = j.id
       WHERE j.endpoint_id = ${key.endpointId} AND j.id = ${key.jobId} AND ${isLive(this.#hot)}`;
     return row?.input;
+  }
+
+  /** Returns the metadata of a job. `undefined` if it has none or does not exist. */
+  async readMetadata(key: JobKey): Promise<Record<string, string> | undefined> {
+    const [row] = await this.#hot<{ metadata: string | null }[]>`
+      SELECT metadata FROM job_input WHERE endpoint_id = ${key.endpointId} AND job_id = ${key.jobId}`;
+    return metadataOf(row?.metadata);
   }
 
   /**

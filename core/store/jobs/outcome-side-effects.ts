@@ -45,7 +45,7 @@ function cut(sql: Sql) {
 }
 
 /**
- * Builds webhook calls. The body is the status record with input and webhook (docs/reference/api.md#webhooks). Input
+ * Builds webhook calls. The body is the status record with input, webhook and metadata (docs/reference/api.md#webhooks). Input
  * and output are copied byte for byte inside the database. The encrypted webhook is inserted when the call is made.
  * There is no call once the endpoint is deleted: its signing secret is deleted too.
  */
@@ -70,7 +70,7 @@ export function announcement(sql: Sql): Fragment {
       ',"delayTime":' || m.delay_ms::bigint, ',"executionTime":' || m.execution_ms::bigint,
       ',"workerId":' || to_json(m.worker_id),
       CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END, ',"error":' || to_json(m.error),
-      ',"webhook":' || to_json(i.webhook), ',"input":'), 'UTF8')
+      ',"webhook":' || to_json(i.webhook), ',"metadata":' || i.metadata, ',"input":'), 'UTF8')
     || i.input || CASE WHEN m.output IS NULL THEN ''::bytea
       ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')`;
 }

@@ -3,6 +3,7 @@ import type { Job } from '../../domain/jobs/job.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
 import { samePart } from '../sql/database.ts';
+import { metadataOf } from './metadata-rows.ts';
 
 /** The columns of `jobColumns`. */
 export interface JobRow {
@@ -18,6 +19,7 @@ export interface JobRow {
   execution_ms: number | null;
   output?: Buffer | null;
   error?: string | null;
+  metadata?: string | null;
 }
 
 /** Columns that identify an attempt. */
@@ -83,5 +85,6 @@ export function jobFromRow(row: JobRow): Job {
     finishedAtMs: row.finished_ms ?? undefined,
     delayMs: row.delay_ms ?? undefined,
     executionMs: row.execution_ms ?? undefined,
+    ...(row.metadata ? { metadata: metadataOf(row.metadata) } : {}),
   };
 }

@@ -8,6 +8,7 @@ import type { Sql } from './database.ts';
 const HOT_TABLES = [
   'job',
   'job_input',
+  'job_metadata',
   'job_output',
   'job_chunk',
   'stream_cursor',

@@ -41,7 +41,8 @@ export function jobsPage(
   return { read };
 }
 
-function jobRow({ id, state, submitTime, delayMs, executionMs, workerId, retries, error }: Job): JobRow {
+/** Returns the row of a job. */
+export function jobRow({ id, state, submitTime, delayMs, executionMs, workerId, retries, error }: Job): JobRow {
   return {
     id,
     status: Object.entries(JobState).find(([, value]) => value === state)?.[0] ?? '',

@@ -20,11 +20,18 @@ export function jobPage(
   view: ListView,
 ): FeedSource {
   const read = async (signal: AbortSignal): Promise<object> => {
-    const [explained, { deliveries }] = await Promise.all([
+    const options = { apiKey, repeatable: true, signal };
+    // A key for jobs alone may not read endpoints: the page then shows the id.
+    const named = core.endpoints.call((client) => client.getEndpoint, { id: job.endpointId }, options);
+    const [explained, endpointName, { deliveries }] = await Promise.all([
       explain(core, apiKey, job.endpointId, job.jobId),
-      core.jobs.call((client) => client.listWebhookDeliveries, { ...job, view }, { apiKey, repeatable: true, signal }),
+      named.then(
+        ({ endpoint }) => endpoint?.name ?? '',
+        () => '',
+      ),
+      core.jobs.call((client) => client.listWebhookDeliveries, { ...job, view }, options),
     ]);
-    return { nowMs: clock.nowMs(), ...explained, webhooks: deliveries.map(webhookView) };
+    return { nowMs: clock.nowMs(), ...explained, endpointName, webhooks: deliveries.map(webhookView) };
   };
   return { read };
 }
@@ -96,12 +103,13 @@ function webhookView({ id, state, tries, lastError, redrives, dueTime, endTime }
 async function explain(core: ConsoleParts['core'], apiKey: string, endpointId: string, jobId: string) {
   if (!isId(endpointId) || !isId(jobId)) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');
   const options = { apiKey, repeatable: true };
+  const asked = { endpointId, jobId, omitOutput: true, ttlMs: 0, includeMetadata: true };
   const [{ job }, { explanation }] = await Promise.all([
-    core.jobs.call((client) => client.getJob, { endpointId, jobId, omitOutput: true, ttlMs: 0 }, options),
+    core.jobs.call((client) => client.getJob, asked, options),
     core.jobs.call((client) => client.explain, { endpointId, jobId }, options),
   ]);
   if (!job || !explanation) throw new CoreError('INTERNAL', 'core answered without a job');
-  const { id, error, delayMs, executionMs, retries, workerId, attempt, submitTime, finishTime } = job;
+  const { id, error, delayMs, executionMs, retries, workerId, attempt, submitTime, finishTime, metadata } = job;
   return {
     id,
     error,
@@ -112,6 +120,7 @@ async function explain(core: ConsoleParts['core'], apiKey: string, endpointId: s
     attempt,
     submitMs: submitTime?.getTime(),
     finishMs: finishTime?.getTime(),
+    metadata: metadata?.pairs ?? {},
     why: jobExplanationRecord(explanation),
   };
 }

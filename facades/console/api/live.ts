@@ -10,6 +10,8 @@ import type { FeedSource } from '../live-feeds.ts';
 import { decisionsPage } from './decisions.ts';
 import { endpointPage } from './endpoint-page.ts';
 import { ASKED, jobsPage } from './job-list.ts';
+import type { SearchedJobs } from './job-search.ts';
+import { allJobsPage, SEARCHED } from './job-search.ts';
 import { jobPage } from './job-why.ts';
 import type { PageQuery } from './list-query.ts';
 import { pageAsked, textOf } from './list-query.ts';
@@ -32,7 +34,7 @@ interface Followed {
 /**
  * Adds the route. Query: `endpoint` and `job`, with the filters of its webhook calls; `endpoint` and `part` = `jobs`,
  * with which of them (job-list.ts); `endpoint` and `part` = `decisions`, with what is looked for in them; `endpoint`
- * alone; `pod`; `machine`, its id or name; `pod` or `worker` and `part` = `log`; `part` = `pods` for their list; or
+ * alone; `pod`; `machine`, its id or name; `pod` or `worker` and `part` = `log`; `part` = `pods` for their list; `part` = `all-jobs` for the jobs of all endpoints (job-search.ts); or
  * none for the overview; of these two a page is shown (list-query.ts).
  */
 export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
@@ -67,6 +69,10 @@ function followed(request: FastifyRequest, parts: ConsoleParts): Followed {
   if (endpoint !== '' && part === 'jobs') {
     const asked = Object.fromEntries(ASKED.map((name) => [name, textOf(request, name)]));
     return { name: ['jobs', endpoint, asked], open: () => jobsPage(parts, apiKey, endpoint, asked) };
+  }
+  if (part === 'all-jobs') {
+    const asked = Object.fromEntries(SEARCHED.map((name) => [name, textOf(request, name)]));
+    return { name: ['all-jobs', asked], open: () => allJobsPage(parts, apiKey, asked as SearchedJobs) };
   }
   if (endpoint !== '' && part === 'decisions') {
     const { view } = pageAsked(request);

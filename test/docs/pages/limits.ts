@@ -16,6 +16,16 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row('`wait` of /runsync', '{WAIT_MS_MIN} – {WAIT_MS_MAX}, default {WAIT_MS_DEFAULT}', WIRE),
     row('`webhook`, `policy`, `s3Config` of a submission', '{SETTING_BYTES_MAX} each', 'facades/queue/submission.ts'),
     row(
+      'metadata of a job',
+      '{METADATA_MAX} pairs; keys of {METADATA_KEY_LENGTH_MAX} characters, values of {METADATA_VALUE_LENGTH_MAX}',
+      'core/domain/jobs/job-metadata.ts',
+    ),
+    row(
+      'jobs that a page found by metadata looks at',
+      '{EXAMINED_MAX}; counts of states stop at {COUNTED_MAX}',
+      'core/store/jobs/job-search.ts',
+    ),
+    row(
       'executionTimeout',
       '{EXECUTION_TIMEOUT_MS_MIN} – {EXECUTION_TIMEOUT_MS_MAX}, default {EXECUTION_TIMEOUT_MS_DEFAULT}',
       'core/domain/jobs/job-policy.ts',

@@ -31,6 +31,7 @@ t.test('/run: the same key with another body | 400 idempotency_key_reused', asyn
     { input: { n: 2 } },
     { input: { n: 1 }, policy: { lowPriority: true } },
     { input: { n: 1 }, webhook: 'http://example.com/' },
+    { input: { n: 1 }, metadata: { order: '7' } },
   ]) {
     const answer = await parked.call('POST', '/run', body, keyed('c'));
     t.equal(answer.status, 400);

@@ -27,14 +27,15 @@ async function pending(id: string): Promise<{ tries: number; last_error: string 
   return rows.sql`SELECT tries, last_error FROM webhook_delivery WHERE job_id = ${id}`;
 }
 
-t.test('the webhook gets a POST with the whole job record, its input and the webhook URL', async (t) => {
+t.test('the webhook gets a POST with the whole job record, its input, the webhook URL and its metadata', async (t) => {
   const webhook = hooks.url('completed');
-  const id = await jobs.run({ mode: 'value', value: { text: 'é😀' } }, { webhook });
+  const metadata = { order: '1042', '"quoted"': 'é😀' };
+  const id = await jobs.run({ mode: 'value', value: { text: 'é😀' } }, { webhook, metadata });
   const call = await hooks.received('completed');
   t.equal(call.method, 'POST');
   t.match(call.headers['content-type'], /^application\/json/);
   const record = await jobs.reached(id, 'COMPLETED');
-  t.same(JSON.parse(call.body), { ...record, input: { mode: 'value', value: { text: 'é😀' } }, webhook });
+  t.same(JSON.parse(call.body), { ...record, input: { mode: 'value', value: { text: 'é😀' } }, webhook, metadata });
   t.match(record, { id, status: 'COMPLETED', delayTime: Number, executionTime: Number });
   t.equal(call.headers['webhook-signature'], undefined, 'not signed without a secret');
 });

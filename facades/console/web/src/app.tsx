@@ -6,6 +6,7 @@ import { Route, Router, Switch, useLocation } from 'wouter';
 import type { SessionView } from '../../views.ts';
 import { ApiError, ask } from './lib/api.ts';
 import { SessionProvider, SignIn } from './lib/session.tsx';
+import { useTitle } from './lib/use-title.ts';
 import { Overview } from './pages/overview.tsx';
 import { Frame } from './ui/frame.tsx';
 import { LoadBoundary, lazyPage } from './ui/lazy-page.tsx';
@@ -13,6 +14,7 @@ import { Empty, Failed, Loading } from './ui/parts.tsx';
 
 // Loaded on demand: most tabs never leave the overview.
 const EndpointPage = lazyPage(() => import('./pages/endpoint.tsx'));
+const JobsPage = lazyPage(() => import('./pages/jobs.tsx'));
 const JobPage = lazyPage(() => import('./pages/job.tsx'));
 const MachinePage = lazyPage(() => import('./pages/machine.tsx'));
 const MachinesPage = lazyPage(() => import('./pages/machines.tsx'));
@@ -71,14 +73,12 @@ function Shown() {
 
 function Pages() {
   const [path] = useLocation();
-  useEffect(() => {
-    const title = document.querySelector('h1')?.textContent;
-    document.title = title ? `${title} · Slipway` : 'Slipway';
-    window.scrollTo(0, 0);
-  }, [path]);
+  useTitle(path);
+  useEffect(() => window.scrollTo(0, 0), [path]);
   return (
     <Switch>
       <Route path="/" component={Overview} />
+      <Route path="/jobs" component={JobsPage} />
       <Route path="/endpoints/:id/jobs/:job">{({ id, job }) => <JobPage endpointId={id} jobId={job} />}</Route>
       <Route path="/endpoints/:id/:tab?">
         {({ id, tab }) => <EndpointPage key={id} id={id} tab={tab ?? 'activity'} />}

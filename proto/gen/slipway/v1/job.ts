@@ -144,7 +144,25 @@ export interface Job {
     | Date
     | undefined;
   /** Time at which the job reached its final state. Absent before. */
-  finishTime: Date | undefined;
+  finishTime:
+    | Date
+    | undefined;
+  /**
+   * Metadata of the submission. Absent if there is none, or the response is neither a list nor one that was asked for
+   * it.
+   */
+  metadata?: JobMetadata | undefined;
+}
+
+/** Pairs that the caller gave a job, to find it by. */
+export interface JobMetadata {
+  /** At most 20 pairs: keys of 1 to 64 characters, values of at most 512, without NUL. */
+  pairs: { [key: string]: string };
+}
+
+export interface JobMetadata_PairsEntry {
+  key: string;
+  value: string;
 }
 
 /** A piece of streamed output. Chunks are ordered by attempt, then by number. */
@@ -363,6 +381,7 @@ function createBaseJob(): Job {
     attempt: 0,
     submitTime: undefined,
     finishTime: undefined,
+    metadata: undefined,
   };
 }
 
@@ -403,6 +422,9 @@ export const Job: MessageFns<Job> = {
     }
     if (message.finishTime !== undefined) {
       Timestamp.encode(toTimestamp(message.finishTime), writer.uint32(98).fork()).join();
+    }
+    if (message.metadata !== undefined) {
+      JobMetadata.encode(message.metadata, writer.uint32(106).fork()).join();
     }
     return writer;
   },
@@ -516,6 +538,14 @@ export const Job: MessageFns<Job> = {
             message.finishTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.metadata = JobMetadata.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -545,6 +575,142 @@ export const Job: MessageFns<Job> = {
     message.attempt = object.attempt ?? 0;
     message.submitTime = object.submitTime ?? undefined;
     message.finishTime = object.finishTime ?? undefined;
+    message.metadata = (object.metadata !== undefined && object.metadata !== null)
+      ? JobMetadata.fromPartial(object.metadata)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseJobMetadata(): JobMetadata {
+  return { pairs: {} };
+}
+
+export const JobMetadata: MessageFns<JobMetadata> = {
+  encode(message: JobMetadata, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    globalThis.Object.entries(message.pairs).forEach(([key, value]: [string, string]) => {
+      JobMetadata_PairsEntry.encode({ key: key as any, value }, writer.uint32(10).fork()).join();
+    });
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JobMetadata {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJobMetadata();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            const entry1 = JobMetadata_PairsEntry.decode(reader, reader.uint32());
+            if (entry1.value !== undefined) {
+              message.pairs[entry1.key] = entry1.value;
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<JobMetadata>): JobMetadata {
+    return JobMetadata.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<JobMetadata>): JobMetadata {
+    const message = createBaseJobMetadata();
+    message.pairs = (globalThis.Object.entries(object.pairs ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseJobMetadata_PairsEntry(): JobMetadata_PairsEntry {
+  return { key: "", value: "" };
+}
+
+export const JobMetadata_PairsEntry: MessageFns<JobMetadata_PairsEntry> = {
+  encode(message: JobMetadata_PairsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JobMetadata_PairsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJobMetadata_PairsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<JobMetadata_PairsEntry>): JobMetadata_PairsEntry {
+    return JobMetadata_PairsEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<JobMetadata_PairsEntry>): JobMetadata_PairsEntry {
+    const message = createBaseJobMetadata_PairsEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
     return message;
   },
 };

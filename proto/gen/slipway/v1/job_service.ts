@@ -23,7 +23,7 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { CheckAccessRequest, CheckAccessResponse } from "./access_service.ts";
 import { JobExplanation } from "./explanation.ts";
-import { Chunk, ChunkCursor, Job, JobPolicy, JobState, S3Config, SubmitKind } from "./job.ts";
+import { Chunk, ChunkCursor, Job, JobMetadata, JobPolicy, JobState, S3Config, SubmitKind } from "./job.ts";
 import { JobLogLine } from "./job_log.ts";
 import { ListView } from "./list_view.ts";
 
@@ -313,7 +313,14 @@ export interface SubmitJobRequest {
    * W3C `traceparent` of a request whose trace is sampled. Passed on to the worker. Invalid values are ignored. Absent:
    * none.
    */
-  traceparent?: string | undefined;
+  traceparent?:
+    | string
+    | undefined;
+  /**
+   * Pairs to find the job by (SearchJobs). Not passed on to the worker. A job of a batch gets those of its batch.
+   * Absent: none.
+   */
+  metadata?: JobMetadata | undefined;
 }
 
 /** Response of SubmitJob. */
@@ -335,6 +342,8 @@ export interface GetJobRequest {
    * long the result is kept. Requires write permission. 0: unchanged.
    */
   ttlMs: number;
+  /** Return `metadata`. Default false. */
+  includeMetadata?: boolean | undefined;
 }
 
 /** Response of GetJob. */
@@ -582,6 +591,72 @@ export interface ListJobsResponse {
   nextPageToken: string;
   /** There are more matching jobs than `total`. */
   totalCapped: boolean;
+}
+
+/** Request of SearchJobs. */
+export interface SearchJobsRequest {
+  /** Only the job with this ID. Other filters apply too. Empty: all. */
+  jobId: string;
+  /** Only jobs of these endpoints, at most 100. Empty: all endpoints that the key may read. */
+  endpointIds: string[];
+  /** Only jobs in this state. UNSPECIFIED: all. */
+  state: JobState;
+  /**
+   * Only jobs with all of these pairs. Jobs then come in the order of their submission, and those of a
+   * page are sought among the next 200 with the first pair: a page may be short, or empty, and still have a next one.
+   * Absent: any.
+   */
+  metadata?:
+    | JobMetadata
+    | undefined;
+  /**
+   * Only jobs submitted at or after this time. For a retried job the time of the retry counts, as in ListJobs. Absent:
+   * no lower bound.
+   */
+  submittedFrom?:
+    | Date
+    | undefined;
+  /** Maximum number of jobs, 1 to 200. Default 50. */
+  limit: number;
+  /** `next_page_token` of the previous page. Empty: the newest jobs. */
+  pageToken: string;
+  /** Return `counts`. Default false. */
+  withCounts: boolean;
+  /**
+   * Only jobs of endpoints with this text in their name, ignoring case, or with this ID; at most 200 characters. Empty:
+   * all.
+   */
+  endpoint?: string | undefined;
+}
+
+/** Response of SearchJobs. */
+export interface SearchJobsResponse {
+  /** Jobs, newest first. A retried job is ordered by the time of its retry. */
+  jobs: Job[];
+  /** Page token for the next page. Empty: this is the last page. */
+  nextPageToken: string;
+  /**
+   * Jobs that are kept now, by state, of the endpoints of the filter; other filters do not apply. States without a job
+   * are left out.
+   */
+  counts: JobStateCount[];
+  /** Names of the endpoints of these jobs, by their IDs. */
+  endpointNames: { [key: string]: string };
+}
+
+export interface SearchJobsResponse_EndpointNamesEntry {
+  key: string;
+  value: string;
+}
+
+/** Number of jobs in a state. */
+export interface JobStateCount {
+  /** State. */
+  state: JobState;
+  /** Number of jobs, counted up to 1,000. */
+  count: number;
+  /** There are more than `count`. */
+  capped: boolean;
 }
 
 /** Request of ListErrors. */
@@ -1977,6 +2052,7 @@ function createBaseSubmitJobRequest(): SubmitJobRequest {
     waitMs: 0,
     idempotencyKey: "",
     traceparent: undefined,
+    metadata: undefined,
   };
 }
 
@@ -2011,6 +2087,9 @@ export const SubmitJobRequest: MessageFns<SubmitJobRequest> = {
     }
     if (message.traceparent !== undefined) {
       writer.uint32(82).string(message.traceparent);
+    }
+    if (message.metadata !== undefined) {
+      JobMetadata.encode(message.metadata, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -2108,6 +2187,14 @@ export const SubmitJobRequest: MessageFns<SubmitJobRequest> = {
             message.traceparent = reader.string();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.metadata = JobMetadata.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2139,6 +2226,9 @@ export const SubmitJobRequest: MessageFns<SubmitJobRequest> = {
     message.waitMs = object.waitMs ?? 0;
     message.idempotencyKey = object.idempotencyKey ?? "";
     message.traceparent = object.traceparent ?? undefined;
+    message.metadata = (object.metadata !== undefined && object.metadata !== null)
+      ? JobMetadata.fromPartial(object.metadata)
+      : undefined;
     return message;
   },
 };
@@ -2199,7 +2289,7 @@ export const SubmitJobResponse: MessageFns<SubmitJobResponse> = {
 };
 
 function createBaseGetJobRequest(): GetJobRequest {
-  return { endpointId: "", jobId: "", omitOutput: false, ttlMs: 0 };
+  return { endpointId: "", jobId: "", omitOutput: false, ttlMs: 0, includeMetadata: undefined };
 }
 
 export const GetJobRequest: MessageFns<GetJobRequest> = {
@@ -2215,6 +2305,9 @@ export const GetJobRequest: MessageFns<GetJobRequest> = {
     }
     if (message.ttlMs !== 0) {
       writer.uint32(32).int64(message.ttlMs);
+    }
+    if (message.includeMetadata !== undefined) {
+      writer.uint32(40).bool(message.includeMetadata);
     }
     return writer;
   },
@@ -2264,6 +2357,14 @@ export const GetJobRequest: MessageFns<GetJobRequest> = {
             message.ttlMs = longToNumber(reader.int64());
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.includeMetadata = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2285,6 +2386,7 @@ export const GetJobRequest: MessageFns<GetJobRequest> = {
     message.jobId = object.jobId ?? "";
     message.omitOutput = object.omitOutput ?? false;
     message.ttlMs = object.ttlMs ?? 0;
+    message.includeMetadata = object.includeMetadata ?? undefined;
     return message;
   },
 };
@@ -3932,6 +4034,417 @@ export const ListJobsResponse: MessageFns<ListJobsResponse> = {
   },
 };
 
+function createBaseSearchJobsRequest(): SearchJobsRequest {
+  return {
+    jobId: "",
+    endpointIds: [],
+    state: 0,
+    metadata: undefined,
+    submittedFrom: undefined,
+    limit: 0,
+    pageToken: "",
+    withCounts: false,
+    endpoint: undefined,
+  };
+}
+
+export const SearchJobsRequest: MessageFns<SearchJobsRequest> = {
+  encode(message: SearchJobsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.jobId !== "") {
+      writer.uint32(10).string(message.jobId);
+    }
+    for (const v of message.endpointIds) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.state !== 0) {
+      writer.uint32(24).int32(message.state);
+    }
+    if (message.metadata !== undefined) {
+      JobMetadata.encode(message.metadata, writer.uint32(34).fork()).join();
+    }
+    if (message.submittedFrom !== undefined) {
+      Timestamp.encode(toTimestamp(message.submittedFrom), writer.uint32(42).fork()).join();
+    }
+    if (message.limit !== 0) {
+      writer.uint32(48).int32(message.limit);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(58).string(message.pageToken);
+    }
+    if (message.withCounts !== false) {
+      writer.uint32(64).bool(message.withCounts);
+    }
+    if (message.endpoint !== undefined) {
+      writer.uint32(74).string(message.endpoint);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SearchJobsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSearchJobsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.endpointIds.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.metadata = JobMetadata.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.submittedFrom = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.limit = reader.int32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.withCounts = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.endpoint = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SearchJobsRequest>): SearchJobsRequest {
+    return SearchJobsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SearchJobsRequest>): SearchJobsRequest {
+    const message = createBaseSearchJobsRequest();
+    message.jobId = object.jobId ?? "";
+    message.endpointIds = object.endpointIds?.map((e) => e) || [];
+    message.state = object.state ?? 0;
+    message.metadata = (object.metadata !== undefined && object.metadata !== null)
+      ? JobMetadata.fromPartial(object.metadata)
+      : undefined;
+    message.submittedFrom = object.submittedFrom ?? undefined;
+    message.limit = object.limit ?? 0;
+    message.pageToken = object.pageToken ?? "";
+    message.withCounts = object.withCounts ?? false;
+    message.endpoint = object.endpoint ?? undefined;
+    return message;
+  },
+};
+
+function createBaseSearchJobsResponse(): SearchJobsResponse {
+  return { jobs: [], nextPageToken: "", counts: [], endpointNames: {} };
+}
+
+export const SearchJobsResponse: MessageFns<SearchJobsResponse> = {
+  encode(message: SearchJobsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.jobs) {
+      Job.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    for (const v of message.counts) {
+      JobStateCount.encode(v!, writer.uint32(26).fork()).join();
+    }
+    globalThis.Object.entries(message.endpointNames).forEach(([key, value]: [string, string]) => {
+      SearchJobsResponse_EndpointNamesEntry.encode({ key: key as any, value }, writer.uint32(34).fork()).join();
+    });
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SearchJobsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSearchJobsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.jobs.push(Job.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.counts.push(JobStateCount.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            const entry4 = SearchJobsResponse_EndpointNamesEntry.decode(reader, reader.uint32());
+            if (entry4.value !== undefined) {
+              message.endpointNames[entry4.key] = entry4.value;
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SearchJobsResponse>): SearchJobsResponse {
+    return SearchJobsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SearchJobsResponse>): SearchJobsResponse {
+    const message = createBaseSearchJobsResponse();
+    message.jobs = object.jobs?.map((e) => Job.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    message.counts = object.counts?.map((e) => JobStateCount.fromPartial(e)) || [];
+    message.endpointNames = (globalThis.Object.entries(object.endpointNames ?? {}) as [string, string][]).reduce(
+      (acc: { [key: string]: string }, [key, value]: [string, string]) => {
+        if (value !== undefined) {
+          acc[key] = globalThis.String(value);
+        }
+        return acc;
+      },
+      {},
+    );
+    return message;
+  },
+};
+
+function createBaseSearchJobsResponse_EndpointNamesEntry(): SearchJobsResponse_EndpointNamesEntry {
+  return { key: "", value: "" };
+}
+
+export const SearchJobsResponse_EndpointNamesEntry: MessageFns<SearchJobsResponse_EndpointNamesEntry> = {
+  encode(message: SearchJobsResponse_EndpointNamesEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SearchJobsResponse_EndpointNamesEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSearchJobsResponse_EndpointNamesEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SearchJobsResponse_EndpointNamesEntry>): SearchJobsResponse_EndpointNamesEntry {
+    return SearchJobsResponse_EndpointNamesEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SearchJobsResponse_EndpointNamesEntry>): SearchJobsResponse_EndpointNamesEntry {
+    const message = createBaseSearchJobsResponse_EndpointNamesEntry();
+    message.key = object.key ?? "";
+    message.value = object.value ?? "";
+    return message;
+  },
+};
+
+function createBaseJobStateCount(): JobStateCount {
+  return { state: 0, count: 0, capped: false };
+}
+
+export const JobStateCount: MessageFns<JobStateCount> = {
+  encode(message: JobStateCount, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.state !== 0) {
+      writer.uint32(8).int32(message.state);
+    }
+    if (message.count !== 0) {
+      writer.uint32(16).int32(message.count);
+    }
+    if (message.capped !== false) {
+      writer.uint32(24).bool(message.capped);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JobStateCount {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJobStateCount();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.count = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.capped = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<JobStateCount>): JobStateCount {
+    return JobStateCount.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<JobStateCount>): JobStateCount {
+    const message = createBaseJobStateCount();
+    message.state = object.state ?? 0;
+    message.count = object.count ?? 0;
+    message.capped = object.capped ?? false;
+    return message;
+  },
+};
+
 function createBaseListErrorsRequest(): ListErrorsRequest {
   return { endpointId: "", spanMs: 0, groupId: "" };
 }
@@ -4946,6 +5459,26 @@ export const JobServiceService = {
     responseDeserialize: (value: Buffer): ListJobsResponse => ListJobsResponse.decode(value),
   },
   /**
+   * Lists jobs of all endpoints of the account, newest first, without output. Finds them by ID, endpoint, state,
+   * metadata and time.
+   *
+   * A key that is limited to some endpoints gets their jobs only. The operator's key gets the jobs of all accounts.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a filter is out of range.
+   * - `NOT_FOUND`: an endpoint of the filter does not exist.
+   * - `RESOURCE_EXHAUSTED`: too many lists are being read.
+   */
+  searchJobs: {
+    path: "/slipway.v1.JobService/SearchJobs" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SearchJobsRequest): Buffer => Buffer.from(SearchJobsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SearchJobsRequest => SearchJobsRequest.decode(value),
+    responseSerialize: (value: SearchJobsResponse): Buffer => Buffer.from(SearchJobsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SearchJobsResponse => SearchJobsResponse.decode(value),
+  },
+  /**
    * Groups recently FAILED or TIMED_OUT jobs of an endpoint by their error texts, ignoring numbers and IDs.
    *
    * Examines the newest 10,000 jobs in these states and at most 64 MiB of their errors. `more` is set if there are
@@ -5148,6 +5681,18 @@ export interface JobServiceServer extends UntypedServiceImplementation {
    * retry.
    */
   listJobs: handleUnaryCall<ListJobsRequest, ListJobsResponse>;
+  /**
+   * Lists jobs of all endpoints of the account, newest first, without output. Finds them by ID, endpoint, state,
+   * metadata and time.
+   *
+   * A key that is limited to some endpoints gets their jobs only. The operator's key gets the jobs of all accounts.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a filter is out of range.
+   * - `NOT_FOUND`: an endpoint of the filter does not exist.
+   * - `RESOURCE_EXHAUSTED`: too many lists are being read.
+   */
+  searchJobs: handleUnaryCall<SearchJobsRequest, SearchJobsResponse>;
   /**
    * Groups recently FAILED or TIMED_OUT jobs of an endpoint by their error texts, ignoring numbers and IDs.
    *
@@ -5452,6 +5997,32 @@ export interface JobServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListJobsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lists jobs of all endpoints of the account, newest first, without output. Finds them by ID, endpoint, state,
+   * metadata and time.
+   *
+   * A key that is limited to some endpoints gets their jobs only. The operator's key gets the jobs of all accounts.
+   *
+   * Errors:
+   * - `INVALID_ARGUMENT`: a filter is out of range.
+   * - `NOT_FOUND`: an endpoint of the filter does not exist.
+   * - `RESOURCE_EXHAUSTED`: too many lists are being read.
+   */
+  searchJobs(
+    request: SearchJobsRequest,
+    callback: (error: ServiceError | null, response: SearchJobsResponse) => void,
+  ): ClientUnaryCall;
+  searchJobs(
+    request: SearchJobsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SearchJobsResponse) => void,
+  ): ClientUnaryCall;
+  searchJobs(
+    request: SearchJobsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SearchJobsResponse) => void,
   ): ClientUnaryCall;
   /**
    * Groups recently FAILED or TIMED_OUT jobs of an endpoint by their error texts, ignoring numbers and IDs.

@@ -226,7 +226,6 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${id}/jobs/${large}`);
     await page.getByLabel('Output', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Show input' }).click();
     for (const title of ['Output', 'Input']) {
       const panel = page.locator('section').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
       const viewer = panel.getByLabel(title, { exact: true });

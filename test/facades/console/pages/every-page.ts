@@ -36,7 +36,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
       (tab) => `endpoints/${id}/${tab}`,
     );
     const aJob = `endpoints/${id}/jobs/${done}`;
-    const lists = ['templates', 'pods', 'volumes', 'registries', 'secrets', 'keys', 'usage', 'audit'];
+    const lists = ['jobs', 'templates', 'pods', 'volumes', 'registries', 'secrets', 'keys', 'usage', 'audit'];
     const nowhere = ['endpoints/nosuch', `endpoints/${id}/jobs/nosuch`, 'nosuch', 'no/such/page'];
     const seen: [key: string, paths: string[]][] = [
       [system.key, ['', ...tabs, aJob, `endpoints/${id}/jobs/${failed}`, ...lists, ...nowhere]],
@@ -44,6 +44,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
         system.rootKey,
         [
           '',
+          'jobs',
           'machines',
           'machines/rack-1',
           'machines/nosuch',
@@ -58,7 +59,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
       // Nothing is there.
       [await system.newKey(KeyScope.ALL, accountId), ['', ...lists]],
       // Pages that the key may not see.
-      [jobsKey, ['', 'keys', ...tabs.slice(2, 5), aJob]],
+      [jobsKey, ['', 'jobs', 'keys', ...tabs.slice(2, 5), aJob]],
       [await system.newKey(KeyScope.READ_ONLY), ['', tabs[4]!, tabs[5]!, 'templates']],
     ];
     for (const [key, paths] of seen) {

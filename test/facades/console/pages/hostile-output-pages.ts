@@ -59,7 +59,6 @@ function viewers(t: Test, { system, id, browser, open, signIn }: BrowserParts): 
     const { id: exact } = (await answer.json()) as { id: string };
     await jobs.settled(exact);
     await look(exact);
-    await page.getByRole('button', { name: 'Show input' }).click();
     await page.getByLabel('Input', { exact: true }).getByText('"seed": 12345678901234567890').waitFor();
     await page.getByLabel('Input', { exact: true }).getByText('"cost": 1.50').waitFor();
   });
@@ -120,8 +119,6 @@ function workersText(t: Test, { system, browser, open, signIn, inspect }: Browse
     await page.getByRole('link', { name: HTML }).waitFor();
     const ms = await longestTaskMs(browser, page, async () => {
       await page.goto(`${system.url}/console/endpoints/${talker.id}/jobs/${said}`);
-      await page.getByRole('button', { name: 'Show logs' }).click();
-      await page.getByRole('button', { name: 'Show stream' }).click();
       await page.getByText('1,505 chunks').waitFor();
       await page.getByLabel('Logs', { exact: true }).getByText(`saying ${HTML}`).waitFor();
     });

@@ -18,6 +18,7 @@ export function jobPages(t: Test, parts: BrowserParts): void {
   times(t, parts);
   submittedWithin(t, parts);
   cancelled(t, parts);
+  allJobs(t, parts);
 }
 
 function times(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
@@ -215,6 +216,59 @@ function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): vo
       await reader.getByRole('rowheader').first().waitFor();
       t.equal(await reader.getByRole('checkbox').count(), 0, 'nor by a key that may only read');
       await own.call('POST', `/cancel/${waiting[5]}`);
+    },
+  );
+}
+
+function allJobs(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
+  t.test(
+    'jobs of all endpoints: found by state, endpoint, metadata and id, and run again with another input',
+    async (t) => {
+      const fields = { name: 'lantern', workersMin: 0 };
+      const own = endpointJobs(
+        system,
+        await system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields, workersMax: 0 }),
+      );
+      const kept = await own.run({ mode: 'value', value: 1 }, { metadata: { order: '1042', user: 'ann' } });
+      const other = await own.run({ mode: 'value', value: 2 });
+      await own.call('POST', `/cancel/${other}`);
+      const page = await open(t);
+      await signIn(page);
+      await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+      await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
+      const lists = (...ids: string[]) =>
+        waitFor(`the list to be ${ids.join(', ')}`, async () => {
+          const shown = await page.getByRole('rowheader').allTextContents();
+          return shown.join() === ids.join();
+        });
+      await page.getByLabel('Endpoint').fill('LANTERN');
+      await lists(other, kept);
+      await page.getByRole('button', { name: /^cancelled 1$/ }).click();
+      await lists(other);
+      t.match(page.url(), /\?endpoint=LANTERN&status=CANCELLED$/, 'a link shows the same');
+      await page.getByRole('button', { name: /^all/ }).click();
+      await page.getByLabel('Metadata').fill('order=1042 user=ann');
+      await lists(kept);
+      await inspect(t, page, 'jobs of all endpoints');
+      await page.getByRole('heading', { name: 'Jobs', exact: true }).click();
+      await page.keyboard.press('/');
+      await page.getByLabel('Job id').fill('nowhere');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').getByText('No endpoint has a job with this id').waitFor();
+      await page.getByLabel('Job id').fill(` ${kept} `);
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: kept }).waitFor();
+      await page.getByRole('link', { name: 'lantern', exact: true }).waitFor();
+      await page.getByRole('rowheader', { name: 'order' }).waitFor();
+      t.equal(await page.title(), `${kept} · Slipway`);
+      await page.getByLabel('Input', { exact: true }).getByText('"value": 1').waitFor();
+      await page.getByRole('button', { name: 'Edit and run again' }).click();
+      await page.getByLabel(/as JSON/).fill('{"mode": "value", "value": 3}');
+      await inspect(t, page, 'edit and run again');
+      await page.getByRole('button', { name: 'Run it as a new job' }).click();
+      await page.getByLabel('Input', { exact: true }).getByText('"value": 3').waitFor();
+      await page.getByRole('rowheader', { name: 'order' }).waitFor();
+      t.not(page.url().split('/').at(-1), kept, 'it is another job');
     },
   );
 }

@@ -89,9 +89,11 @@ function alone(t: Test, { system, open }: BrowserParts): void {
     await tabTo(/^[\w-]+-u1$/);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /-u1$/ }).waitFor();
-    await tabTo(/^Show logs$/);
-    await page.keyboard.press('Enter');
     await page.getByLabel('Logs', { exact: true }).waitFor();
+    await page.keyboard.press('/');
+    await page.getByRole('dialog', { name: 'Find a job' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     t.pass('without a hand on the mouse');
   });
 }

@@ -6,6 +6,7 @@ import { StreamView } from '../job/stream-view.tsx';
 import { sendText } from '../lib/api.ts';
 import { useSession } from '../lib/session.tsx';
 import { Empty, Panel } from '../ui/parts.tsx';
+import { faultOf } from './input-fault.ts';
 import { InputForm } from './input-form.tsx';
 
 const EXAMPLE = '{\n  "prompt": "a lighthouse at dusk"\n}';
@@ -129,15 +130,4 @@ function Result({ id, job, end, onEnd }: { id: string; job: string; end: string;
       {end !== '' && <OutputView endpointId={id} jobId={job} state={end} />}
     </>
   );
-}
-
-function faultOf(text: string): string {
-  try {
-    const value = JSON.parse(text) as unknown;
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? ''
-      : 'The input must be a JSON object.';
-  } catch (error) {
-    return `The input is not valid JSON: ${(error as Error).message}`;
-  }
 }

@@ -5,9 +5,10 @@ import { clock, counted } from '../lib/format.ts';
 import { useSession } from '../lib/session.tsx';
 import { useIsShown } from '../lib/use-live.ts';
 import { plainLine } from '../lib/worker-text.ts';
+import { CopyButton } from '../ui/copy-button.tsx';
 import { Badge, Empty, Failed, Panel } from '../ui/parts.tsx';
 import type { Block } from '../ui/text-blocks.tsx';
-import { onNextFrame, Tail, withMore } from '../ui/text-blocks.tsx';
+import { onNextFrame, Tail, wholeText, withMore } from '../ui/text-blocks.tsx';
 
 /** Most characters that are shown, the newest: a job may write for hours. */
 const SHOWN_MAX = 500_000;
@@ -55,6 +56,7 @@ export function LogView({ path }: { path: string }) {
       aside={
         <>
           <span>{counted(lines, 'line')}</span>
+          {blocks.length > 0 && <CopyButton text={async () => wholeText(blocks)} spoken="Logs" />}
           {isLive ? <Badge word="live" tone="busy" /> : <Badge word={state} />}
         </>
       }

@@ -9,6 +9,7 @@ import { askBlob } from '../lib/api.ts';
 import { bytes } from '../lib/format.ts';
 import { formatJson, stringOf } from '../lib/format-json.ts';
 import { saveFile } from '../lib/save-file.ts';
+import { CopyButton } from '../ui/copy-button.tsx';
 import { Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 import { Blocks } from '../ui/text-blocks.tsx';
 
@@ -65,6 +66,7 @@ export function PayloadView({ title, path, name, version, find = whole }: Payloa
       aside={
         <>
           <span>{bytes(data.size)}</span>
+          <CopyButton text={() => data.text()} spoken={title} />
           <button type="button" onClick={() => saveFile(data, name)}>
             Download
           </button>

@@ -1,9 +1,10 @@
 /** Shows the live stream of a job. It reads from its own position, so that other readers miss nothing. */
 import { useEffect, useState } from 'react';
 import { counted } from '../lib/format.ts';
+import { CopyButton } from '../ui/copy-button.tsx';
 import { Badge, Panel } from '../ui/parts.tsx';
 import type { Block } from '../ui/text-blocks.tsx';
-import { onNextFrame, Tail, withMore } from '../ui/text-blocks.tsx';
+import { onNextFrame, Tail, wholeText, withMore } from '../ui/text-blocks.tsx';
 
 /** Most characters that are shown, the newest ones: a stream may last for hours. */
 const SHOWN_MAX = 200_000;
@@ -68,6 +69,7 @@ export function StreamView({
       aside={
         <>
           <span>{counted(shown.chunks, 'chunk')}</span>
+          {shown.blocks.length > 0 && <CopyButton text={async () => wholeText(shown.blocks)} spoken="Stream" />}
           {isLive ? <Badge word="live" tone="busy" /> : <Badge word={shown.state} />}
         </>
       }

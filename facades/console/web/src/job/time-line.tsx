@@ -9,6 +9,9 @@ import type { UnfitMachine } from '../ui/unfit-machines.tsx';
 /** Events of a job's feed. */
 export interface JobView {
   nowMs: number;
+  /** Empty if the key may not read endpoints. */
+  endpointName: string;
+  metadata: Readonly<Record<string, string>>;
   error?: string;
   delayMs?: number;
   executionMs?: number;

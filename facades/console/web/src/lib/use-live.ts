@@ -79,11 +79,12 @@ function useSessionCheck(ended: ApiError | undefined): void {
 }
 
 /**
- * Returns whether both queries are of the overview, of pods, of the same part of the same endpoint, or of the same job.
+ * Returns whether both queries are of the overview, of pods, of all jobs, of the same part of the same endpoint, or of the same job.
  */
 function isSamePage(before: string, after: string): boolean {
   const isOverview = (query: string): boolean => query.startsWith('?search=');
-  if (/^\?part=pods&/.test(before)) return /^\?part=pods&/.test(after);
+  const list = /^\?part=(pods|all-jobs)&/.exec(before)?.[0];
+  if (list !== undefined) return after.startsWith(list);
   const partOf = (query: string): string =>
     ['endpoint', 'job', 'part'].map((name) => new URLSearchParams(query).get(name)).join();
   return (

@@ -1,5 +1,6 @@
 /** The page of a job: state and reason, attempts, input, output and actions. */
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
+import { EditAndRun } from '../job/edit-and-run.tsx';
 import { HoldUps } from '../job/holdups.tsx';
 import { LogView } from '../job/log-view.tsx';
 import { OutputView } from '../job/output-view.tsx';
@@ -15,7 +16,9 @@ import { useSession } from '../lib/session.tsx';
 import { useLive } from '../lib/use-live.ts';
 import { namesOf } from '../listing/listing-parts.tsx';
 import { useListing } from '../listing/use-listing.ts';
-import { Away, Badge, Figure, Loading, Panel, Refused, Trail } from '../ui/parts.tsx';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { DialogButton } from '../ui/dialog.tsx';
+import { Away, Badge, FactsTable, Figure, Loading, Panel, Refused, Trail } from '../ui/parts.tsx';
 
 const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
 const RETRIED = ['FAILED', 'TIMED_OUT'];
@@ -29,7 +32,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
     <Trail
       steps={[
         { text: 'Overview', to: '/' },
-        { text: 'Endpoint', to: `/endpoints/${endpointId}` },
+        { text: view?.endpointName || endpointId, to: `/endpoints/${endpointId}` },
         { text: 'Jobs', to: `/endpoints/${endpointId}/jobs` },
         { text: 'Job' },
       ]}
@@ -55,6 +58,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
   const { why } = view;
   const path = `/api/endpoints/${endpointId}/jobs/${jobId}`;
   const isFinal = FINAL.includes(why.state);
+  const hasBegun = why.attempt > 0 || why.state === 'IN_PROGRESS';
   return (
     <>
       {trail}
@@ -62,8 +66,9 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
         <h1>
           <code>{jobId}</code>
         </h1>
+        <CopyButton text={jobId} className="quiet" spoken="the job’s id" />
         <Badge word={why.state} />
-        <Actions endpointId={endpointId} jobId={jobId} state={why.state} />
+        <Actions endpointId={endpointId} jobId={jobId} state={why.state} metadata={view.metadata} />
       </div>
       <Away text={away} />
       {view.error === undefined && <p className="summary">{unbroken(why.summary)}</p>}
@@ -82,10 +87,15 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
         </Panel>
       )}
       {why.endpoint && <HoldUps {...why.endpoint} />}
+      <div className="halves">
+        <PayloadView title="Input" path={`${path}/input`} name={`${jobId}-input.json`} version="" />
+        {isFinal && <OutputView endpointId={endpointId} jobId={jobId} state={why.state} />}
+        {hasBegun && <StreamView endpointId={endpointId} jobId={jobId} />}
+        {hasBegun && <LogView path={`${path}/logs`} />}
+      </div>
       <TimeLine view={view} />
+      <Metadata pairs={view.metadata} />
       <Webhooks path={`${path}/webhooks`} calls={view.webhooks} isOld={isOld} filter={filter} />
-      {isFinal ? <OutputView endpointId={endpointId} jobId={jobId} state={why.state} /> : null}
-      <Parts path={path} endpointId={endpointId} jobId={jobId} isLive={why.state === 'IN_PROGRESS'} />
     </>
   );
 }
@@ -97,52 +107,26 @@ function ranUntilNow({ nowMs, submitMs, delayMs, why: { state } }: JobView): num
     : undefined;
 }
 
-/**
- * Parts that are loaded on demand: most jobs stream nothing, and inputs may be large. A running job shows its stream
- * and logs at once.
- */
-function Parts({
-  path,
-  endpointId,
-  jobId,
-  isLive,
-}: {
-  path: string;
-  endpointId: string;
-  jobId: string;
-  isLive: boolean;
-}) {
-  const [wanted, setWanted] = useState<readonly string[]>(isLive ? ['logs', 'stream'] : []);
-  useEffect(() => {
-    // They stay visible when the job ends.
-    if (isLive) setWanted((before) => [...new Set(['logs', 'stream', ...before])]);
-  }, [isLive]);
-  const shows = (part: string): boolean => wanted.includes(part);
-  const names = [
-    ['logs', 'Show logs'],
-    ['stream', 'Show stream'],
-    ['input', 'Show input'],
-  ] as const;
-  return (
-    <>
-      {shows('logs') && <LogView path={`${path}/logs`} />}
-      {shows('stream') && <StreamView endpointId={endpointId} jobId={jobId} />}
-      {shows('input') && <PayloadView title="Input" path={`${path}/input`} name={`${jobId}-input.json`} version="" />}
-      <p className="choices">
-        {names.map(
-          ([part, text]) =>
-            !shows(part) && (
-              <button key={part} type="button" onClick={() => setWanted([...wanted, part])}>
-                {text}
-              </button>
-            ),
-        )}
-      </p>
-    </>
+function Metadata({ pairs }: { pairs: JobView['metadata'] }) {
+  const facts = Object.entries(pairs);
+  return facts.length === 0 ? null : (
+    <Panel title="Metadata">
+      <FactsTable label="Metadata" facts={facts} />
+    </Panel>
   );
 }
 
-function Actions({ endpointId, jobId, state }: { endpointId: string; jobId: string; state: string }) {
+function Actions({
+  endpointId,
+  jobId,
+  state,
+  metadata,
+}: {
+  endpointId: string;
+  jobId: string;
+  state: string;
+  metadata: JobView['metadata'];
+}) {
   const { jobs } = useSession();
   const [failure, setFailure] = useState('');
   if (jobs !== 'write') return null;
@@ -169,6 +153,9 @@ function Actions({ endpointId, jobId, state }: { endpointId: string; jobId: stri
           Run it again
         </button>
       )}
+      <DialogButton text="Edit and run again …">
+        {(close) => <EditAndRun endpointId={endpointId} jobId={jobId} metadata={metadata} onClose={close} />}
+      </DialogButton>
     </div>
   );
 }

@@ -4,9 +4,11 @@ import { Link, useRoute } from 'wouter';
 import { useIsOperator, useSession, useSignOut } from '../lib/session.tsx';
 import { useTheme } from '../lib/theme.ts';
 import { useScrollToCurrent } from '../lib/use-scroll-to-current.ts';
+import { FindJob } from './find-job.tsx';
 
 const OF_ACCOUNT = [
   ['/', 'Overview'],
+  ['/jobs', 'Jobs'],
   ['/templates', 'Templates'],
   ['/pods', 'Pods'],
   ['/volumes', 'Volumes'],
@@ -17,9 +19,13 @@ const OF_ACCOUNT = [
   ['/audit', 'Audit'],
 ] as const;
 /** Pages for a key for jobs alone: it may not see the others. */
-const OF_JOBS = [['/', 'Overview']] as const;
+const OF_JOBS = [
+  ['/', 'Overview'],
+  ['/jobs', 'Jobs'],
+] as const;
 const OF_OPERATOR = [
   ['/', 'Overview'],
+  ['/jobs', 'Jobs'],
   ['/machines', 'Machines'],
   ['/accounts', 'Accounts'],
   ['/prices', 'Prices'],
@@ -46,6 +52,7 @@ export function Frame({ children }: { children: ReactNode }) {
             <Place key={path} path={path} text={text} />
           ))}
         </nav>
+        <FindJob />
         <Who />
       </header>
       <main id="content" tabIndex={-1}>

@@ -15,6 +15,11 @@ export interface Block {
 const BLOCK = 8_000;
 const LINE_MAX = 40_000;
 
+/** Returns the text of blocks. */
+export function wholeText(blocks: readonly Block[]): string {
+  return blocks.map(({ text }) => text).join('');
+}
+
 /** Returns the blocks with `text` added. The oldest blocks are dropped above `charactersMax`. */
 export function withMore(blocks: readonly Block[], text: string, charactersMax: number): readonly Block[] {
   const last = blocks.at(-1) ?? { key: 0, text: '' };

@@ -49,7 +49,7 @@
     ',"delayTime":' || m.delay_ms::bigint, ',"executionTime":' || m.execution_ms::bigint,
     ',"workerId":' || to_json(m.worker_id),
     CASE WHEN m.retries > 0 THEN ',"retries":' || m.retries END, ',"error":' || to_json(m.error),
-    ',"webhook":' || to_json(i.webhook), ',"input":'), 'UTF8')
+    ',"webhook":' || to_json(i.webhook), ',"metadata":' || i.metadata, ',"input":'), 'UTF8')
   || i.input || CASE WHEN m.output IS NULL THEN ''::bytea
     ELSE convert_to(',"output":', 'UTF8') || m.output END || convert_to('}', 'UTF8')
     FROM moved m JOIN job_input i ON i.endpoint_id = ANY(ARRAY[m.endpoint_id]) AND i.job_id = m.id
