@@ -60,6 +60,5 @@ convert_to(concat('{"id":', to_json(m.id), ',"status":"', m.state, '"',
     queued_low = t.queued_low + excluded.queued_low,
     claimed_to = greatest(t.claimed_to, excluded.claimed_to)
 )
-  SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms,
-    position, index, has_webhook,
-    low_priority, error FROM moved;
+  SELECT state, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, position, index,
+    has_webhook, low_priority FROM moved;

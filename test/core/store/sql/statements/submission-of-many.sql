@@ -16,13 +16,13 @@
         webhook_start, webhook_length,
         sealed_start, sealed_length, worker_id, machine_id, traceparent, batch_id)
   ), payload AS (
-    INSERT INTO job_input (endpoint_id, job_id, input, webhook_sealed, s3_config_sealed, traceparent, batch_id
-      )
+    INSERT INTO job_input (endpoint_id, job_id, input, webhook_sealed, s3_config_sealed, traceparent,
+      batch_id)
     SELECT g.endpoint_id, g.id, substring($17::bytea FROM g.input_start FOR g.input_length),
       substring($18::bytea FROM g.webhook_start FOR g.webhook_length), substring($19::bytea
         FROM g.sealed_start FOR g.sealed_length),
       g.traceparent, g.batch_id
-    FROM given g  ON CONFLICT (endpoint_id, job_id) DO NOTHING
+    FROM given g ON CONFLICT (endpoint_id, job_id) DO NOTHING
   ), stored AS (
   INSERT INTO job AS j (endpoint_id, id, state, low_priority, attempt, machine_id, worker_id, claim_id, has_webhook,
     execution_timeout_ms,
