@@ -10,8 +10,8 @@ import { jobBytes } from '../jobs/job-bytes.ts';
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, sendJson } from '../jobs/job-parts.ts';
 import { jobSelection } from '../jobs/job-selection.ts';
+import { metadataFilter } from '../jobs/query-metadata.ts';
 import { presentListedJob } from './present-job.ts';
-import { metadataFilter } from './query-metadata.ts';
 import { boundedNumber } from './query-numbers.ts';
 
 /** About the bytes of a record without output and error. */

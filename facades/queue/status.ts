@@ -5,9 +5,9 @@
 
 import type { JobHandler, JobParts } from '../jobs/job-parts.ts';
 import { endpointIdOf, jobIdOf, sendJson } from '../jobs/job-parts.ts';
+import { wantsMetadata } from '../jobs/query-metadata.ts';
 import { holdJob } from './hold-job.ts';
 import { presentJob } from './present-job.ts';
-import { wantsMetadata } from './query-metadata.ts';
 import { statusTtlMs } from './query-numbers.ts';
 
 /** Returns the handler of the route. */

@@ -80,7 +80,8 @@ export class ReadJob {
 
   /**
    * Returns the job, then sets its remaining life if `ttlMs` is not 0: the caller still gets the result it releases.
-   * `withMetadata`: reads its metadata too, which costs a statement. Throws JOB_NOT_FOUND, or INVALID_REQUEST for a bad ttl.
+   * `withMetadata`: reads its metadata too, which costs a statement. Throws JOB_NOT_FOUND, or INVALID_REQUEST for a bad
+   * ttl.
    */
   async get(key: JobKey, options: GetOptions): Promise<Job> {
     const { ttlMs, withMetadata = false } = options;

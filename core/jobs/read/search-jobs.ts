@@ -2,7 +2,7 @@
 import { isJobId } from '../../domain/jobs/job-id.ts';
 import { checkMetadata } from '../../domain/jobs/job-metadata.ts';
 import { checkText, invalid } from '../../domain/settings/fields.ts';
-import type { FoundJobs, JobSearchRequest } from '../../store/jobs/job-search.ts';
+import type { FoundJobs, JobSearchRequest } from '../../store/reports/job-search-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import { checkTime } from './list-jobs.ts';
 

@@ -8,7 +8,6 @@ import { inTransaction } from '../sql/database.ts';
 import { textArray } from '../sql/pack.ts';
 import { queueCountersAdded } from './endpoint-counters.ts';
 import { forgetAttempts } from './lost-attempt-rows.ts';
-import { removeMetadata } from './metadata-rows.ts';
 import { isLive } from './rows.ts';
 
 /** A deleted job. */
@@ -202,6 +201,16 @@ async function removePayloads(tx: Sql, rows: readonly DeletedRow[]): Promise<voi
     )
     SELECT endpoint_id, job_id FROM inputs WHERE described`;
   await removeMetadata(tx, described);
+}
+
+/** Deletes the pairs of jobs. Does nothing for no jobs. */
+async function removeMetadata(tx: Sql, jobs: readonly { endpoint_id: string; job_id: string }[]): Promise<void> {
+  if (jobs.length === 0) return;
+  await tx`
+    DELETE FROM job_metadata m
+    USING unnest(${textArray(jobs.map((job) => job.endpoint_id))}::text[],
+      ${textArray(jobs.map((job) => job.job_id))}::text[]) AS g(endpoint_id, id)
+    WHERE m.endpoint_id = ANY(ARRAY[g.endpoint_id]) AND m.job_id = g.id`;
 }
 
 /** Deletes results of webhook calls. Pending calls stay: a call does not read the job again. */

@@ -5,7 +5,6 @@ import { samePart } from '../sql/database.ts';
 import type { PackedBytes } from '../sql/pack.ts';
 import { flagArray, numberArray, packBytes, textArray } from '../sql/pack.ts';
 import { queueCountersAdded } from './endpoint-counters.ts';
-import { describedJobs } from './metadata-rows.ts';
 import type { JobRow } from './rows.ts';
 import { jobColumns, jobFromRow } from './rows.ts';
 
@@ -99,6 +98,40 @@ export async function insertJobs(sql: Sql, placements: readonly JobWithSlot[], c
     )${described.pairs}${queues ? queued(sql) : sql``}
     SELECT * FROM stored`;
   return rows.map(storedFromRow);
+}
+
+/** Parts of the insert that store metadata. All are empty if no job has any: then the statement has none of them. */
+interface DescribedJobs {
+  /** The row set `described`: endpoint_id, id, metadata. */
+  rows: Fragment;
+  /** Column of job_input, its value, and the join that the value needs. */
+  column: Fragment;
+  value: Fragment;
+  joined: Fragment;
+  /** Inserts the pairs of the jobs in `stored`. */
+  pairs: Fragment;
+}
+
+/** Returns the parts of the insert of these jobs. */
+function describedJobs(sql: Sql, jobs: readonly NewJob[]): DescribedJobs {
+  const described = jobs.filter(({ metadata }) => metadata !== undefined);
+  if (described.length === 0) return { rows: sql``, column: sql``, value: sql``, joined: sql``, pairs: sql`` };
+  return {
+    rows: sql`, described AS MATERIALIZED (
+      SELECT * FROM unnest(${textArray(described.map(({ endpointId }) => endpointId))}::text[],
+        ${textArray(described.map(({ id }) => id))}::text[],
+        ${textArray(described.map(({ metadata }) => metadata))}::text[]) AS d(endpoint_id, id, metadata)
+    )`,
+    column: sql`, metadata`,
+    value: sql`, d.metadata`,
+    joined: sql` LEFT JOIN described d ON d.endpoint_id = g.endpoint_id AND d.id = g.id`,
+    pairs: sql`, pairs AS (
+      INSERT INTO job_metadata (endpoint_id, job_id, key, value, position)
+      SELECT s.endpoint_id, s.id, p.key, p.value, s.position
+      FROM described d JOIN stored s ON s.endpoint_id = d.endpoint_id AND s.id = d.id
+      CROSS JOIN LATERAL json_each_text(d.metadata::json) AS p
+    )`,
+  };
 }
 
 /** Returns the job of a row. */

@@ -10,9 +10,8 @@ import type { JobListPage, JobListRequest } from './job-list.ts';
 import { listJobs } from './job-list.ts';
 import type { JobWalk, Match, ScannedJob, WalkedJobs } from './job-walk.ts';
 import { beginWalk, matching, nextMatches } from './job-walk.ts';
-import { metadataOf } from './metadata-rows.ts';
 import type { JobRow } from './rows.ts';
-import { isLive, jobColumns, jobFromRow } from './rows.ts';
+import { isLive, jobColumns, jobFromRow, metadataOf } from './rows.ts';
 import { cancelled, requeued } from './user-transitions.ts';
 
 /** A job from a batch read. */

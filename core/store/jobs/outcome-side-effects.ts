@@ -45,9 +45,10 @@ function cut(sql: Sql) {
 }
 
 /**
- * Builds webhook calls. The body is the status record with input, webhook and metadata (docs/reference/api.md#webhooks). Input
- * and output are copied byte for byte inside the database. The encrypted webhook is inserted when the call is made.
- * There is no call once the endpoint is deleted: its signing secret is deleted too.
+ * Builds webhook calls. The body is the status record with input, webhook and metadata
+ * (docs/reference/api.md#webhooks). Input and output are copied byte for byte inside the database. The encrypted
+ * webhook is inserted when the call is made. There is no call once the endpoint is deleted: its signing secret is
+ * deleted too.
  */
 function webhooks(sql: Sql) {
   return sql`announced AS (

@@ -3,7 +3,6 @@ import type { Job } from '../../domain/jobs/job.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
 import { samePart } from '../sql/database.ts';
-import { metadataOf } from './metadata-rows.ts';
 
 /** The columns of `jobColumns`. */
 export interface JobRow {
@@ -87,4 +86,9 @@ export function jobFromRow(row: JobRow): Job {
     executionMs: row.execution_ms ?? undefined,
     ...(row.metadata ? { metadata: metadataOf(row.metadata) } : {}),
   };
+}
+
+/** Returns stored metadata as pairs. `undefined` if there is none. */
+export function metadataOf(text: string | null | undefined): Record<string, string> | undefined {
+  return text === null || text === undefined ? undefined : (JSON.parse(text) as Record<string, string>);
 }

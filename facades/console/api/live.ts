@@ -9,10 +9,10 @@ import { isOperator } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
 import { decisionsPage } from './decisions.ts';
 import { endpointPage } from './endpoint-page.ts';
-import { ASKED, jobsPage } from './job-list.ts';
-import type { SearchedJobs } from './job-search.ts';
-import { allJobsPage, SEARCHED } from './job-search.ts';
-import { jobPage } from './job-why.ts';
+import { ASKED, jobsPage } from './jobs/job-list.ts';
+import type { SearchedJobs } from './jobs/job-search.ts';
+import { allJobsPage, SEARCHED } from './jobs/job-search.ts';
+import { jobPage } from './jobs/job-why.ts';
 import type { PageQuery } from './list-query.ts';
 import { pageAsked, textOf } from './list-query.ts';
 import { machinePage } from './machine-page.ts';
@@ -34,8 +34,9 @@ interface Followed {
 /**
  * Adds the route. Query: `endpoint` and `job`, with the filters of its webhook calls; `endpoint` and `part` = `jobs`,
  * with which of them (job-list.ts); `endpoint` and `part` = `decisions`, with what is looked for in them; `endpoint`
- * alone; `pod`; `machine`, its id or name; `pod` or `worker` and `part` = `log`; `part` = `pods` for their list; `part` = `all-jobs` for the jobs of all endpoints (job-search.ts); or
- * none for the overview; of these two a page is shown (list-query.ts).
+ * alone; `pod`; `machine`, its id or name; `pod` or `worker` and `part` = `log`; `part` = `all-jobs` for those of all
+ * endpoints (job-search.ts); `part` = `pods` for their list; or none for the overview; of these two a page is shown
+ * (list-query.ts).
  */
 export function liveRoute(app: FastifyInstance, parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {
   app.get('/console/api/live', { onRequest }, async (request, reply) => {

@@ -23,7 +23,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     row(
       'jobs that a page found by metadata looks at',
       '{EXAMINED_MAX}; counts of states stop at {COUNTED_MAX}',
-      'core/store/jobs/job-search.ts',
+      'core/store/reports/job-search-store.ts',
     ),
     row(
       'executionTimeout',

@@ -4,9 +4,9 @@ import { Link } from 'wouter';
 import { OutputView } from '../job/output-view.tsx';
 import { StreamView } from '../job/stream-view.tsx';
 import { sendText } from '../lib/api.ts';
+import { faultOf } from '../lib/input-fault.ts';
 import { useSession } from '../lib/session.tsx';
 import { Empty, Panel } from '../ui/parts.tsx';
-import { faultOf } from './input-fault.ts';
 import { InputForm } from './input-form.tsx';
 
 const EXAMPLE = '{\n  "prompt": "a lighthouse at dusk"\n}';

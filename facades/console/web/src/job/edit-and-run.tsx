@@ -2,9 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { faultOf } from '../endpoint/input-fault.ts';
 import { askBlob, sendText } from '../lib/api.ts';
 import { formatJson } from '../lib/format-json.ts';
+import { faultOf } from '../lib/input-fault.ts';
 import { Dialog, DialogForm } from '../ui/dialog.tsx';
 import { Empty, Failed, Loading } from '../ui/parts.tsx';
 

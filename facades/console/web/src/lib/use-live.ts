@@ -79,7 +79,8 @@ function useSessionCheck(ended: ApiError | undefined): void {
 }
 
 /**
- * Returns whether both queries are of the overview, of pods, of all jobs, of the same part of the same endpoint, or of the same job.
+ * Returns whether both queries are of the overview, of pods, of all jobs, of the same part of the same endpoint, or of
+ * the same job.
  */
 function isSamePage(before: string, after: string): boolean {
   const isOverview = (query: string): boolean => query.startsWith('?search=');

@@ -72,13 +72,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
       </div>
       <Away text={away} />
       {view.error === undefined && <p className="summary">{unbroken(why.summary)}</p>}
-      <dl className="figures">
-        {why.queuePosition > 0 && <Figure label="Queue position" value={count(why.queuePosition)} />}
-        <Figure label="Waited" value={span(view.delayMs ?? why.waitedMs)} />
-        <Figure label="Ran" value={span(view.executionMs ?? ranUntilNow(view))} />
-        <Figure label="Attempt" value={why.attempt || '–'} />
-        <Figure label="Lost attempts" value={why.lostAttempts} tone={why.lostAttempts > 0 ? 'bad' : ''} />
-      </dl>
+      <Figures view={view} />
       {view.error && (
         <Panel title="Error">
           <pre className="viewer" tabIndex={0} role="group" aria-label="Error">
@@ -97,6 +91,19 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
       <Metadata pairs={view.metadata} />
       <Webhooks path={`${path}/webhooks`} calls={view.webhooks} isOld={isOld} filter={filter} />
     </>
+  );
+}
+
+function Figures({ view }: { view: JobView }) {
+  const { why } = view;
+  return (
+    <dl className="figures">
+      {why.queuePosition > 0 && <Figure label="Queue position" value={count(why.queuePosition)} />}
+      <Figure label="Waited" value={span(view.delayMs ?? why.waitedMs)} />
+      <Figure label="Ran" value={span(view.executionMs ?? ranUntilNow(view))} />
+      <Figure label="Attempt" value={why.attempt || '–'} />
+      <Figure label="Lost attempts" value={why.lostAttempts} tone={why.lostAttempts > 0 ? 'bad' : ''} />
+    </dl>
   );
 }
 

@@ -1,7 +1,7 @@
 /** A button that copies a text to the clipboard, and says whether that worked. */
 import { useState } from 'react';
 
-/** Shows the button. A function for `text` is called when the user copies. `spoken`: what it copies, for screen readers. */
+/** Shows the button. A function for `text` is called when the user copies. `spoken`: its object, for screen readers. */
 export function CopyButton({
   text,
   className,

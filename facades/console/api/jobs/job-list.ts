@@ -2,10 +2,10 @@
 
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
-import { jobSelection } from '../../jobs/job-selection.ts';
-import type { ConsoleParts } from '../console-parts.ts';
-import type { FeedSource } from '../live-feeds.ts';
-import type { JobRow, JobsView } from '../views-of-jobs.ts';
+import { jobSelection } from '../../../jobs/job-selection.ts';
+import type { ConsoleParts } from '../../console-parts.ts';
+import type { FeedSource } from '../../live-feeds.ts';
+import type { JobRow, JobsView } from '../../views-of-jobs.ts';
 
 /** Rows of a page. */
 const PAGE_SIZE = 50;

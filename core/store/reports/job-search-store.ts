@@ -1,21 +1,21 @@
 /**
- * Pages of the jobs of many endpoints, newest first. Each endpoint has one stream of jobs for each kind of state, or one
- * for a pair of metadata, in the order of an index. A page first reads the newest job of every stream; its jobs can only
- * come from the streams whose newest jobs are the newest. So it costs an index lookup for each stream and the square of
- * its size, however many jobs there are.
+ * Pages of the jobs of many endpoints, newest first. Each endpoint has one stream of jobs for each kind of state, or
+ * one for a pair of metadata, in the order of an index. A page first reads the newest job of every stream; its jobs can
+ * only come from the streams whose newest jobs are the newest. So it costs an index lookup for each stream and the
+ * square of its size, however many jobs there are.
  */
 
 import type { Job } from '../../domain/jobs/job.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
+import { PARTS } from '../jobs/job-list.ts';
+import { submittedWithin } from '../jobs/job-range.ts';
+import type { JobRow } from '../jobs/rows.ts';
+import { isLive, jobColumns, jobFromRow } from '../jobs/rows.ts';
 import type { Database, Fragment, Sql } from '../sql/database.ts';
 import { textArray } from '../sql/pack.ts';
-import { PARTS } from './job-list.ts';
-import { submittedWithin } from './job-range.ts';
-import type { JobRow } from './rows.ts';
-import { isLive, jobColumns, jobFromRow } from './rows.ts';
 
 /** Endpoints to search. */
-export interface SearchedEndpoints {
+interface SearchedEndpoints {
   /** Owner. Empty: any account. */
   accountId: string;
   /** Only these. Empty: all. */
@@ -40,7 +40,7 @@ export interface JobSearchRequest extends SearchedEndpoints {
 }
 
 /** Number of jobs in a state. `capped`: there are more. */
-export interface StateCount {
+interface StateCount {
   state: JobState;
   count: number;
   capped: boolean;
@@ -103,7 +103,8 @@ export class JobSearchStore {
     const sql = this.#hot;
     const rows = await sql<NamedRow[]>`
       WITH owned AS MATERIALIZED (${owned(sql, endpoints)}), found AS MATERIALIZED (
-        SELECT j.*, e.name FROM owned e CROSS JOIN LATERAL (SELECT * FROM job WHERE endpoint_id = e.id AND id = ${jobId}) AS j
+        SELECT j.*, e.name FROM owned e CROSS JOIN LATERAL (
+          SELECT * FROM job WHERE endpoint_id = e.id AND id = ${jobId}) AS j
           LIMIT 1)
       SELECT ${jobColumns(sql)}, j.name AS endpoint_name, o.error, i.metadata FROM found j ${payloads(sql)}
       WHERE ${isLive(sql)}`;

@@ -3,12 +3,12 @@
 import { SearchJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
-import { stateName, stateOf, submittedOf } from '../../jobs/job-selection.ts';
-import type { ConsoleParts } from '../console-parts.ts';
-import type { FeedSource } from '../live-feeds.ts';
-import type { AllJobsView, JobPlaceView } from '../views-of-jobs.ts';
+import { stateName, stateOf, submittedOf } from '../../../jobs/job-selection.ts';
+import type { ConsoleParts } from '../../console-parts.ts';
+import type { FeedSource } from '../../live-feeds.ts';
+import type { AllJobsView, JobPlaceView } from '../../views-of-jobs.ts';
+import { optionsOf } from '../list-query.ts';
 import { jobRow } from './job-list.ts';
-import { optionsOf } from './list-query.ts';
 
 /** Parameters of the query that select jobs. `among`: text of an endpoint's name, or its id. */
 export const SEARCHED = ['status', 'among', 'metadata', 'submittedFrom', 'cursor'] as const;

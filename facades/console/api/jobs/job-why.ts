@@ -5,12 +5,12 @@ import { WebhookDeliveryState } from '@slipway/proto/gen/slipway/v1/job_service'
 import type { ListView } from '@slipway/proto/gen/slipway/v1/list_view';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { sendJson } from '../../jobs/job-parts.ts';
-import { isId } from '../../plugins/public-id.ts';
-import { jobExplanationRecord } from '../../resources/explanations/present-explanation.ts';
-import type { ConsoleParts } from '../console-parts.ts';
-import type { FeedSource } from '../live-feeds.ts';
-import type { WebhookView } from '../views-of-jobs.ts';
+import { sendJson } from '../../../jobs/job-parts.ts';
+import { isId } from '../../../plugins/public-id.ts';
+import { jobExplanationRecord } from '../../../resources/explanations/present-explanation.ts';
+import type { ConsoleParts } from '../../console-parts.ts';
+import type { FeedSource } from '../../live-feeds.ts';
+import type { WebhookView } from '../../views-of-jobs.ts';
 
 /** Returns the feed of a job, with the webhook calls that match a search. */
 export function jobPage(
