@@ -1,6 +1,8 @@
 /** Builds the core process by hand and lists its services in start order. */
 
+import { activityReporter } from '@slipway/kit/host/notify-supervisor';
 import { Sealer } from '@slipway/kit/host/seal';
+import { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { systemTransport } from '@slipway/kit/net/channel';
 import { MetricsServer } from '@slipway/kit/net/metrics-server';
@@ -28,6 +30,8 @@ interface Core {
   start(): Promise<{ address: string; secureAddress: string; metrics: string }>;
   /** Stops everything in order. Idempotent, and allowed at any time. */
   stop(): Promise<void>;
+  /** Tells the launcher, from now on, when something happens. */
+  reportActivity(): void;
   /** Its parts in the order in which they start. */
   readonly services: readonly Service[];
 }
@@ -37,10 +41,15 @@ function endEarly(service: Service): Service {
   return { name: `${service.name} (end)`, start: async () => undefined, stop: () => service.stop() };
 }
 
+function withDefaults(given: CoreDependencies): Dependencies {
+  const environment = { clock: systemClock, random: systemRandom, transport: systemTransport, ...given };
+  return { ...environment, activity: new ActivityMonitor(environment.clock) };
+}
+
 /** Builds a replica. Several replicas in one process share nothing. */
 export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
-  const dependencies: Dependencies = { clock: systemClock, random: systemRandom, transport: systemTransport, ...given };
-  const { logger } = dependencies;
+  const dependencies = withDefaults(given);
+  const { logger, activity } = dependencies;
   const sealer = new Sealer(config.secretKey);
   const storage = openStorage(config.databaseUrl, sealer, logger);
   const health = new Health({ ping: storage.ping, ...dependencies });
@@ -98,6 +107,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
   ];
   const replica = new Replica(storage, services, dependencies);
   return {
+    reportActivity: () => void activity.onMark(activityReporter(dependencies.clock)),
     services: services.filter((service) => !early.includes(service)),
     start: async () => {
       await replica.start();

@@ -5,6 +5,7 @@
 
 import type { BatchMeter } from '@slipway/kit/bytes/batcher';
 import type { Sealer } from '@slipway/kit/host/seal';
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -62,6 +63,7 @@ interface DispatchOptions {
   linksStableMs(): number;
   /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
+  activity: ActivityMonitor;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -95,9 +97,9 @@ export function buildSlots(): SlotWiring {
 export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options: DispatchOptions) {
   const { machines, workers, running, scales, podReports, images, events, openCredentials, secrets, linksStableMs } =
     options;
-  const { clock, random, logger } = options;
+  const { activity, clock, random, logger } = options;
   const { pool } = slots;
-  const shared = { clock, random, logger };
+  const shared = { activity, clock, random, logger };
   const table = new SessionTable({ events, ...shared });
   const arriving = new Set<string>();
   const times = new ExecutionTimes();

@@ -51,9 +51,10 @@ export function buildParts(
   dependencies: Dependencies,
   own: ReplicaFacts,
 ) {
-  const { clock, logger } = dependencies;
-  const events = new CoreEvents();
+  const { clock, logger, activity } = dependencies;
+  const events = new CoreEvents(() => activity.mark());
   const slots = buildSlots();
+  activity.busyWhile(() => slots.pool.busy);
   const metrics = new Metrics();
   const meter: CoreMeter = coreMetrics({
     metrics,

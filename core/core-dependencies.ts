@@ -1,5 +1,6 @@
 /** Dependencies of a core replica on its environment: logger, time, randomness and network. */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Transport } from '@slipway/kit/net/channel';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -16,4 +17,7 @@ export interface CoreDependencies {
 }
 
 /** The dependencies, with the defaults filled in. */
-export type Dependencies = Required<CoreDependencies>;
+export type Dependencies = Required<CoreDependencies> & {
+  /** Loops rest while nothing happens in the replica. */
+  activity: ActivityMonitor;
+};

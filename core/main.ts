@@ -45,6 +45,7 @@ try {
   const { address, secureAddress, metrics } = await core.start();
   logger.info({ address, secureAddress, metrics }, 'core is ready');
   reportReady({ address, metrics });
+  core.reportActivity();
 } catch (error) {
   // Stopped during the start: the stop ends the process.
   if (stopping) await new Promise(() => undefined);

@@ -1,7 +1,7 @@
 /**
  * Reports what happens while npm start runs: a line for every job that ended or was cancelled, sums when there are many
- * jobs, and crashes of workers. It asks core once a second for numbers that core keeps anyway. It lists jobs only while
- * they are few, so that a busy system does not notice it.
+ * jobs, and crashes of workers. It asks core once a second for numbers that core keeps anyway, and seldom while core
+ * reports no activity. It lists jobs only while they are few, so that a busy system does not notice it.
  */
 
 import type { CoreServices } from '@slipway/facades/core-client/core-services';
@@ -17,8 +17,12 @@ import type { WorkerCrashes } from './processes/worker-crashes.ts';
 import { plain } from './repeats.ts';
 
 const PERIOD_MS = 1_000;
-/** Polls between two reads of the list of endpoints. */
-const POLLS_PER_LIST = 10;
+/** Longest time between two polls, in milliseconds: a hint of activity may get lost. */
+const QUIET_PERIOD_MS = 10_000;
+/** Polls after the last hint: what it announces is not all written yet. */
+const POLLS_AFTER_HINT = 5;
+/** Time between two reads of the list of endpoints, in milliseconds. */
+const LIST_PERIOD_MS = 10_000;
 /** Most endpoints that are polled: the served endpoint and the newest of the others. */
 const ENDPOINTS_MAX = 10;
 /** Most lines of jobs in a second. More jobs become one line. */
@@ -34,6 +38,8 @@ interface ActivityOptions {
   /** The served endpoint. */
   endpointId: string;
   crashes: WorkerCrashes;
+  /** Hints that something has happened. Default: none come, and it polls once a second. */
+  news?: ActivityHint;
   clock: Clock;
   signal: AbortSignal;
   step(line: string): void;
@@ -53,22 +59,56 @@ interface Watched {
  */
 export async function showActivity(options: ActivityOptions): Promise<{ over: Promise<void> }> {
   const activity = new Activity(options);
-  const poll = async (count: number): Promise<void> => {
+  const { clock, signal, news } = options;
+  let listedMs = -Infinity;
+  const poll = async (): Promise<void> => {
+    const now = clock.monotonicMs();
     try {
-      if (count % POLLS_PER_LIST === 0) await activity.listEndpoints();
+      if (now - listedMs >= LIST_PERIOD_MS) {
+        await activity.listEndpoints();
+        listedMs = now;
+      }
       await activity.poll();
     } catch {
       // Core is restarting. What ended meanwhile is reported afterwards.
     }
   };
-  await poll(0);
+  await poll();
   const run = async (): Promise<void> => {
-    for (let count = 1; !options.signal.aborted; count += 1) {
-      await delay(options.clock, PERIOD_MS, options.signal);
-      await poll(count);
+    for (let left = POLLS_AFTER_HINT; !signal.aborted; left -= 1) {
+      await delay(clock, PERIOD_MS, signal);
+      if (left <= 0) await news?.given(clock, QUIET_PERIOD_MS - PERIOD_MS, signal);
+      if (news?.take()) left = POLLS_AFTER_HINT;
+      if (!signal.aborted) await poll();
     }
   };
   return { over: run() };
+}
+
+/** Hint that something has happened, and the wait for it. */
+export class ActivityHint {
+  #given = false;
+  #interrupt: () => void = () => undefined;
+
+  give(): void {
+    this.#given = true;
+    this.#interrupt();
+  }
+
+  /** Returns whether a hint was given since the last call. */
+  take(): boolean {
+    const given = this.#given;
+    this.#given = false;
+    return given;
+  }
+
+  /** Resolves once a hint is given that was not taken, and at the latest after `msMax`. */
+  async given(clock: Clock, msMax: number, signal: AbortSignal): Promise<void> {
+    if (this.#given) return;
+    const interrupted = new AbortController();
+    this.#interrupt = () => interrupted.abort();
+    await delay(clock, msMax, AbortSignal.any([signal, interrupted.signal]));
+  }
 }
 
 class Activity {

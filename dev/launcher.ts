@@ -7,7 +7,7 @@ import { extname, join } from 'node:path';
 import { CoreServices } from '@slipway/facades/core-client/core-services';
 import { systemTransport } from '@slipway/kit/net/channel';
 import { delay, systemClock, systemRandom } from '@slipway/kit/time/clock';
-import { showActivity } from './activity.ts';
+import { ActivityHint, showActivity } from './activity.ts';
 import { by } from './call-by.ts';
 import type { FolderClaim } from './folder-claim.ts';
 import { claimDataDir } from './folder-claim.ts';
@@ -71,6 +71,7 @@ export class Launcher {
   #activity: Promise<unknown> = Promise.resolve();
   readonly #crashes: WorkerCrashes;
   readonly #ends = new Repeats();
+  readonly #news = new ActivityHint();
 
   constructor(given: LauncherOptions) {
     this.#given = given;
@@ -148,7 +149,7 @@ export class Launcher {
     // Started before anybody learns where to send jobs, so that every job that ends is reported.
     if (!options.quiet)
       this.#activity = (
-        await showActivity({ core, ...facts, crashes: this.#crashes, ...deps, step: deps.report })
+        await showActivity({ core, ...facts, news: this.#news, crashes: this.#crashes, ...deps, step: deps.report })
       ).over;
     writeLocalEnv(data.localEnvFile, facts);
     if (options.handlerFile !== undefined) {
@@ -194,7 +195,9 @@ export class Launcher {
   }
 
   async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
-    const [address] = await this.#run([await corePlan(this.#given, databaseUrl, data, secrets)]);
+    const [address] = await this.#run([
+      await corePlan({ ...this.#given, onActivity: () => this.#news.give() }, databaseUrl, data, secrets),
+    ]);
     this.#given.progress.step(`core is up on ${address}`);
     return address!;
   }

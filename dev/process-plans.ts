@@ -24,6 +24,8 @@ export interface LauncherOptions {
   /** Environment that every process inherits. */
   env: Readonly<Record<string, string | undefined>>;
   progress: Progress;
+  /** Called when core reports that something has happened. Default: nobody is called. */
+  onActivity?: (() => void) | undefined;
 }
 
 /** Returns the address that the facade listens on, without its port. */
@@ -38,7 +40,7 @@ function metricsSetting({ metricsPort }: LocalOptions, index: number): Record<st
 
 /** Returns the plan of core. Its start resolves to its gRPC address. */
 export function corePlan(
-  { options, root, env }: LauncherOptions,
+  { options, root, env, onActivity }: LauncherOptions,
   databaseUrl: string,
   data: DataDir,
   secrets: Secrets,
@@ -51,6 +53,7 @@ export function corePlan(
     joinAddress: options.joinAddress,
     logDir: data.logDir,
     cacheDir: data.cacheDir,
+    onActivity,
     env: () => ({
       ...env,
       ...metricsSetting(options, 0),

@@ -6,6 +6,8 @@
  * it does not hold it.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -26,6 +28,8 @@ interface AttemptAuditOptions {
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   /** Attempts whose outcome has arrived and is not recorded yet. */
   arriving: ReadonlySet<string>;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -37,7 +41,7 @@ export class AttemptAudit extends LoopService {
   #suspects = new Set<string>();
 
   constructor(options: AttemptAuditOptions) {
-    super({ ...options, name: 'attempt audit', periodMs: PERIOD_MS });
+    super({ ...options, name: 'attempt audit', periodMs: PERIOD_MS, restMs: REST_MS });
     this.#options = options;
   }
 

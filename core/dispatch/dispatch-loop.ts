@@ -4,6 +4,8 @@
  * happens meanwhile goes into the next: under load one statement fills many slots, at low load a job never waits.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import { Loop } from '@slipway/kit/lifecycle/loop';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -31,6 +33,8 @@ interface DispatchLoopOptions {
   attempts: Pick<AttemptCalls, 'mayClaim' | 'claim' | 'claimPrefetch'>;
   times: Pick<ExecutionTimes, 'of' | 'discard'>;
   events: CoreEvents;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -55,10 +59,12 @@ export class DispatchLoop extends BaseService {
   constructor(options: DispatchLoopOptions) {
     super();
     this.#options = options;
-    const { clock, random, logger } = options;
+    const { activity, clock, random, logger } = options;
     this.#sweep = new Loop({
       name: 'dispatch sweep',
       periodMs: PERIOD_MS,
+      restMs: REST_MS,
+      activity,
       pass: async () => this.#sweepOnce(),
       clock,
       random,

@@ -1,5 +1,6 @@
 /** The live sessions of this replica, by machine. */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -13,6 +14,8 @@ const PERIOD_MS = 1_000;
 
 interface SessionTableOptions {
   events: CoreEvents;
+  /** Marked at the end of each session. */
+  activity: ActivityMonitor;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -60,6 +63,7 @@ export class SessionTable extends LoopService {
 
   /** Removes a session unless a newer one has replaced it. Returns whether it was removed. */
   leave(session: LiveSession): boolean {
+    this.#options.activity.mark();
     if (this.#sessions.get(session.machineId) !== session) return false;
     return this.#sessions.delete(session.machineId);
   }

@@ -206,6 +206,11 @@ export class SlotPool implements SlotSource {
     if (orphans.length > 0) this.#listener.onOrphans(orphans);
   }
 
+  /** True if any attempt is counted. */
+  get busy(): boolean {
+    return this.#holders.size > 0;
+  }
+
   /** Returns the attempts of a worker that have not ended. */
   heldBy(workerId: string): HeldAttempt[] {
     return [...(this.#workers.get(workerId)?.held.values() ?? [])];

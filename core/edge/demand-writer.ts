@@ -3,6 +3,7 @@
  * it. Reports that arrive during a write go into the next; only the latest of a reporter and endpoint counts.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -20,6 +21,8 @@ interface DemandWriterOptions {
   edge: Pick<Stores['edge'], 'saveDemands' | 'dropDemands' | 'pruneDemands'>;
   /** Called with endpoints where requests wait, after the write. */
   onWaiting(endpointIds: readonly string[]): void;
+  /** Marked while requests wait or run: scaling must see them end. Default: nothing rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -43,6 +46,7 @@ export class DemandWriter extends LoopService {
     const name = `${demand.reporter} ${demand.endpointId}`;
     if (this.#waiting.size >= WAITING_MAX && !this.#waiting.has(name)) return;
     this.#waiting.set(name, demand);
+    if (demand.waiting > 0 || demand.inFlight.size > 0) this.#options.activity?.mark();
     this.#whole.get(demand.reporter)?.add(demand.endpointId);
     this.wake();
   }

@@ -57,6 +57,12 @@ export class CoreEvents {
    * already what must be done only once.
    */
   relaying = false;
+  readonly #onEvent: () => void;
+
+  /** `onEvent`: called at every event. Default: nobody is called. */
+  constructor(onEvent: () => void = () => undefined) {
+    this.#onEvent = onEvent;
+  }
 
   /** Calls `listener` for every event of this name. Returns a function that unsubscribes. */
   on<Name extends keyof CoreEventMap>(name: Name, listener: Listener<Name>): () => void {
@@ -69,6 +75,7 @@ export class CoreEvents {
   /** Announces an event. Empty lists are dropped. */
   emit<Name extends keyof CoreEventMap>(name: Name, event: CoreEventMap[Name]): void {
     if (event.length === 0) return;
+    this.#onEvent();
     for (const listener of this.#listeners[name]) listener(event);
   }
 }

@@ -4,6 +4,7 @@
  * replica listens.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import { BaseService, startAll } from '@slipway/kit/lifecycle/service';
 import { TaskGroup } from '@slipway/kit/lifecycle/task-group';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -29,6 +30,8 @@ interface NotifierOptions {
   events: CoreEvents;
   cursors: QueuedPositions;
   singletonTasks: SingletonTaskRegistry;
+  /** Never quiet while other replicas are there, whose events may get lost. Default: nobody rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -91,6 +94,7 @@ export class Notifier extends BaseService {
       random,
       logger,
     });
+    options.activity?.busyWhile(() => this.#channel.peers);
     singletonTasks.onResigned(() => this.#channel.recheck());
     for (const name of EVENT_NAMES) options.events.on(name, (items) => this.#publish(name, items));
   }

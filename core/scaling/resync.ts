@@ -4,6 +4,8 @@
  * resync delays no first job. It waits for the reconciles that it queues, and for no others.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { Loop } from '@slipway/kit/lifecycle/loop';
 import { BaseService } from '@slipway/kit/lifecycle/service';
@@ -35,6 +37,8 @@ interface ResyncOptions {
   task: SingletonTask;
   evaluator: Evaluator;
   queue: WorkQueue;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -51,8 +55,17 @@ export class ResyncLoop extends BaseService {
   constructor(options: ResyncOptions) {
     super();
     this.#options = options;
-    const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, pass: () => this.#pass(), periodMs: PERIOD_MS, clock, random, logger });
+    const { activity, clock, random, logger } = options;
+    this.#loop = new Loop({
+      name: this.name,
+      pass: () => this.#pass(),
+      periodMs: PERIOD_MS,
+      restMs: REST_MS,
+      activity,
+      clock,
+      random,
+      logger,
+    });
   }
 
   protected override async onStart(): Promise<void> {

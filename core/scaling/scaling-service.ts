@@ -4,6 +4,7 @@
  * one work queue. Any replica may reconcile any endpoint; the row lock of the endpoint keeps two from doing it at once.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -37,6 +38,8 @@ interface ScalingOptions {
   onDesired(machineIds: readonly string[]): void;
   /** Default: no metrics. */
   meter?: ScaleMeter;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;

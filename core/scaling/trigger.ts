@@ -4,6 +4,8 @@
  * core/scaling/evaluation-timers.ts is due.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import { Loop } from '@slipway/kit/lifecycle/loop';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -39,6 +41,8 @@ interface TriggerOptions {
   queue: WorkQueue;
   /** Returns whether this replica has sessions of workers of an endpoint. */
   hasWorker(endpointId: string): boolean;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -63,8 +67,17 @@ export class TriggerLoop extends BaseService {
   constructor(options: TriggerOptions) {
     super();
     this.#options = options;
-    const { clock, random, logger } = options;
-    this.#loop = new Loop({ name: this.name, pass: () => this.#pass(), periodMs: PERIOD_MS, clock, random, logger });
+    const { activity, clock, random, logger } = options;
+    this.#loop = new Loop({
+      name: this.name,
+      pass: () => this.#pass(),
+      periodMs: PERIOD_MS,
+      restMs: REST_MS,
+      activity,
+      clock,
+      random,
+      logger,
+    });
   }
 
   protected override async onStart(): Promise<void> {

@@ -3,6 +3,8 @@
  * attempt.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -18,6 +20,8 @@ interface DeadlineEnforcerOptions {
   onFinal(job: Job): void;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -38,7 +42,7 @@ export class DeadlineEnforcer extends LoopService {
   #alarm: Timer | undefined;
 
   constructor(options: DeadlineEnforcerOptions) {
-    super({ ...options, name: 'deadline enforcer', periodMs: PERIOD_MS });
+    super({ ...options, name: 'deadline enforcer', periodMs: PERIOD_MS, restMs: REST_MS });
     this.#options = options;
   }
 

@@ -1,5 +1,7 @@
 /** Deletes expired jobs, also while they run, and expired Idempotency-Keys. Readers treat both as gone before that. */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -13,6 +15,8 @@ interface ExpiryReaperOptions {
   events: CoreEvents;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -33,7 +37,7 @@ export class ExpiryReaper extends LoopService {
   #fullDueMs = -Infinity;
 
   constructor(options: ExpiryReaperOptions) {
-    super({ ...options, name: 'expiry reaper', periodMs: PERIOD_MS });
+    super({ ...options, name: 'expiry reaper', periodMs: PERIOD_MS, restMs: REST_MS });
     this.#options = options;
   }
 

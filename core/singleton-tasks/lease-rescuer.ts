@@ -4,6 +4,8 @@
  * change nothing.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -20,6 +22,8 @@ interface LeaseRescuerOptions {
   task?: SingletonTask;
   /** Default: nobody counts. */
   meter?: EngineMeter;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -39,7 +43,7 @@ export class LeaseRescuer extends LoopService {
   #restUntilMs = 0;
 
   constructor(options: LeaseRescuerOptions) {
-    super({ ...options, name: 'lease rescuer', periodMs: PERIOD_MS });
+    super({ ...options, name: 'lease rescuer', periodMs: PERIOD_MS, restMs: REST_MS });
     this.#options = options;
   }
 

@@ -3,6 +3,8 @@
  * the notices.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -14,6 +16,8 @@ interface QueueWatcherOptions {
   stores: Pick<Stores, 'claims'>;
   events: CoreEvents;
   cursors: QueueCursors;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -30,7 +34,7 @@ export class QueueWatcher extends LoopService {
   #restUntilMs = 0;
 
   constructor(options: QueueWatcherOptions) {
-    super({ ...options, name: 'queue watcher', periodMs: PERIOD_MS });
+    super({ ...options, name: 'queue watcher', periodMs: PERIOD_MS, restMs: REST_MS });
     this.#options = options;
   }
 

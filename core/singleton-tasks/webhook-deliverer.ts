@@ -5,6 +5,8 @@
  */
 
 import type { Sealer } from '@slipway/kit/host/seal';
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import { TaskGroup } from '@slipway/kit/lifecycle/task-group';
@@ -36,6 +38,8 @@ interface WebhookDelivererOptions {
   meter?: EngineMeter;
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -63,8 +67,8 @@ export class WebhookDeliverer extends LoopService {
   #alarm: Timer | undefined;
 
   constructor(options: WebhookDelivererOptions) {
-    const { clock, random, logger } = options;
-    super({ name: 'webhook deliverer', periodMs: PERIOD_MS, clock, random, logger });
+    const { activity, clock, random, logger } = options;
+    super({ name: 'webhook deliverer', periodMs: PERIOD_MS, restMs: REST_MS, activity, clock, random, logger });
     this.#options = options;
     this.#caller = new WebhookCaller(options.clock, options.authorities);
   }
@@ -107,7 +111,7 @@ export class WebhookDeliverer extends LoopService {
         ms = await this.#nextDueMs();
       }
       this.#alarm?.cancel();
-      if (ms !== undefined && ms < PERIOD_MS * 2)
+      if (ms !== undefined && ms < REST_MS * 2)
         this.#alarm = this.#options.clock.after(Math.max(1, ms + 1), () => this.wake());
     } catch (error) {
       this.#wanted ||= wanted;

@@ -148,6 +148,9 @@ function serverArgs(dataDir: string, port: number, more: Record<string, string>)
     max_connections: '200',
     shared_buffers: '256MB',
     min_wal_size: WAL_KEPT,
+    // Reads come from memory, and nothing is replicated: these processes would only wait.
+    io_method: 'sync',
+    max_logical_replication_workers: '0',
     ...more,
   };
   return ['-D', dataDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];

@@ -31,6 +31,8 @@ export interface NodeProcessOptions {
   logDir: string;
   /** Folder in which Node keeps compiled code between runs. Absent: compiled code is not kept. */
   cacheDir?: string;
+  /** Called when core reports that something has happened. Default: nobody is called. */
+  onActivity?: (() => void) | undefined;
   /** Returns the whole environment of the process. Called at every start. */
   env(): Record<string, string | undefined>;
 }
@@ -61,8 +63,9 @@ export function nodeProcess(options: NodeProcessOptions): ProcessPlan<ReadyMessa
       }),
     whenReady: (child) =>
       new Promise((resolve) => {
-        child.on('message', (message: Partial<ReadyMessage> | null) => {
+        child.on('message', (message: Partial<ReadyMessage & { active: true }> | null) => {
           if (message?.ready === true) resolve(message as ReadyMessage);
+          else if (message?.active === true) options.onActivity?.();
         });
       }),
   };

@@ -3,6 +3,7 @@
  * safe: every submission carries a request_id, so that a second one returns the first job.
  */
 
+import { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import { Loop } from '@slipway/kit/lifecycle/loop';
 import { BaseService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -34,6 +35,8 @@ export interface OpenCall<Reply> {
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 /** How often waits and retries are checked, in milliseconds. */
 const SWEEP_PERIOD_MS = 100;
+/** The same while there have been no calls for a while. */
+const SWEEP_REST_MS = 60_000;
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
 export class PipelineClient extends BaseService implements LinkOwner {
@@ -42,6 +45,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
   readonly #links: PipelineLink[];
   readonly #homes: SubmissionAffinity;
   readonly #sweep: Loop;
+  readonly #activity: ActivityMonitor;
   #unsent: PipelineTicket[] = [];
   #unsentBytes = 0;
   #nextIndex = 0;
@@ -55,9 +59,13 @@ export class PipelineClient extends BaseService implements LinkOwner {
       (address) => new PipelineLink({ address, tls, owner: this, transport, clock, random, logger }),
     );
     this.#homes = new SubmissionAffinity(this.#links, clock);
+    this.#activity = new ActivityMonitor(clock);
+    this.#activity.busyWhile(() => this.#calls() > 0);
     this.#sweep = new Loop({
       name: 'pipeline sweep',
       periodMs: SWEEP_PERIOD_MS,
+      restMs: SWEEP_REST_MS,
+      activity: this.#activity,
       pass: async () => this.#pass(),
       clock,
       random,
@@ -70,6 +78,7 @@ export class PipelineClient extends BaseService implements LinkOwner {
    * see PipelineTicket.
    */
   open(apiKey: string, message: CallMessage, { waitMs = 0, repeatable = true } = {}): OpenCall<ReplyMessage> {
+    this.#activity.mark();
     const ticket = new PipelineTicket({
       apiKey,
       message,

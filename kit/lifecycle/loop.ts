@@ -3,6 +3,7 @@
 import type { Logger } from '../log/logger.ts';
 import { backoffMs } from '../time/backoff.ts';
 import type { Clock, Random, Timer } from '../time/clock.ts';
+import type { ActivityMonitor } from './activity.ts';
 import { BaseService } from './service.ts';
 
 /** A task that runs in one of several processes. */
@@ -26,6 +27,10 @@ export interface LoopOptions {
   pass(): Promise<boolean | void>;
   /** Passes only while this is this process's, and right when it becomes that. Default: it always is. */
   task?: SingletonTask;
+  /** With `restMs`: the loop rests while this is quiet. Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
+  /** Longest pause in milliseconds while nothing happens. Every mark shortens it to `periodMs` from then on. */
+  restMs?: number;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -64,6 +69,7 @@ export class Loop extends BaseService {
   /** Asks for a pass soon. Many calls before the next pass count as one. */
   wake(): void {
     this.#woken = true;
+    if (this.#options.restMs !== undefined) this.#options.activity?.mark();
     this.#wakeUp?.();
   }
 
@@ -92,18 +98,29 @@ export class Loop extends BaseService {
   #pause(): Promise<void> {
     // A woken loop goes on at once, but a failing one must not spin however often it is woken.
     if (this.#woken && this.#failures === 0) return Promise.resolve();
-    const { clock, random, periodMs } = this.#options;
+    const { clock, random, periodMs, activity, restMs } = this.#options;
     const failing = this.#failures > 0;
+    const spread = 0.9 + random.fraction() * 0.2;
     const ms = failing
       ? backoffMs(this.#failures, { firstMs: 50, maxMs: FAILURE_PAUSE_MAX_MS }, random)
-      : periodMs * (0.9 + random.fraction() * 0.2);
+      : periodMs * spread;
+    const rests = !failing && restMs !== undefined && activity?.quiet === true;
     return new Promise((resolve) => {
+      let off = (): void => undefined;
       const done = (): void => {
         this.#timer?.cancel();
         this.#wakeUp = undefined;
+        off();
         resolve();
       };
-      this.#timer = clock.after(ms, done);
+      this.#timer = clock.after(rests ? restMs * spread : ms, done);
+      // Not at once: whatever happens needs the database first, and what the loop guarantees counts from the mark.
+      if (rests)
+        off = activity.onMark(() => {
+          off();
+          this.#timer?.cancel();
+          this.#timer = clock.after(ms, done);
+        });
       this.#wakeUp = () => {
         if (!failing || this.ending.aborted) done();
       };

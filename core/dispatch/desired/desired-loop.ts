@@ -3,6 +3,8 @@
  * one sent. Triggered by changes; every two seconds a resync compares all.
  */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
+import { REST_MS } from '@slipway/kit/lifecycle/activity';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -44,6 +46,8 @@ interface DesiredLoopOptions {
   onNotStarted(session: LiveSession, workerId: string, reason: string): void;
   /** Returns for how many milliseconds facades and edges have been able to report requests. */
   linksStableMs(): number;
+  /** Default: it never rests. */
+  activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -79,7 +83,7 @@ export class DesiredLoop extends LoopService {
   #off: () => void = () => undefined;
 
   constructor(options: DesiredLoopOptions) {
-    super({ ...options, name: 'desired workers', periodMs: PERIOD_MS });
+    super({ ...options, name: 'desired workers', periodMs: PERIOD_MS, restMs: REST_MS });
     this.#options = options;
   }
 

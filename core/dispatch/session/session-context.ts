@@ -1,5 +1,6 @@
 /** Dependencies of a session: its stream, and those that all sessions of a replica share. */
 
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { MessageSink } from '@slipway/kit/net/batching-stream';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -50,6 +51,8 @@ export interface SessionContext {
   /** The machine of a session takes workers from now on. */
   onCapacity(machineId: string): void;
   onLogReply(machineId: string, reply: WorkerLogReply): void;
+  /** Marked at each report of an agent that is more than a heartbeat. */
+  activity: ActivityMonitor;
   clock: Clock;
   random: Random;
   logger: Logger;

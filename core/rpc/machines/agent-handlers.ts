@@ -1,5 +1,6 @@
 /** AgentService: the session's stream, and the side streams for large payloads. */
 import type { ServerDuplexStream, ServerWritableStream } from '@grpc/grpc-js';
+import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { BudgetMeter } from '@slipway/kit/observe/budget-metrics';
 import type {
@@ -17,6 +18,7 @@ import { agentOf, agentOfCertificate, machineOf } from '../../access/agent-key.t
 import { bindKey } from '../../access/bind-key.ts';
 import { keyFromRef } from '../../dispatch/agent-messages.ts';
 import { resolveImageDigest } from '../../dispatch/reports/resolve-image-digest.ts';
+import { hasNews } from '../../dispatch/session/has-news.ts';
 import { Session } from '../../dispatch/session/session.ts';
 import type { SessionContext, SessionStream } from '../../dispatch/session/session-context.ts';
 import type { Caller } from '../../domain/accounts/permission.ts';
@@ -61,7 +63,7 @@ export function agentHandlers({
         .then(() => {
           if (context.table.closed)
             throw new DomainError('UNAVAILABLE', 'This replica is shutting down; connect again.');
-          attach(call, new Session(stream, { check, bind }, context));
+          attach(call, new Session(stream, { check, bind }, context), context.activity);
         })
         .catch((error: unknown) => stream.end(error));
     },
@@ -96,8 +98,15 @@ async function enter(access: Access, credential: AgentCredential, nowMs: number)
   else await agentOf(access, credential);
 }
 
-function attach(call: ServerDuplexStream<SessionRequest, SessionResponse>, session: Session): void {
-  call.on('data', (message: SessionRequest) => session.receive(message));
+function attach(
+  call: ServerDuplexStream<SessionRequest, SessionResponse>,
+  session: Session,
+  activity: ActivityMonitor,
+): void {
+  call.on('data', (message: SessionRequest) => {
+    if (hasNews(message)) activity.mark();
+    session.receive(message);
+  });
   call.on('end', () => session.close('the agent ended it', SessionEndReason.UNSPECIFIED));
   call.on('cancelled', () => session.gone());
   call.on('error', () => session.gone());

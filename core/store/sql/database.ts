@@ -128,6 +128,8 @@ export const HOT_SETTINGS: Readonly<Record<string, string>> = {
   plan_cache_mode: 'force_generic_plan',
 };
 
+/** Idle time in seconds after which a connection is closed. Each is a process of the server with memory of its own. */
+const IDLE_SECONDS_MAX = 60;
 /** Longest pause before a reconnection, in seconds: a restarted database is used again within this time. */
 const RECONNECT_SECONDS_MAX = 0.5;
 const CLOSE_SECONDS_MAX = 5;
@@ -193,6 +195,8 @@ export function connect(
     fetch_types: false,
     connect_timeout: 5,
     max_lifetime: null,
+    // A listening connection must stay: it would miss what is sent meanwhile, and its locks would be free.
+    ...(onnotify ? {} : { idle_timeout: IDLE_SECONDS_MAX }),
     backoff: (failures: number) => Math.min(0.05 * 2 ** failures, RECONNECT_SECONDS_MAX),
     connection: {
       application_name: name,

@@ -3,6 +3,7 @@
  * loop while it fails.
  */
 
+import { ActivityMonitor, QUIET_AFTER_MS } from '@slipway/kit/lifecycle/activity';
 import { Loop } from '@slipway/kit/lifecycle/loop';
 import { createLogger } from '@slipway/kit/log/logger';
 import fc from 'fast-check';
@@ -19,8 +20,9 @@ const turn = (): Promise<void> =>
 type End = 'done' | 'more' | 'failed';
 
 /** Starts a loop whose passes end when the test ends them. */
-function startLoop() {
+function startLoop(restMs?: number) {
   const clock = new ManualClock();
+  const activity = new ActivityMonitor(clock);
   const begun: number[] = [];
   let atOnce = 0;
   let most = 0;
@@ -28,6 +30,7 @@ function startLoop() {
   const loop = new Loop({
     name: 'test',
     periodMs: PERIOD_MS,
+    ...(restMs === undefined ? {} : { restMs, activity }),
     clock,
     random: seededRandom(),
     logger: createLogger('test', 'silent'),
@@ -46,6 +49,7 @@ function startLoop() {
   return {
     loop,
     clock,
+    activity,
     begun,
     get most() {
       return most;
@@ -86,6 +90,47 @@ t.test('it passes at once, then after its period, give or take a tenth', async (
   await stopped;
   await it.pass(PERIOD_MS * 10);
   t.notOk(it.passing, 'and nothing follows');
+});
+
+t.test('while nothing happens it rests, and from a mark on it keeps its period again', async (t) => {
+  const restMs = PERIOD_MS * 10;
+  const it = startLoop(restMs);
+  let busy = false;
+  it.activity.busyWhile(() => busy);
+  await it.loop.start();
+  await it.end('done');
+  await it.pass(PERIOD_MS * 1.1);
+  t.ok(it.passing, 'not quiet yet');
+  it.clock.pass(QUIET_AFTER_MS);
+  busy = true;
+  await it.end('done');
+  await it.pass(PERIOD_MS * 1.1);
+  t.ok(it.passing, 'what is busy is not quiet');
+  busy = false;
+  await it.end('done');
+  await it.pass(restMs * 0.9 - 1);
+  t.notOk(it.passing, 'it rests');
+  await it.pass(restMs * 0.2 + 1);
+  t.ok(it.passing, 'and not for ever');
+  await it.end('done');
+  it.activity.mark();
+  it.activity.mark();
+  await turn();
+  t.notOk(it.passing, 'a mark alone is no pass');
+  await it.pass(PERIOD_MS * 1.1);
+  t.ok(it.passing, 'but a period after the first one');
+  await it.end('done');
+  await it.pass(PERIOD_MS * 1.1);
+  t.ok(it.passing, 'it is not quiet any more');
+  it.clock.pass(QUIET_AFTER_MS);
+  await it.end('done');
+  it.loop.wake();
+  await turn();
+  t.ok(it.passing, 'a resting loop is woken at once');
+  t.notOk(it.activity.quiet, 'and others hear of it');
+  const stopped = it.loop.stop();
+  await it.end('done');
+  await stopped;
 });
 
 t.test('a failing loop pauses longer and longer, however often it is woken', async (t) => {

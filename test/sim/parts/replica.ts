@@ -9,6 +9,7 @@ import type { SessionStream } from '@slipway/core/dispatch/session/session-conte
 import { CoreCertificates } from '@slipway/core/joining/core-certificates';
 import { openStorage } from '@slipway/core/store/storage';
 import { Sealer } from '@slipway/kit/host/seal';
+import { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import { startAll } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
 import { systemTransport } from '@slipway/kit/net/channel';
@@ -37,7 +38,8 @@ export class SimReplica implements Being {
       SLIPWAY_SECRET_KEY: SECRET_KEY,
       SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true',
     });
-    const dependencies = { clock, random: world.random, transport: systemTransport, logger };
+    const activity = new ActivityMonitor(clock);
+    const dependencies = { clock, random: world.random, transport: systemTransport, logger, activity };
     const storage = openStorage(config.databaseUrl, SEALER, logger, { connectionsMax: 2, hotConnectionsMax: 2 });
     const stability = new Stability(clock);
     const { authorities } = storage.stores;
