@@ -18,6 +18,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import { createLogger } from '@slipway/kit/log/logger';
 import type { Transport } from '@slipway/kit/net/channel';
 import { systemTransport } from '@slipway/kit/net/channel';
+import type { Clock } from '@slipway/kit/time/clock';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Test } from 'tap';
@@ -49,6 +50,8 @@ export interface SystemOptions {
    * machine's own for all.
    */
   transportOf?: (part: string) => Transport;
+  /** Clock of the cores. Default: the machine's own. */
+  coreClock?: Clock;
   /** Logger of all parts. Default: none, or as SLIPWAY_LOG_LEVEL says. */
   logger?: Logger;
 }
@@ -108,6 +111,7 @@ async function startOwn(t: Test, options: SystemOptions) {
     const core = buildCore(readCoreConfig({ ...coreEnv, SLIPWAY_CORE_LISTEN: address }), {
       logger,
       transport: transportOf(`core ${cores.length + 1}`),
+      ...(options.coreClock && { clock: options.coreClock }),
     });
     const started = { ...(await core.start()), services: core.services, stop: () => core.stop() };
     stops.push(started.stop);

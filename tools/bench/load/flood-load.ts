@@ -10,11 +10,13 @@ import { serveParent } from '../child.ts';
 /** Requests to send. */
 export interface Flood {
   url: string;
-  /** Path. `{n}` in it stands for the number of the request. */
   path: string;
   method: 'GET' | 'POST';
   headers: Record<string, string>;
-  /** Body that is sent unchanged. With `bytes`, a job with an input of that many bytes is sent instead. */
+  /**
+   * Body; `{n}` in it stands for the number of the request. With `bytes`, a job with an input of that many bytes is sent
+   * instead.
+   */
   body: string;
   bytes?: number;
   connections: number;
@@ -26,6 +28,8 @@ export type FloodResult = Record<string, number>;
 let stopped = true;
 let loops: Promise<void>[] = [];
 let counts: FloodResult = {};
+let agents: Agent[] = [];
+let requests = 0;
 
 function once(flood: Flood, agent: Agent, body: string): Promise<void> {
   return new Promise((resolve) => {
@@ -55,18 +59,23 @@ function begin(flood: Flood): void {
   stopped = false;
   counts = {};
   const body = flood.bytes === undefined ? flood.body : JSON.stringify({ input: { text: 'x'.repeat(flood.bytes) } });
+  const isNumbered = flood.bytes === undefined && body.includes('{n}');
   loops = Array.from({ length: flood.connections }, async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    while (!stopped) await once(flood, agent, body);
-    agent.destroy();
+    agents.push(agent);
+    while (!stopped) await once(flood, agent, isNumbered ? body.replace('{n}', String((requests += 1))) : body);
   });
 }
 
-/** Ends the flood. Answers that are still pending end with the process. */
+/** Ends the flood, and breaks off requests in progress. */
 function end(): FloodResult {
   stopped = true;
+  const answered = counts;
+  counts = {};
+  for (const agent of agents) agent.destroy();
+  agents = [];
   void Promise.all(loops);
-  return counts;
+  return answered;
 }
 
 serveParent({}, { begin, end });

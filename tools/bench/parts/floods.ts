@@ -13,6 +13,7 @@ import { INPUT } from '../stack/bench.ts';
 import { workerCommand } from '../stack/machine.ts';
 import type { Stack } from '../stack/stack.ts';
 import { startStack } from '../stack/stack.ts';
+import { makeLoudAccount } from './loud-account.ts';
 
 const SLOWER_MOST = 2;
 /** Time for the flood to build up before it is measured, in milliseconds. */
@@ -20,51 +21,23 @@ const RISE_MS = 1_000;
 /** Requests a second of the measured account, within its limits. */
 const PROBES_PER_SECOND = 40;
 
-type Kind = [name: string, flood: Omit<Flood, 'url' | 'headers' | 'body'> & { body?: string }];
-
-interface Loud {
-  key: string;
-  endpointId: string;
-  jobId: string;
-}
-
-/** Kinds of floods, from one account to its own resources. */
-function kinds({ endpointId, jobId }: Loud): Kind[] {
-  const twenty =
-    '{ ' +
-    `${Array.from({ length: 20 }, (_, n) => `a${n}: myself { endpoints { id name template { id } } }`).join(' ')} ` +
-    '}';
-  const job = (rest: string): string => `/v2/${endpointId}/${rest}`;
-  return [
-    ['/run ×40', { method: 'POST', path: job('run'), body: `{"input":${INPUT}}`, connections: 40 }],
-    ['/run of 10 MB ×16', { method: 'POST', path: job('run'), bytes: 9_900_000, connections: 16 }],
-    ['explain ×40', { method: 'GET', path: job(`explain/${jobId}`), connections: 40 }],
-    ['requests ×40', { method: 'GET', path: job('requests'), connections: 40 }],
-    ['ended streams ×400', { method: 'GET', path: job(`stream/${jobId}`), connections: 400 }],
-    [
-      'GraphQL of 20 aliases ×16',
-      { method: 'POST', path: '/graphql', body: JSON.stringify({ query: twenty }), connections: 16 },
-    ],
-    ['lists ×40', { method: 'GET', path: '/v1/endpoints', connections: 40 }],
-    ['bad keys ×40', { method: 'GET', path: job('health'), connections: 40 }],
-  ];
-}
-
 export async function measureFloods(bench: Bench): Promise<Figure[]> {
-  const stack = await startStack(bench, { SLIPWAY_RATE_LIMITS: 'true' });
-  const flooder = await Child.start('tools/bench/load/flood-load.ts');
+  const stack = await startStack(bench, { SLIPWAY_RATE_LIMITS: 'true', SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true' });
+  const stops: (() => Promise<void>)[] = [() => stack.stop()];
   try {
+    const flooder = await Child.start('tools/bench/load/flood-load.ts');
+    stops.push(() => flooder.stop());
+    const loud = await makeLoudAccount(stack);
+    stops.push(() => loud.stop());
     const quiet = await stack.createEndpoint(0, workerCommand());
-    const { id: quietJob } = (await (await post(stack, quiet, stack.key)).json()) as { id: string };
-    const loud = await loudAccount(stack);
+    const quietJob = await submitOne(stack, quiet);
     const probes: [string, Partial<Load>][] = [
       ['/run', { paths: [`/v2/${quiet}/run`] }],
       ['status', { method: 'GET', paths: [`/v2/${quiet}/status/${quietJob}`], body: '' }],
     ];
     const figures: Figure[] = [];
-    for (const [name, flood] of kinds(loud)) {
-      const key = name.startsWith('bad keys') ? 'SLIPWAYNOSUCHKEY0000000000000000' : loud.key;
-      const whole: Flood = { body: '', ...flood, url: stack.url, headers: { authorization: `Bearer ${key}` } };
+    for (const [name, flood] of loud.kinds) {
+      const whole: Flood = { body: '', headers: { authorization: `Bearer ${loud.key}` }, ...flood, url: stack.url };
       const { ratios, said } = await besides(bench, { stack, flooder, probes, flood: whole });
       bench.say(`${name}: ${said}`);
       for (const [probe, p50, p99] of ratios) {
@@ -80,8 +53,7 @@ export async function measureFloods(bench: Bench): Promise<Figure[]> {
     }
     return figures;
   } finally {
-    await flooder.stop();
-    await stack.stop();
+    for (const stop of stops.toReversed()) await stop();
   }
 }
 
@@ -136,22 +108,11 @@ async function besides(
   };
 }
 
-async function loudAccount(stack: Stack): Promise<Loud> {
-  const key = await stack.newAccountKey();
-  const endpointId = await stack.createEndpoint(0, workerCommand(), key);
-  const { id: jobId } = (await (await post(stack, endpointId, key)).json()) as { id: string };
-  // Ends the job's streams at once.
-  await fetch(`${stack.url}/v2/${endpointId}/cancel/${jobId}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-  });
-  return { key, endpointId, jobId };
-}
-
-function post({ url }: Stack, endpointId: string, key: string): Promise<Response> {
-  return fetch(`${url}/v2/${endpointId}/run`, {
+async function submitOne({ url, key }: Stack, endpointId: string): Promise<string> {
+  const answer = await fetch(`${url}/v2/${endpointId}/run`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
     body: `{"input":${INPUT}}`,
   });
+  return ((await answer.json()) as { id: string }).id;
 }

@@ -64,6 +64,8 @@ export interface MachineOptions {
   core?: string;
   /** Jobs that each worker of a `session` holds at once. Default: see SHAPES. */
   capacity?: number;
+  /** Key of the endpoint's account. Default: the first account's. */
+  key?: string;
 }
 
 /** Joins a machine and waits until the endpoint's workers are ready. */
@@ -73,14 +75,14 @@ export async function startMachine(
   endpointId: string,
   options: MachineOptions = {},
 ): Promise<Machine> {
-  const { workers = SHAPES[kind].workers, ready = workers } = options;
+  const { workers = SHAPES[kind].workers, ready = workers, key = stack.key } = options;
   const machine =
     kind === 'session' ? await startSessionWorker(stack, workers, options) : await startAgent(stack, workers, options);
   try {
     await waitFor(
       'workers of the machine',
       async () => {
-        const { workers: counts } = await call(stack.clients.jobs, 'getHealth', { endpointId }, stack.key);
+        const { workers: counts } = await call(stack.clients.jobs, 'getHealth', { endpointId }, key);
         return counts!.ready + counts!.running >= ready;
       },
       READY_MS_MAX,
