@@ -92,6 +92,11 @@ export function queueFull(whose: 'endpoint' | 'account' | 'service'): LbError {
   );
 }
 
+/** Returns whether an error is a rejection because too many requests wait. */
+export function isQueueFull(error: unknown): boolean {
+  return error instanceof LbError && error.body.code === 'queue_full';
+}
+
 /** 413: the body of the request or the response is too large. */
 export function payloadTooLarge(what: 'request' | 'response'): LbError {
   return new LbError(413, { error: `The ${what} body is larger than 30 MB.`, code: 'payload_too_large' });

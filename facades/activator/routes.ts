@@ -15,7 +15,7 @@ import type { Activator } from './activator.ts';
 import { authenticateCaller } from './authenticate-caller.ts';
 import { hasBody } from './forwarding/request-body.ts';
 import type { HostKeys } from './host-keys.ts';
-import { payloadTooLarge, upgradeWithBody } from './lb-error.ts';
+import { isQueueFull, payloadTooLarge, upgradeWithBody } from './lb-error.ts';
 import type { AuthorizedTarget, LbForms, LbRouting, RoutedRequest } from './lb-routing.ts';
 import { routeOf } from './lb-routing.ts';
 import type { AuthorizedCaller } from './load-balancer.ts';
@@ -117,7 +117,11 @@ async function serve(
     const signedIn = parts.hostKeys.signIn(request.raw, target);
     if (signedIn) return writeSignedIn(reply.raw, signedIn);
     traceForwarded(parts.tracing, request.raw, reply.raw, target.endpointId);
-    await parts.activator.serve(request.raw, reply.raw, target, who, upgrade);
+    await parts.activator.serve(request.raw, reply.raw, target, who, upgrade).catch(async (error: unknown) => {
+      // Clients that send the next request at once would keep the facade busy with rejections.
+      if (isQueueFull(error)) await parts.gate.rateLimit?.delayRejection(who.accountId, reply);
+      throw error;
+    });
   } catch (error) {
     reply.hijack();
     if (!reply.raw.headersSent && parts.readFirst.mustWait(request.raw)) await parts.readFirst.read(request.raw);

@@ -10,8 +10,11 @@ const WINDOW_MS = 10_000;
 /** Rejections of one client in a window that are sent at once. */
 const AT_ONCE_MAX = 50;
 const DELAY_MS = 1_000;
-/** Most delayed rejections, of one client and in total. */
-const OF_ONE_MAX = 200;
+/**
+ * Most delayed rejections, of one client and in total. A client with more connections than that makes new ones all the
+ * time, each at a cost.
+ */
+const OF_ONE_MAX = 2_500;
 const WAITING_MAX = 5_000;
 /** Most clients that are counted by themselves in a window. All others count as one. */
 const KNOWN_MAX = 10_000;

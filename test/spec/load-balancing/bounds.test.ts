@@ -35,6 +35,9 @@ const system = await startSystem(t, {
 const { url, key } = system;
 const { at, shown } = lbClient(system);
 
+/** More requests than may wait. */
+const ASKED = 12;
+
 /** Requests that wait until they are let go. */
 function waiting(client: ReturnType<typeof lbClient>, endpointId: string, count: number) {
   const leave = new AbortController();
@@ -65,33 +68,27 @@ t.test('waiting requests are limited per endpoint, per account and in total', as
   const otherKey = await system.newKey(KeyScope.ALL, accountId);
   const other = lbClient({ url, key: otherKey });
   const c = await lbEndpoint(system, { workersMax: 0 }, { key: otherKey });
-  /** The first rejection says how many requests wait. */
-  const fill = async (client: typeof other, endpointId: string, status: number, whose: RegExp) => {
-    const held: ReturnType<typeof waiting>[] = [];
-    for (;;) {
-      const next = waiting(client, endpointId, 1);
-      const outcome = await orWaits(next.all[0]!, 250);
-      if (outcome === undefined) {
-        held.push(next);
-        continue;
-      }
-      t.equal(outcome.status, status);
-      t.match(await outcome.json(), { code: 'queue_full', error: whose });
-      t.equal(outcome.headers.get('retry-after'), '1');
-      return {
-        count: held.length,
-        leave: () => {
-          for (const each of held) each.leave();
-        },
-      };
+  /** Asks for more than may wait. Checks how many wait, and what the others are told. */
+  const fill = async (client: typeof other, endpointId: string, most: number, [status, whose]: [number, RegExp]) => {
+    const { all, leave } = waiting(client, endpointId, ASKED);
+    const rejected: Response[] = [];
+    for (const answer of all)
+      void answer.then(
+        (response) => rejected.push(response),
+        () => undefined,
+      );
+    await waitFor('the rejections', () => rejected.length >= ASKED - most);
+    t.equal(rejected.length, ASKED - most);
+    for (const response of rejected) {
+      t.equal(response.status, status);
+      t.match(await response.json(), { code: 'queue_full', error: whose });
+      t.equal(response.headers.get('retry-after'), '1');
     }
+    return { leave };
   };
-  const ofEndpoint = await fill({ at, shown }, a, 429, /of this endpoint/);
-  t.equal(ofEndpoint.count, 5);
-  const ofAccount = await fill({ at, shown }, b, 429, /of this account/);
-  t.equal(ofAccount.count, 3);
-  const ofAll = await fill(other, c, 503, /of this service/);
-  t.equal(ofAll.count, 2);
+  const ofEndpoint = await fill({ at, shown }, a, 5, [429, /of this endpoint/]);
+  const ofAccount = await fill({ at, shown }, b, 3, [429, /of this account/]);
+  const ofAll = await fill(other, c, 2, [503, /of this service/]);
   ofEndpoint.leave();
   const room = await waitFor('room', async () => {
     const one = waiting(other, c, 1);
@@ -142,6 +139,17 @@ t.test('a burst above the limit: the allowed ones wait and are served, the other
       );
   await waitFor('all beyond what an account may have', () => told === 60 - 8);
   for (const { leave } of held) leave();
+});
+
+t.test('a client that ignores rejections gets the next ones late', async (t) => {
+  const empty = await lbEndpoint(system, { workersMax: 0 });
+  const held = waiting({ at, shown }, empty, 5);
+  await waitFor('all that may wait', async () => (await orWaits(at(empty, '/x'), 250))?.status === 429);
+  const startedAt = performance.now();
+  const answers = await Promise.all(Array.from({ length: 60 }, () => at(empty, '/x')));
+  t.ok(performance.now() - startedAt >= 995, 'not before a second');
+  t.same(new Set(answers.map(({ status }) => status)), new Set([429]));
+  held.leave();
 });
 
 t.test('the wait ends without a worker in time, also for a required worker', async (t) => {
