@@ -14,8 +14,8 @@ export interface Flood {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
   /**
-   * Body; `{n}` in it stands for the number of the request. With `bytes`, a job with an input of that many bytes is sent
-   * instead.
+   * Body; `{n}` in it stands for the number of the request. With `bytes`, a job with an input of that many bytes is
+   * sent instead.
    */
   body: string;
   bytes?: number;
