@@ -74,7 +74,9 @@ function Shown() {
 function Pages() {
   const [path] = useLocation();
   useTitle(path);
-  useEffect(() => window.scrollTo(0, 0), [path]);
+  useEffect(() => {
+    window.scrollTo(0, 0);
+  }, [path]);
   return (
     <Switch>
       <Route path="/" component={Overview} />
