@@ -46,7 +46,7 @@ interface KeyedCoreOptions {
 }
 
 /** Names of methods that only read. */
-const READS = /\/(Get|List|Check|Explain|Read|WhatIf|Wait|Fetch)\w*$/;
+const READS = /\/(Get|List|Search|Check|Explain|Read|WhatIf|Wait|Fetch)\w*$/;
 
 export class KeyedCore {
   readonly #options: KeyedCoreOptions;
@@ -58,6 +58,7 @@ export class KeyedCore {
   readonly jobs = this.#keyed((core) => core.jobs);
   readonly files = this.#keyed((core) => core.files);
   readonly batches = this.#keyed((core) => core.batches);
+  readonly alerts = this.#keyed((core) => core.alerts);
   readonly joins = this.#keyed((core) => core.joins);
   readonly machines = this.#keyed((core) => core.machines);
   readonly catalog = this.#keyed((core) => core.catalog);

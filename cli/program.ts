@@ -2,6 +2,7 @@
 // A well-maintained parser without dependencies that also makes the help texts: https://github.com/tj/commander.js.
 import { Command, Option } from 'commander';
 import { addAgent } from './agent/agent.ts';
+import { addAlerts } from './alerts/alerts.ts';
 import { addApply } from './apply/apply.ts';
 import { addBatches } from './batches/batches.ts';
 import type { Cli, GlobalOptions } from './cli.ts';
@@ -77,6 +78,7 @@ const COMMANDS = [
   addAccounts,
   addUsage,
   addAudit,
+  addAlerts,
   addContexts,
   addLogin,
   addOpen,

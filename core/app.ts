@@ -83,6 +83,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     ...(parts.tracing ? [parts.tracing] : []),
     ...parts.engine.services,
     parts.batches.runner,
+    parts.alerts,
     reports,
     pods,
     containers,

@@ -28,7 +28,9 @@ import type { JobEngine } from './jobs/job-engine.ts';
 import type { CoreCertificates } from './joining/core-certificates.ts';
 import type { CoreMeter } from './metrics/core-metrics.ts';
 import { coreMetrics } from './metrics/core-metrics.ts';
+import { Problems } from './reports/problems.ts';
 import type { ScalingService } from './scaling/scaling-service.ts';
+import { AlertSender } from './singleton-tasks/alert-sender.ts';
 import type { Storage, Stores } from './store/storage.ts';
 import { webhookTrust } from './webhook-trust.ts';
 
@@ -101,6 +103,7 @@ export function buildParts(
   const edge = buildEdge(shared, meter, dependencies);
   return {
     ...shared,
+    ...buildAlerts({ ...shared, singletonTasks, trust }, config, dependencies),
     dispatch,
     singletonTasks,
     context,
@@ -153,6 +156,24 @@ function buildEndpointContext(
       scaling.trigger(endpointIds);
     },
   };
+}
+
+/** Builds the list of problems, and what sends them. */
+function buildAlerts(
+  {
+    singletonTasks,
+    trust,
+    ...shared
+  }: SharedParts & { singletonTasks: SingletonTaskRegistry; trust: ReturnType<typeof webhookTrust> },
+  { webhookAllowPrivate: allowPrivate }: CoreConfig,
+  dependencies: Dependencies,
+) {
+  const problems = new Problems({ ...shared, ...dependencies });
+  const alerts = new AlertSender({
+    ...{ ...shared, ...dependencies, problems, allowPrivate, authorities: trust.authorities },
+    task: singletonTasks.of('alerts'),
+  });
+  return { problems, alerts };
 }
 
 /** Builds the parts that load balancing uses. */

@@ -7,6 +7,7 @@ import { AggregatedDiscoveryServiceService } from '@slipway/proto/gen/envoy/serv
 import { LoadReportingServiceService } from '@slipway/proto/gen/envoy/service/load_stats/v3/lrs';
 import { AccessServiceService, KeyServiceService } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { RegistryCredentials } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { AlertServiceService } from '@slipway/proto/gen/slipway/v1/alert_service';
 import { AuditServiceService } from '@slipway/proto/gen/slipway/v1/audit_service';
 import { BatchServiceService } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { CatalogServiceService } from '@slipway/proto/gen/slipway/v1/catalog_service';
@@ -31,7 +32,6 @@ import { sealRegistryCredentials } from './dispatch/desired/registry-credentials
 import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/accounts/call-limits.ts';
 import { secretValueIdentity } from './domain/settings/sealed-identity.ts';
 import { Joining } from './joining/join-machine.ts';
-import { Problems } from './reports/problems.ts';
 import { UsageQueue } from './reports/usage-queue.ts';
 import { AccessChecks } from './rpc/accounts/access-checks.ts';
 import { accessHandlers } from './rpc/accounts/access-handlers.ts';
@@ -47,6 +47,7 @@ import { createEdgeHandlers } from './rpc/machines/edge-handlers.ts';
 import { joinHandlers } from './rpc/machines/join-handlers.ts';
 import { machineHandlers } from './rpc/machines/machine-handlers.ts';
 import { podHandlers } from './rpc/pods/pod-handlers.ts';
+import { alertHandlers } from './rpc/reports/alert-handlers.ts';
 import { problemHandlers } from './rpc/reports/problem-handlers.ts';
 import { usageHandlers } from './rpc/reports/usage-handlers.ts';
 import { catalogHandlers } from './rpc/resources/catalog-handlers.ts';
@@ -195,11 +196,24 @@ function resourceServices(
 
 /** Builds the services of operators and agents: machines, catalog, problems and sessions. */
 function operatorServices(
-  { stores, dispatch, context, rejections, access, rate, logs, lists, meter, onKeyChanged, own, sealer }: SharedParts,
+  {
+    stores,
+    dispatch,
+    context,
+    problems,
+    alerts,
+    access,
+    rate,
+    logs,
+    lists,
+    meter,
+    onKeyChanged,
+    own,
+    sealer,
+  }: SharedParts,
   { clock, random, logger }: Dependencies,
-  { advertise }: Pick<CoreConfig, 'advertise'>,
+  { advertise, webhookAllowPrivate: allowPrivate }: Pick<CoreConfig, 'advertise' | 'webhookAllowPrivate'>,
 ): Services {
-  const problems = new Problems({ stores, cannotRun: context.cannotRun, rejections, clock });
   const agents = agentHandlers({
     access,
     keys: stores.keys,
@@ -216,6 +230,10 @@ function operatorServices(
   return [
     [JoinServiceService, joinHandlers({ access, joining, tokens, rotation: joined, logger })],
     [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],
+    [
+      AlertServiceService,
+      rate.limit(alertHandlers(access, { ...stores, sealer, random, allowPrivate }, alerts, lists)),
+    ],
     [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, clock, ...lists }))],
     [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
     [PieceAgentService, agents],

@@ -18,6 +18,7 @@ export const SINGLETON_TASKS = [
   'scaling',
   'batches',
   'loads',
+  'alerts',
 ] as const;
 type SingletonTaskName = (typeof SINGLETON_TASKS)[number];
 

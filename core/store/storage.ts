@@ -40,6 +40,7 @@ import { WorkerStore } from './machines/worker-store.ts';
 import { PodReportStore } from './pods/pod-report-store.ts';
 import { PodStore } from './pods/pod-store.ts';
 import { PodViewStore } from './pods/pod-view-store.ts';
+import { AlertStore } from './reports/alert-store.ts';
 import { ExplainStore } from './reports/explain-store.ts';
 import { JobSearchStore } from './reports/job-search-store.ts';
 import { MachineViewStore } from './reports/machine-view-store.ts';
@@ -118,6 +119,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     podReports: new PodReportStore(database, sealer),
     prices: new PriceStore(database),
     problems: new ProblemStore(database),
+    alerts: new AlertStore(database),
     usage: new UsageStore(database),
     jobs: new JobStore(database),
     jobSearch: new JobSearchStore(database),

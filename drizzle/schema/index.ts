@@ -1,5 +1,6 @@
 /** All tables. */
 export * from './account.ts';
+export * from './alerts/alert.ts';
 export * from './api-key.ts';
 export * from './audit-event.ts';
 export * from './batches/account-file.ts';

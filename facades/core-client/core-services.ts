@@ -4,6 +4,7 @@ import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { ClientConstructor } from '@slipway/kit/net/channel';
 import { LargeJobServiceClient } from '@slipway/kit/net/large-message';
 import { AccessServiceClient, KeyServiceClient } from '@slipway/proto/gen/slipway/v1/access_service';
+import { AlertServiceClient } from '@slipway/proto/gen/slipway/v1/alert_service';
 import { AuditServiceClient } from '@slipway/proto/gen/slipway/v1/audit_service';
 import { BatchServiceClient } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { CatalogServiceClient } from '@slipway/proto/gen/slipway/v1/catalog_service';
@@ -46,6 +47,7 @@ export class CoreServices extends BaseService {
   readonly catalog: ServiceCalls<CatalogServiceClient>;
   readonly audit: ServiceCalls<AuditServiceClient>;
   readonly problems: ServiceCalls<ProblemServiceClient>;
+  readonly alerts: ServiceCalls<AlertServiceClient>;
   readonly #parts: ReplicaParts;
   readonly #all: ServiceCalls<Client>[] = [];
 
@@ -70,6 +72,7 @@ export class CoreServices extends BaseService {
     this.catalog = this.callsOf(CatalogServiceClient);
     this.audit = this.callsOf(AuditServiceClient);
     this.problems = this.callsOf(ProblemServiceClient);
+    this.alerts = this.callsOf(AlertServiceClient);
   }
 
   /** Returns calls with any other client, for instance one that reads the contract at run time. */

@@ -62,3 +62,8 @@ export function filePieceIdentity(fileId: string, start: number): string {
 export function batchResultIdentity(batchId: string, number: number, piece: number): string {
   return `batch/${batchId}/result/${number}/${piece}`;
 }
+
+/** Returns the identity of the URL of an address for alerts. */
+export function alertUrlIdentity(targetId: string): string {
+  return `alert_target/${targetId}/url`;
+}

@@ -8,6 +8,7 @@ import type { WatchRotationResponse } from '@slipway/proto/gen/slipway/v1/edge_s
 import type { PipelineResponse } from '@slipway/proto/gen/slipway/v1/job_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import t from 'tap';
+import { ALERT_ROWS } from './scope-alert-rows.ts';
 import { BATCH_ROWS } from './scope-batch-rows.ts';
 import { JOIN_ROWS } from './scope-join-rows.ts';
 import { MODEL_ROWS } from './scope-model-rows.ts';
@@ -17,7 +18,7 @@ import { any, core, GONE, KEYS, NO, OK, RULES, rpcs, USELESS } from './scope-wor
 
 t.setTimeout(600_000);
 
-const ALL_ROWS = [...ROWS, ...MODEL_ROWS, ...BATCH_ROWS, ...JOIN_ROWS];
+const ALL_ROWS = [...ROWS, ...MODEL_ROWS, ...BATCH_ROWS, ...JOIN_ROWS, ...ALERT_ROWS];
 
 t.test('every rpc has its row', async (t) => {
   t.ok(rpcs.size > 50);

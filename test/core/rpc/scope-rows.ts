@@ -217,7 +217,7 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JobService/PurgeQueue', 'jobs: change', () => about(served, { endpointId: served })],
   ['JobService/ListJobs', 'jobs: read', () => about(served, { endpointId: served, limit: 1 })],
   ['JobService/SearchJobs', 'jobs: read', () => about(served, { endpointIds: [served] })],
-  ['JobService/SearchJobs', 'everybody: read', plain()],
+  ['JobService/SearchJobs', 'jobs of all: read', plain()],
   ['JobService/ListErrors', 'jobs: read', () => about(served, { endpointId: served })],
   ['JobService/Explain', 'jobs: read', onJob()],
   ['JobService/GetJobLog', 'endpoint: read', onJob()],

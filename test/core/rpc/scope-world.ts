@@ -96,6 +96,7 @@ export const GONE = 'GONE';
 export const RULES = {
   //                     ALL READ no  mR  mRW jRW one  other agent root stranger
   'jobs: read': [OK, OK, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
+  'jobs of all: read': [OK, OK, NO, NO, NO, OK, OK, OK, NO, OK, OK],
   'jobs: change': [OK, NO, NO, NO, NO, OK, OK, NO, NO, OK, GONE],
   // A key for other endpoints does not see the model, and the operator's key belongs to no account.
   'model: read': [OK, OK, NO, NO, NO, OK, OK, GONE, NO, NO, GONE],
@@ -115,6 +116,10 @@ export const RULES = {
   'thing: change': [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, GONE],
   'account: read': [OK, OK, NO, OK, OK, NO, OK, OK, NO, NO, OK],
   'account: change': [OK, NO, NO, NO, OK, NO, NO, NO, NO, NO, OK],
+  // A key for some endpoints has no alerts: they are of the whole account.
+  'alerts: read': [OK, OK, NO, OK, OK, NO, NO, NO, NO, OK, OK],
+  'alerts: make': [OK, NO, NO, NO, OK, NO, NO, NO, NO, OK, OK],
+  'alerts: change': [OK, NO, NO, NO, OK, NO, NO, NO, NO, GONE, GONE],
   'everybody: read': [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
   public: [OK, OK, NO, OK, OK, NO, OK, OK, NO, OK, OK],
   owner: [OK, NO, NO, NO, NO, NO, NO, NO, NO, NO, OK],

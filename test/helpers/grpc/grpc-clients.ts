@@ -3,6 +3,7 @@ import type { CallOptions, Client, ClientUnaryCall, Metadata, ServiceError } fro
 import type { ClientConstructor, Transport } from '@slipway/kit/net/channel';
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';
 import { AccessServiceClient, KeyServiceClient } from '@slipway/proto/gen/slipway/v1/access_service';
+import { AlertServiceClient } from '@slipway/proto/gen/slipway/v1/alert_service';
 import { AuditServiceClient } from '@slipway/proto/gen/slipway/v1/audit_service';
 import { BatchServiceClient } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { CatalogServiceClient } from '@slipway/proto/gen/slipway/v1/catalog_service';
@@ -41,6 +42,7 @@ export function grpcClients(address: string, transport: Transport = systemTransp
     catalog: open(CatalogServiceClient),
     audit: open(AuditServiceClient),
     problems: open(ProblemServiceClient),
+    alerts: open(AlertServiceClient),
   };
   return {
     ...clients,

@@ -1,0 +1,89 @@
+/** Alerts: problems that lasted, and the messages about them. Pure. */
+import { DomainError } from '../settings/errors.ts';
+import { invalid } from '../settings/fields.ts';
+import type { Problem } from './problem.ts';
+
+/** Format of the messages to an address. */
+export type AlertTargetKind = 'WEBHOOK' | 'SLACK';
+
+/** Most addresses of an account. */
+export const ALERT_TARGETS_MAX = 20;
+/** Time for which a problem lasts before it is sent, and for which it is away before it has ended, in milliseconds. */
+export const ALERT_AFTER_MS = 60_000;
+/** Longest silence in milliseconds. */
+export const ALERT_SILENCE_MS_MAX = 2_592_000_000;
+
+/** A problem that lasts or lasted. */
+export interface AlertRecord {
+  id: number;
+  problem: Problem;
+  beganAt: Date;
+  /** `undefined` while it lasts. */
+  endedAt: Date | undefined;
+}
+
+/** A message to send: an alert, and whether it is about the end. */
+export interface AlertNews {
+  alert: AlertRecord;
+  ofEnd: boolean;
+}
+
+/** Throws INVALID_REQUEST if the silence is out of range. */
+export function checkSilence(ms: number): void {
+  if (!Number.isInteger(ms) || ms < 0 || ms > ALERT_SILENCE_MS_MAX)
+    throw invalid(`silence_ms must be from 0 to ${ALERT_SILENCE_MS_MAX}`);
+}
+
+/** Returns the error for an address that is not in this account. */
+export function targetNotFound(id: string): DomainError {
+  return new DomainError('NOT_FOUND', `There is no address for alerts ${JSON.stringify(id.slice(0, 64))}.`);
+}
+
+/** Returns what makes two problems the same one. */
+export function identityOf({ kind, about, id }: Problem): string {
+  return `${kind} ${about} ${id}`;
+}
+
+/** Returns the body of a message. */
+export function alertMessage(kind: AlertTargetKind, { alert, ofEnd }: AlertNews): Buffer {
+  const { problem, beganAt, endedAt } = alert;
+  if (kind === 'SLACK') return Buffer.from(JSON.stringify({ text: escaped(textOf(problem, ofEnd)) }));
+  return Buffer.from(
+    JSON.stringify({
+      event: ofEnd ? 'problem.ended' : 'problem.began',
+      id: String(alert.id),
+      kind: problem.kind,
+      broken: problem.broken,
+      about: problem.about,
+      resourceId: problem.id,
+      name: problem.name,
+      accountId: problem.accountId,
+      ...(problem.jobId !== '' && { jobId: problem.jobId }),
+      text: problem.text,
+      beganAt: beganAt.toISOString(),
+      ...(ofEnd && endedAt && { endedAt: endedAt.toISOString() }),
+      runbook: runbookOf(problem.kind),
+    }),
+  );
+}
+
+/** Returns the body of a test message. */
+export function testMessage(kind: AlertTargetKind, name: string): Buffer {
+  const text = `This is a test of the address ${JSON.stringify(name)} for alerts of Slipway.`;
+  return Buffer.from(JSON.stringify(kind === 'SLACK' ? { text: escaped(text) } : { event: 'test', text }));
+}
+
+function textOf({ about, name, id, kind, text }: Problem, ofEnd: boolean): string {
+  const what = `${about.toLowerCase()} ${name || id}`;
+  return ofEnd ? `Over: ${what}: ${text}` : `Problem: ${what}: ${text}\n${runbookOf(kind)}`;
+}
+
+/** Returns the page that says what to do. */
+function runbookOf(kind: string): string {
+  return `docs/operate/alerts.md#${kind.toLowerCase().replaceAll('_', '-')}`;
+}
+
+/** Escapes the characters that such receivers give a meaning. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,135 @@
+/**
+ * Watches the problems of accounts that have an address for alerts, and sends those that last and their ends. Problems
+ * and messages are rows of one transaction, so a message may be sent twice after a crash and is never lost.
+ */
+
+import type { Sealer } from '@slipway/kit/host/seal';
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { PrivateWebhooks } from '../domain/jobs/webhook-url.ts';
+import { mayCallPrivate } from '../domain/jobs/webhook-url.ts';
+import { alertMessage, targetNotFound, testMessage } from '../domain/reports/alert.ts';
+import type { Problem } from '../domain/reports/problem.ts';
+import { alertUrlIdentity } from '../domain/settings/sealed-identity.ts';
+import type { AlertCall, AlertTarget } from '../store/reports/alert-store.ts';
+import type { Stores } from '../store/storage.ts';
+import type { WebhookAuthorities } from './webhook-caller.ts';
+import { TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
+
+interface AlertSenderOptions {
+  stores: Pick<Stores, 'alerts' | 'accounts'>;
+  /** Current problems of an account. Empty account: of all. */
+  problems: { list(accountId: string): Promise<Problem[]> };
+  sealer: Sealer;
+  /** Accounts whose addresses may be private. */
+  allowPrivate: PrivateWebhooks;
+  /** Authorities that are trusted in addition to those of the machine. Default: none. */
+  authorities?: WebhookAuthorities | undefined;
+  /** Default: this replica always runs the task. */
+  task?: SingletonTask;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/** How often problems are compared, in milliseconds. */
+const PERIOD_MS = 15_000;
+/** Problems of an account that are watched, the worst first. */
+const PROBLEMS_MAX = 200;
+/** Messages that are sent at once. */
+const AT_ONCE_MAX = 16;
+/** Tries of a message, the pause after the first, and the longest one, in milliseconds. Each pause is twice as long. */
+const TRIES_MAX = 8;
+const PAUSE_MS = 30_000;
+const PAUSE_MS_MAX = 3_600_000;
+
+export class AlertSender extends LoopService {
+  readonly #options: AlertSenderOptions;
+  readonly #caller: WebhookCaller;
+  readonly #stopping = new AbortController();
+
+  constructor(options: AlertSenderOptions) {
+    super({ ...options, name: 'alert sender', periodMs: PERIOD_MS });
+    this.#options = options;
+    this.#caller = new WebhookCaller(options.clock, options.authorities);
+  }
+
+  protected override async onStop(): Promise<void> {
+    this.#stopping.abort();
+    await super.onStop();
+    await this.#caller.close();
+  }
+
+  /** Compares the problems of all accounts once, and sends the messages that are due. */
+  async runOnce(): Promise<void> {
+    while (await this.pass());
+  }
+
+  /** Sends a test message. Returns why it was not taken. Throws NOT_FOUND. */
+  async test(id: string, accountId: string): Promise<string | undefined> {
+    const { alerts, accounts } = this.#options.stores;
+    const target = await alerts.target(id, accountId);
+    if (!target) throw targetNotFound(id);
+    const name = accountId === '' ? '' : ((await accounts.get(accountId))?.name ?? '');
+    const failure = await this.#call(target, name, testMessage(target.kind, target.name), `test-${id}`);
+    await alerts.recordResult(id, failure);
+    return failure;
+  }
+
+  /** One statement where nobody has an address. */
+  protected override async pass(): Promise<boolean> {
+    const { stores, problems } = this.#options;
+    const accounts = await stores.alerts.accounts();
+    if (accounts.length === 0) return false;
+    for (const accountId of accounts) {
+      const found = await problems.list(accountId);
+      await stores.alerts.record(accountId, found.slice(0, PROBLEMS_MAX));
+    }
+    await stores.alerts.reap();
+    return this.#send();
+  }
+
+  /** Sends the first due messages. Returns whether more may be due. */
+  async #send(): Promise<boolean> {
+    const calls = await this.#options.stores.alerts.takeDue(AT_ONCE_MAX, TRY_MS_MAX * 2);
+    await Promise.all(calls.map((call) => this.#deliver(call)));
+    return calls.length === AT_ONCE_MAX && !this.#stopping.signal.aborted;
+  }
+
+  async #deliver(call: AlertCall): Promise<void> {
+    const { stores, logger } = this.#options;
+    const { target, news, tries } = call;
+    const id = `${news.alert.id}.${news.ofEnd ? 'end' : 'begin'}`;
+    const failure = await this.#call(target, call.accountName, alertMessage(target.kind, news), id);
+    if (failure === undefined) return stores.alerts.end(call, undefined);
+    const about = { targetId: target.id, alertId: news.alert.id, tries: tries + 1, reason: failure };
+    if (tries + 1 >= TRIES_MAX) {
+      logger.warn(about, 'alert given up');
+      return stores.alerts.end(call, failure);
+    }
+    logger.info(about, 'alert not taken, will retry');
+    await stores.alerts.postpone(call, Math.min(PAUSE_MS * 2 ** tries, PAUSE_MS_MAX), failure);
+  }
+
+  async #call(
+    { id, urlSealed, accountId }: Pick<AlertTarget, 'id' | 'urlSealed' | 'accountId'>,
+    accountName: string,
+    body: Buffer,
+    callId: string,
+  ): Promise<string | undefined> {
+    const { sealer, allowPrivate, clock } = this.#options;
+    let url: string;
+    try {
+      url = sealer.open(urlSealed, alertUrlIdentity(id)).toString();
+    } catch {
+      return 'its encrypted address cannot be decrypted';
+    }
+    const call = {
+      ...{ url, body, id: callId, secret: undefined, owner: accountId, nowMs: clock.nowMs() },
+      allowPrivate: accountId === '' || mayCallPrivate(allowPrivate, { id: accountId, name: accountName }),
+    };
+    return this.#caller.call(call, this.#stopping.signal);
+  }
+}
