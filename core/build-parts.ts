@@ -100,7 +100,6 @@ export function buildParts(
   const context = buildEndpointContext(shared, config, dependencies);
   const batches = buildBatches({ ...shared, singletonTasks, onEnded: meter.onBatchRequests }, config, dependencies);
   const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
-  const edge = buildEdge(shared, meter, dependencies);
   return {
     ...shared,
     ...buildAlerts({ ...shared, singletonTasks, trust }, config, dependencies),
@@ -109,7 +108,7 @@ export function buildParts(
     context,
     batches,
     access,
-    edge,
+    edge: buildEdge(shared, meter, dependencies),
     meter,
     metrics,
     tracing,
