@@ -30,15 +30,16 @@ interface CardCall {
   problem?: string;
 }
 
-/** Creates the endpoints. `command` runs the worker, with `env`. */
+/** Creates the endpoints. `command` runs the worker, with `env`. Without `gpuId`: on a GPU of any type. */
 export async function createSharers(
   slipway: Processes,
   count: number,
-  { command, env, gpuId }: { command: string[]; env: Record<string, string>; gpuId: string },
+  { command, env, gpuId }: { command: string[]; env: Record<string, string>; gpuId?: string },
 ) {
   const ids: string[] = [];
   for (let index = 0; index < count; index += 1) {
-    const fields = { workersMin: 0, idleTimeoutSeconds: 1, gpuIds: [gpuId], flashBootType: FlashBootType.FLASHBOOT };
+    const gpuIds = gpuId === undefined ? [] : [gpuId];
+    const fields = { workersMin: 0, idleTimeoutSeconds: 1, gpuIds, flashBootType: FlashBootType.FLASHBOOT };
     ids.push(await slipway.createEndpoint({ command, env, fields, workersMax: 1, ready: 0 }));
   }
   return ids.map((id) => ({ id, jobs: endpointJobs(slipway, id) }));

@@ -1,0 +1,162 @@
+// test: postgres, python, 60 s
+/**
+ * All of Slipway with FlashBoot endpoints of both Python SDKs that share one card, on a driver's stand-in: random jobs,
+ * two endpoints that compete, a pod, a full budget, and kill -9 in the middle of moves. For a longer run:
+ * SLIPWAY_TEST_IN_FLIGHT=500 (jobs; ten endpoints) and SLIPWAY_TEST_KILLS=1 (each process at each step).
+ */
+import type { Test } from 'tap';
+import t from 'tap';
+import type { DriverCall } from '../helpers/cuda/stand-in.ts';
+import { cudaSkip, startCuda } from '../helpers/cuda/stand-in.ts';
+import { pythonHandler, skipWithoutPython } from '../helpers/system/handlers.ts';
+import { podCalls } from '../helpers/system/pods.ts';
+import { startProcesses } from '../helpers/system/processes.ts';
+import { seededRandom } from '../helpers/time/seeded-random.ts';
+import { waitFor } from '../helpers/time/wait-for.ts';
+import { cardJobs } from './card-jobs.ts';
+import { createSharers } from './share-card.ts';
+
+t.setTimeout(1_800_000);
+
+const JOBS = Number(process.env.SLIPWAY_TEST_IN_FLIGHT ?? 24);
+const ENDPOINTS = Math.min(Math.max(3, Math.floor(JOBS / 50)), 10);
+const isLong = process.env.SLIPWAY_TEST_KILLS !== undefined;
+const CARD = 'GPU-0000-one';
+const [CARD_MIB, WORKER_MIB] = [700, 512];
+
+/** A move is under way at each of these calls. */
+const STEPS: DriverCall[] = ['lock', 'checkpoint', 'restore', 'unlock'];
+const VICTIMS = ['agent', 'core', 'worker'] as const;
+/** How long the killed-at call takes: a core that is away comes back meanwhile. */
+const LATE_MS = 3_000;
+
+async function startCard(t: Test) {
+  const cuda = await startCuda(t, { cards: { [CARD]: CARD_MIB } });
+  await cuda.pace(20, 10, 5);
+  const agentEnv: Record<string, string> = { ...cuda.env, SLIPWAY_STANDBY_MEMORY_GB: '8' };
+  const slipway = await startProcesses(t, { agentEnv });
+  const env = { CUDA_STAND_IN: cuda.library, GPU_MIB: String(WORKER_MIB) };
+  const place = (python: 'new' | 'old') => ({ command: pythonHandler(python, 'gpu.py'), env });
+  const half = Math.ceil(ENDPOINTS / 2);
+  const sharers = [
+    ...(await createSharers(slipway, half, place('new'))),
+    ...(await createSharers(slipway, ENDPOINTS - half, place('old'))),
+  ];
+  return {
+    cuda,
+    agentEnv,
+    slipway,
+    sharers,
+    jobs: await cardJobs(
+      slipway,
+      sharers.map((one) => one.jobs),
+    ),
+  };
+}
+
+t.test('endpoints share one card', { skip: cudaSkip || skipWithoutPython('new', 'old') }, async (t) => {
+  const { cuda, agentEnv, slipway, sharers, jobs } = await startCard(t);
+  const { sql } = slipway;
+  const [agent] = slipway.agents;
+  const [core] = slipway.cores;
+  const random = seededRandom();
+  const any = (): number => random.below(ENDPOINTS);
+  const workers = () => sql<{ endpoint: string; state: string; reached: string; ended: boolean; reason: string }[]>`
+    SELECT endpoint_id AS endpoint, state, standby_reached AS reached, ended_at IS NOT NULL AS ended, reason
+    FROM worker ORDER BY created_at`;
+
+  await t.test('random jobs: each runs once, and no endpoint starts a second worker', async (t) => {
+    const first: number[] = [];
+    for (const endpoint of sharers.keys()) first.push((await jobs.run(endpoint)).pid);
+    const done = await jobs.runMany(JOBS, { inFlight: ENDPOINTS, next: any });
+    t.strictSame(
+      done.filter(({ endpoint, pid, mib }) => pid !== first[endpoint] || mib !== WORKER_MIB),
+      [],
+      'each ran in the process of its endpoint, which has all of its GPU memory',
+    );
+    const executions = await jobs.executions();
+    t.equal(executions.size, JOBS + ENDPOINTS);
+    t.ok(
+      [...executions.values()].every((count) => count === 1),
+      'once',
+    );
+    t.equal((await workers()).length, ENDPOINTS, 'no cold start after the first');
+  });
+
+  await t.test('two endpoints that always have jobs share the card', async (t) => {
+    const counts = [0, 0];
+    const total = isLong ? 240 : 40;
+    let left = total;
+    const clients = [0, 0, 0, 1, 1, 1].map(async (endpoint) => {
+      while (left > 0) {
+        left -= 1;
+        await jobs.run(endpoint, { pause: 0.2 });
+        if (left > 0) counts[endpoint]! += 1;
+      }
+    });
+    await Promise.all(clients);
+    const counted = counts[0]! + counts[1]!;
+    t.comment(`finished jobs: ${counts.join(' and ')}`);
+    t.ok(Math.min(...counts) >= counted / 3, `each has a third of ${counted}: ${counts.join(' and ')}`);
+    t.equal((await workers()).length, ENDPOINTS, 'and no further worker started');
+  });
+
+  await t.test('a pod takes the card; a job waits for it, and is served after it', async (t) => {
+    const pods = podCalls(slipway.clients, slipway.key);
+    await jobs.run(0);
+    await waitFor('its worker to be on standby', async () =>
+      (await workers()).every(({ state }) => state === 'FROZEN'),
+    );
+    const { id } = await pods.create({
+      name: 'takes-the-card',
+      startCommand: ['sleep', '3600'],
+      gpuCount: 1,
+      computeType: 'GPU',
+    });
+    await pods.reach(id, 'RUNNING');
+    t.equal(await cuda.used(CARD), 0, 'nobody else is on the card');
+    const waiting = await jobs.submit(1);
+    await pods.remove(id);
+    await jobs.finished(1, waiting);
+    t.equal((await workers()).length, ENDPOINTS);
+  });
+
+  await t.test('kill -9 in the middle of moves', async (t) => {
+    const all = VICTIMS.flatMap((victim) => STEPS.map((step) => ({ victim, step })));
+    const chosen = isLong ? all : VICTIMS.map((victim) => ({ victim, step: random.one(STEPS) }));
+    for (const { victim, step } of chosen) {
+      const [from, to] = [0, 1];
+      const offloaded = (await jobs.run(from)).pid;
+      const holder = (await jobs.run(to)).pid;
+      await cuda.fault(step, { lateMs: LATE_MS });
+      const { id, number } = await jobs.submit(from);
+      await waitFor(`the call ${step}`, async () => !(await cuda.plans(step)));
+      const moved = step === 'lock' || step === 'checkpoint' ? holder : offloaded;
+      if (victim === 'worker') process.kill(moved, 'SIGKILL');
+      else {
+        const child = victim === 'agent' ? agent! : core!;
+        await child.kill();
+        await child.start();
+      }
+      await jobs.finished(from, { id, number });
+      t.equal((await jobs.run(to)).mib, WORKER_MIB, `${victim} killed at ${step}: both endpoints go on`);
+    }
+  });
+
+  await t.test('a budget for one: the longest offloaded worker ends for the next', async (t) => {
+    await agent!.stop();
+    agentEnv['SLIPWAY_STANDBY_MEMORY_GB'] = '1';
+    await agent!.start();
+    for (const endpoint of [0, 1, 2]) await jobs.run(endpoint);
+    const [first] = (await workers()).filter(({ endpoint }) => endpoint === sharers[0]!.id).slice(-1);
+    t.match(first, { ended: true }, 'the first one made room');
+    await waitFor('one to be offloaded', async () => {
+      const living = (await workers()).filter(({ ended }) => !ended);
+      return living.filter(({ reached }) => reached === 'HOST').length === 1;
+    });
+    await jobs.run(0);
+  });
+
+  await agent!.stop();
+  t.equal(await cuda.used(CARD), 0, 'nothing is left on the card');
+});
