@@ -22,7 +22,8 @@ const LIMITS: readonly (ScaleLimitName | 'none')[] = [
 ];
 
 const WAITS: readonly TransactionWait[] = ['connection', 'lock', 'work', 'response', 'unknown'];
-const ACTIONS = ['add', 'drain', 'retire', 'resume', 'freeze', 'preempt'];
+const ACTIONS = ['add', 'drain', 'retire', 'resume', 'freeze', 'preempt', 'offload', 'restore'];
+
 export function startMetrics(metrics: Metrics, names: BoundedNames) {
   const total = metrics.counter({
     name: 'slipway_core_cold_starts_total',
@@ -80,19 +81,27 @@ export function scaleMetrics(metrics: Metrics): ScaleMeter {
     name: 'slipway_core_scale_reconciles_timed_out_total',
     help: 'Reconcile transactions that were aborted after 60 s.',
   });
+  const late = metrics.counter({
+    name: 'slipway_core_offload_timed_out_total',
+    help: 'Workers that were ended because the report on a move of their GPU memory was overdue.',
+  });
   return {
     onSlow: (wait) => long.inc({ wait }),
     onTimedOut: () => timedOut.inc(),
-    onReconcile: ({ added, drained, retired, resumed, frozen, preempted, limits }) => {
+    onReconcile: (result) => {
+      const { limits } = result;
+      if (result.late.length > 0) late.inc(result.late.length);
       for (const limit of limits.length === 0 ? ['none'] : new Set(limits.map((one) => one.limit)))
         decisions.inc({ limit });
       const changes = {
-        add: added,
-        drain: drained,
-        retire: retired,
-        resume: resumed,
-        freeze: frozen,
-        preempt: preempted,
+        add: result.added,
+        drain: result.drained,
+        retire: result.retired,
+        resume: result.resumed,
+        freeze: result.frozen,
+        preempt: result.preempted,
+        offload: result.offloaded,
+        restore: result.restored,
       };
       for (const [action, workers] of Object.entries(changes)) {
         if (workers.length > 0) actions.inc({ action }, workers.length);

@@ -112,9 +112,9 @@ export function isStillUnplaceable(
   movable: readonly MovableWorker[] = [],
 ): boolean {
   if (!previous || !machines || previous.throttled === 0) return false;
-  const { add, resume, freeze, drain, retire, target, reason } = wishedChanges(sample, scaler);
-  if (add.length !== previous.throttled || resume.length + freeze.length + drain.length + retire.length > 0)
-    return false;
+  const { add, target, reason, ...changes } = wishedChanges(sample, scaler);
+  const others = [changes.resume, changes.freeze, changes.offload, changes.drain, changes.retire];
+  if (add.length !== previous.throttled || others.some(({ length }) => length > 0)) return false;
   if (target !== previous.target || !sameCause(reason, previous.reason)) return false;
   const own = withCrashes(machines, crashes, runsSomewhere(sample.demand.workers, sample.settings.version));
   if (movable.length > 0 && mayPlace(withMovable(own, movable).map(asMovable), sample)) return false;

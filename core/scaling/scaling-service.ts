@@ -113,7 +113,9 @@ export class ScalingService extends BaseService {
     const { logger, events, meter } = this.#options;
     meter?.onReconcile(result);
     const { added, drained, retired, resumed, frozen, preempted, throttled, reason, rollout } = result;
-    const { offloaded, restored } = result;
+    const { offloaded, restored, late } = result;
+    if (late.length > 0)
+      logger.warn({ endpointId, workerIds: late }, 'moves of GPU memory took too long, their workers are ended');
     if (rollout?.state) {
       const { version, state, failedId } = rollout;
       logger.info({ endpointId, version, state, workerId: failedId }, 'rollout state changed');

@@ -47,6 +47,17 @@ const OFFLOAD_MS_PER_GIB = 550;
 const RESTORE_MS_PER_GIB = 200;
 const RESTORE_MS_BASE = 350;
 
+/** Time after which a move without a report is late, in milliseconds: more than twice what agents allow it. */
+const MOVE_LIMIT = { fixedMs: 60_000, perGibMs: 5_000 };
+
+/** Returns how long a move of so many bytes may take before core ends the worker, in milliseconds. */
+export function moveLimitMs(bytes: number): number {
+  return MOVE_LIMIT.fixedMs + (bytes / GIB) * MOVE_LIMIT.perGibMs;
+}
+
+/** Reason of a worker whose move was late. */
+export const MOVE_LATE_REASON = 'Its agent did not report for too long that its GPU memory was moved.';
+
 /** Returns how long an offload of so many bytes will take, in milliseconds. `measured`: the worker's latest one. */
 export function expectedOffloadMs(bytes: number, measured?: StandbyMove): number {
   return scaled(bytes, measured) ?? Math.round((bytes / GIB) * OFFLOAD_MS_PER_GIB);

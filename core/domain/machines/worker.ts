@@ -72,7 +72,7 @@ export function stretchesOf(timesMs: readonly number[], endMs: number | undefine
   });
 }
 
-/** Longest time that a worker is kept on standby, in seconds. */
+/** Longest time that a worker on standby keeps its memory on its GPUs, in seconds. In host memory it has no limit. */
 export const STANDBY_SECONDS_MAX = 3_600;
 /** Longest restart back-off after a crash, in seconds. */
 export const CRASH_PAUSE_SECONDS_MAX = 300;

@@ -43,7 +43,7 @@ export function fleetSample(
   { contention, candidates, endpointId = '', movable = [] }: Competitors = {},
 ): FleetSample {
   const { demand, settings } = sample;
-  const { add, resume, freeze, restorable } = wishedChanges(sample, scaler);
+  const { add, resume, freeze, offload, restorable } = wishedChanges(sample, scaler);
   const request = requestOf(onMachines(machines, settings));
   const own = new Set(demand.workers.map(({ machineId }) => machineId));
   const capacity = machines
@@ -70,7 +70,8 @@ export function fleetSample(
   const asked = candidates ? workersToPreempt(left.machines, request, wanted, candidates) : [];
   const leaving = preemptedFor(machines, endpointId);
   const restores = restorableOf(demand.workers, restorable);
-  const budgets = freeze.length > 0 && settings.flashBoot && settings.standby !== 'GPU' ? budgetsOf(machines, own) : {};
+  const mayOffload = freeze.length + offload.length > 0 && settings.flashBoot && settings.standby !== 'GPU';
+  const budgets = mayOffload ? budgetsOf(machines, own) : {};
   return {
     request,
     ...surveyWithMoves(withMovable(left.machines, movable), request, wanted, restores),

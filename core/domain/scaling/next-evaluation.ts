@@ -36,6 +36,7 @@ export function nextEvaluation(
     ...(grows ? waitDues(sample) : []),
     ...demand.workers.flatMap((worker) => {
       if (worker.suspended) return [];
+      if (worker.offloaded) return [];
       if (worker.desired === 'FREEZE') return [STANDBY_SECONDS_MAX * 1_000 - worker.ageMs];
       return worker.desired === 'RUN' && worker.retryMs !== undefined ? [worker.retryMs] : [];
     }),

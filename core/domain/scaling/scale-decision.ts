@@ -73,15 +73,15 @@ export function wishedChanges({ demand, settings }: DecisionSample, scaler: Scal
 
 /** Returns whether the decision over this sample depends on machines and quota. */
 export function needsFleet(sample: DecisionSample, scaler: Scaler = chosenScaler): boolean {
-  const { add, resume, freeze, check } = wishedChanges(sample, scaler);
-  return add.length + resume.length + freeze.length > 0 || check !== undefined;
+  const { add, resume, freeze, offload, check } = wishedChanges(sample, scaler);
+  return add.length + resume.length + freeze.length + offload.length > 0 || check !== undefined;
 }
 
 /** Makes the decision over a sample. */
 export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): Decision {
   const changes = wishedChanges(sample, scaler);
   const step = rolloutStep(sample.demand, sample.settings);
-  const standby = freezable(sample, changes.freeze);
+  const standby = freezable(sample, changes);
   const frozen = standby.map(({ workerId }) => workerId);
   const resumed = resumable(sample, changes);
   const missing = Array.from({ length: changes.resume.length - resumed.length }, () => ({ failures: 0 }));
@@ -108,7 +108,7 @@ export function decide(sample: DecisionSample, scaler: Scaler = chosenScaler): D
       ...each('WAKE', resumed),
       ...each('DRAIN', [
         ...changes.drain,
-        ...changes.freeze.filter((id) => !frozen.includes(id)),
+        ...[...changes.freeze, ...changes.offload].filter((id) => !frozen.includes(id)),
         ...(yielded === undefined ? [] : [yielded]),
       ]),
       ...placed.actions,
@@ -179,23 +179,27 @@ function causeOf(reason: string): string {
 
 /**
  * Returns the idle workers that their machines can put on standby, most recently busy first: on their GPU, or in host
- * memory if the endpoint asks for that or there is no other room.
+ * memory if the endpoint asks for that or there is no other room. Those that were on their GPU for too long (`offload`)
+ * only go to host memory.
  */
-function freezable({ demand, fleet, settings }: DecisionSample, ids: readonly string[]): StandbyAction[] {
+function freezable(
+  { demand, fleet, settings }: DecisionSample,
+  { freeze, offload }: Pick<WorkerChanges, 'freeze' | 'offload'>,
+): StandbyAction[] {
   const capacity = new Map(Object.entries(fleet?.standbyRoom ?? {}));
   const budgets = new Map(Object.entries(fleet?.budgets ?? {}));
   const idle = demand.workers
-    .filter(({ id }) => ids.includes(id))
+    .filter(({ id }) => freeze.includes(id) || offload.includes(id))
     .sort((a, b) => a.idleMs - b.idleMs || (a.id < b.id ? -1 : 1));
   return idle.flatMap(({ id: workerId, machineId, gpus, gpuBytes = 0 }): StandbyAction[] => {
-    const free = capacity.get(machineId) ?? 0;
+    const free = offload.includes(workerId) ? 0 : (capacity.get(machineId) ?? 0);
     const budget = gpus > 0 && (settings.standby === 'HOST' || free <= 0) ? budgets.get(machineId) : undefined;
     const evicted = budget && evictedForBudget(budget, budget.offloaded, gpuBytes);
     if (budget && evicted) {
       budgets.set(machineId, budgetAfter(budget, gpuBytes, evicted));
       return [{ do: 'OFFLOAD', workerId, evicted }];
     }
-    capacity.set(machineId, free - 1);
+    if (free > 0) capacity.set(machineId, free - 1);
     return free > 0 ? [{ do: 'FREEZE', workerId }] : [];
   });
 }

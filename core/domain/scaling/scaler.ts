@@ -41,6 +41,8 @@ export interface WorkerSample {
   offloaded?: OffloadedSample;
   /** An operator suspended it: it stays as it is. Absent if not. */
   suspended?: true;
+  /** A move of its GPU memory has taken too long: it ends. Absent if not. */
+  moveLate?: true;
   /** GPU memory that it holds, in bytes, and the expected duration of its offload. Absent if unknown. */
   gpuBytes?: number;
   /** Milliseconds since it became ready for the first time. Absent if not yet, or if not needed. */

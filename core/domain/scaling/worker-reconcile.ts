@@ -42,18 +42,31 @@ export interface WorkerChanges extends ScaleTarget {
   restorable: readonly string[];
   /** Idle workers to put on standby, or to drain if their machine cannot hold more standby workers. */
   freeze: readonly string[];
+  /** Workers that were on standby on their GPUs for too long: to host memory, or drained if that is not possible. */
+  offload: readonly string[];
   /** Workers to drain. */
   drain: readonly string[];
   /** Crashed workers to remove or to replace by one of `add`. */
   retire: readonly string[];
 }
 
-/** Compares existing workers with the target. `recommendation`: result of the scaler over `scalerView`. */
+/**
+ * Compares existing workers with the target. `recommendation`: result of the scaler over `scalerView`. Workers whose
+ * GPU memory is moved for too long end, and others take their place.
+ */
 export function reconcileWorkers(
   sample: ScaleSample,
   settings: ScaleSettings,
   recommendation: ScaleRecommendation,
 ): WorkerChanges {
+  const late = sample.workers.filter(({ moveLate }) => moveLate);
+  if (late.length === 0) return changesOf(sample, settings, recommendation);
+  const workers = sample.workers.filter(({ moveLate }) => !moveLate);
+  const changes = changesOf({ ...sample, workers }, settings, recommendation);
+  return { ...changes, retire: [...ids(late), ...changes.retire] };
+}
+
+function changesOf(sample: ScaleSample, settings: ScaleSettings, recommendation: ScaleRecommendation): WorkerChanges {
   const { serving, earlier, beside, stale } = rolloutWorkers(sample, settings);
   const chosen = withCheck(
     targetOf(runningWorkers(scalerView(sample, settings)), settings, recommendation),
@@ -65,17 +78,20 @@ export function reconcileWorkers(
   const kept = serving.filter((worker) => !going.has(worker));
   const again = kept.filter((worker) => worker.state === 'UNHEALTHY' && worker.retryDue);
   const standbys = sample.workers.filter((worker) => worker.desired === 'FREEZE' && !worker.suspended);
-  const usable = standbys.filter((worker) => mayStayOnStandby(worker, settings));
+  const staying = standbys.filter((worker) => mayStayOnStandby(worker, settings));
+  const aged = staying.filter(isAged);
+  const offload = aged.filter(({ gpus }) => gpus > 0 && settings.standby !== 'GPU');
+  const usable = staying.filter((worker) => !isAged(worker));
   const replaced = replacedOf(sample, kept, earlier, chosen.target);
   const missing = Math.max(chosen.target - kept.length - Number(isSlotFreed(settings)), 0);
   const more = Math.min(missing, surgeCapacity(sample, settings, kept, earlier));
   const onStandby = resumeOrder(usable);
   const resume = onStandby.filter(({ offloaded }) => !offloaded).slice(0, more);
   const frozen = surplus.filter((worker) => settings.flashBoot && settings.workersMax > 0 && isIdle(worker, settings));
-  const staying = new Set([...frozen, ...usable]);
+  const standing = new Set([...frozen, ...usable, ...offload]);
   const isBeside = settings.rollout?.phase === 'BESIDE';
   const { check, tried } = checkOf(sample, settings, { serving, earlier, beside, stale }, chosen.target);
-  const unneeded = [...surplus, ...standbys].filter((worker) => !staying.has(worker));
+  const unneeded = [...surplus, ...standbys].filter((worker) => !standing.has(worker));
   const leaving = [...stale, ...replaced, ...tried, ...unneeded, ...sample.workers.filter(crashedWhileDraining)];
   const add = [
     ...again.map(({ failures }) => ({ failures })),
@@ -102,6 +118,7 @@ export function reconcileWorkers(
     resume: ids(resume),
     restorable: add.length === 0 ? [] : ids(onStandby.filter(({ offloaded }) => offloaded)),
     freeze: ids(frozen),
+    offload: ids(offload),
     drain: ids(leaving.filter((worker) => worker.state !== 'UNHEALTHY')),
     retire: ids([...leaving.filter((worker) => worker.state === 'UNHEALTHY'), ...again]),
     ...chosen,
@@ -228,12 +245,14 @@ function crashesOf(current: readonly WorkerSample[]): number {
   return Math.max(0, ...current.map(({ failures }) => failures));
 }
 
-/**
- * Returns whether a worker may stay on standby: not crashed, of the scaled version, not too old, and FlashBoot is on.
- */
+/** Returns whether a worker may stay on standby: not crashed, of the scaled version, and FlashBoot is on. */
 function mayStayOnStandby(worker: WorkerSample, { version, flashBoot, workersMax }: ScaleSettings): boolean {
-  if (worker.state === 'UNHEALTHY' || worker.version !== version || !flashBoot || workersMax === 0) return false;
-  return worker.ageMs < STANDBY_SECONDS_MAX * 1_000;
+  return worker.state !== 'UNHEALTHY' && worker.version === version && flashBoot && workersMax > 0;
+}
+
+/** Returns whether a worker was on standby on its GPUs for too long. In host memory it stays while there is room. */
+function isAged({ offloaded, ageMs }: WorkerSample): boolean {
+  return !offloaded && ageMs >= STANDBY_SECONDS_MAX * 1_000;
 }
 
 /** Most recently frozen first: most of its data is still in CPU caches, and none of it was swapped out. */

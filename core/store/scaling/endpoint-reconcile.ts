@@ -16,7 +16,6 @@ import { wishedChanges } from '../../domain/scaling/scale-decision.ts';
 import type { Scaler } from '../../domain/scaling/scaler.ts';
 import type { Sql } from '../sql/database.ts';
 import { resolvedDigest } from '../sql/image-rows.ts';
-import { lockedInOrder } from '../sql/worker-order.ts';
 import { preemptWorkers, readPreemptible } from './gpu-contention.ts';
 import { readMovable } from './offload-samples.ts';
 import { placementView } from './placement-view.ts';
@@ -24,7 +23,7 @@ import type { ReconcileFleet } from './reconcile-fleet.ts';
 import type { ReconcileWrites } from './reconcile-writes.ts';
 import type { EndpointSample, EndpointVersion } from './scale-samples.ts';
 import { sampledWorkers } from './scale-samples.ts';
-import { evictStandbys, freezeWorkers, offloadWorkers, resumeStandbys } from './standby-rows.ts';
+import { evictStandbys, freezeWorkers, offloadWorkers, resumeStandbys, retireWorkers } from './standby-rows.ts';
 
 /** Operations on a locked endpoint. */
 export interface EndpointReconcile {
@@ -64,6 +63,8 @@ export interface ReconcileChanges {
   /** Workers of any endpoint that go to host memory, and workers of this one that come back. */
   offloaded: string[];
   restored: string[];
+  /** Retired workers whose move to or from host memory took too long. */
+  late: string[];
   /** Machines whose desired workers changed. */
   machineIds: string[];
 }
@@ -203,10 +204,7 @@ async function commit(
   const idsOf = (what: string): string[] =>
     actions.flatMap((action) => (action.do !== 'ADD' && action.do === what ? [action.workerId] : []));
   const retired = idsOf('RETIRE');
-  if (retired.length > 0) {
-    await sql`UPDATE worker w SET desired = 'GONE', ended_at = now()
-      FROM ${lockedInOrder(sql, sql`id = ANY(${retired}) AND ended_at IS NULL`)} AS l WHERE w.id = l.id`;
-  }
+  const late = await retireWorkers(sql, retired);
   const frozen = await freezeWorkers(sql, idsOf('FREEZE'));
   const resumed = await resumeStandbys(sql, idsOf('WAKE'));
   const placed = actions.flatMap((action) => (action.do === 'ADD' || action.do === 'RESTORE' ? [action] : []));
@@ -240,6 +238,7 @@ async function commit(
     preempted: ids(preempted),
     offloaded: ids(offloaded),
     restored: ids(restored),
+    late,
     machineIds,
   };
 }

@@ -1,9 +1,10 @@
 /** Columns of samples about offloaded workers, and running workers that may be offloaded for others. */
 
-import { expectedOffloadMs, expectedRestoreMs } from '../../domain/machines/standby.ts';
+import { expectedOffloadMs, expectedRestoreMs, moveLimitMs } from '../../domain/machines/standby.ts';
 import type { WorkerSample } from '../../domain/scaling/scaler.ts';
 import type { MovableWorker } from '../../domain/scaling/standby-restore.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
+import { gpusOccupied } from './standby-rows.ts';
 
 /** Columns of a worker that only matter with GPUs. */
 export interface OffloadColumns {
@@ -13,13 +14,30 @@ export interface OffloadColumns {
   bytes: number;
   restoreBytes: number | null;
   restoreMs: number | null;
+  /** Milliseconds of a move in progress. */
+  movingMs: number | null;
 }
 
 /** Returns the columns of worker `w`. */
 export function offloadColumns(sql: Sql): Fragment {
   return sql`w.desired = 'FREEZE' AND w.standby_level = 'HOST' AS "isOffloaded", w.suspended AS "isSuspended",
     w.gpu_uuids AS "gpuUuids", w.gpu_memory_bytes AS bytes, w.restore_bytes AS "restoreBytes",
-    w.restore_ms AS "restoreMs"`;
+    w.restore_ms AS "restoreMs", ${movingMs(sql)} AS "movingMs"`;
+}
+
+/**
+ * Milliseconds for which worker `w` has been moved: to host memory since it was asked to and had no job, or back since
+ * others had left its GPUs. Null if it is not moved, or waits for others.
+ */
+function movingMs(sql: Sql): Fragment {
+  const left = sql`(SELECT max(greatest(x.offloaded_at, x.ended_at)) FROM worker x
+    WHERE x.machine_id = w.machine_id AND x.id <> w.id AND x.gpu_uuids && w.gpu_uuids)`;
+  const since = sql`CASE
+    WHEN w.desired = 'FREEZE' AND w.standby_level = 'HOST' AND w.standby_reached <> 'HOST'
+      THEN greatest(w.desired_at, w.busy_at)
+    WHEN w.desired = 'RUN' AND w.standby_reached = 'HOST' AND NOT ${gpusOccupied(sql, sql`true`)}
+      THEN greatest(w.desired_at, ${left}) END`;
+  return sql`(extract(epoch FROM now() - ${since}) * 1000)::bigint`;
 }
 
 /** Returns a row with its members of a sample. Those that do not apply are absent, because samples are logged. */
@@ -30,12 +48,14 @@ export function withOffload<Row extends OffloadColumns>({
   bytes,
   restoreBytes,
   restoreMs,
+  movingMs,
   ...row
-}: Row): Omit<Row, keyof OffloadColumns> & Pick<WorkerSample, 'offloaded' | 'suspended' | 'gpuBytes'> {
+}: Row): Omit<Row, keyof OffloadColumns> & Pick<WorkerSample, 'offloaded' | 'suspended' | 'moveLate' | 'gpuBytes'> {
   const measured = restoreMs === null ? undefined : { bytes: restoreBytes ?? 0, ms: restoreMs };
   return {
     ...row,
     ...(isOffloaded && { offloaded: { gpuUuids, restoreMs: expectedRestoreMs(bytes, measured) } }),
+    ...(movingMs !== null && movingMs > moveLimitMs(bytes) && { moveLate: true as const }),
     ...(isSuspended && { suspended: true as const }),
     ...(bytes > 0 && { gpuBytes: bytes }),
   };

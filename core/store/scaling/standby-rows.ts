@@ -3,6 +3,7 @@
  * placement lock until the transaction ends, so that a worker never resumes while its resources are assigned to
  * another.
  */
+import { MOVE_LATE_REASON } from '../../domain/machines/standby.ts';
 import type { Fragment, Sql, Statement } from '../sql/database.ts';
 
 /** Key of the advisory lock for placing workers and pods. Two concurrent placements could assign the same GPU twice. */
@@ -64,13 +65,27 @@ export async function resumeStandbys(statement: Statement, workerIds: readonly s
 export async function offloadWorkers(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
   if (workerIds.length === 0) return [];
   return statement<MovedWorker[]>`
-    UPDATE worker w SET desired = 'FREEZE', standby_level = 'HOST',
-      desired_at = CASE WHEN w.desired = 'FREEZE' THEN w.desired_at ELSE now() END
+    UPDATE worker w SET desired = 'FREEZE', standby_level = 'HOST', desired_at = now()
     FROM (
       SELECT id FROM worker WHERE id = ANY(string_to_array(${workerIds.join()}, ',')) AND ended_at IS NULL
         AND (desired = 'FREEZE' AND standby_level = 'GPU' OR desired = 'RUN' AND state = 'READY')
       ORDER BY id FOR NO KEY UPDATE) AS l
     WHERE w.id = l.id RETURNING w.id, w.machine_id AS "machineId"`;
+}
+
+/** Removes workers, with the reason if a move of their GPU memory was late. Returns those whose move was. */
+export async function retireWorkers(sql: Sql, workerIds: readonly string[]): Promise<string[]> {
+  if (workerIds.length === 0) return [];
+  const isLate = sql`w.state <> 'UNHEALTHY' AND (w.desired = 'RUN' AND w.standby_reached = 'HOST'
+    OR w.desired = 'FREEZE' AND w.standby_level = 'HOST' AND w.standby_reached <> 'HOST')`;
+  const rows = await sql<{ id: string; late: boolean }[]>`
+    UPDATE worker w SET desired = 'GONE', ended_at = now(), state = CASE WHEN l.late THEN 'STOPPED' ELSE w.state END,
+      reason = CASE WHEN l.late THEN ${MOVE_LATE_REASON} ELSE w.reason END,
+      offload_failure = CASE WHEN l.late THEN 'TIMED_OUT' ELSE w.offload_failure END
+    FROM (SELECT w.id, ${isLate} AS late FROM worker w
+      WHERE w.id = ANY(${[...workerIds]}) AND w.ended_at IS NULL ORDER BY w.id FOR NO KEY UPDATE) AS l
+    WHERE w.id = l.id RETURNING w.id, l.late`;
+  return rows.flatMap(({ id, late }) => (late ? [id] : []));
 }
 
 /** Drains standby workers whose slot is assigned to another worker. The caller holds the placement lock. */
