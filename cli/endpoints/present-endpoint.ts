@@ -50,6 +50,7 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ['cannot run', endpoint.cannotRunReason],
     ['scaler', `${nameOf(ScalerType, scalerType)} ${scalerValue}`],
     ['flashboot', flashBootText(endpoint)],
+    ['no offload', endpoint.flashBootStandbyReason],
     ...workFields(endpoint),
     ...tableRows(ENDPOINT, endpoint),
     ['version', endpoint.version],

@@ -149,12 +149,15 @@ function explainWorkers(
   const ends = new Map(reports.map((worker) => [worker.id, worker]));
   const preemptions = new Map(preempted.map((worker) => [worker.workerId, preemptionText(worker)]));
   return workers.map((worker) => {
-    const { reason = '', away = false, health = '' } = ends.get(worker.id) ?? {};
+    const seen = ends.get(worker.id);
+    const { reason = '', away = false, health = '', offloadFault = '' } = seen ?? {};
     const own = models.filter(({ machineId }) => machineId === worker.machineId);
     const aside = {
       report: sight.workers ? reason : '',
       preemption: preemptions.get(worker.id) ?? '',
       away,
+      offloadFault,
+      ...(seen && seen.restoreMs !== null && { restored: { bytes: seen.restoreBytes ?? 0, ms: seen.restoreMs } }),
       ...modelFacts(own, sight.operator),
     };
     return explainWorker(worker, settings, what === 'request' ? { ...aside, health } : aside);

@@ -20,7 +20,6 @@ export async function offloadFault(
   const version = await ask('--query-gpu=driver_version', '--format=csv,noheader').catch(() => '');
   const number = Number.parseInt(version, 10);
   if (!Number.isFinite(number)) return 'nvidia-smi does not tell the version of the driver';
-  if (number < DRIVER_MIN)
-    return `it needs driver ${DRIVER_MIN} or newer, and the machine has ${version.split('\n')[0]}`;
+  if (number < DRIVER_MIN) return `driver ${version.split('\n')[0]} is older than ${DRIVER_MIN}`;
   return (await helpers.run({ do: 'open' }, { limitMs: OPEN_MS }))?.text ?? '';
 }

@@ -2,6 +2,7 @@
 
 /** A worker. */
 
+import type { StandbyMove } from '../machines/standby.ts';
 import { gigabytesMoved } from '../machines/standby.ts';
 import type { WorkerHealth } from '../machines/worker.ts';
 import type { ScaleSettings, WorkerSample } from '../scaling/scaler.ts';
@@ -25,6 +26,10 @@ interface UnusedWorker {
   preemption: string;
   /** Its machine is not connected. */
   away: boolean;
+  /** Its latest restore from host memory. Absent if there was none. */
+  restored?: StandbyMove | undefined;
+  /** Why its machine cannot offload it although its endpoint allows it. Empty otherwise. */
+  offloadFault?: string;
   /** Progress of a model on its machine, which its start waits for. Absent if none is. */
   downloading?: string | undefined;
   /** The remedy if its machine could not download a model. Absent if it could. */
@@ -58,7 +63,9 @@ export function explainWorker(
   if (worker.state === 'FROZEN' || worker.desired === 'FREEZE') {
     const not = away ? AWAY_TEXT : 'its machine is cordoned';
     if (worker.suspended) return as('FROZEN', 'an operator suspended it, and keeps its GPUs free', SUSPENDED_CHANGE);
-    if (worker.reachable) return as('FROZEN', `it is on standby${offloadText(worker)} and resumes for the next job`);
+    const stays = aside.offloadFault ? `; cannot offload: ${aside.offloadFault}` : '';
+    if (worker.reachable)
+      return as('FROZEN', `it is on standby${offloadText(worker)} and resumes for the next job${stays}`);
     return as('FROZEN', `it is on standby and does not resume while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
   }
   const others = health === undefined ? ', and others do what it holds,' : '';
@@ -90,13 +97,21 @@ export function explainWorker(
   }
   const until =
     isOther && rollout?.phase === 'REPLACE' ? `; it stops once a worker of version ${version} is available` : '';
-  if (worker.held > 0) return as('BUSY', `${ofVersion}it holds ${worker.held}${until}`);
+  const back = restoreText(aside.restored);
+  if (worker.held > 0) return as('BUSY', `${ofVersion}it holds ${worker.held}${back}${until}`);
   if (until !== '') return as('IDLE', `${ofVersion}it can take a ${what}${until}`);
   return as(
     'IDLE',
     `${ofVersion}it can take a ${what}; without one it stops after ${idleTimeoutSeconds} s idle unless ` +
-      'workersMin keeps it',
+      `workersMin keeps it${back}`,
   );
+}
+
+/** Says that a worker came back from host memory. */
+function restoreText(restored: StandbyMove | undefined): string {
+  if (!restored) return '';
+  const { bytes, ms } = restored;
+  return `; resumed from host memory: ${gigabytesMoved(bytes)} in ${(ms / 1_000).toFixed(1)} s`;
 }
 
 /** Says that a worker on standby is in host memory, and how long it takes to come back. */

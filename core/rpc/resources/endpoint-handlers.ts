@@ -13,6 +13,7 @@ import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
 import type { EndpointView } from '../../endpoints/endpoints.ts';
 import { deleteEndpoint, getEndpoint, listEndpoints, withTemplatesOf } from '../../endpoints/endpoints.ts';
 import { explainEndpoint, listDecisions } from '../../endpoints/explain.ts';
+import { standbyReasons } from '../../endpoints/standby-reasons.ts';
 import { updateEndpoint } from '../../endpoints/update-endpoint.ts';
 import { createOnce } from '../../resources/create-once.ts';
 import { decisionToMessage, endpointExplanationToMessage, reasonFor, sightOf } from '../reports/explain-messages.ts';
@@ -103,10 +104,11 @@ function endpointViews(context: EndpointContext) {
   const shown = async (endpoints: readonly EndpointView[], caller: Caller): Promise<EndpointMessage[]> => {
     const operator = caller.scope === 'ROOT';
     const ids = endpoints.map(({ id }) => id);
-    const [throttled, nowhere, rollouts] = await Promise.all([
+    const [throttled, nowhere, rollouts, standbys] = await Promise.all([
       context.scales.refusals(ids),
       context.cannotRun.of(ids),
       context.releases.rollouts(ids),
+      standbyReasons(context, endpoints),
     ]);
     return endpoints.map((endpoint) =>
       endpointToMessage(
@@ -114,6 +116,7 @@ function endpointViews(context: EndpointContext) {
         {
           throttledReason: reasonFor(throttled.get(endpoint.id), operator),
           cannotRunReason: reasonFor(nowhere.get(endpoint.id), operator),
+          flashBootStandbyReason: reasonFor(standbys.get(endpoint.id), operator),
         },
         rollouts.get(endpoint.id),
         seesEnvValues(caller),

@@ -5,6 +5,7 @@ import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { WorkerHealth } from '../../domain/machines/worker.ts';
 import type { ExplainedJob, LoggedDecision, LostAttempt, QueueLength } from '../../domain/reports/explanation.ts';
 import { JOBS_AHEAD_MAX } from '../../domain/reports/explanation.ts';
+import { NO_OFFLOAD_REPORT } from '../../domain/reports/standby-reason.ts';
 import type { Preemption } from '../../domain/scaling/preemption.ts';
 import { PREEMPTION_SHOWN_MINUTES } from '../../domain/scaling/preemption.ts';
 import { readLostAttempts } from '../jobs/lost-attempt-rows.ts';
@@ -35,6 +36,11 @@ interface WorkerEnd {
   health: WorkerHealth;
   /** Its machine is not connected. */
   away: boolean;
+  /** Its latest restore from host memory. Null: none yet. */
+  restoreBytes: number | null;
+  restoreMs: number | null;
+  /** Why its machine cannot offload it although its endpoint allows it. Empty otherwise. */
+  offloadFault: string;
 }
 
 /** Worker and machine of an attempt. Empty if no longer known. */
@@ -124,8 +130,12 @@ export class ExplainStore {
   async workers(endpointId: string, workerIds: readonly string[]): Promise<WorkerEnd[]> {
     return this.#database.sql<WorkerEnd[]>`
       SELECT w.id, w.ended_at IS NULL AS alive, w.exit_code AS "exitCode", w.reason, w.health,
-        m.session_id IS NULL OR m.lease_expires_at <= now() AS away
-      FROM worker w LEFT JOIN machine m ON m.id = w.machine_id WHERE w.endpoint_id = ${endpointId}
+        m.session_id IS NULL OR m.lease_expires_at <= now() AS away,
+        w.restore_bytes AS "restoreBytes", w.restore_ms AS "restoreMs",
+        CASE WHEN w.gpu_uuids = '{}' OR e.flash_boot_standby = 'GPU' OR (m.gpu_offload ->> 'supported')::boolean THEN ''
+          ELSE coalesce(m.gpu_offload ->> 'unsupportedReason', ${NO_OFFLOAD_REPORT}) END AS "offloadFault"
+      FROM worker w JOIN endpoint e ON e.id = w.endpoint_id LEFT JOIN machine m ON m.id = w.machine_id
+      WHERE w.endpoint_id = ${endpointId}
         AND w.id = ANY(${[...workerIds]})`;
   }
 

@@ -104,6 +104,13 @@ const more = Type.Object({
       description: 'Why no present machine can ever run its workers. Absent if one can. An extension.',
     }),
   ),
+  flashBootStandbyReason: Type.Optional(
+    Type.String({
+      description:
+        'Why workers on standby keep their GPU memory although flashBootStandby allows to move it. Absent otherwise. ' +
+        'An extension.',
+    }),
+  ),
   rolloutState: Type.Optional(
     Type.String({
       description:

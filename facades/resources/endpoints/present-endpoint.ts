@@ -41,6 +41,7 @@ export function presentEndpoint(
     workersStandby: endpoint.workersMin,
     ...(endpoint.throttledReason === '' ? {} : { throttledReason: endpoint.throttledReason }),
     ...(endpoint.cannotRunReason === '' ? {} : { cannotRunReason: endpoint.cannotRunReason }),
+    ...(endpoint.flashBootStandbyReason === '' ? {} : { flashBootStandbyReason: endpoint.flashBootStandbyReason }),
     ...presentRollout(endpoint),
     ...(workers === undefined
       ? {}

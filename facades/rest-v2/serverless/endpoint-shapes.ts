@@ -178,6 +178,11 @@ const settings = {
     'Keep workers that scaling stops on standby, so that they start fast. FLASHBOOT and ' +
       'PRIORITY_FLASHBOOT mean the same here.',
   ),
+  flashbootStandby: word(
+    ['AUTO', 'GPU', 'HOST'],
+    'Where workers on standby keep their GPU memory. AUTO: on the GPU until others need it, then in host memory. ' +
+      'GPU: on the GPU; they stop when others need it. HOST: in host memory at once. An extension.',
+  ),
   openai,
 };
 const templateId = Type.String({
@@ -287,6 +292,7 @@ export const EndpointShape = named(
       description: 'Longest run of a job in milliseconds, as it was given. 0: the default applies.',
     }),
     flashboot: settings.flashboot,
+    flashbootStandby: settings.flashbootStandby,
     openai,
     createdAt: moment('When it was created.'),
   }),

@@ -2,7 +2,7 @@
 
 import type { GpuPool } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
-import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { FieldChanges } from '../../resources/mask-fields.ts';
@@ -56,7 +56,7 @@ const SCALINGS: Readonly<Record<number, string>> = {
 };
 
 function endpointFields(body: UpdateEndpointBody, pools: readonly GpuPool[]): EndpointChanges {
-  const { workers, flashboot, timeout, gpu, cpu } = body;
+  const { workers, flashboot, flashbootStandby, timeout, gpu, cpu } = body;
   const fields = noChanges<Endpoint>();
   const given: { [Name in keyof Endpoint]?: Endpoint[Name] | undefined } = {
     name: body.name,
@@ -69,6 +69,7 @@ function endpointFields(body: UpdateEndpointBody, pools: readonly GpuPool[]): En
     executionTimeoutMs: timeout || undefined,
     executionTimeoutUnset: timeout === undefined ? undefined : timeout === 0,
     flashBootType: flashboot && (flashboot === 'OFF' ? FlashBootType.OFF : FlashBootType.FLASHBOOT),
+    flashBootStandby: flashbootStandby && FlashBootStandby[flashbootStandby],
     priorityFlashBoot: flashboot && flashboot === 'PRIORITY_FLASHBOOT',
     locations: body.dataCenterIds,
     networkVolumeIds: body.networkVolumes,

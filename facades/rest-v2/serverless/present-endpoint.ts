@@ -2,7 +2,7 @@
 
 import type { GpuPool } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
-import { EndpointType, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyRequest } from 'fastify';
@@ -62,6 +62,7 @@ export function presentEndpoint(endpoint: Endpoint | undefined, origin: string, 
     models: modelReferences,
     timeout: executionTimeoutUnset ? 0 : executionTimeoutMs,
     flashboot: presentFlashBoot(endpoint),
+    flashbootStandby: STANDBYS[endpoint.flashBootStandby],
     openai: presentOpenai(endpoint),
     createdAt: createTime?.toISOString(),
   };
@@ -73,6 +74,12 @@ function presentScaling({ scalerType, scalerValue, queueDelayMs }: Endpoint): { 
   if (scalerType === ScalerType.SLO) return { type: 'SLO', queueDelay: scalerValue } as { type: string };
   return { type: 'QUEUE_DELAY', queueDelay: queueDelayMs > 0 ? queueDelayMs / 1_000 : scalerValue } as { type: string };
 }
+
+const STANDBYS: Readonly<Record<number, string>> = {
+  [FlashBootStandby.AUTO]: 'AUTO',
+  [FlashBootStandby.GPU]: 'GPU',
+  [FlashBootStandby.HOST]: 'HOST',
+};
 
 function presentFlashBoot({ flashBootType, priorityFlashBoot }: Endpoint): string {
   if (flashBootType !== FlashBootType.FLASHBOOT) return 'OFF';

@@ -1,8 +1,8 @@
 /** Workers of an endpoint in REST v2: live ones, and wanted ones that could not be placed. */
 
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
-import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
-import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import type { GpuMove, Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { allPages } from '@slipway/proto/wire/pages';
 import { Type } from 'typebox';
@@ -15,6 +15,14 @@ const STATUSES = ['RUNNING', 'IDLE', 'INITIALIZING', 'THROTTLED', 'UNHEALTHY'] a
 type WorkerStatus = (typeof STATUSES)[number];
 
 const wholeOrNull = (description: string) => Type.Unsafe<number | null>({ type: ['integer', 'null'], description });
+
+const MoveShape = Type.Union([
+  named(
+    'GpuMemoryMove',
+    Type.Object({ bytes: Type.Integer(), durationMs: Type.Integer() }, { description: 'A move of GPU memory.' }),
+  ),
+  Type.Null(),
+]);
 
 const WorkerShape = named(
   'Worker',
@@ -32,6 +40,10 @@ const WorkerShape = named(
     gpuTypeId: textOrNull('GPU type. Null: it has no GPU.'),
     dataCenterId: textOrNull('Data centre of its machine. Null: none.'),
     startedAt: momentOrNull('When it was requested.'),
+    standbyLevel: textOrNull('On standby: GPU or HOST, where its GPU memory is. Null otherwise. An extension.'),
+    gpuMemoryBytes: wholeOrNull('GPU memory that it holds, or held before its offload. Null: unknown. An extension.'),
+    lastOffload: MoveShape,
+    lastRestore: MoveShape,
   }),
 );
 type WorkerAnswer = { id: string; status: WorkerStatus };
@@ -131,6 +143,10 @@ async function throttledOf(
     gpuTypeId: null,
     dataCenterId: null,
     startedAt: null,
+    standbyLevel: null,
+    gpuMemoryBytes: null,
+    lastOffload: null,
+    lastRestore: null,
   }));
 }
 
@@ -147,7 +163,17 @@ function presentWorker(worker: Worker, pod: Pod | undefined, endpoint: Endpoint,
     gpuTypeId: pod?.gpuTypeId || null,
     dataCenterId: dataCenterOf(pod?.machine),
     startedAt: createTime?.toISOString() ?? null,
+    standbyLevel: LEVELS[worker.standbyLevel] ?? null,
+    gpuMemoryBytes: worker.gpuMemoryBytes || null,
+    lastOffload: presentMove(worker.lastOffload),
+    lastRestore: presentMove(worker.lastRestore),
   } as WorkerAnswer;
+}
+
+const LEVELS: Readonly<Record<number, string>> = { [StandbyLevel.GPU]: 'GPU', [StandbyLevel.HOST]: 'HOST' };
+
+function presentMove(move: GpuMove | undefined): { bytes: number; durationMs: number } | null {
+  return move ? { bytes: move.bytes, durationMs: move.durationMs } : null;
 }
 
 function statusOf({ state, held }: Worker): WorkerStatus {

@@ -14,6 +14,7 @@ import type { ScriptedAgent } from '../../../helpers/grpc/scripted-agent.ts';
 import { reasonOf } from '../../../helpers/reason-of.ts';
 import type { CoreReplicas } from '../../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
+import { readMetrics, valueOf } from '../../../helpers/system/metrics.ts';
 import { podCalls } from '../../../helpers/system/pods.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
@@ -171,6 +172,65 @@ t.test('the operator suspends and resumes a worker', async (t) => {
   t.same(agent.moves.conflicts, []);
 });
 
+t.test('a move without a report ends the worker in time, and its jobs go to a new one', async (t) => {
+  const core = await startReplicas(t);
+  let silent: string | undefined = 'RESTORE';
+  const never = new Promise<undefined>(() => undefined);
+  await core.joinAgent({ ...CAN, onMove: (move) => (move === silent ? never : Promise.resolve(undefined)) });
+  const [first, second] = [await core.createEndpoint(FLASH), await core.createEndpoint(FLASH)];
+  const pass = (workerId: string) => core.sql`
+    UPDATE worker SET desired_at = now() - interval '5 min', busy_at = now() - interval '5 min',
+      offloaded_at = offloaded_at - interval '5 min' WHERE id = ${workerId} OR offloaded_at IS NOT NULL`;
+  await run(core, first);
+  await run(core, second);
+  const { id: offloaded } = await standby(core, first, 'HOST');
+  const { id: jobId } = await core.submit(first);
+  await standby(core, second, 'HOST');
+  await waitFor('the restore', async () => (await living(core, first))[0]?.desired === 'RUN');
+  await pass(offloaded);
+  t.equal((await core.wait(first, jobId)).state, JobState.COMPLETED);
+  const late = 'Its agent did not report for too long that its GPU memory was moved.';
+  const ended = async (workerId: string) => {
+    const [row] = await core.sql`SELECT state, reason, offload_failure AS failure FROM worker WHERE id = ${workerId}`;
+    return row;
+  };
+  t.same(await ended(offloaded), { state: 'STOPPED', reason: late, failure: 'TIMED_OUT' });
+  silent = 'OFFLOAD';
+  const [holding] = await living(core, first);
+  await waitFor('it to be on standby', async () => (await living(core, first))[0]?.state === 'FROZEN');
+  const { id: nextId } = await core.submit(second);
+  await waitFor(
+    'the offload',
+    async () => (await core.sql`SELECT FROM worker WHERE id = ${holding!.id} AND standby_level = 'HOST'`).length > 0,
+  );
+  await pass(holding!.id);
+  t.equal((await core.wait(second, nextId)).state, JobState.COMPLETED);
+  t.match(await ended(holding!.id), { reason: late });
+  const metrics = await readMetrics(core.replicas[0]!.metrics);
+  t.equal(valueOf(metrics, 'slipway_core_offload_timed_out_total'), 2);
+});
+
+t.test('after an hour on the GPU a worker goes to host memory, and stays there', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(CAN);
+  const endpointId = await core.createEndpoint(FLASH);
+  const other = await core.createEndpoint({ ...FLASH, flashBootStandby: FlashBootStandby.GPU });
+  const age = () => core.sql`UPDATE worker SET desired_at = now() - interval '2 h', busy_at = now() - interval '2 h'`;
+  await run(core, endpointId);
+  await standby(core, endpointId, 'GPU');
+  await age();
+  const { id } = await standby(core, endpointId, 'HOST');
+  await run(core, other);
+  await standby(core, other, 'GPU');
+  await age();
+  await waitFor('the other to end', async () => (await living(core, other)).length === 0);
+  t.match(await living(core, endpointId), [{ id, reached: 'HOST' }], 'kept while host memory allows');
+  await run(core, endpointId);
+  const { explanation } = await call(core.clients.endpoints, 'explain', { endpointId }, core.key);
+  t.match(explanation!.workers, [{ id, reason: /resumed from host memory: 10\.0 GB in 2\.4 s/ }]);
+  t.same(agent.moves.conflicts, []);
+});
+
 t.test('an agent that does not know levels: as before', async (t) => {
   const core = await startReplicas(t);
   const old: ScriptedAgent = await core.joinAgent({ gpus: [L4] });
@@ -180,6 +240,16 @@ t.test('an agent that does not know levels: as before', async (t) => {
   ];
   await run(core, first);
   const { id } = await standby(core, first, 'GPU');
+  const { endpoint } = await call(core.clients.endpoints, 'getEndpoint', { id: first }, core.key);
+  const fault = 'its agent is older than this feature';
+  t.equal(
+    endpoint!.flashBootStandbyReason,
+    `no machine can move the GPU memory of its workers to host memory: ${fault}`,
+  );
+  const { explanation } = await call(core.clients.endpoints, 'explain', { endpointId: first }, core.key);
+  t.match(explanation!.workers, [
+    { id, reason: `it is on standby and resumes for the next job; cannot offload: ${fault}` },
+  ]);
   t.match(
     await reasonOf(call(core.clients.machines, 'suspendWorker', { workerId: id }, core.rootKey)),
     /cannot offload workers/,
