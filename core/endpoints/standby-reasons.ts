@@ -10,7 +10,7 @@ type StandbySettings = Pick<EndpointSettings, 'type' | 'flashBootType' | 'flashB
 
 /** Returns the reasons, by endpoint. Endpoints without one are left out. */
 export async function standbyReasons(
-  { cannotRun, machines, scales }: Pick<EndpointContext, 'cannotRun' | 'machines' | 'scales'>,
+  { cannotRun, machineViews, scales }: Pick<EndpointContext, 'cannotRun' | 'machineViews' | 'scales'>,
   endpoints: readonly StandbySettings[],
 ): Promise<Map<string, PlacementRefusal>> {
   const ids = endpoints.filter(mayOffload).map(({ id }) => id);
@@ -18,7 +18,7 @@ export async function standbyReasons(
   const [all, requests, faults] = await Promise.all([
     cannotRun.machines(),
     scales.requestsOf(ids),
-    machines.offloadFaults(),
+    machineViews.offloadFaults(),
   ]);
   return new Map(
     requests.flatMap((request) => {

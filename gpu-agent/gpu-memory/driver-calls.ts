@@ -44,9 +44,23 @@ const LOCK_ARGS_BYTES = 64;
 /** The state in which nothing of a process is on a GPU (CU_PROCESS_STATE_CHECKPOINTED). */
 const CHECKPOINTED = 2;
 
-/** Opens the driver. Rejects with an Error for people if this machine cannot move GPU memory. */
-export async function openDriver(): Promise<DriverCalls> {
-  const library = await loadLibrary();
+/**
+ * Opens the driver: itself, or through NVIDIA's program where Node cannot load it. Rejects with an Error for people if
+ * this machine cannot move GPU memory. `program`: finds the calls of that program.
+ */
+export async function openDriver(program: () => Promise<DriverCalls | undefined>): Promise<DriverCalls> {
+  let library: Awaited<ReturnType<typeof loadLibrary>>;
+  try {
+    library = await loadLibrary();
+  } catch (error) {
+    const calls = await program();
+    if (calls) return calls;
+    throw error;
+  }
+  return libraryCalls(library);
+}
+
+function libraryCalls(library: ReturnType<Koffi['load']>): DriverCalls {
   const find = (prototype: string): NativeFunction => {
     try {
       return library.func(prototype);

@@ -6,14 +6,16 @@
  *   node gpu-agent/gpu-memory/driver-helper.ts
  */
 import { createInterface } from 'node:readline';
+import { checkpointProgram } from './checkpoint-program.ts';
 import type { DriverCalls } from './driver-calls.ts';
 import { openDriver } from './driver-calls.ts';
 import type { HelperRequest, HelperResponse } from './helper-protocol.ts';
 
 let driver: Promise<DriverCalls> | undefined;
 
-// An exit would wait for a call that hangs on another thread.
-process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL'));
+// An exit would wait for a call that hangs on another thread. 0 is its process group: this process, and a program that
+// it runs.
+process.stdin.on('close', () => process.kill(0, 'SIGKILL'));
 for await (const line of createInterface({ input: process.stdin })) {
   const response = await respond(JSON.parse(line) as HelperRequest);
   process.stdout.write(`${JSON.stringify(response)}\n`);
@@ -21,7 +23,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 async function respond(request: HelperRequest): Promise<HelperResponse> {
   try {
-    const calls = await (driver ??= openDriver());
+    const calls = await (driver ??= openDriver(checkpointProgram));
     if (request.do === 'offload') await offload(calls, request.pids, request.lockTimeoutMs);
     if (request.do === 'restore') await restore(calls, request.pids);
     return { ok: true };

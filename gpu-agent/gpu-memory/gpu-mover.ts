@@ -174,8 +174,8 @@ function throwIfEnded({ signal }: MovedWorker): void {
 
 function errorOf({ kind, text }: HelperFailure): MoveError {
   if (kind === 'late') return new MoveError('TIMED_OUT', text);
-  if (/OUT_OF_MEMORY/.test(text)) return new MoveError('NOT_ENOUGH_GPU_MEMORY', text);
-  return new MoveError(/NOT_SUPPORTED|NOT_PERMITTED/.test(text) ? 'UNSUPPORTED' : 'DRIVER_ERROR', text);
+  if (/out.of.memory/i.test(text)) return new MoveError('NOT_ENOUGH_GPU_MEMORY', text);
+  return new MoveError(/not.supported|not.permitted/i.test(text) ? 'UNSUPPORTED' : 'DRIVER_ERROR', text);
 }
 
 async function step(name: 'freeze' | 'thaw', done: Promise<void>): Promise<void> {

@@ -7,6 +7,16 @@ import type { Readable, Writable } from 'node:stream';
 import { NODE_ENVIRONMENT } from '@slipway/kit/host/node-settings';
 import type { HelperRequest, HelperResponse } from './helper-protocol.ts';
 
+/** Ends a process group at once. */
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}
+
 /** The helper ended without a response. */
 export class HelperEndedError extends Error {}
 
@@ -21,6 +31,8 @@ export class HelperProcess {
       cwd: '/',
       env: { ...NODE_ENVIRONMENT, ...env } as NodeJS.ProcessEnv,
       stdio: ['pipe', 'pipe', 'ignore'],
+      // Its process group ends with it: programs that it runs.
+      detached: true,
     });
     this.#child.stdin.on('error', () => undefined);
     this.#child.on('error', (error) => this.#end(error.message));
@@ -48,7 +60,7 @@ export class HelperProcess {
   /** Ends it at once, also in the middle of a call. */
   kill(): void {
     this.#hasEnded = true;
-    this.#child.kill('SIGKILL');
+    killGroup(this.#child.pid);
     this.#end('it was ended');
   }
 

@@ -292,14 +292,6 @@ export class MachineStore {
     return row?.replica_address;
   }
 
-  /** Returns why machines with GPUs cannot offload workers, by id. */
-  async offloadFaults(): Promise<Map<string, string>> {
-    const rows = await this.#database.sql<{ id: string; fault: string }[]>`
-      SELECT id, gpu_offload ->> 'unsupportedReason' AS fault FROM machine
-      WHERE gpu_offload IS NOT NULL AND NOT (gpu_offload ->> 'supported')::boolean AND gpus <> '[]'`;
-    return new Map(rows.map(({ id, fault }) => [id, fault]));
-  }
-
   /** Returns all machines with their current use by workers and pods. For people: must not be used for placement. */
   async view(): Promise<PlacementMachine[]> {
     return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });

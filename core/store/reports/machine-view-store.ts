@@ -111,4 +111,12 @@ export class MachineViewStore {
       SELECT e.id, e.name, e.account_id AS "accountId" FROM scale_decision d JOIN endpoint e ON e.id = d.endpoint_id
       WHERE d.throttled > 0 ORDER BY d.decided_at, e.id LIMIT ${WAITING_MAX}`;
   }
+
+  /** Returns why machines with GPUs cannot offload workers, by id. */
+  async offloadFaults(): Promise<Map<string, string>> {
+    const rows = await this.#database.sql<{ id: string; fault: string }[]>`
+      SELECT id, gpu_offload ->> 'unsupportedReason' AS fault FROM machine
+      WHERE gpu_offload IS NOT NULL AND NOT (gpu_offload ->> 'supported')::boolean AND gpus <> '[]'`;
+    return new Map(rows.map(({ id, fault }) => [id, fault]));
+  }
 }

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import { readFreeMemory, readHeldMemory } from '@slipway/gpu-agent/gpu-memory/compute-apps';
 import type { MovedWorker } from '@slipway/gpu-agent/gpu-memory/gpu-mover';
@@ -47,10 +48,14 @@ function workerOf(...processes: CudaProcess[]) {
 async function setUp(
   t: Test,
   cuda: CudaStandIn,
-  { budget = 64 * GIB, clock = systemClock as ManualClock | typeof systemClock } = {},
+  {
+    budget = 64 * GIB,
+    clock = systemClock as ManualClock | typeof systemClock,
+    env = cuda.env as Record<string, string>,
+  } = {},
 ) {
   await cuda.forgetCalls();
-  const helpers = new HelperPool(clock, () => new HelperProcess(cuda.env));
+  const helpers = new HelperPool(clock, () => new HelperProcess(env));
   t.teardown(() => helpers.close());
   const memory = new StandbyMemory(budget, () => ({ total: 256 * GIB, available: 256 * GIB }));
   const mover = new GpuMover({
@@ -67,6 +72,37 @@ async function setUp(
 
 t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
   const cuda = await startCuda(t, { cards: CARDS });
+
+  t.test("NVIDIA's program moves workers where Node cannot load the driver", async (t) => {
+    const { mover, used } = await setUp(t, cuda, { env: { PATH: cuda.env.PATH } });
+    const worker = await cuda.process(t, { 'GPU-1': 1_024 });
+    const { worker: moved } = workerOf(worker);
+    const { memory } = await mover.offload(moved, false);
+    t.strictSame(await used(), [0, 0]);
+    await mover.restore(moved, memory);
+    t.equal(await worker.use(), 1_024);
+    t.strictSame(await cuda.calls(), ['lock 0', 'checkpoint 0', 'state -3', 'restore 0', 'unlock 0']);
+    await cuda.fault('checkpoint', { code: CUDA.NOT_SUPPORTED });
+    t.match(await mover.offload(moved, false).catch((error: unknown) => error), { failure: 'UNSUPPORTED' });
+  });
+
+  t.test('ten workers move at once: this process neither loads the driver nor waits for it', async (t) => {
+    const { mover, used } = await setUp(t, cuda);
+    const workers = await Promise.all(
+      Array.from({ length: 10 }, async () => workerOf(await cuda.process(t, { 'GPU-1': 512 })).worker),
+    );
+    await cuda.pace(200, 100);
+    const loop = monitorEventLoopDelay({ resolution: 1 });
+    loop.enable();
+    const moved = await Promise.all(workers.map((worker) => mover.offload(worker, false)));
+    t.strictSame(await used(), [0, 0]);
+    await Promise.all(workers.map((worker, index) => mover.restore(worker, moved[index]!.memory)));
+    loop.disable();
+    await cuda.pace(0, 0);
+    t.comment(`longest block of the event loop: ${(loop.max / 1e6).toFixed(1)} ms`);
+    t.strictSame(await used(), [5_120, 0]);
+    t.notMatch(readFileSync('/proc/self/maps', 'utf8'), /libcuda|koffi/);
+  });
 
   t.test('a worker of two processes and two cards moves as a whole, and goes on where it was', async (t) => {
     const { mover, memory, used } = await setUp(t, cuda);

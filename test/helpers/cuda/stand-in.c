@@ -1,5 +1,6 @@
 /*
- * Stands in for NVIDIA's driver where there is no GPU: the checkpoint calls of libcuda.so.1, and with -DSMI nvidia-smi.
+ * Stands in for NVIDIA's driver where there is no GPU: the checkpoint calls of libcuda.so.1, with -DSMI nvidia-smi, and
+ * with -DPROGRAM cuda-checkpoint.
  * Compiled by stand-in.ts with -DFOLDER="…", the folder that all of its processes share, on the host and in containers:
  *
  *   driver     version of the driver, as nvidia-smi prints it: "580.95"
@@ -361,6 +362,26 @@ int cuCheckpointProcessLock(int pid, void *args) { (void)args; return call_targe
 int cuCheckpointProcessCheckpoint(int pid, void *args) { (void)args; return call_target("checkpoint", pid); }
 int cuCheckpointProcessRestore(int pid, void *args) { (void)args; return call_target("restore", pid); }
 int cuCheckpointProcessUnlock(int pid, void *args) { (void)args; return call_target("unlock", pid); }
+
+#ifdef PROGRAM
+int main(int count, char **words) {
+  const char *action = "", *name;
+  const char *states[] = { "running", "locked", "checkpointed", "failed" };
+  int pid = 0, state = 0, asks = 0;
+  for (int i = 1; i < count; i++) {
+    if (!strcmp(words[i], "--help")) { printf("--get-state --action lock|checkpoint|restore|unlock --pid PID --timeout MS\n"); return 0; }
+    if (!strcmp(words[i], "--get-state")) asks = 1;
+    if (!strcmp(words[i], "--action") && i + 1 < count) action = words[++i];
+    else if (!strcmp(words[i], "--pid") && i + 1 < count) pid = atoi(words[++i]);
+  }
+  int code = asks ? cuCheckpointProcessGetState(pid, &state) : call_target(action, pid);
+  if (code == SUCCESS && asks) printf("%s\n", states[state]);
+  if (code == SUCCESS) return 0;
+  cuGetErrorName(code, &name);
+  fprintf(stderr, "Could not %s process %d: %s\n", asks ? "read" : action, pid, name);
+  return 1;
+}
+#endif
 
 #else
 

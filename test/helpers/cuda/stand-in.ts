@@ -1,6 +1,6 @@
 /**
- * A GPU driver for tests on a machine without a GPU: libcuda.so.1 and nvidia-smi, compiled from stand-in.c, which says
- * what they do. A program becomes a CUDA process by a call of `fake_alloc` in that library.
+ * A GPU driver for tests on a machine without a GPU: libcuda.so.1, nvidia-smi and cuda-checkpoint, compiled from
+ * stand-in.c, which says what they do. A program becomes a CUDA process by a call of `fake_alloc` in that library.
  */
 import type { ChildProcess } from 'node:child_process';
 import { execFile, spawn } from 'node:child_process';
@@ -44,6 +44,7 @@ export async function startCuda(
   await Promise.all([
     run(GCC, ['-shared', '-fPIC', '-o', join(folder, 'libcuda.so.1'), ...options]),
     run(GCC, ['-DSMI', '-o', join(folder, 'nvidia-smi'), ...options]),
+    run(GCC, ['-DPROGRAM', '-o', join(folder, 'cuda-checkpoint'), ...options]),
   ]);
   const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
   await write('driver', driver);
