@@ -2,7 +2,7 @@
  * Views that the console's server sends to its page; both import them from here. Times are milliseconds since 1970.
  */
 import type { DrainView } from './views-of-drains.ts';
-import type { GpuLoadView, GpuView } from './views-of-gpus.ts';
+import type { GpuLoadView, GpuView, WorkerMemoryView } from './views-of-gpus.ts';
 
 /** Time without a response after which the page reports that the service does not answer, in milliseconds. */
 export const LATE_MS = 4_000;
@@ -138,7 +138,7 @@ export interface OverviewView extends ProblemsView {
 }
 
 /** A worker of an endpoint. */
-export interface WorkerView {
+export interface WorkerView extends WorkerMemoryView {
   id: string;
   machineId: string;
   state: string;

@@ -1,6 +1,6 @@
 /** Feeds an endpoint's page: counts, workers, explanation, and decisions of the scaler. */
 import type { EndedWorkers, Worker, WorkerStretch } from '@slipway/proto/gen/slipway/v1/machine';
-import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';
@@ -67,6 +67,8 @@ function nothingFor401<Answer>(nothing: Answer): (error: unknown) => Answer {
   };
 }
 
+const LEVELS: Readonly<Record<number, 'GPU' | 'HOST'>> = { [StandbyLevel.GPU]: 'GPU', [StandbyLevel.HOST]: 'HOST' };
+
 /** Converts a worker for the page. */
 export function workerView({ createTime, readyTime, endTime, busy, frozen, ...worker }: Worker): WorkerView {
   const { id, machineId, state, held, capacity, version, reason, gpuUuids: gpus, gpuLoads, sdkVersion } = worker;
@@ -85,6 +87,10 @@ export function workerView({ createTime, readyTime, endTime, busy, frozen, ...wo
     createdMs: createTime?.getTime() ?? 0,
     readyMs: readyTime?.getTime() ?? 0,
     endedMs: endTime?.getTime() ?? 0,
+    standby: LEVELS[worker.standbyLevel] ?? '',
+    gpuBytes: worker.gpuMemoryBytes,
+    offloadMs: worker.lastOffload?.durationMs ?? 0,
+    restoreMs: worker.lastRestore?.durationMs ?? 0,
     busy: busy.map(stretchView),
     frozen: frozen.map(stretchView),
   };

@@ -1,7 +1,7 @@
 /** Machines with their GPUs and the holders of these. For the operator, because machines belong to the installation. */
 
 import type { Worker } from '@slipway/proto/gen/slipway/v1/machine';
-import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineDrain, MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { allPages } from '@slipway/proto/wire/pages';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -92,8 +92,9 @@ export function machineView(
 ): MachineView[] {
   if (!machine) return [];
   const workers = all.filter(({ machineId }) => machineId === machine.id);
+  const offloaded = workers.filter(({ standbyLevel, suspended }) => standbyLevel === StandbyLevel.HOST && !suspended);
   // A crashed worker holds no GPU while it waits for its next start.
-  const holding = workers.filter(({ state }) => state !== WorkerState.UNHEALTHY);
+  const holding = workers.filter((worker) => worker.state !== WorkerState.UNHEALTHY && !offloaded.includes(worker));
   const holders = new Map(holding.flatMap((worker) => worker.gpuUuids.map((uuid) => [uuid, worker] as const)));
   return [
     {
@@ -120,6 +121,9 @@ export function machineView(
           heldBy,
           workerId: holder?.id ?? '',
           endpointName: holder?.endpointName ?? '',
+          offloaded: offloaded.flatMap((worker) =>
+            worker.gpuUuids.includes(uuid) ? [worker.endpointName || worker.endpointId] : [],
+          ),
           busy: holder ? Math.min(holder.held / Math.max(holder.capacity, 1), 1) : 0,
           load: gpuLoads.filter((load) => load.uuid === uuid).map(loadView)[0] ?? null,
         };

@@ -21,6 +21,10 @@ const worker = (id: string, fields: Partial<WorkerView> = {}): WorkerView => ({
   busy: [],
   frozen: [],
   sdkVersion: '',
+  standby: '',
+  gpuBytes: 0,
+  offloadMs: 0,
+  restoreMs: 0,
   ...fields,
 });
 const shape = (workers: readonly WorkerView[]) =>

@@ -63,13 +63,15 @@ export function NoMachine() {
 /** Shades of squares in use. */
 const SHADES = 4;
 
-function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointName, busy, load } }: { gpu: GpuView }) {
+function Square({ gpu }: { gpu: GpuView }) {
+  const { name, memoryMib, unhealthy, heldBy, workerId, endpointName, busy, load, offloaded } = gpu;
   const state = unhealthy !== '' ? 'unhealthy' : heldBy === '' ? 'free' : 'used';
   const holder = heldBy === 'pod' ? 'a pod' : endpointName || workerId || 'free';
   const work = heldBy === 'worker' ? `, ${busyText(busy)}` : '';
   const loaded = load ? loadText(load, memoryMib) : '';
   const use = unhealthy !== '' ? unhealthy : `${holder}${work}`;
-  const text = `${name}, ${mib(memoryMib)}: ${use}${loaded && `; ${loaded}`}`;
+  const behind = offloaded.length > 0 ? `; in host memory: ${offloaded.join(', ')}` : '';
+  const text = `${name}, ${mib(memoryMib)}: ${use}${loaded && `; ${loaded}`}${behind}`;
   // A free GPU may be used by a program that Slipway does not know.
   const heat = load?.utilization ?? (heldBy === 'worker' ? busy : undefined);
   const shade = state !== 'unhealthy' && heat !== undefined ? ` busy-${Math.ceil(heat * SHADES)}` : '';
@@ -78,6 +80,7 @@ function Square({ gpu: { name, memoryMib, unhealthy, heldBy, workerId, endpointN
       <span aria-hidden="true">{name}</span>
       <small aria-hidden="true">{state === 'used' ? holder : state}</small>
       {load && <small aria-hidden="true">{loadText({ ...load, temperatureCelsius: null, powerWatts: null })}</small>}
+      {offloaded.length > 0 && <small aria-hidden="true">+{offloaded.length} in host memory</small>}
       <span className="spoken">{text}</span>
     </li>
   );

@@ -162,6 +162,18 @@ function LaneRow({ lane: { name, workers }, fromMs, nowMs }: { lane: Lane; fromM
   );
 }
 
+/** Returns `in host memory, 10.0 GB, out in 5.3 s, back in 2.4 s`. Empty if it was never moved. */
+function movesText({ standby, gpuBytes, offloadMs, restoreMs }: WorkerView): string {
+  if (offloadMs === 0) return '';
+  const parts = [
+    standby === 'HOST' ? 'in host memory' : '',
+    `${(gpuBytes / 1e9).toFixed(1)} GB`,
+    `out in ${span(offloadMs)}`,
+    restoreMs > 0 ? `back in ${span(restoreMs)}` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
 function WorkerLine({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
   const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion, endpoint, loads } =
     worker;
@@ -176,7 +188,7 @@ function WorkerLine({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: num
     standbyMs > 0 ? `standby ${span(standbyMs)}` : '',
     ...(endedMs > 0
       ? [`ended ${ago(endedMs, nowMs)}`]
-      : [holds, loadsText(loads), `version ${version}`, sdkVersion, plainText(reason)]),
+      : [holds, loadsText(loads), movesText(worker), `version ${version}`, sdkVersion, plainText(reason)]),
   ];
   return (
     <li className="hint">

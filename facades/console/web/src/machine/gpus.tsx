@@ -44,7 +44,7 @@ export function Gpus({ view }: { view: MachinePageView }) {
 }
 
 function Row({
-  gpu: { uuid, name, memoryMib, unhealthy, busy, load },
+  gpu: { uuid, name, memoryMib, unhealthy, busy, load, offloaded },
   view: { workers, pods },
   isLoadKnown,
 }: {
@@ -53,7 +53,9 @@ function Row({
   isLoadKnown: boolean;
 }) {
   // A crashed worker holds no GPU while it waits for its next start. A standby worker's GPU may be in use by another.
-  const holders = workers.filter(({ gpus, state }) => gpus.includes(uuid) && state !== 'UNHEALTHY');
+  const holders = workers.filter(
+    ({ gpus, state, standby }) => gpus.includes(uuid) && state !== 'UNHEALTHY' && standby !== 'HOST',
+  );
   const worker = holders.find(({ state }) => state !== 'FROZEN') ?? holders[0];
   const pod = worker ? undefined : pods.find(({ gpus }) => gpus.includes(uuid));
   return (
@@ -81,6 +83,7 @@ function Row({
           </>
         )}
         {!worker && !pod && 'free'}
+        {offloaded.length > 0 && `; in host memory: ${offloaded.join(', ')}`}
       </td>
       <td>{worker?.endpoint?.accountId ?? pod?.accountId ?? ''}</td>
     </tr>
