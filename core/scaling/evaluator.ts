@@ -6,12 +6,16 @@ import { withKnownIdleness } from '../domain/scaling/known-idleness.ts';
 import { nextEvaluation } from '../domain/scaling/next-evaluation.ts';
 import { preemptibleWorkers } from '../domain/scaling/preemption.ts';
 import type { Scaler } from '../domain/scaling/scaler.ts';
-import { movableWorkers } from '../domain/scaling/standby-restore.ts';
+import { mayMoveLater, movableWorkers } from '../domain/scaling/standby-restore.ts';
+import type { EndpointSample } from '../store/scaling/scale-samples.ts';
 import type { Stores } from '../store/storage.ts';
 import { EvaluationTimers } from './evaluation-timers.ts';
 import { PreemptibleWorkers } from './preemptible-workers.ts';
 import { isStillUnplaceable, isUpToDate, knownIdleMs, placeableTogether } from './reconcile.ts';
 import type { QueuedReconcile, WorkQueue } from './work-queue.ts';
+
+/** Most other endpoints that are evaluated because one waits for GPUs. */
+const HOLDERS_MAX = 100;
 
 /** Dependencies of the evaluator. */
 interface EvaluatorOptions {
@@ -37,6 +41,8 @@ export class Evaluator {
   readonly preemptible = new PreemptibleWorkers();
   /** Workers that may be offloaded for others. Empty at such replicas too. */
   readonly movable = new PreemptibleWorkers();
+  /** Endpoints with running workers that may be offloaded now or later. */
+  readonly #holders = new Set<string>();
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
@@ -56,7 +62,27 @@ export class Evaluator {
   keepOnly(endpointIds: ReadonlySet<string>): void {
     this.preemptible.keepOnly(endpointIds);
     this.movable.keepOnly(endpointIds);
+    for (const id of this.#holders) if (!endpointIds.has(id)) this.#holders.delete(id);
     this.timers.keepOnly(endpointIds);
+  }
+
+  #updateMovable({
+    endpoint: { id },
+    sample: { demand, settings },
+  }: Pick<EndpointSample, 'endpoint' | 'sample'>): void {
+    if (mayMoveLater(demand, settings)) this.#holders.add(id);
+    else this.#holders.delete(id);
+    this.movable.update(
+      id,
+      movableWorkers(demand, settings).map((worker) => worker.id),
+    );
+  }
+
+  /** Finds out which workers of other endpoints may be offloaded now. Their last evaluation may be a second old. */
+  async #evaluateHolders(known: readonly string[], knownMs: number): Promise<void> {
+    const ids = [...this.#holders].filter((id) => !known.includes(id)).slice(0, HOLDERS_MAX);
+    for (const one of await this.#options.store.sample(ids))
+      this.#updateMovable({ ...one, sample: withKnownIdleness(one.sample, knownMs) });
   }
 
   /**
@@ -80,12 +106,9 @@ export class Evaluator {
         endpoint.id,
         preemptible.map(({ id }) => id),
       );
-      const movable = task.mine ? movableWorkers(sample.demand, sample.settings) : [];
-      this.movable.update(
-        endpoint.id,
-        movable.map(({ id }) => id),
-      );
+      if (task.mine) this.#updateMovable({ endpoint, sample });
     }
+    if (task.mine && samples.some(waitsForGpus)) await this.#evaluateHolders(ids, knownMs);
     const outdated = samples.filter(({ sample, previous }) => !isUpToDate(sample, previous, scaler));
     const throttled = outdated
       .filter(({ previous }) => previous && previous.throttled > 0)
@@ -120,4 +143,9 @@ export class Evaluator {
     );
     return [...due.filter(({ endpoint }) => !unplaced.includes(endpoint.id)), ...placeable];
   }
+}
+
+/** Returns whether jobs of an endpoint wait while none of its workers runs. */
+function waitsForGpus({ endpoint, sample: { demand } }: Pick<EndpointSample, 'endpoint' | 'sample'>): boolean {
+  return endpoint.gpuCount > 0 && demand.queued > 0 && !demand.workers.some(({ desired }) => desired === 'RUN');
 }

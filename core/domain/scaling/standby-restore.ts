@@ -129,6 +129,14 @@ export function movableWorkers(
   return order.slice(0, Math.max(present.length - workersMin, 0));
 }
 
+/** Returns whether an endpoint has running workers that may be offloaded for others, now or after their jobs. */
+export function mayMoveLater(
+  { workers }: Pick<ScaleSample, 'workers'>,
+  { flashBoot, standby }: Pick<ScaleSettings, 'flashBoot' | 'standby'>,
+): boolean {
+  return flashBoot && standby !== 'GPU' && workers.some(({ desired, gpus }) => desired === 'RUN' && gpus > 0);
+}
+
 function turnMs({ gpuBytes = 0 }: WorkerSample): number {
   return Math.max(TURN_MS, TURN_FACTOR * (expectedOffloadMs(gpuBytes) + expectedRestoreMs(gpuBytes)));
 }
