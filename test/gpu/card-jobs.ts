@@ -49,7 +49,13 @@ export async function cardJobs(slipway: Processes, endpoints: readonly EndpointJ
 
   /** Waits until a job is completed. */
   const finished = async (endpoint: number, { number, id }: { number: number; id: string }): Promise<CardJob> => {
-    const { output } = await endpoints[endpoint]!.reached(id, 'COMPLETED', JOB_MS);
+    // One request that waits costs less than many that ask. It fails while core is away.
+    const { status, output } = await waitFor(
+      `job ${number} to end`,
+      () => endpoints[endpoint]!.settled(id, PATIENCE_MS),
+      JOB_MS,
+    );
+    if (status !== 'COMPLETED') throw new Error(`job ${number} is ${status}`);
     const served = output as unknown as CardOutput;
     if (served.number !== number) throw new Error(`job ${number} has the output of job ${served.number}`);
     return { ...served, endpoint };

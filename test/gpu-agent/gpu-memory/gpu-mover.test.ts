@@ -19,6 +19,8 @@ import { CUDA, cudaSkip, MIB, startCuda } from '../../helpers/cuda/stand-in.ts';
 import { ManualClock } from '../../helpers/time/manual-clock.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
+t.setTimeout(300_000);
+
 const GIB = 1024 * MIB;
 const CARDS = { 'GPU-1': 16_384, 'GPU-2': 16_384 };
 

@@ -205,8 +205,8 @@ const ROWS: Row[] = [
     settings: { ...FLASH, workersMax: 1 },
   },
   {
-    what: 'they go after an hour',
-    workers: [asleep('a', { ageMs: 3_600_000 })],
+    what: 'without a GPU they go after an hour',
+    workers: [asleep('a', { ageMs: 3_600_000, gpus: 0 })],
     wanted: 0,
     settings: FLASH,
     drain: ['a'],

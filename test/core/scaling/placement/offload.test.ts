@@ -173,7 +173,7 @@ t.test('the operator suspends and resumes a worker', async (t) => {
 });
 
 t.test('a move without a report ends the worker in time, and its jobs go to a new one', async (t) => {
-  const core = await startReplicas(t);
+  const core = await startReplicas(t, 1, { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' });
   let silent: string | undefined = 'RESTORE';
   const never = new Promise<undefined>(() => undefined);
   await core.joinAgent({ ...CAN, onMove: (move) => (move === silent ? never : Promise.resolve(undefined)) });
