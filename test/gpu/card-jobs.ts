@@ -68,7 +68,8 @@ export async function cardJobs(slipway: Processes, endpoints: readonly EndpointJ
     run: async (endpoint: number, more: object = {}): Promise<CardJob> =>
       finished(endpoint, await submit(endpoint, more)),
     /**
-     * Keeps so many jobs in flight until `count` are submitted, and waits for all. `next`: chooses the endpoint of a job.
+     * Keeps so many jobs in flight until `count` are submitted, and waits for all. `next`: chooses the endpoint of a
+     * job.
      */
     runMany: async (
       count: number,

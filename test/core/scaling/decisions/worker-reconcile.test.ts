@@ -275,28 +275,3 @@ t.test('busy and recently idle workers are part of the target, with the reason',
     limits: [],
   });
 });
-
-t.test('a worker whose move is late ends, and another takes its place', async (t) => {
-  const sample = { queued: 1, oldestWaitMs: 100, running: 0 };
-  const late = { moveLate: true as const };
-  const workers = [worker('back', late), asleep('out', { ...late, offloaded: { gpuUuids: ['g'], restoreMs: 1 } })];
-  const changes = reconcileWorkers({ ...sample, workers }, settings(FLASH), { workers: 1, reason: '' });
-  t.match(changes, { retire: ['back', 'out'], resume: [], restorable: [], drain: [], add: [{ failures: 0 }] });
-});
-
-t.test('after an hour on its GPU a standby worker goes to host memory, where it stays', async (t) => {
-  const sample = { queued: 0, oldestWaitMs: 0, running: 0 };
-  const old = { ageMs: 3_600_000 };
-  const workers = [
-    asleep('gpu', old),
-    asleep('cpu', { ...old, gpus: 0 }),
-    asleep('host', { ...old, offloaded: { gpuUuids: ['g'], restoreMs: 1 } }),
-    asleep('young'),
-  ];
-  const none = { workers: 0, reason: '' };
-  const changes = reconcileWorkers({ ...sample, workers }, settings(FLASH), none);
-  t.match(changes, { offload: ['gpu'], drain: ['cpu'] });
-  t.strictSame(changes.drain, ['cpu']);
-  const stays = reconcileWorkers({ ...sample, workers }, settings({ ...FLASH, standby: 'GPU' }), none);
-  t.strictSame([stays.offload, stays.drain], [[], ['gpu', 'cpu']]);
-});
