@@ -128,6 +128,7 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
 export interface CoreOptions {
   databaseUrlFile?: string | undefined;
   secretKeyFile?: string | undefined;
+  nextSecretKeyFile?: string | undefined;
   rootKeyFile?: string;
   edgeKeyFile?: string;
   listen?: string;
@@ -144,11 +145,11 @@ export interface CoreOptions {
  * to `workingDir`.
  */
 export function coreEnv(options: CoreOptions, workingDir: string): Record<string, string | undefined> {
-  const file = (name: string | undefined): string | undefined =>
-    name === undefined ? undefined : resolve(workingDir, name);
+  const file = (name: string | undefined): string | undefined => name && resolve(workingDir, name);
   return {
     ...byFile('SLIPWAY_DATABASE_URL', options.databaseUrlFile, workingDir),
     ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile, workingDir),
+    ...byFile('SLIPWAY_NEXT_SECRET_KEY', options.nextSecretKeyFile, workingDir),
     ...byFile('SLIPWAY_ROOT_KEY', options.rootKeyFile, workingDir),
     ...byFile('SLIPWAY_EDGE_KEY', options.edgeKeyFile, workingDir),
     ...given({
@@ -225,8 +226,7 @@ export interface EdgeOptions {
  * relative to `workingDir`.
  */
 export function edgeEnv(options: EdgeOptions, workingDir: string): Record<string, string | undefined> {
-  const file = (name: string | undefined): string | undefined =>
-    name === undefined ? undefined : resolve(workingDir, name);
+  const file = (name: string | undefined): string | undefined => name && resolve(workingDir, name);
   return {
     ...trustEnv(options.coreCa, workingDir),
     ...given({

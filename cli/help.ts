@@ -24,7 +24,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
   ],
   Installation: [
     [['machines', 'models'], 'let machines join, drain and remove them; models that they keep'],
-    [['authority'], 'whom the parts trust as core; exchange it while everything runs'],
+    [['authority', 'secret-key'], 'whom the parts trust as core; what seals secrets; how to exchange both'],
     [['start'], 'run all of Slipway on this machine'],
     [['core', 'facade', 'edge', 'agent'], 'run one part on this machine'],
     [['doctor'], 'check a machine and its way to core, before a part runs there'],

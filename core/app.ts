@@ -1,7 +1,6 @@
 /** Builds the core process by hand and lists its services in start order. */
 
 import { activityReporter } from '@slipway/kit/host/notify-supervisor';
-import { Sealer } from '@slipway/kit/host/seal';
 import { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { systemTransport } from '@slipway/kit/net/channel';
@@ -11,6 +10,7 @@ import { Stability } from '@slipway/kit/time/stability';
 import { buildParts, type ReplicaFacts } from './build-parts.ts';
 import { buildServer } from './build-server.ts';
 import type { CoreConfig } from './config.ts';
+import { sealerOf } from './config.ts';
 import type { CoreDependencies, Dependencies } from './core-dependencies.ts';
 import { CoreCertificates } from './joining/core-certificates.ts';
 import { Replica } from './replica.ts';
@@ -50,7 +50,7 @@ function withDefaults(given: CoreDependencies): Dependencies {
 export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
   const dependencies = withDefaults(given);
   const { logger, activity } = dependencies;
-  const sealer = new Sealer(config.secretKey);
+  const sealer = sealerOf(config);
   const storage = openStorage(config.databaseUrl, sealer, logger);
   const health = new Health({ ping: storage.ping, ...dependencies });
   const stability = new Stability(dependencies.clock);

@@ -11,7 +11,7 @@ import { backUp, backUpTo, FileExistsError } from './backup/back-up.ts';
 import { BackupFormatError } from './backup/backup-format.ts';
 import { againLines, progressLines } from './backup/backup-report.ts';
 import { checkBackup, restore } from './backup/restore.ts';
-import { readBackupConfig } from './config.ts';
+import { readBackupConfig, sealerOf } from './config.ts';
 import { CORE_VERSION } from './rpc/accounts/core-version.ts';
 import type { DatabaseFacts } from './store/backup/backup-contents.ts';
 import { NothingToBackUpError } from './store/backup/backup-contents.ts';
@@ -32,15 +32,16 @@ const onProgress = progressLines(systemClock, write);
 async function run(): Promise<DatabaseFacts> {
   if (action !== 'backup' && action !== 'restore' && action !== 'check')
     throw new Error('backup FILE, restore FILE or check FILE');
-  const { databaseUrl, secretKey } = readBackupConfig(action);
+  const config = readBackupConfig(action);
+  const { databaseUrl } = config;
   if (action === 'backup') {
     const parts = { databaseUrl, release: CORE_VERSION, logger, onProgress };
     return await (file === '-' ? backUpTo(process.stdout, parts) : backUp(file, parts));
   }
   const source = file === '-' ? process.stdin : createReadStream(file);
   return await (action === 'check'
-    ? checkBackup(source, { secretKey, onProgress })
-    : restore(source, databaseUrl, { secretKey, logger, onProgress }));
+    ? checkBackup(source, { sealer: sealerOf(config), onProgress })
+    : restore(source, databaseUrl, { sealer: sealerOf(config), logger, onProgress }));
 }
 
 const DONE: Readonly<Record<string, string>> = {

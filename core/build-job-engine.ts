@@ -2,6 +2,7 @@
 
 import { SlicedWork } from '@slipway/kit/bytes/sliced-work';
 import type { Sealer } from '@slipway/kit/host/seal';
+import type { Service } from '@slipway/kit/lifecycle/service';
 import { TaskGroup } from '@slipway/kit/lifecycle/task-group';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Tracing } from '@slipway/kit/observe/tracing';
@@ -50,6 +51,7 @@ import { LeaseRescuer } from './singleton-tasks/lease-rescuer.ts';
 import { LoadRecorder } from './singleton-tasks/load-recorder.ts';
 import { QueueRecounter } from './singleton-tasks/queue-recounter.ts';
 import { QueueWatcher } from './singleton-tasks/queue-watcher.ts';
+import { SecretKeySealer, SecretKeyWatcher } from './singleton-tasks/secret-key-sealer.ts';
 import { TrafficWriter } from './singleton-tasks/traffic-writer.ts';
 import type { WebhookAuthorities } from './singleton-tasks/webhook-caller.ts';
 import { WebhookDeliverer } from './singleton-tasks/webhook-deliverer.ts';
@@ -154,8 +156,15 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new LeaseRescuer({ ...shared, attempts, task: singletonTasks.of('rescue') }),
       shared.webhooks,
       new EncryptionBackfill(shared),
+      ...secretKeyServices(shared, singletonTasks),
     ],
   };
+}
+
+/** Returns the services of a replica with two secret keys. */
+function secretKeyServices(shared: Shared, singletonTasks: SingletonTaskRegistry): Service[] {
+  if (shared.sealer.fingerprints().length === 1) return [];
+  return [new SecretKeyWatcher(shared), new SecretKeySealer({ ...shared, task: singletonTasks.of('seals') })];
 }
 
 function buildJobCalls(shared: Shared, deletes: DeleteJobs): Pick<JobEngine, 'calls' | 'batchCalls'> {

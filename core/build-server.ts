@@ -223,12 +223,15 @@ function operatorServices(
     meter: meter.engine.budgets,
     logger,
   });
-  const { joinTokens, authorities } = stores;
+  const { joinTokens, authorities, secretKeys } = stores;
   const joined = { joinTokens, authorities, ...own, random };
   const joining = new Joining({ ...joined, access, sealer, clock });
   const tokens = { ...joined, advertise };
   return [
-    [JoinServiceService, joinHandlers({ access, joining, tokens, rotation: joined, logger })],
+    [
+      JoinServiceService,
+      joinHandlers({ access, joining, tokens, rotation: joined, secretKeys: { secretKeys, sealer }, logger }),
+    ],
     [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],
     [
       AlertServiceService,

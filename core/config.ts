@@ -1,6 +1,7 @@
 /** Reads the configuration of core. The only place that reads its environment. */
 
 import { EnvReader } from '@slipway/kit/host/env';
+import { Sealer } from '@slipway/kit/host/seal';
 import type { LogFormat } from '@slipway/kit/log/log-text';
 import { LOG_FORMATS } from '@slipway/kit/log/log-text';
 import { isLoopback } from '@slipway/kit/net/address';
@@ -32,6 +33,8 @@ export interface CoreConfig {
   edgeKey: string;
   /** Key that encrypts secrets: 64 hex digits. Secret. */
   secretKey: string;
+  /** Another key that opens what it sealed, while the two are exchanged: 64 hex digits. Secret. Empty: none. */
+  nextSecretKey: string;
   /** Accounts whose webhooks may point to private addresses. */
   webhookAllowPrivate: PrivateWebhooks;
   /** Address of the hub that models come from, or of a mirror with its routes. Without a slash at its end. */
@@ -83,6 +86,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     rootKey: reader.secret('SLIPWAY_ROOT_KEY', ''),
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
+    nextSecretKey: reader.secret('SLIPWAY_NEXT_SECRET_KEY', ''),
     webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
     modelHub: reader.text('SLIPWAY_MODEL_HUB', 'https://huggingface.co').replace(/\/+$/, ''),
@@ -123,7 +127,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     reader.fault('SLIPWAY_MODEL_HUB must be an http:// or https:// address without a query or credentials');
   const traceFault = otlpEndpointFault(config.otlpEndpoint);
   if (traceFault !== undefined) reader.fault(traceFault);
-  checkSecretKey(reader, config.secretKey);
+  checkSecretKeys(reader, config);
   reader.finish();
   return Object.freeze(config);
 }
@@ -135,22 +139,33 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
 export function readBackupConfig(
   action: 'backup' | 'check' | 'restore',
   env: Readonly<Record<string, string | undefined>> = process.env,
-): Pick<CoreConfig, 'databaseUrl' | 'secretKey'> {
+): Pick<CoreConfig, 'databaseUrl' | 'secretKey' | 'nextSecretKey'> {
   const reader = new EnvReader(env);
   const databaseUrl = action === 'check' ? '' : reader.secret('SLIPWAY_DATABASE_URL');
   const secretKey = action === 'backup' ? '' : reader.secret('SLIPWAY_SECRET_KEY');
+  const nextSecretKey = action === 'backup' ? '' : reader.secret('SLIPWAY_NEXT_SECRET_KEY', '');
   checkDatabaseUrl(reader, databaseUrl);
-  checkSecretKey(reader, secretKey);
+  checkSecretKeys(reader, { secretKey, nextSecretKey });
   reader.finish();
-  return { databaseUrl, secretKey };
+  return { databaseUrl, secretKey, nextSecretKey };
 }
 
 function checkDatabaseUrl(reader: EnvReader, url: string): void {
   if (url !== '' && !/^postgres(ql)?:\/\//.test(url)) reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
 }
 
-function checkSecretKey(reader: EnvReader, key: string): void {
-  if (key !== '' && !/^[0-9a-f]{64}$/i.test(key)) reader.fault('SLIPWAY_SECRET_KEY must be 64 hex digits');
+function checkSecretKeys(
+  reader: EnvReader,
+  { secretKey, nextSecretKey }: Pick<CoreConfig, 'secretKey' | 'nextSecretKey'>,
+): void {
+  for (const [name, key] of [
+    ['SLIPWAY_SECRET_KEY', secretKey],
+    ['SLIPWAY_NEXT_SECRET_KEY', nextSecretKey],
+  ] as const) {
+    if (key !== '' && !/^[0-9a-f]{64}$/i.test(key)) reader.fault(`${name} must be 64 hex digits`);
+  }
+  if (nextSecretKey !== '' && nextSecretKey.toLowerCase() === secretKey.toLowerCase())
+    reader.fault('SLIPWAY_NEXT_SECRET_KEY is the same as SLIPWAY_SECRET_KEY');
 }
 
 /**
@@ -166,6 +181,11 @@ function readListen(reader: EnvReader): ListenAddress[] {
     const host = address.replace(/:\d+$/, '');
     return { address, secure: address !== text || !(isPlain || isLoopback(host)) };
   });
+}
+
+/** Returns the sealer with the secret keys of the settings. */
+export function sealerOf({ secretKey, nextSecretKey }: Pick<CoreConfig, 'secretKey' | 'nextSecretKey'>): Sealer {
+  return nextSecretKey === '' ? new Sealer(secretKey) : new Sealer(secretKey, nextSecretKey);
 }
 
 /** Returns the path of a certificate file that a setting names. Empty if it names none. */

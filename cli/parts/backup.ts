@@ -12,6 +12,7 @@ import { runPart } from './run-part.ts';
 interface SecretOptions {
   databaseUrlFile?: string | undefined;
   secretKeyFile?: string | undefined;
+  nextSecretKeyFile?: string | undefined;
 }
 
 interface BackupOptions extends Pick<SecretOptions, 'databaseUrlFile'> {
@@ -61,6 +62,7 @@ export function addBackup(program: Command, cli: Cli): void {
     .requiredOption('--from <file>', 'backup, or - for stdin')
     .option('--database-url-file <file>', 'file with the postgres:// URL of the empty database')
     .option('--secret-key-file <file>', "file with core's secret key")
+    .option('--next-secret-key-file <file>', 'another such key, if the backup was made while the two were exchanged')
     .option('--check', 'read all of it and compare the secret key; touch no database')
     .action(({ from, check, ...options }: RestoreOptions) => run(cli, check ? 'check' : 'restore', from, options));
 }
@@ -71,6 +73,7 @@ async function run(cli: Cli, action: Action, file: string, files: SecretOptions)
     module: '@slipway/core/backup-main',
     args: [action, file === '-' ? file : resolve(workingDir, file), ...(cli.output.json ? ['--json'] : [])],
     env: { ...CORE_ENVIRONMENT, ...coreEnv(files, workingDir) },
+    isCommand: true,
   });
 }
 

@@ -25,8 +25,9 @@ export function addCore(program: Command, cli: Cli): void {
     .option('--database-url-file <file>', 'file with the postgres:// URL of the database')
     .option(
       '--secret-key-file <file>',
-      'file with the 64 hex digits that seal secrets in the database; the same for all replicas, for ever',
+      'file with the 64 hex digits that seal secrets in the database; the same for all replicas',
     )
+    .option('--next-secret-key-file <file>', 'another such key, while slipway secret-key rotate exchanges the two')
     .option(
       '--root-key-file <file>',
       "file with the operator's key, 20 characters or more; without it accounts and agent keys cannot be made",

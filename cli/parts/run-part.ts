@@ -19,22 +19,27 @@ interface Part {
   args?: readonly string[];
   /** Variables that override those of the command. `undefined` unsets a variable. */
   env: Readonly<Record<string, string | undefined>>;
+  /**
+   * The program ends by itself and reads this command's stdin. It never takes the place of this process: Node would
+   * leave a stdin that others share in another mode than it found it. Default: false.
+   */
+  isCommand?: boolean;
 }
 
 /** Runs a part until it ends. Its exit code becomes the command's. Does not return if the part runs in its place. */
-export async function runPart(cli: Cli, { module, args = [], env: overrides }: Part): Promise<void> {
+export async function runPart(cli: Cli, { module, args = [], env: overrides, isCommand = false }: Part): Promise<void> {
   const { config, output } = cli;
   const signals = import.meta.resolve('@slipway/kit/host/command-signals');
   const ofNpm = config.env['npm_lifecycle_event'] === undefined ? '' : '?npm';
   const argv = [...NODE_FLAGS, '--import', signals + ofNpm, programOf(module), ...args];
   const format = output.json ? { SLIPWAY_LOG_FORMAT: 'json' } : {};
   const env = defined({ ...NODE_ENVIRONMENT, ...config.env, ...format, ...overrides });
-  if (cli.replacesProcess) process.execve?.(process.execPath, [process.execPath, ...argv], env);
+  if (cli.replacesProcess && !isCommand) process.execve?.(process.execPath, [process.execPath, ...argv], env);
   // The IPC channel lets the child notice when this process is killed.
   const child = spawn(process.execPath, argv, {
     env,
     cwd: config.workingDir,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    stdio: [isCommand ? 'inherit' : 'ignore', 'inherit', 'inherit', 'ipc'],
   });
   cli.stopping.addEventListener('abort', () => child.kill(signalOf(cli.stopping)), { once: true });
   cli.exitCode = await exitCodeOf(child);

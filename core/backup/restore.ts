@@ -1,14 +1,14 @@
 /** Restores a backup into an empty database, or only checks it. */
 import type { Readable } from 'node:stream';
-import { Sealer } from '@slipway/kit/host/seal';
+import type { Sealer } from '@slipway/kit/host/seal';
 import type { Logger } from '@slipway/kit/log/logger';
 import { RestoreError, restoreContents } from '../store/backup/restore-contents.ts';
 import type { BackupHead, BackupProgress } from './backup-format.ts';
 import { BackupFormatError, BackupReader, decompression } from './backup-format.ts';
 
 interface RestoreOptions {
-  /** 64 hex digits. */
-  secretKey: string;
+  /** The secret keys that are there. */
+  sealer: Sealer;
   logger: Logger;
   onProgress(progress: BackupProgress): void;
 }
@@ -21,11 +21,11 @@ interface RestoreOptions {
 export async function restore(
   source: Readable,
   databaseUrl: string,
-  { secretKey, logger, onProgress }: RestoreOptions,
+  { sealer, logger, onProgress }: RestoreOptions,
 ): Promise<BackupHead> {
   return await readBackup(source, async (reader) => {
     const head = await reader.head();
-    requireKey(head, secretKey);
+    requireKey(head, sealer);
     await restoreContents(databaseUrl, logger, head.migrations, async (writer) => {
       await writer.sequences(await reader.tables((table, rows) => writer.table(table, rows), onProgress));
     });
@@ -36,11 +36,11 @@ export async function restore(
 /** Reads a whole backup without a database, and checks that the secret key is its own. Throws as `restore` does. */
 export async function checkBackup(
   source: Readable,
-  { secretKey, onProgress }: Omit<RestoreOptions, 'logger'>,
+  { sealer, onProgress }: Omit<RestoreOptions, 'logger'>,
 ): Promise<BackupHead> {
   return await readBackup(source, async (reader) => {
     const head = await reader.head();
-    requireKey(head, secretKey);
+    requireKey(head, sealer);
     await reader.tables(async (_table, rows) => {
       for await (const _ of rows);
     }, onProgress);
@@ -65,12 +65,12 @@ async function readBackup<Result>(source: Readable, read: (reader: BackupReader)
   }
 }
 
-function requireKey({ secretKeys }: BackupHead, secretKey: string): void {
-  const own = new Sealer(secretKey).fingerprint().toString('hex');
-  const missing = secretKeys.filter((each) => each !== own);
+function requireKey({ secretKeys }: BackupHead, sealer: Sealer): void {
+  const own = sealer.fingerprints().map((each) => each.toString('hex'));
+  const missing = secretKeys.filter((each) => !own.includes(each));
   if (missing.length > 0)
     throw new RestoreError(
-      `The secret key (fingerprint ${own}) is not that of the backup (${missing.join(', ')}): nothing ` +
-        'sealed in it would open. Restore it with the key that core had when the backup was made.',
+      `The backup needs the secret key with fingerprint ${missing.join(', ')}, and there is ${own.join(', ')}: ` +
+        'nothing sealed in it would open. Restore it with the key that core had when the backup was made.',
     );
 }

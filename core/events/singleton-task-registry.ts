@@ -19,6 +19,7 @@ export const SINGLETON_TASKS = [
   'batches',
   'loads',
   'alerts',
+  'seals',
 ] as const;
 type SingletonTaskName = (typeof SINGLETON_TASKS)[number];
 

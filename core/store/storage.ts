@@ -12,6 +12,7 @@ import { AuditStore } from './accounts/audit-store.ts';
 import { AuthorityStore } from './accounts/authority-store.ts';
 import { EncryptionBackfillStore } from './accounts/encryption-backfill-store.ts';
 import { InstallationStore } from './accounts/installation-store.ts';
+import { SecretKeyStore } from './accounts/secret-key-store.ts';
 import { BatchReaperStore } from './batches/batch-reaper-store.ts';
 import { BatchStore } from './batches/batch-store.ts';
 import { BatchWorkStore } from './batches/batch-work-store.ts';
@@ -139,6 +140,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     webhookResults: new WebhookResultStore(database),
     edge: new EdgeStore(database),
     installation: new InstallationStore(database, sealer),
+    secretKeys: new SecretKeyStore(database, sealer),
     authorities: new AuthorityStore(database, sealer),
     joinTokens: new JoinTokenStore(database),
     encryptionBackfill: new EncryptionBackfillStore(database, sealer),
@@ -161,7 +163,7 @@ export function openStorage(
   logger: Logger,
   options: Omit<DatabaseOptions, 'logger'> = {},
 ): Storage {
-  const database = openDatabase(url, { ...options, logger });
+  const database = openDatabase(url, { ...options, hasTwoKeys: sealer.fingerprints().length > 1, logger });
   return {
     stores: makeStores(database, sealer),
     prepare: async () => {

@@ -9,6 +9,10 @@ export const installation = pgTable(
     only: boolean('only').primaryKey().default(true),
     /** Identifies SLIPWAY_SECRET_KEY without revealing it. A core with another key does not start. */
     secretKeyFingerprint: bytes('secret_key_fingerprint').notNull(),
+    /** The secret key before it, while rows may still be sealed with that. Null: none. */
+    previousSecretKeyFingerprint: bytes('previous_secret_key_fingerprint'),
+    /** Time of the latest change of the secret key. Null: it is the first one. */
+    secretKeyRotatedAt: instant('secret_key_rotated_at'),
     /** Time at which all plaintext rows of releases without encryption had been encrypted. Null: not yet. */
     plainSealedAt: instant('plain_sealed_at'),
     /** Certificate of the installation's own authority in PEM. Null: no core has spoken TLS yet. */

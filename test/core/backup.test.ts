@@ -11,6 +11,7 @@ import { BackupReader } from '@slipway/core/backup/backup-format';
 import { againLines } from '@slipway/core/backup/backup-report';
 import { checkBackup, restore } from '@slipway/core/backup/restore';
 import { migrate } from '@slipway/core/store/sql/migrate';
+import { Sealer } from '@slipway/kit/host/seal';
 import { ListJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import postgres from 'postgres';
 import type { Test } from 'tap';
@@ -24,6 +25,7 @@ import { logger } from '../helpers/system/job-engine.ts';
 t.setTimeout(300_000);
 
 const secretKey = randomBytes(32).toString('hex');
+const sealer = new Sealer(secretKey);
 const onProgress = (): void => undefined;
 
 /** All rows of all tables, as text. */
@@ -65,9 +67,9 @@ const facts = await backUp(file, settings);
 const bytes = await readFile(file);
 
 /** Restores bytes into a new database. Returns its URL. */
-async function restored(t: Test, backup: Buffer, key = secretKey): Promise<string> {
+async function restored(t: Test, backup: Buffer): Promise<string> {
   const { url } = await createDatabase(t, { empty: true });
-  await restore(Readable.from([backup]), url, { secretKey: key, logger, onProgress });
+  await restore(Readable.from([backup]), url, { sealer, logger, onProgress });
   return url;
 }
 
@@ -120,10 +122,13 @@ t.test('files are never overwritten, and only their owner reads them', async (t)
 });
 
 t.test('a check finds what is wrong', async (t) => {
-  const check = (source: Readable, key = secretKey) => checkBackup(source, { secretKey: key, onProgress });
+  const check = (source: Readable, given = sealer) => checkBackup(source, { sealer: given, onProgress });
   const checkBytes = (backup: Buffer) => check(Readable.from([backup]));
   t.match(await check(createReadStream(file)), { release: '0.0.1', openJobs: [{ queued: INPUTS.length }] });
-  await t.rejects(check(createReadStream(file), '00'.repeat(32)), { name: 'RestoreError', message: /secret key/ });
+  await t.rejects(check(createReadStream(file), new Sealer('00'.repeat(32))), {
+    name: 'RestoreError',
+    message: /secret key/,
+  });
   await t.rejects(check(createReadStream(path('nowhere'))), { code: 'ENOENT' });
   await t.rejects(checkBytes(bytes.subarray(0, bytes.length / 2)), { name: 'BackupFormatError' }, 'cut off');
   const bad = Buffer.from(bytes);
@@ -140,7 +145,7 @@ t.test('a check finds what is wrong', async (t) => {
 
 t.test('what a restore refuses changes nothing', async (t) => {
   const { url } = await createDatabase(t, { empty: true });
-  const into = (backup: Buffer) => restore(Readable.from([backup]), url, { secretKey, logger, onProgress });
+  const into = (backup: Buffer) => restore(Readable.from([backup]), url, { sealer, logger, onProgress });
   const future = '"migrations":[{"hash":"x","when":99999999999999},';
   await t.rejects(into(changed((text) => text.replace('"migrations":[', future))), { message: /newer version/ });
   const broken = changed((text) => text.replace(`${endpointId}\t`, `${'x'.repeat(20)}\t\t`));
@@ -156,7 +161,7 @@ t.test('what a restore refuses changes nothing', async (t) => {
 t.test('pieces of any size hold the same backup', async (t) => {
   const plain = zstdDecompressSync(bytes)
     .toString()
-    .replaceAll(/x{1000,}/g, 'x');
+    .replaceAll(/(78){1000,}/g, '78');
   const rowsOf = async (size: number): Promise<string[]> => {
     const pieces = Array.from({ length: Math.ceil(plain.length / size) }, (_, at) =>
       plain.slice(at * size, (at + 1) * size),

@@ -11,6 +11,8 @@ export interface CreationKey {
   action: string;
   keyHash: Buffer;
   bodyHash: Buffer;
+  /** The hash with the previous secret key; the same as `bodyHash` if there is none. */
+  previousBodyHash: Buffer;
 }
 
 /** The creation was done before. Ends its transaction. */

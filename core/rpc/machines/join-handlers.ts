@@ -9,6 +9,8 @@ import type { JoinTokenContext } from '../../joining/join-tokens.ts';
 import { createJoinToken, listJoinTokens, revokeJoinToken } from '../../joining/join-tokens.ts';
 import type { RotationContext } from '../../joining/rotate-authority.ts';
 import { changeAuthority, readAuthorities } from '../../joining/rotate-authority.ts';
+import type { SecretKeyContext } from '../../joining/rotate-secret-key.ts';
+import { readSecretKeys, rotateSecretKey } from '../../joining/rotate-secret-key.ts';
 import { agentUnary, unary } from '../server/unary.ts';
 
 interface JoinHandlersOptions {
@@ -16,11 +18,19 @@ interface JoinHandlersOptions {
   joining: Joining;
   tokens: JoinTokenContext;
   rotation: RotationContext;
+  secretKeys: SecretKeyContext;
   logger: Logger;
 }
 
 /** Handlers of the service. */
-export function joinHandlers({ access, joining, tokens, rotation, logger }: JoinHandlersOptions): JoinServiceServer {
+export function joinHandlers({
+  access,
+  joining,
+  tokens,
+  rotation,
+  secretKeys,
+  logger,
+}: JoinHandlersOptions): JoinServiceServer {
   return {
     createJoinToken: unary(logger, async ({ pool, locations, usesMax, ttlSeconds }, apiKey) => {
       const made = await createJoinToken(tokens, await access.caller(apiKey), {
@@ -47,6 +57,12 @@ export function joinHandlers({ access, joining, tokens, rotation, logger }: Join
     })),
     changeAuthority: unary(logger, async (request, apiKey) => ({
       state: await changeAuthority(rotation, await access.caller(apiKey), request),
+    })),
+    readSecretKeys: unary(logger, async (_request, apiKey) => ({
+      state: await readSecretKeys(secretKeys, await access.caller(apiKey)),
+    })),
+    rotateSecretKey: unary(logger, async (_request, apiKey) => ({
+      state: await rotateSecretKey(secretKeys, await access.caller(apiKey)),
     })),
   };
 }

@@ -19,8 +19,21 @@ export class WrongSecretKeyError extends Error {
   }
 }
 
+/** Rows are sealed with a key that this core does not have: an exchange of the secret key is going on. */
+export class PreviousSecretKeyError extends Error {
+  constructor() {
+    super(
+      'The secret key is being exchanged, and rows are still sealed with the previous one. Start with both: ' +
+        'SLIPWAY_SECRET_KEY and SLIPWAY_NEXT_SECRET_KEY (slipway secret-key shows what is left).',
+    );
+    this.name = 'PreviousSecretKeyError';
+  }
+}
+
 interface FingerprintRow {
   fingerprint: Buffer;
+  previous: Buffer | null;
+  isRotated: boolean;
 }
 
 export class InstallationStore {
@@ -35,7 +48,8 @@ export class InstallationStore {
   /**
    * Binds the database to the key of the first core that starts on it; of several that start together, one is the
    * first. A database of an earlier release, which has secrets and no fingerprint, accepts only the key that decrypts
-   * them. Throws WrongSecretKeyError if the database has another key.
+   * them. Of two keys the database says which one seals. Throws WrongSecretKeyError if the database has another key,
+   * PreviousSecretKeyError if it needs one more.
    */
   async claimSecretKey(): Promise<void> {
     const fingerprint = this.#sealer.fingerprint();
@@ -43,13 +57,18 @@ export class InstallationStore {
     if (!known && !(await opensWhatIsThere(this.#sql, this.#sealer))) throw new WrongSecretKeyError();
     if (!known)
       await this.#sql`INSERT INTO installation (secret_key_fingerprint) VALUES (${fingerprint}) ON CONFLICT DO NOTHING`;
-    const [{ fingerprint: first }] = known ? [known] : ((await fingerprints(this.#sql)) as [FingerprintRow]);
-    if (!fingerprint.equals(first)) throw new WrongSecretKeyError();
+    const [first] = known ? [known] : await fingerprints(this.#sql);
+    const { fingerprint: current, previous, isRotated } = first!;
+    const has = (key: Buffer): boolean => this.#sealer.fingerprints().some((own) => own.equals(key));
+    if (previous !== null && has(current) !== has(previous)) throw new PreviousSecretKeyError();
+    if (!this.#sealer.use(current, isRotated)) throw new WrongSecretKeyError();
   }
 }
 
 async function fingerprints(sql: Sql): Promise<FingerprintRow[]> {
-  return await sql<FingerprintRow[]>`SELECT secret_key_fingerprint AS fingerprint FROM installation`;
+  return await sql<FingerprintRow[]>`
+    SELECT secret_key_fingerprint AS fingerprint, previous_secret_key_fingerprint AS previous,
+      secret_key_rotated_at IS NOT NULL AS "isRotated" FROM installation`;
 }
 
 /**

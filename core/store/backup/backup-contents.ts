@@ -90,7 +90,12 @@ async function readFacts(tx: Sql): Promise<DatabaseFacts> {
     SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS at`;
   const migrations = await tx<AppliedMigration[]>`
     SELECT hash, created_at AS "when" FROM drizzle.__drizzle_migrations ORDER BY created_at`;
-  const keys = await tx<{ key: string }[]>`SELECT encode(secret_key_fingerprint, 'hex') AS key FROM installation`;
+  // The previous key by JSON: a database of an earlier release has no such column.
+  const keys = await tx<{ key: string }[]>`
+    SELECT encode(secret_key_fingerprint, 'hex') AS key FROM installation UNION ALL
+    SELECT encode(previous::bytea, 'hex') FROM (
+      SELECT to_jsonb(i) ->> 'previous_secret_key_fingerprint' AS previous FROM installation i) p
+    WHERE previous IS NOT NULL`;
   const openJobs = await tx<OpenJobs[]>`
     SELECT j.endpoint_id AS "endpointId", coalesce(max(e.name), '') AS name,
       count(*) FILTER (WHERE j.state = 'IN_QUEUE')::integer AS queued,

@@ -11,7 +11,7 @@ import type { Transaction } from '../sql/database.ts';
  */
 export async function claimCreation(tx: Transaction, key: CreationKey | undefined, subjectId: string): Promise<void> {
   if (!key) return;
-  const { accountId, action, keyHash, bodyHash } = key;
+  const { accountId, action, keyHash, bodyHash, previousBodyHash } = key;
   const claimed = await tx.execute(sql`
     INSERT INTO creation_key AS k (account_id, action, key_hash, body_hash, subject_id, expires_at)
     VALUES (${accountId}, ${action}, ${keyHash}, ${bodyHash}, ${subjectId},
@@ -22,7 +22,7 @@ export async function claimCreation(tx: Transaction, key: CreationKey | undefine
     RETURNING subject_id`);
   if (claimed.length > 0) return;
   const [earlier] = await tx.execute<{ subject_id: string; same: boolean }>(sql`
-    SELECT subject_id, body_hash = ${bodyHash} AS same FROM creation_key
+    SELECT subject_id, body_hash IN (${bodyHash}, ${previousBodyHash}) AS same FROM creation_key
     WHERE account_id = ${accountId} AND action = ${action} AND key_hash = ${keyHash}`);
   if (!earlier?.same) throw keyReused();
   throw new RepeatedCreation(earlier.subject_id);

@@ -19,16 +19,17 @@ export class CreationStore {
   /** Returns the stored form of a key. `action`: name of the RPC. `body`: everything else that was sent. */
   keyOf(accountId: string, action: string, requestId: string, body: Uint8Array): CreationKey {
     const keyHash = createHash('sha256').update(requestId).digest();
-    return { accountId, action, keyHash, bodyHash: this.#sealer.hash(body, `creation/${action}`) };
+    const [bodyHash, previousBodyHash] = this.#sealer.hashes(body, `creation/${action}`);
+    return { accountId, action, keyHash, bodyHash: bodyHash!, previousBodyHash: previousBodyHash ?? bodyHash! };
   }
 
   /**
    * Returns the id of what an earlier creation with this key made. `undefined` if there was none, or it has expired.
    * Throws IDEMPOTENCY_KEY_REUSED if it was sent with another body.
    */
-  async find({ accountId, action, keyHash, bodyHash }: CreationKey): Promise<string | undefined> {
+  async find({ accountId, action, keyHash, bodyHash, previousBodyHash }: CreationKey): Promise<string | undefined> {
     const [earlier] = await this.#database.db.execute<{ subject_id: string; same: boolean }>(sql`
-      SELECT subject_id, body_hash = ${bodyHash} AS same FROM creation_key
+      SELECT subject_id, body_hash IN (${bodyHash}, ${previousBodyHash}) AS same FROM creation_key
       WHERE account_id = ${accountId} AND action = ${action} AND key_hash = ${keyHash} AND expires_at > now()`);
     if (earlier?.same === false) throw keyReused();
     return earlier?.subject_id;

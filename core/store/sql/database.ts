@@ -83,9 +83,15 @@ export async function inTransaction<Result>(sql: Sql, work: (tx: Sql) => Promise
   return (await sql.begin((tx) => work(tx as unknown as Sql))) as Result;
 }
 
+/** Names of the general pool's connections, of a replica with one secret key and of one with two. */
+export const ONE_KEY_NAME = 'slipway-core';
+const TWO_KEYS_NAME = 'slipway-core-two-keys';
+
 /** Connection settings. */
 export interface DatabaseOptions {
   logger: Logger;
+  /** The replica has two secret keys. Others see it by the name of its connections. Default: false. */
+  hasTwoKeys?: boolean;
   /** Connections of the general pool. Default 8. */
   connectionsMax?: number;
   /** Connections of the hot pool. Default 8. */
@@ -239,7 +245,13 @@ export function resumeAll(sql: Sql): void {
  * Opens the database at a postgres:// URL. Connects on first use, so the first statement fails if the database is down.
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
-  const sql = connect(url, 'slipway-core', options.connectionsMax ?? 8, options.logger, LOCKS);
+  const sql = connect(
+    url,
+    options.hasTwoKeys ? TWO_KEYS_NAME : ONE_KEY_NAME,
+    options.connectionsMax ?? 8,
+    options.logger,
+    LOCKS,
+  );
   const hot = connect(url, 'slipway-core-hot', options.hotConnectionsMax ?? 8, options.logger, {
     ...HOT_SETTINGS,
     ...LOCKS,

@@ -254,6 +254,48 @@ export interface ChangeAuthorityRequest {
   force: boolean;
 }
 
+/** Request of ReadSecretKeys. */
+export interface ReadSecretKeysRequest {
+}
+
+/** Response of ReadSecretKeys. */
+export interface ReadSecretKeysResponse {
+  /** How it is. */
+  state: SecretKeyState | undefined;
+}
+
+/** Request of RotateSecretKey. */
+export interface RotateSecretKeyRequest {
+}
+
+/** Response of RotateSecretKey. */
+export interface RotateSecretKeyResponse {
+  /** How it is afterwards. */
+  state: SecretKeyState | undefined;
+}
+
+/** The secret keys of core, and how far an exchange of them is. A fingerprint has 32 hexadecimal digits and does not reveal the key. */
+export interface SecretKeyState {
+  /** Fingerprint of the key that core seals with. */
+  current: string;
+  /** Fingerprint of the key before, which rows may still need. Empty: none does. */
+  previous: string;
+  /** Fingerprint of another key that this replica was given. Empty: it was given none, or it is the previous one. */
+  next: string;
+  /** Columns with rows that are not sealed with the current key. */
+  left: SealedRows[];
+}
+
+/** Rows of a column that are not sealed with the current secret key. */
+export interface SealedRows {
+  /** Table of the database. */
+  table: string;
+  /** Its column. */
+  column: string;
+  /** Number of rows. */
+  rows: number;
+}
+
 function createBaseJoinToken(): JoinToken {
   return {
     id: "",
@@ -1674,6 +1716,376 @@ export const ChangeAuthorityRequest: MessageFns<ChangeAuthorityRequest> = {
   },
 };
 
+function createBaseReadSecretKeysRequest(): ReadSecretKeysRequest {
+  return {};
+}
+
+export const ReadSecretKeysRequest: MessageFns<ReadSecretKeysRequest> = {
+  encode(_: ReadSecretKeysRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadSecretKeysRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadSecretKeysRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReadSecretKeysRequest>): ReadSecretKeysRequest {
+    return ReadSecretKeysRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ReadSecretKeysRequest>): ReadSecretKeysRequest {
+    const message = createBaseReadSecretKeysRequest();
+    return message;
+  },
+};
+
+function createBaseReadSecretKeysResponse(): ReadSecretKeysResponse {
+  return { state: undefined };
+}
+
+export const ReadSecretKeysResponse: MessageFns<ReadSecretKeysResponse> = {
+  encode(message: ReadSecretKeysResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.state !== undefined) {
+      SecretKeyState.encode(message.state, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadSecretKeysResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadSecretKeysResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.state = SecretKeyState.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ReadSecretKeysResponse>): ReadSecretKeysResponse {
+    return ReadSecretKeysResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ReadSecretKeysResponse>): ReadSecretKeysResponse {
+    const message = createBaseReadSecretKeysResponse();
+    message.state = (object.state !== undefined && object.state !== null)
+      ? SecretKeyState.fromPartial(object.state)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseRotateSecretKeyRequest(): RotateSecretKeyRequest {
+  return {};
+}
+
+export const RotateSecretKeyRequest: MessageFns<RotateSecretKeyRequest> = {
+  encode(_: RotateSecretKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateSecretKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateSecretKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RotateSecretKeyRequest>): RotateSecretKeyRequest {
+    return RotateSecretKeyRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<RotateSecretKeyRequest>): RotateSecretKeyRequest {
+    const message = createBaseRotateSecretKeyRequest();
+    return message;
+  },
+};
+
+function createBaseRotateSecretKeyResponse(): RotateSecretKeyResponse {
+  return { state: undefined };
+}
+
+export const RotateSecretKeyResponse: MessageFns<RotateSecretKeyResponse> = {
+  encode(message: RotateSecretKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.state !== undefined) {
+      SecretKeyState.encode(message.state, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RotateSecretKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRotateSecretKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.state = SecretKeyState.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<RotateSecretKeyResponse>): RotateSecretKeyResponse {
+    return RotateSecretKeyResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<RotateSecretKeyResponse>): RotateSecretKeyResponse {
+    const message = createBaseRotateSecretKeyResponse();
+    message.state = (object.state !== undefined && object.state !== null)
+      ? SecretKeyState.fromPartial(object.state)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseSecretKeyState(): SecretKeyState {
+  return { current: "", previous: "", next: "", left: [] };
+}
+
+export const SecretKeyState: MessageFns<SecretKeyState> = {
+  encode(message: SecretKeyState, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.current !== "") {
+      writer.uint32(10).string(message.current);
+    }
+    if (message.previous !== "") {
+      writer.uint32(18).string(message.previous);
+    }
+    if (message.next !== "") {
+      writer.uint32(26).string(message.next);
+    }
+    for (const v of message.left) {
+      SealedRows.encode(v!, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SecretKeyState {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSecretKeyState();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.current = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.previous = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.next = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.left.push(SealedRows.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SecretKeyState>): SecretKeyState {
+    return SecretKeyState.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SecretKeyState>): SecretKeyState {
+    const message = createBaseSecretKeyState();
+    message.current = object.current ?? "";
+    message.previous = object.previous ?? "";
+    message.next = object.next ?? "";
+    message.left = object.left?.map((e) => SealedRows.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseSealedRows(): SealedRows {
+  return { table: "", column: "", rows: 0 };
+}
+
+export const SealedRows: MessageFns<SealedRows> = {
+  encode(message: SealedRows, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.table !== "") {
+      writer.uint32(10).string(message.table);
+    }
+    if (message.column !== "") {
+      writer.uint32(18).string(message.column);
+    }
+    if (message.rows !== 0) {
+      writer.uint32(24).int64(message.rows);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SealedRows {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSealedRows();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.table = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.column = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.rows = longToNumber(reader.int64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<SealedRows>): SealedRows {
+    return SealedRows.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<SealedRows>): SealedRows {
+    const message = createBaseSealedRows();
+    message.table = object.table ?? "";
+    message.column = object.column ?? "";
+    message.rows = object.rows ?? 0;
+    return message;
+  },
+};
+
 /**
  * How machines become part of the installation: the operator makes a token, the agent gives it with the public key of its machine and gets a
  * certificate of the installation's own authority. From then on it proves who it is by TLS.
@@ -1787,6 +2199,33 @@ export const JoinServiceService = {
       Buffer.from(ListAuthoritiesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListAuthoritiesResponse => ListAuthoritiesResponse.decode(value),
   },
+  /** Returns the secret keys by their fingerprints, and what is still sealed with the previous one. Needs the root key. */
+  readSecretKeys: {
+    path: "/slipway.v1.JoinService/ReadSecretKeys" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReadSecretKeysRequest): Buffer =>
+      Buffer.from(ReadSecretKeysRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReadSecretKeysRequest => ReadSecretKeysRequest.decode(value),
+    responseSerialize: (value: ReadSecretKeysResponse): Buffer =>
+      Buffer.from(ReadSecretKeysResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReadSecretKeysResponse => ReadSecretKeysResponse.decode(value),
+  },
+  /**
+   * Seals with the other secret key that core was given, and seals all that is stored anew, in the background. Needs the root key.
+   * FAILED_PRECONDITION: core has no other key, an exchange is going on, or a replica of core has one key only.
+   */
+  rotateSecretKey: {
+    path: "/slipway.v1.JoinService/RotateSecretKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: RotateSecretKeyRequest): Buffer =>
+      Buffer.from(RotateSecretKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): RotateSecretKeyRequest => RotateSecretKeyRequest.decode(value),
+    responseSerialize: (value: RotateSecretKeyResponse): Buffer =>
+      Buffer.from(RotateSecretKeyResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): RotateSecretKeyResponse => RotateSecretKeyResponse.decode(value),
+  },
 } as const;
 
 export interface JoinServiceServer extends UntypedServiceImplementation {
@@ -1819,6 +2258,13 @@ export interface JoinServiceServer extends UntypedServiceImplementation {
    * trust them.
    */
   listAuthorities: handleUnaryCall<ListAuthoritiesRequest, ListAuthoritiesResponse>;
+  /** Returns the secret keys by their fingerprints, and what is still sealed with the previous one. Needs the root key. */
+  readSecretKeys: handleUnaryCall<ReadSecretKeysRequest, ReadSecretKeysResponse>;
+  /**
+   * Seals with the other secret key that core was given, and seals all that is stored anew, in the background. Needs the root key.
+   * FAILED_PRECONDITION: core has no other key, an exchange is going on, or a replica of core has one key only.
+   */
+  rotateSecretKey: handleUnaryCall<RotateSecretKeyRequest, RotateSecretKeyResponse>;
 }
 
 export interface JoinServiceClient extends Client {
@@ -1963,6 +2409,41 @@ export interface JoinServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListAuthoritiesResponse) => void,
   ): ClientUnaryCall;
+  /** Returns the secret keys by their fingerprints, and what is still sealed with the previous one. Needs the root key. */
+  readSecretKeys(
+    request: ReadSecretKeysRequest,
+    callback: (error: ServiceError | null, response: ReadSecretKeysResponse) => void,
+  ): ClientUnaryCall;
+  readSecretKeys(
+    request: ReadSecretKeysRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReadSecretKeysResponse) => void,
+  ): ClientUnaryCall;
+  readSecretKeys(
+    request: ReadSecretKeysRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReadSecretKeysResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Seals with the other secret key that core was given, and seals all that is stored anew, in the background. Needs the root key.
+   * FAILED_PRECONDITION: core has no other key, an exchange is going on, or a replica of core has one key only.
+   */
+  rotateSecretKey(
+    request: RotateSecretKeyRequest,
+    callback: (error: ServiceError | null, response: RotateSecretKeyResponse) => void,
+  ): ClientUnaryCall;
+  rotateSecretKey(
+    request: RotateSecretKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: RotateSecretKeyResponse) => void,
+  ): ClientUnaryCall;
+  rotateSecretKey(
+    request: RotateSecretKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: RotateSecretKeyResponse) => void,
+  ): ClientUnaryCall;
 }
 
 export const JoinServiceClient = makeGenericClientConstructor(
@@ -1993,6 +2474,17 @@ function fromTimestamp(t: Timestamp): Date {
   let millis = (t.seconds || 0) * 1_000;
   millis += (t.nanos || 0) / 1_000_000;
   return new globalThis.Date(millis);
+}
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
 }
 
 interface MessageFns<T> {
