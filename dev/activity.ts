@@ -39,7 +39,7 @@ interface ActivityOptions {
   endpointId: string;
   crashes: WorkerCrashes;
   /** Hints that something has happened. Default: none come, and it polls once a second. */
-  news?: ActivityHint;
+  news?: ActivityTrigger;
   clock: Clock;
   signal: AbortSignal;
   step(line: string): void;
@@ -86,7 +86,7 @@ export async function showActivity(options: ActivityOptions): Promise<{ over: Pr
 }
 
 /** Hint that something has happened, and the wait for it. */
-export class ActivityHint {
+export class ActivityTrigger {
   #given = false;
   #interrupt: () => void = () => undefined;
 

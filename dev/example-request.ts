@@ -44,6 +44,23 @@ export function exampleRequest(handlerFile: string): ExampleRequest {
   return { method: chosen, path, body: body === undefined ? undefined : JSON.stringify(body) };
 }
 
+/** Longest example that an endpoint carries, in bytes. */
+const EXAMPLE_BYTES_MAX = 65_536;
+
+/**
+ * Returns the request as an endpoint carries it (Endpoint.example_input); empty if no file gave it or it is too long.
+ */
+export function exampleInput({ lb, example }: { lb: boolean; example: ExampleRequest }): string {
+  const { method, path, body } = example;
+  if (!lb && body === EMPTY_JOB) return '';
+  const parsed = body === undefined ? undefined : (JSON.parse(body) as unknown);
+  const value = lb ? { method, path, body: parsed } : (parsed as { input?: unknown } | null)?.input;
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isObject || (lb && method === 'GET' && path === '/')) return '';
+  const text = JSON.stringify(value);
+  return Buffer.byteLength(text) > EXAMPLE_BYTES_MAX ? '' : text;
+}
+
 /** Returns a command line that sends the request as it is. Streamed output is shown as it arrives. */
 export function exampleCurl({
   url,

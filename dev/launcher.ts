@@ -7,7 +7,7 @@ import { extname, join } from 'node:path';
 import { CoreServices } from '@slipway/facades/core-client/core-services';
 import { systemTransport } from '@slipway/kit/net/channel';
 import { delay, systemClock, systemRandom } from '@slipway/kit/time/clock';
-import { ActivityHint, showActivity } from './activity.ts';
+import { ActivityTrigger, showActivity } from './activity.ts';
 import { by } from './call-by.ts';
 import type { FolderClaim } from './folder-claim.ts';
 import { claimDataDir } from './folder-claim.ts';
@@ -34,7 +34,7 @@ import type { ProcessPlan } from './processes/supervised-process.ts';
 import { SupervisedProcess } from './processes/supervised-process.ts';
 import { WorkerCrashes } from './processes/worker-crashes.ts';
 import { waitForWorker } from './readiness.ts';
-import { Repeats } from './repeats.ts';
+import { plain, Repeats } from './repeats.ts';
 import { restoreBackup } from './restore-backup.ts';
 import type { Secrets } from './secrets.ts';
 import { loadSecrets, saveSecrets } from './secrets.ts';
@@ -71,7 +71,7 @@ export class Launcher {
   #activity: Promise<unknown> = Promise.resolve();
   readonly #crashes: WorkerCrashes;
   readonly #ends = new Repeats();
-  readonly #news = new ActivityHint();
+  readonly #news = new ActivityTrigger();
 
   constructor(given: LauncherOptions) {
     this.#given = given;
@@ -265,6 +265,8 @@ export class Launcher {
           random: systemRandom,
           onSpawned: (name, pid) => this.#claim?.note(name, pid),
           onEnded: (name, how) => this.#reportEnd(name, how),
+          onSlowStart: (name, seconds, line) =>
+            progress.step(`still waiting for ${name} after ${seconds} s${line === '' ? '' : `: ${plain(line)}`}`),
           onRestarted: (name) => progress.step(`${name} is up again`),
         }),
     );

@@ -13,6 +13,7 @@ import type { PageRequest } from '@slipway/proto/wire/pages';
 import { allPages } from '@slipway/proto/wire/pages';
 import { CoreError } from '@slipway/proto/wire/reason';
 import { by } from './call-by.ts';
+import { exampleInput } from './example-request.ts';
 import type { Handler } from './handler/handler.ts';
 import { distinctName } from './handler/handler.ts';
 import type { Secrets } from './secrets.ts';
@@ -115,8 +116,10 @@ export async function ensureEndpoint(
   // A file can be served both ways. These are two endpoints of one template.
   const existing = endpoints.find((endpoint) => endpoint.templateId === template.id && endpoint.type === type);
   await restOthers(core, key, endpoints, existing?.id);
+  const example = exampleInput(handler);
   if (existing) {
     if (existing.workersMin === 0 || existing.workersMax === 0) await setWorkers(core, key, existing, 1);
+    if (example !== '' && example !== existing.exampleInput) await setExample(core, key, existing, example);
     return existing.id;
   }
   const endpoint = Endpoint.fromPartial({
@@ -127,6 +130,7 @@ export async function ensureEndpoint(
     idleTimeoutSeconds: IDLE_TIMEOUT_SECONDS,
     gpuIds: [...gpus],
     computeType: gpus.length > 0 ? 'GPU' : 'CPU',
+    exampleInput: example,
   });
   const request = { endpoint, requestId: '', workersMax: WORKERS_MAX, retryLimit: undefined };
   const created = await core.endpoints.call((client) => client.createEndpoint, request, by(key));
@@ -194,4 +198,9 @@ async function setWorkers(core: CoreServices, key: string, endpoint: Endpoint, w
     { endpoint: changed, updateMask: ['workers_min', 'workers_max'] },
     by(key),
   );
+}
+
+async function setExample(core: CoreServices, key: string, { id }: Endpoint, example: string): Promise<void> {
+  const endpoint = Endpoint.fromPartial({ id, exampleInput: example });
+  await core.endpoints.call((client) => client.updateEndpoint, { endpoint, updateMask: ['example_input'] }, by(key));
 }

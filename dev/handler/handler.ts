@@ -7,6 +7,8 @@ import type { ExampleRequest } from '../example-request.ts';
 import { exampleJob, exampleRequest } from '../example-request.ts';
 import type { VenvDeps } from '../python/python-venv.ts';
 import { makeVenv } from '../python/python-venv.ts';
+import { bareAppCommand, bareAppRequirements, isBareApp } from './bare-app.ts';
+import { checkSyntax } from './check-handler.ts';
 
 /** A handler that can be served. */
 export interface Handler {
@@ -38,6 +40,7 @@ interface HandlerFile {
 /** Prepares a handler. For Python it makes the environment, which takes a while the first time. Throws UsageError. */
 export async function prepareHandler({ file, lb }: HandlerFile, venvDir: string, deps: VenvDeps): Promise<Handler> {
   const example = lb ? exampleRequest(file) : exampleJob(file);
+  await checkSyntax(file, deps.signal);
   return {
     name: handlerName(file),
     file,
@@ -70,7 +73,7 @@ async function handlerCommand({ file, lb }: HandlerFile, venvDir: string, deps: 
   if (extname(file) !== '.py')
     return [process.execPath, '--import', fileURLToPath(import.meta.resolve('slipway-worker/register')), file];
   const python = await makeVenv({ requirements: requirementsOf(file, lb), parentDir: venvDir }, deps);
-  return [python, '-u', file];
+  return lb && isBareApp(file) ? bareAppCommand(python, file) : [python, '-u', file];
 }
 
 /**
@@ -79,7 +82,10 @@ async function handlerCommand({ file, lb }: HandlerFile, venvDir: string, deps: 
  */
 export function requirementsOf(file: string, lb = false): { file?: string; more: string[] } {
   const listed = join(dirname(file), 'requirements.txt');
-  if (lb) return existsSync(listed) ? { file: listed, more: [] } : { more: [] };
+  if (lb) {
+    const more = isBareApp(file) ? bareAppRequirements(file) : [];
+    return existsSync(listed) ? { file: listed, more } : { more };
+  }
   if (!existsSync(listed)) return { more: [RUNPOD_REQUIREMENT] };
   const named = readFileSync(listed, 'utf8')
     .split('\n')

@@ -43,6 +43,18 @@ export class ProcessLog {
     return descriptor;
   }
 
+  /** Size of the file in bytes. */
+  get bytes(): number {
+    return existsSync(this.file) ? statSync(this.file).size : 0;
+  }
+
+  /** Returns the last line since `open`; empty if there is none. */
+  lastLine(): string {
+    return shorten(this.#lines().at(-1) ?? '')
+      .split('\n')[0]!
+      .slice(0, LINE_LENGTH_MAX);
+  }
+
   /** Returns the last lines since `open`, for an error message. */
   tail(): string {
     return this.#lines().slice(-TAIL_LINES).map(shorten).join('\n');
@@ -56,7 +68,7 @@ export class ProcessLog {
   }
 
   #lines(): string[] {
-    const size = existsSync(this.file) ? statSync(this.file).size : 0;
+    const size = this.bytes;
     const from = Math.max(this.#startBytes, size - TAIL_BYTES);
     if (size <= from) return [];
     const buffer = Buffer.alloc(size - from);

@@ -5,7 +5,7 @@
  */
 
 import type { ChildProcess } from 'node:child_process';
-import { closeSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import { retry } from '@slipway/kit/lifecycle/retry';
 import { backoffMs } from '@slipway/kit/time/backoff';
 import type { Clock, Random, Timer } from '@slipway/kit/time/clock';
@@ -23,6 +23,11 @@ const START_PAUSE = { firstMs: 250, maxMs: 500 };
 const HEALTHY_MS = 10_000;
 /** Time that a process has to react to a stop signal before it is killed, in milliseconds. */
 const STOP_MS_MAX = 8_000;
+
+/** Time between two checks of a process that is not ready, in milliseconds. */
+const SLOW_START_MS = 10_000;
+/** Longest start, as a multiple of the longest time without progress. */
+const PATIENCE_FACTOR = 10;
 
 /** Time between two checks of the log's size, in milliseconds. */
 const LOG_LOOK_MS = 5_000;
@@ -52,7 +57,7 @@ export interface ProcessPlan<Ready> {
    * first.
    */
   whenReady(child: ChildProcess, signal: AbortSignal): Promise<Ready>;
-  /** Longest time until the process is ready, in milliseconds. */
+  /** Longest time without progress until the process is ready, in milliseconds. A start may take ten times this. */
   readyMsMax: number;
   /**
    * Returns true to try again after a failed first start. May throw an error that explains more than the process did.
@@ -74,6 +79,8 @@ interface ProcessEvents {
    * about it.
    */
   onEnded(name: string, how: string): void;
+  /** The process is not ready yet, but makes progress. `line`: the last one that it wrote; empty if it wrote none. */
+  onSlowStart?(name: string, seconds: number, line: string): void;
   /** The process is ready again. */
   onRestarted(name: string): void;
 }
@@ -128,28 +135,54 @@ export class SupervisedProcess<Ready> {
       child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
     });
     void this.#ended.then(() => gone.abort());
-    let timer: Timer | undefined;
-    const tooSlow = new Promise<never>((_, reject) => {
-      const giveUp = (): void => reject(new Error(`was not ready after ${this.#plan.readyMsMax / 1000} s`));
-      timer = this.#deps.clock.after(this.#plan.readyMsMax, giveUp);
-    });
+    const patience = this.#waitForProgress(child);
     const died = this.#ended.then((how) => {
       throw new Error(`ended with ${how} before it was ready`);
     });
     try {
       // A stop during the spawn has not seen this child.
       if (this.#stopping.signal.aborted) void this.#end();
-      return await Promise.race([this.#plan.whenReady(child, gone.signal), died, tooSlow]);
+      return await Promise.race([this.#plan.whenReady(child, gone.signal), died, patience.over]);
     } catch (error) {
+      // Read before the stop, about which it may write lines of its own.
+      const tail = log.tail();
       await this.#end();
       const { message } = error as Error;
       throw new ProcessError(
-        `${name} ${message}. Its last lines (all are in ${log.file}):\n${log.tail()}`,
+        `${name} ${message}. Its last lines (all are in ${log.file}):\n${tail === '' ? log.tail() : tail}`,
         this.#why(message),
       );
     } finally {
-      timer?.cancel();
+      patience.cancel();
     }
+  }
+
+  /** Rejects `over` when the process makes no progress for too long. Reports now and then that it is still starting. */
+  #waitForProgress(child: ChildProcess): { over: Promise<never>; cancel(): void } {
+    const { clock, onSlowStart } = this.#deps;
+    const { name, log, readyMsMax } = this.#plan;
+    const startedMs = clock.monotonicMs();
+    let timer: Timer | undefined;
+    let seen = '';
+    let changedMs = startedMs;
+    const over = new Promise<never>((_, reject) => {
+      const check = (): void => {
+        const now = clock.monotonicMs();
+        const progress = `${cpuTicks(child.pid)} ${log.bytes}`;
+        if (progress !== seen) changedMs = now;
+        seen = progress;
+        const waitedS = Math.round((now - startedMs) / 100) / 10;
+        const hopeless = now - startedMs >= readyMsMax * PATIENCE_FACTOR;
+        if (now - changedMs >= readyMsMax || hopeless) {
+          const still = hopeless ? '' : `, and has done nothing for ${readyMsMax / 1000} s`;
+          return reject(new Error(`was not ready after ${waitedS} s${still}`));
+        }
+        if (now > startedMs) onSlowStart?.(name, waitedS, log.lastLine());
+        timer = clock.after(Math.min(SLOW_START_MS, readyMsMax / 4), check);
+      };
+      timer = clock.after(Math.min(SLOW_START_MS, readyMsMax / 4), check);
+    });
+    return { over, cancel: () => timer?.cancel() };
   }
 
   async #keep(): Promise<void> {
@@ -209,5 +242,15 @@ export class SupervisedProcess<Ready> {
     const timer = this.#deps.clock.after(STOP_MS_MAX, () => child.kill(this.#plan.killSignal ?? 'SIGKILL'));
     await this.#ended;
     timer.cancel();
+  }
+}
+
+/** Returns the processor time of a process in ticks; 0 where the system does not tell. */
+function cpuTicks(pid: number | undefined): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
+    return Number(fields[11]) + Number(fields[12]);
+  } catch {
+    return 0;
   }
 }

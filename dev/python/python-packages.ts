@@ -9,8 +9,6 @@ export interface PackagesOptions {
   python: string;
   /** A requirements.txt and further requirements. */
   requirements: { file?: string; more: string[] };
-  /** Compiles bytecode: users who cannot write the environment run it. Default: true. */
-  compile?: boolean | undefined;
   /** Reports a line of progress. */
   report(line: string): void;
   /** Ends the work early. */
@@ -27,33 +25,37 @@ const COLLECTED_PERIOD = 10;
  */
 const AS_PIP = ['--index-strategy', 'unsafe-best-match', '--link-mode', 'copy', '--no-progress', '--color', 'never'];
 
-/** Installs the packages with uv. Returns false if uv could not, so that pip can try. */
+/** Words of uv for requirements that no installer can satisfy. */
+const UNSATISFIABLE = /No solution found when resolving|Failed to parse|Couldn't parse requirement|File not found/i;
+
+/**
+ * Installs the packages with uv. Returns false if uv could not, so that pip can try. Throws UsageError with uv's words
+ * if the requirements cannot be satisfied: pip would find the same, later.
+ */
 export async function installWithUv(
   { program, options }: Uv,
-  { python, requirements, compile = true, report, signal }: PackagesOptions,
+  { python, requirements, report, signal }: PackagesOptions,
 ): Promise<boolean> {
   const { file, more } = requirements;
   if (!file && more.length === 0) return true;
   report(`installing ${names(requirements)}; the first time this takes some seconds`);
-  const { code } = await runProgram(
+  const { code, output } = await runProgram(
     program,
-    [
-      ...['pip', 'install', '--python', python, ...AS_PIP],
-      ...(compile ? ['--compile-bytecode'] : []),
-      ...options,
-      ...wanted(requirements),
-      'pip',
-    ],
+    [...['pip', 'install', '--python', python, ...AS_PIP], ...options, ...wanted(requirements), 'pip'],
     {
       signal,
       onLine: (line) => {
-        if (/^ *(Resolved|Downloading|Prepared|Installed|Building|Bytecode compiled) /.test(line))
-          report(`  ${line.trim()}`);
+        if (/^ *(Resolved|Downloading|Prepared|Installed|Building) /.test(line)) report(`  ${line.trim()}`);
       },
     },
   );
   if (signal.aborted) throw stopped();
-  return code === 0;
+  if (code === 0) return true;
+  const words = output.slice(-TAIL_LINES).join('\n');
+  if (UNSATISFIABLE.test(words))
+    throw new UsageError(`${wanted(requirements).join(' ')} cannot be installed:\n${words}`);
+  report(`  uv could not install them:\n${words}`);
+  return false;
 }
 
 /** Installs the packages with pip. Throws UsageError with the end of pip's output. */

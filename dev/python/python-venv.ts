@@ -7,6 +7,7 @@ import { UsageError } from '../options.ts';
 import { runProgram } from '../processes/run-program.ts';
 import type { FoundPython } from './find-python.ts';
 import { findPython } from './find-python.ts';
+import type { Uv } from './python-installer.ts';
 import { findUv } from './python-installer.ts';
 import type { PackagesOptions } from './python-packages.ts';
 import { installWithPip, installWithUv } from './python-packages.ts';
@@ -14,7 +15,7 @@ import { installWithPip, installWithUv } from './python-packages.ts';
 /** Content and location of an environment. */
 interface VenvOptions {
   requirements: PackagesOptions['requirements'];
-  /** As in PackagesOptions. */
+  /** Compiles bytecode, beside whatever follows: users who cannot write the environment run it. Default: true. */
   compile?: boolean;
   /** Folder of the environments. Each is named by a hash of its requirements. */
   parentDir: string;
@@ -55,7 +56,17 @@ export async function makeVenv(options: VenvOptions, deps: VenvDeps): Promise<st
     ticking.cancel();
   }
   writeFileSync(stamp, hash);
+  if (options.compile ?? true) compileAside(python, dir, deps.signal);
   return python;
+}
+
+/**
+ * Compiles the packages in the background, at the lowest priority. The first worker does not wait for it: it loads a
+ * small part of them. Later workers start sooner. What is missing after a stop costs them time and nothing else.
+ */
+function compileAside(python: string, dir: string, signal: AbortSignal): void {
+  const nice = ['-n', '19', python, '-m', 'compileall', '-q', join(dir, 'lib')];
+  runProgram('nice', nice, { signal }).catch(() => undefined);
 }
 
 async function fill(
@@ -63,17 +74,25 @@ async function fill(
   options: VenvOptions,
   deps: VenvDeps,
 ): Promise<void> {
-  const { requirements, compile } = options;
-  const packages = { python, requirements, compile, report: deps.report, signal: deps.signal };
+  const packages = { python, requirements: options.requirements, report: deps.report, signal: deps.signal };
   const uv = await findUv(options.parentDir, found, deps);
   if (uv) {
     await makeEmptyVenv(found.program, dir, ['--without-pip'], deps.signal);
-    if (await installWithUv(uv, packages)) return;
-    deps.report('  uv could not install them, trying pip');
+    if (await installOrRemove(uv, packages, dir)) return;
+    deps.report('  trying pip');
     rmSync(dir, { recursive: true, force: true });
   }
   await makeEmptyVenv(found.program, dir, [], deps.signal);
   await installWithPip(packages);
+}
+
+async function installOrRemove(uv: Uv, packages: PackagesOptions, dir: string): Promise<boolean> {
+  try {
+    return await installWithUv(uv, packages);
+  } catch (error) {
+    rmSync(dir, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 function reportStillRunning({ clock, report }: VenvDeps): Timer {

@@ -31,15 +31,13 @@ export function exitAdvice(exit: WorkloadExit, memoryGb: number): string {
 
 /**
  * Returns the complete reason of a worker that ended by itself. `early`: what it ended before; empty if it was running
- * well. `memoryGb`: as in `exitAdvice`.
+ * well. `memoryGb`: as in `exitAdvice`. `hint`: a sentence on the usual cause; empty if there is none.
  */
-export function endReason(exit: WorkloadExit, early: string, logTail: Buffer, memoryGb = 0): string {
+export function endReason(exit: WorkloadExit, early: string, logTail: Buffer, memoryGb = 0, hint = ''): string {
   // A failed start describes itself: the worker wrote nothing, and the progress of its preparation is no cause.
   if (exit.failure !== undefined) return `The worker ${describeExit(exit)}.`;
-  return withLog(
-    `The worker ${describeExit(exit)}${early === '' ? '' : ` ${early}`}${exitAdvice(exit, memoryGb)}.`,
-    logTail,
-  );
+  const end = `The worker ${describeExit(exit)}${early === '' ? '' : ` ${early}`}${exitAdvice(exit, memoryGb)}.`;
+  return withLog(hint === '' ? end : `${end} ${hint}`, logTail);
 }
 
 /** Cuts a text that is too long, between two words. */

@@ -1,7 +1,8 @@
 /** From a handler's file to a name, a command and requirements. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exampleCurl, exampleRequest } from '@slipway/dev/example-request';
+import { exampleCurl, exampleInput, exampleRequest } from '@slipway/dev/example-request';
+import { isBareApp } from '@slipway/dev/handler/bare-app';
 import { distinctName, handlerName, prepareHandler, requirementsOf } from '@slipway/dev/handler/handler';
 import { UsageError } from '@slipway/dev/options';
 import { systemClock } from '@slipway/kit/time/clock';
@@ -45,6 +46,21 @@ t.test('a JavaScript handler', async (t) => {
   await t.rejects(damaged, { constructor: UsageError, message: /test_input\.json is not JSON/ });
 });
 
+t.test('the example that an endpoint carries', async (t) => {
+  const cases: [lb: boolean, method: string, path: string, body: string | undefined, example: string][] = [
+    [false, 'POST', '/runsync', '{"input":{"a":1}}', '{"a":1}'],
+    [false, 'POST', '/runsync', '{"input":{}}', ''],
+    [false, 'POST', '/runsync', '{"input":"text"}', ''],
+    [false, 'POST', '/runsync', 'null', ''],
+    [false, 'POST', '/runsync', `{"input":{"a":"${'x'.repeat(70_000)}"}}`, ''],
+    [true, 'POST', '/chat', '[1]', '{"method":"POST","path":"/chat","body":[1]}'],
+    [true, 'GET', '/models', undefined, '{"method":"GET","path":"/models"}'],
+    [true, 'GET', '/', undefined, ''],
+  ];
+  for (const [lb, method, path, body, example] of cases)
+    t.equal(exampleInput({ lb, example: { method, path, body } }), example, `${method} ${path} ${body?.slice(0, 50)}`);
+});
+
 t.test('requirements of a Python handler', async (t) => {
   const { folder, path } = await scratch(t);
   mkdirSync(path('plain'));
@@ -64,6 +80,46 @@ t.test('requirements of a Python handler', async (t) => {
     writeFileSync(file, text);
     t.same(requirementsOf(path('handler.py')), { file, more }, JSON.stringify(text));
   }
+});
+
+t.test('a mistake of syntax is told before anything is installed', async (t) => {
+  const { folder, path } = await scratch(t);
+  const lines: string[] = [];
+  const noting = { ...deps, report: (line: string) => void lines.push(line) };
+  const prepare = () => prepareHandler({ file: path('handler.py'), lb: false }, path('venvs'), noting);
+  writeFileSync(path('handler.py'), 'import helper\n\ndef handler(job)\n    return 1\n');
+  writeFileSync(path('helper.py'), 'x = 1\n');
+  await t.rejects(prepare(), {
+    constructor: UsageError,
+    message:
+      /handler\.py cannot run, because of a mistake in its syntax:\n *File "handler\.py", line 3\n.*expected ':'/s,
+  });
+  writeFileSync(path('handler.py'), 'import helper\n');
+  writeFileSync(path('helper.py'), 'x = (1\n');
+  await t.rejects(prepare(), { constructor: UsageError, message: /File "helper\.py", line 1/ });
+  t.same(lines, [], 'nothing was made');
+  t.same(readdirSync(folder).sort(), ['handler.py', 'helper.py']);
+});
+
+t.test('a bare ASGI app is served by uvicorn', async (t) => {
+  const { path } = await scratch(t);
+  const file = path('app.py');
+  for (const [text, bare] of [
+    ['from fastapi import FastAPI\napp = FastAPI(title="x")\n', true],
+    ['import fastapi\napp: fastapi.FastAPI = fastapi.FastAPI()\n', true],
+    ['from starlette.applications import Starlette\napp = Starlette(routes=[])\n', true],
+    ['import uvicorn\nfrom fastapi import FastAPI\napp = FastAPI()\nuvicorn.run(app)\n', false],
+    ['from http.server import HTTPServer\napp = HTTPServer(a, b)\napp.serve_forever()\n', false],
+    ['def f():\n    app = FastAPI()\n', false],
+    ['from flask import Flask\napp = Flask(__name__)\napp.run()\n', false],
+  ] as const) {
+    writeFileSync(file, text);
+    t.equal(isBareApp(file), bare, text);
+    t.same(requirementsOf(file, true), { more: bare ? ['uvicorn==0.54.0'] : [] });
+  }
+  writeFileSync(file, 'app = FastAPI()\n');
+  writeFileSync(path('requirements.txt'), 'fastapi\nuvicorn[standard]>=0.30\n');
+  t.same(requirementsOf(file, true), { file: path('requirements.txt'), more: [] });
 });
 
 t.test('a handler that is an HTTP server', async (t) => {

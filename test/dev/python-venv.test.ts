@@ -19,6 +19,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
  */
 const UV = `#!/bin/sh
 echo "uv $*" >>"$FAKE/asked"; echo "Resolved 3 packages in 1ms"
+[ ! -e "$FAKE/unsatisfiable" ] || { echo "  x No solution found when resolving dependencies:"; echo "  because nothing"; exit 1; }
 [ ! -e "$FAKE/uv-fails" ]
 `;
 const PYTHON = `#!/bin/sh
@@ -88,10 +89,7 @@ t.test('made once for the same requirements', async (t) => {
   );
   t.equal(await make(['runpod==1.12.0']), first);
   t.equal(lines('asked').length, 1, 'it ran once');
-  t.match(
-    lines('asked')[0],
-    /^uv pip install --python \S+venvs\/[0-9a-f]{12}\/bin\/python .*--compile-bytecode .*runpod==1\.12\.0/,
-  );
+  t.match(lines('asked')[0], /^uv pip install --python \S+venvs\/[0-9a-f]{12}\/bin\/python .*runpod==1\.12\.0/);
   t.not(await make(['runpod==1.7.13']), first, 'other requirements, another environment');
   t.equal(
     readdirSync(join(first, '../../..')).filter((name) => name.startsWith('installer-')).length,
@@ -113,6 +111,19 @@ t.test('pip does it where uv is not to be had, or cannot', async (t) => {
   open('uv-fails');
   await make(['b==2']);
   t.match(lines('asked').slice(1), [/^uv .*b==2/, /^pip .*b==2/]);
+});
+
+t.test('requirements that cannot be satisfied: the words of uv at once, and pip is not asked too', async (t) => {
+  const { make, lines, open, path, said } = await fakePython(t);
+  open('unsatisfiable');
+  const words = /nothing==9 cannot be installed:\n[\s\S]*No solution found[\s\S]*because nothing/;
+  await t.rejects(make(['nothing==9']), { constructor: UsageError, message: words });
+  t.match(lines('asked'), [/^uv /]);
+  t.equal(lines('asked').length, 1);
+  rmSync(path('unsatisfiable'));
+  await make(['nothing==9']);
+  t.equal(lines('asked').length, 2, 'a failed one is not taken for made');
+  t.notOk(said.some((line) => line.includes('pip')));
 });
 
 t.test('what pip is set to holds for uv; a setting that uv does not know leaves it to pip', async (t) => {

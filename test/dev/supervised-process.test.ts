@@ -39,6 +39,7 @@ async function supervise(t: Test, script: string, more: Partial<ProcessPlan<stri
     clock,
     random: systemRandom,
     onEnded: (name, how) => events.push(`${name} ended: ${how}`),
+    onSlowStart: (name, _seconds, line) => events.push(`${name} still starts: ${line}`),
     onRestarted: (name) => events.push(`${name} is back`),
   });
   t.teardown(() => supervised.stop());
@@ -129,8 +130,21 @@ t.test('one that never gets ready', async (t) => {
     'with the error that the plan has for it',
   );
   const slow = await supervise(t, IDLE, { readyMsMax: 50 });
-  await t.rejects(slow.supervised.start(), { message: /was not ready after 0.05 s/ });
+  await t.rejects(slow.supervised.start(), {
+    message: /was not ready after [\d.]+ s, and has done nothing for 0.05 s/,
+  });
   t.notOk(isAlive(slow.children[0]!.pid!), 'and it is ended');
+});
+
+t.test('a start takes as long as it makes progress, and says so', async (t) => {
+  const work = `const used = () => { const { user, system } = process.cpuUsage(); return user + system; };
+    while (used() < 1_500_000);`;
+  const busy = await supervise(t, `console.log("migrating");${work}${READY}${IDLE}`, { readyMsMax: 2_000 });
+  await busy.supervised.start();
+  t.ok(
+    busy.events.some((event) => /^thing still starts: migrating/.test(event)),
+    busy.events.join('\n'),
+  );
 });
 
 t.test('a program that is missing', async (t) => {

@@ -84,8 +84,17 @@ export class WorkerEnd {
         asked ? '' : this.#spec.httpServer ? 'before it was ready' : 'before it asked for work',
         tail,
         this.#memoryGb,
+        asked || exit.code !== 0 ? '' : this.#missingStart(),
       );
     else this.#reason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
+  }
+
+  /** Returns the usual cause of a program that ran to its end and never served. */
+  #missingStart(): string {
+    return this.#spec.httpServer
+      ? 'Its program ran to its end: does it start an HTTP server on PORT, as uvicorn.run(app, …) does?'
+      : 'Its program ran to its end: does it call runpod.serverless.start({"handler": handler}), or in ' +
+          'JavaScript start({ handler })?';
   }
 
   /** Returns why attempts that it held are lost. */

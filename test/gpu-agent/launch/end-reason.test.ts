@@ -14,6 +14,10 @@ t.test('says how it ended', async (t) => {
     'The worker ended with exit code 0.',
   );
   t.equal(
+    endReason({ code: 0, signal: undefined, failure: undefined }, 'before it was ready', none, 0, 'Does it serve?'),
+    'The worker ended with exit code 0 before it was ready. Does it serve?',
+  );
+  t.equal(
     endReason({ code: undefined, signal: 'SIGKILL', failure: undefined }, '', none),
     'The worker was ended by SIGKILL.',
   );
