@@ -116,6 +116,7 @@ function forwardedTo(
 
 async function forwarded({ forwarded: request }: ForwardedRequest, parts: Parts, reply: FastifyReply) {
   const failure = await parts.forward(request);
+  if (failure?.code === 'queue_full') await parts.gate.rateLimit?.delayRejection(request.accountId, reply);
   return failure ? sendFailure(reply, failure) : reply.hijack();
 }
 
