@@ -10,6 +10,8 @@ const WINDOW_MS = 10_000;
 /** Rejections of one client in a window that are sent at once. */
 const AT_ONCE_MAX = 50;
 const DELAY_MS = 1_000;
+/** Least time between two delayed rejections of one client: each costs the facade a request. */
+const PACE_MS = 5;
 /**
  * Most delayed rejections, of one client and in total. A client with more connections than that makes new ones all the
  * time, each at a cost.
@@ -23,6 +25,8 @@ const OTHERS = '';
 interface Refused {
   count: number;
   waiting: number;
+  /** Time of its latest delayed rejection. */
+  lastAtMs: number;
 }
 
 export class RejectionDelay {
@@ -46,8 +50,12 @@ export class RejectionDelay {
     if (refused.waiting >= OF_ONE_MAX || this.#waiting >= WAITING_MAX) return false;
     refused.waiting += 1;
     this.#waiting += 1;
+    const now = this.#clock.monotonicMs();
+    // Clients that have left count here as well, up to that bound.
+    const atMs = Math.max(now + DELAY_MS, refused.lastAtMs + PACE_MS);
+    refused.lastAtMs = Math.min(atMs, now + DELAY_MS + OF_ONE_MAX * PACE_MS);
     await new Promise<void>((resolve) => {
-      const timer = this.#clock.after(DELAY_MS, resolve);
+      const timer = this.#clock.after(refused.lastAtMs - now, resolve);
       raw.once('close', () => {
         timer.cancel();
         resolve();
@@ -70,7 +78,7 @@ export class RejectionDelay {
       }
     }
     const name = this.#refused.has(who) || this.#refused.size < KNOWN_MAX ? who : OTHERS;
-    const known = this.#refused.get(name) ?? { count: 0, waiting: 0 };
+    const known = this.#refused.get(name) ?? { count: 0, waiting: 0, lastAtMs: -Infinity };
     this.#refused.set(name, known);
     return known;
   }

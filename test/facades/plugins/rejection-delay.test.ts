@@ -34,7 +34,12 @@ t.test('the first of a window are told at once, the next ones late, in a bounded
   t.equal(answers.filter((text) => text === 'a is closed').length, 50, 'beyond what may wait');
   t.equal(answers.filter((text) => text === 'b goes on').length, 1, 'another is told at once');
   t.equal(answers.splice(0).length, 51);
-  clock.pass(1_000);
+  for (const seconds of [1, 2, 3]) {
+    clock.pass(1_000);
+    await settled();
+    t.equal(answers.length, 1 + (seconds - 1) * 200, 'one after the other');
+  }
+  clock.pass(12_000);
   await settled();
   t.same(new Set(answers), new Set(['a goes on']));
   t.equal(answers.splice(0).length, 2_500);
