@@ -128,7 +128,8 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'rejections of one account',
-      '{AT_ONCE_MAX} in {WINDOW_MS} at once, then each {DELAY_MS} late and {PACE_MS} after the last; {OF_ONE_MAX} wait so',
+      '{AT_ONCE_MAX} in {WINDOW_MS} at once, then each {DELAY_MS} late and {PACE_MS} after the last; ' +
+        '{OF_ONE_MAX} wait so',
       'facades/plugins/limits/rejection-delay.ts',
     ),
     row(
