@@ -74,7 +74,7 @@ interface JobEngineOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  config: { webhookAllowPrivate: PrivateWebhooks };
+  config: { webhookAllowPrivate: PrivateWebhooks; auditDays?: number; usageDays?: number };
   /** Authorities that are trusted for webhooks in addition to those of the machine. Default: none. */
   webhookAuthorities?: WebhookAuthorities | undefined;
 }

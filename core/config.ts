@@ -53,6 +53,9 @@ export interface CoreConfig {
   /** Most files of an account, and gigabytes of its files and results of batches. */
   accountFilesMax: number;
   accountFileGb: number;
+  /** Days for which changes, and metered time that has ended, are kept. 0: for ever. */
+  auditDays: number;
+  usageDays: number;
   /** Base URL of an OpenTelemetry collector that accepts OTLP over HTTP. Empty: no traces. */
   otlpEndpoint: string;
   logLevel: string;
@@ -95,6 +98,8 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
     accountFilesMax: reader.integer('SLIPWAY_ACCOUNT_FILES_MAX', 1_000, 0, 100_000),
     accountFileGb: reader.integer('SLIPWAY_ACCOUNT_FILES_GB', 10, 0, 100_000),
+    auditDays: reader.integer('SLIPWAY_AUDIT_DAYS', 400, 0, 36_500),
+    usageDays: reader.integer('SLIPWAY_USAGE_DAYS', 1_100, 0, 36_500),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
     logFormat: reader.choice('SLIPWAY_LOG_FORMAT', LOG_FORMATS, 'auto'),

@@ -1,6 +1,6 @@
 /**
- * Trims the logs of scaling decisions, traffic, requests and load to their limits. Between two passes an endpoint may
- * exceed them a little.
+ * Trims the logs of scaling decisions, traffic, requests, load, changes and metered time to their limits. Between two
+ * passes an endpoint may exceed them a little.
  */
 
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
@@ -10,7 +10,9 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { Stores } from '../store/storage.ts';
 
 interface DecisionReaperOptions {
-  stores: Pick<Stores, 'scales' | 'traffic' | 'loads' | 'requests'>;
+  stores: Pick<Stores, 'scales' | 'traffic' | 'loads' | 'requests' | 'audit' | 'usage'>;
+  /** Days for which changes and metered spans are kept. 0 or absent: for ever. */
+  config?: { auditDays?: number; usageDays?: number };
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
   clock: Clock;
@@ -35,12 +37,15 @@ export class DecisionReaper extends LoopService {
 
   /** Deletes one batch of each. Returns the largest number of rows. */
   async runOnce(): Promise<number> {
-    const { scales, traffic, loads, requests } = this.#options.stores;
+    const { scales, traffic, loads, requests, audit, usage } = this.#options.stores;
+    const { auditDays = 0, usageDays = 0 } = this.#options.config ?? {};
     return Math.max(
       await scales.reapLog(BATCH_ITEMS_MAX),
       await traffic.reap(BATCH_ITEMS_MAX),
       await loads.reap(BATCH_ITEMS_MAX),
       await requests.reap(BATCH_ITEMS_MAX),
+      auditDays === 0 ? 0 : await audit.reap(auditDays, BATCH_ITEMS_MAX),
+      usageDays === 0 ? 0 : await usage.reap(usageDays, BATCH_ITEMS_MAX),
     );
   }
 }

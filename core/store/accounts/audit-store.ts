@@ -52,4 +52,12 @@ export class AuditStore {
       .orderBy(page.oldestFirst ? asc(id) : desc(id))
       .limit(page.limit);
   }
+
+  /** Deletes changes that are older than `days`, at most `limit`, the oldest first. Returns their number. */
+  async reap(days: number, limit: number): Promise<number> {
+    const rows = await this.#database.sql`
+      DELETE FROM audit_event WHERE at < now() - ${days}::int * interval '1 day'
+        AND id IN (SELECT id FROM audit_event ORDER BY id LIMIT ${limit})`;
+    return rows.count;
+  }
 }

@@ -1,5 +1,6 @@
 /** All columns that hold sealed values, and the identity that each value is sealed for. */
 import {
+  alertUrlIdentity,
   authorityKeyIdentity,
   batchResultIdentity,
   endpointEnvIdentity,
@@ -49,6 +50,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'endpoint', column: 'webhook_secret_sealed', key: ID, identity: ofId(webhookSecretIdentity) },
   { table: 'pod', column: 'env_sealed', key: ID, identity: ofId(podEnvIdentity) },
   { table: 'pod', column: 'template_env_sealed', key: ID, identity: ofId(podTemplateEnvIdentity) },
+  { table: 'alert_target', column: 'url_sealed', key: ID, identity: ofId(alertUrlIdentity) },
   { table: 'registry_auth', column: 'credentials_sealed', key: ID, identity: ofId(registryCredentialsIdentity) },
   {
     table: 'secret',

@@ -198,6 +198,20 @@ export class UsageStore {
           AND (${query.imageName} = '' OR s.image_name = ${query.imageName})
       )`;
   }
+
+  /**
+   * Deletes spans that ended more than `days` ago, at most `limit`, the oldest first. Returns their number. Spans that
+   * began later are not looked at: they are in the order of their beginning.
+   */
+  async reap(days: number, limit: number): Promise<number> {
+    const rows = await this.#database.sql`
+      WITH old AS (SELECT now() - ${days}::int * interval '1 day' AS at)
+      DELETE FROM usage_span WHERE id IN (
+        SELECT s.id FROM usage_span s, old WHERE s.ended_at < old.at AND s.id < coalesce(
+          (SELECT y.id FROM usage_span y, old WHERE y.started_at >= old.at ORDER BY y.id LIMIT 1), 9223372036854775807)
+        ORDER BY s.id LIMIT ${limit})`;
+    return rows.count;
+  }
 }
 
 function recordOf(row: Row): UsageRecord {
