@@ -94,6 +94,24 @@ const audit: ReadPage = async ({ core, clock }, request) => {
   return { rows, next: page.nextPageToken };
 };
 
+/** Most alerts of a page in core. */
+const ALERTS_MAX = 200;
+
+const alerts: ReadPage = async ({ core }, request) => {
+  const { pageSize, pageToken } = pageAsked(request);
+  const asked = { limit: Math.min(pageSize, ALERTS_MAX), pageToken };
+  const page = await core.alerts.call((client) => client.listAlerts, asked, optionsOf(request));
+  const rows = page.alerts.map(({ id, problem, beginTime, endTime }) => ({
+    id,
+    began: iso(beginTime),
+    ended: endTime ? iso(endTime) : 'lasts',
+    about: problem ? `${problem.about.toLowerCase()} ${problem.name || problem.id}` : '',
+    kind: problem?.kind.toLowerCase().replaceAll('_', ' ') ?? '',
+    problem: problem?.text ?? '',
+  }));
+  return { rows, next: page.nextPageToken };
+};
+
 const accounts: ReadPage = async ({ core }, request) => {
   const page = await core.access.call((client) => client.listAccounts, pageAsked(request), optionsOf(request));
   const rows = page.accounts.map(({ id, name, createTime, quota = {} }) => ({
@@ -110,7 +128,7 @@ const accounts: ReadPage = async ({ core }, request) => {
 };
 
 /** Lists by the last part of their path. */
-const LISTS = { endpoints, templates, volumes, registries, secrets, audit, accounts };
+const LISTS = { endpoints, templates, volumes, registries, secrets, audit, alerts, accounts };
 
 /**
  * Adds the routes. The query is that of list-query.ts; the audit trail also takes `subject`, `account`, `from` and

@@ -36,7 +36,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
       (tab) => `endpoints/${id}/${tab}`,
     );
     const aJob = `endpoints/${id}/jobs/${done}`;
-    const lists = ['jobs', 'templates', 'pods', 'volumes', 'registries', 'secrets', 'keys', 'usage', 'audit'];
+    const lists = ['jobs', 'templates', 'pods', 'volumes', 'registries', 'secrets', 'keys', 'usage', 'alerts', 'audit'];
     const nowhere = ['endpoints/nosuch', `endpoints/${id}/jobs/nosuch`, 'nosuch', 'no/such/page'];
     const seen: [key: string, paths: string[]][] = [
       [system.key, ['', ...tabs, aJob, `endpoints/${id}/jobs/${failed}`, ...lists, ...nowhere]],
@@ -51,6 +51,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
           'accounts',
           'prices',
           'usage',
+          'alerts',
           'keys',
           'audit',
           tabs[0]!,

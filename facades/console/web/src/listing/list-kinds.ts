@@ -151,6 +151,15 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       { name: 'from', until: 'until', text: 'Made' },
     ],
   },
+  alerts: {
+    title: 'Alerts',
+    path: '/api/alerts',
+    columns: ['began', 'ended', 'about', 'kind', 'problem'],
+    orders: {},
+    isWhole: true,
+    empty: 'No problem was sent. Problems that last are sent to a webhook or to Slack.',
+    command: 'npx slipway alerts add --help',
+  },
   accounts: {
     title: 'Accounts',
     path: '/api/accounts',

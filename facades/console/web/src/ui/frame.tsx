@@ -16,6 +16,7 @@ const OF_ACCOUNT = [
   ['/secrets', 'Secrets'],
   ['/keys', 'Keys'],
   ['/usage', 'Usage'],
+  ['/alerts', 'Alerts'],
   ['/audit', 'Audit'],
 ] as const;
 /** Pages for a key for jobs alone: it may not see the others. */
@@ -30,6 +31,7 @@ const OF_OPERATOR = [
   ['/accounts', 'Accounts'],
   ['/prices', 'Prices'],
   ['/usage', 'Usage'],
+  ['/alerts', 'Alerts'],
   ['/keys', 'Keys'],
   ['/audit', 'Audit'],
 ] as const;
