@@ -23,7 +23,7 @@ export interface AlertRecord {
 }
 
 /** A message to send: an alert, and whether it is about the end. */
-export interface AlertNews {
+export interface AlertMessage {
   alert: AlertRecord;
   ofEnd: boolean;
 }
@@ -45,7 +45,7 @@ export function identityOf({ kind, about, id }: Problem): string {
 }
 
 /** Returns the body of a message. */
-export function alertMessage(kind: AlertTargetKind, { alert, ofEnd }: AlertNews): Buffer {
+export function alertMessage(kind: AlertTargetKind, { alert, ofEnd }: AlertMessage): Buffer {
   const { problem, beganAt, endedAt } = alert;
   if (kind === 'SLACK') return Buffer.from(JSON.stringify({ text: escaped(textOf(problem, ofEnd)) }));
   return Buffer.from(

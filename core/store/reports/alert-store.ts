@@ -2,7 +2,7 @@
 import { and, eq, sql } from '@slipway/drizzle/orm';
 import { alertTarget } from '@slipway/drizzle/schema/alerts/alert';
 import type { Actor } from '../../domain/accounts/permission.ts';
-import type { AlertNews, AlertRecord, AlertTargetKind } from '../../domain/reports/alert.ts';
+import type { AlertMessage, AlertRecord, AlertTargetKind } from '../../domain/reports/alert.ts';
 import { ALERT_AFTER_MS, ALERT_TARGETS_MAX, identityOf } from '../../domain/reports/alert.ts';
 import type { Problem } from '../../domain/reports/problem.ts';
 import { invalid } from '../../domain/settings/fields.ts';
@@ -21,7 +21,7 @@ export interface AlertCall {
   target: Pick<AlertTarget, 'id' | 'kind' | 'urlSealed' | 'accountId'>;
   /** Name of the account. Empty: it belongs to the operator, or is gone. */
   accountName: string;
-  news: AlertNews;
+  news: AlertMessage;
   /** Tries that failed. */
   tries: number;
 }
@@ -247,7 +247,7 @@ function isGone(client: Sql): Fragment {
   return client`seen_at < now() - ${ALERT_AFTER_MS}::int * interval '1 ms'`;
 }
 
-function isCall(client: Sql, targetId: string, { alert, ofEnd }: AlertNews): Fragment {
+function isCall(client: Sql, targetId: string, { alert, ofEnd }: AlertMessage): Fragment {
   return client`target_id = ${targetId} AND alert_id = ${alert.id} AND of_end = ${ofEnd}`;
 }
 
