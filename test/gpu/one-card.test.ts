@@ -1,7 +1,7 @@
 // test: postgres, python, 60 s
 /**
  * All of Slipway with FlashBoot endpoints of both Python SDKs that share one card, on a driver's stand-in: random jobs,
- * two endpoints that compete, a pod, a full budget, and kill -9 in the middle of moves. For a longer run:
+ * two endpoints that compete, a pod, a full budget, and kill -9 in the middle of moves. For a longer run, both of:
  * SLIPWAY_TEST_IN_FLIGHT=500 (jobs; ten endpoints) and SLIPWAY_TEST_KILLS=1 (each process at each step).
  */
 import type { Test } from 'tap';
@@ -19,8 +19,8 @@ import { createSharers } from './share-card.ts';
 t.setTimeout(1_800_000);
 
 const JOBS = Number(process.env.SLIPWAY_TEST_IN_FLIGHT ?? 12);
-const ENDPOINTS = Math.min(Math.max(3, Math.floor(JOBS / 50)), 10);
 const isLong = process.env.SLIPWAY_TEST_KILLS !== undefined;
+const ENDPOINTS = isLong ? Math.min(Math.max(3, Math.floor(JOBS / 50)), 10) : 2;
 const CARD = 'GPU-0000-one';
 const [CARD_MIB, WORKER_MIB] = [700, 512];
 
@@ -158,7 +158,8 @@ t.test('endpoints share one card', { skip: cudaSkip || skipWithoutPython('new', 
     }
   });
 
-  await t.test('a budget for one: the longest offloaded worker ends for the next', async (t) => {
+  const onlyLong = isLong ? false : 'only in a longer run; test/core/scaling/placement/offload.test.ts has it too';
+  await t.test('a budget for one: the longest offloaded worker ends', { skip: onlyLong }, async (t) => {
     await agent!.stop();
     agentEnv['SLIPWAY_STANDBY_MEMORY_GB'] = '1';
     await agent!.start();
