@@ -1,12 +1,16 @@
 /** Code samples that call an endpoint. */
+
+import { javascriptLiteral, pythonLiteral } from '../lib/literals.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { Panel } from '../ui/parts.tsx';
 import { lbCode } from './load-balancing/lb-code.ts';
+import { useExample } from './use-example.ts';
 
 /** Shows the samples. They never contain the key: they read it from the environment. */
 export function Code({ id, type }: { id: string; type: string }) {
   const { origin } = window.location;
-  const samples = type === 'LB' ? lbCode(origin, id) : queued(origin, id);
+  const example = useExample(id);
+  const samples = type === 'LB' ? lbCode(origin, id) : queued(origin, id, JSON.parse(example) as unknown);
   return (
     <>
       {samples.map(([title, text]) => (
@@ -26,7 +30,7 @@ function Sample({ title, text }: { title: string; text: string }) {
   );
 }
 
-function queued(origin: string, id: string): [string, string][] {
+function queued(origin: string, id: string, input: unknown): [string, string][] {
   return [
     [
       'Python',
@@ -37,7 +41,7 @@ runpod.api_key = os.environ["SLIPWAY_API_KEY"]
 runpod.endpoint_url_base = "${origin}/v2"
 
 endpoint = runpod.Endpoint("${id}")
-print(endpoint.run_sync({"prompt": "a lighthouse at dusk"}, timeout=60))`,
+print(endpoint.run_sync(${pythonLiteral(input)}, timeout=60))`,
     ],
     [
       'JavaScript',
@@ -45,13 +49,13 @@ print(endpoint.run_sync({"prompt": "a lighthouse at dusk"}, timeout=60))`,
 
 const runpod = runpodSdk(process.env.SLIPWAY_API_KEY, { baseUrl: '${origin}/v2' });
 const endpoint = runpod.endpoint('${id}');
-console.log(await endpoint.runSync({ input: { prompt: 'a lighthouse at dusk' } }));`,
+console.log(await endpoint.runSync({ input: ${javascriptLiteral(input)} }));`,
     ],
     [
       'curl',
       `curl -sS ${origin}/v2/${id}/runsync \\
   -H "Authorization: Bearer $SLIPWAY_API_KEY" -H "Content-Type: application/json" \\
-  -d '{"input": {"prompt": "a lighthouse at dusk"}}'`,
+  -d '${JSON.stringify({ input }).replaceAll("'", "'\\''")}'`,
     ],
   ];
 }

@@ -8,19 +8,22 @@ import { faultOf } from '../lib/input-fault.ts';
 import { useSession } from '../lib/session.tsx';
 import { Empty, Panel } from '../ui/parts.tsx';
 import { InputForm } from './input-form.tsx';
-
-const EXAMPLE = '{\n  "prompt": "a lighthouse at dusk"\n}';
+import { useExample } from './use-example.ts';
 
 /** Shows the form and the result. The form is stored for the tab. */
 export function TryIt({ id }: { id: string }) {
   const kept = `slipway-input-${id}`;
-  const [text, setText] = useState(() => sessionStorage.getItem(kept) ?? EXAMPLE);
+  const example = useExample(id);
+  const [written, setText] = useState(() => sessionStorage.getItem(kept));
+  const text = written ?? JSON.stringify(JSON.parse(example), undefined, 2);
   const [isForm, setIsForm] = useState(false);
   const [fault, setFault] = useState('');
   const [job, setJob] = useState('');
   const [end, setEnd] = useState('');
   const { jobs } = useSession();
-  useEffect(() => sessionStorage.setItem(kept, text.length < 100_000 ? text : ''), [kept, text]);
+  useEffect(() => {
+    if (written !== null) sessionStorage.setItem(kept, written.length < 100_000 ? written : '');
+  }, [kept, written]);
   if (jobs !== 'write')
     return (
       <Panel title="Try it">

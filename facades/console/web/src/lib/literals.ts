@@ -1,0 +1,24 @@
+/** Writes JSON values as literals of other languages, for code samples. */
+
+/** Returns a Python literal. A JSON string is one. */
+export function pythonLiteral(value: unknown): string {
+  if (value === null) return 'None';
+  if (value === true) return 'True';
+  if (value === false) return 'False';
+  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
+  if (typeof value !== 'object') return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${pythonLiteral(member)}`);
+  return `{${members.join(', ')}}`;
+}
+
+/** Returns a JavaScript literal. */
+export function javascriptLiteral(value: unknown): string {
+  if (typeof value === 'string') return /^[^'\\\n\r\u2028\u2029]*$/.test(value) ? `'${value}'` : JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(javascriptLiteral).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, member]) => {
+    const key = /^[A-Za-z_$][\w$]*$/.test(name) && name !== '__proto__' ? name : JSON.stringify(name);
+    return `${key}: ${javascriptLiteral(member)}`;
+  });
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}

@@ -1,0 +1,17 @@
+/** Inputs in code samples: literals that mean the same as the JSON. */
+import { runInNewContext } from 'node:vm';
+import { javascriptLiteral, pythonLiteral } from '@slipway/facades/console/web/src/lib/literals';
+import t from 'tap';
+
+t.test('literals', async (t) => {
+  const value = { prompt: "it's", 'a b': [1, true, null, { deep: 'x\ny' }], none: {}, on: false };
+  t.equal(
+    pythonLiteral(value),
+    '{"prompt": "it\'s", "a b": [1, True, None, {"deep": "x\\ny"}], "none": {}, "on": False}',
+  );
+  t.equal(
+    javascriptLiteral(value),
+    '{ prompt: "it\'s", "a b": [1, true, null, { deep: "x\\ny" }], none: {}, on: false }',
+  );
+  t.same(JSON.parse(JSON.stringify(runInNewContext(`(${javascriptLiteral(value)})`))), value);
+});
