@@ -31,7 +31,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     [['install'], 'write the systemd unit of a part'],
     [['backup', 'restore'], 'copy an installation, and make it anew from the copy'],
     [['keys', 'accounts'], 'API keys; owners of everything, and their limits'],
-    [['usage', 'prices', 'audit'], 'what was used, what it costs, who changed what'],
+    [['usage', 'prices', 'audit', 'alerts'], 'what was used and costs, who changed what, what was sent'],
   ],
   'This command': [
     [['login', 'context'], 'choose the installation that commands go to'],
