@@ -68,6 +68,7 @@ export class KeyedCore {
   readonly pods = this.#keyed((core) => core.pods);
   readonly usage = this.#keyed((core) => core.usage);
   readonly audit = this.#keyed((core) => core.audit);
+  readonly parts = this.#keyed((core) => core.parts);
 
   constructor(options: KeyedCoreOptions) {
     this.#options = options;

@@ -1,7 +1,7 @@
 /** Runs one command line and returns its exit code. */
 
 import { ConfigError } from '@slipway/kit/host/env';
-import { systemTransport } from '@slipway/kit/net/channel';
+import { networkTransport } from '@slipway/kit/net/channel';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { CommanderError } from 'commander';
 import type { StdinStream } from './cli.ts';
@@ -12,6 +12,7 @@ import { readCliConfig } from './config.ts';
 import { EXIT, failureOf, InterruptedError, UsageError } from './failures.ts';
 import type { Sink } from './output/output.ts';
 import { Output } from './output/output.ts';
+import { CLI_VERSION } from './parts/installed.ts';
 import { buildProgram } from './program.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -60,7 +61,7 @@ export async function runCommand(
   const cli = new Cli({
     config,
     output,
-    transport: systemTransport,
+    transport: networkTransport({ name: 'cli', version: CLI_VERSION }),
     clock: systemClock,
     random: systemRandom,
     stopping,

@@ -34,7 +34,7 @@ import { addBackup } from './parts/backup.ts';
 import { addCore } from './parts/core.ts';
 import { addEdge } from './parts/edge.ts';
 import { addFacade } from './parts/facade.ts';
-import { versionIn } from './parts/installed.ts';
+import { CLI_VERSION } from './parts/installed.ts';
 import { addStart } from './parts/start.ts';
 import { addVersion } from './parts/version.ts';
 import { addPods } from './pods/pods.ts';
@@ -105,7 +105,7 @@ export function buildProgram(cli: Cli, write: { out(text: string): void; err(tex
   const program = new Command('slipway')
     .description('Runs jobs on Slipway and manages what they run on.')
     .usage('[options] <command>')
-    .version(versionIn(import.meta.dirname), '--version', 'show the version')
+    .version(CLI_VERSION, '--version', 'show the version')
     .option('--core <host:port>', 'address of core; grpcs://host:port for TLS')
     .option('--core-ca <digest|file>', "authority of core's certificate: sha256:… or a PEM file")
     .addOption(new Option('--ca-file <file>', 'what --core-ca was called').hideHelp())

@@ -3,7 +3,7 @@
 import { activityReporter } from '@slipway/kit/host/notify-supervisor';
 import { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import type { Service } from '@slipway/kit/lifecycle/service';
-import { systemTransport } from '@slipway/kit/net/channel';
+import { networkTransport } from '@slipway/kit/net/channel';
 import { MetricsServer } from '@slipway/kit/net/metrics-server';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { Stability } from '@slipway/kit/time/stability';
@@ -14,6 +14,7 @@ import { sealerOf } from './config.ts';
 import type { CoreDependencies, Dependencies } from './core-dependencies.ts';
 import { CoreCertificates } from './joining/core-certificates.ts';
 import { Replica } from './replica.ts';
+import { CORE_VERSION } from './reports/core-version.ts';
 import { Health } from './rpc/server/health.ts';
 import type { RpcServer } from './rpc/server/server.ts';
 import type { Storage } from './store/storage.ts';
@@ -41,8 +42,10 @@ function endEarly(service: Service): Service {
   return { name: `${service.name} (end)`, start: async () => undefined, stop: () => service.stop() };
 }
 
+const coreTransport = networkTransport({ name: 'core', version: CORE_VERSION });
+
 function withDefaults(given: CoreDependencies): Dependencies {
-  const environment = { clock: systemClock, random: systemRandom, transport: systemTransport, ...given };
+  const environment = { clock: systemClock, random: systemRandom, transport: coreTransport, ...given };
   return { ...environment, activity: new ActivityMonitor(environment.clock) };
 }
 

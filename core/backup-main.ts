@@ -12,7 +12,7 @@ import { BackupFormatError } from './backup/backup-format.ts';
 import { againLines, progressLines } from './backup/backup-report.ts';
 import { checkBackup, restore } from './backup/restore.ts';
 import { readBackupConfig, sealerOf } from './config.ts';
-import { CORE_VERSION } from './rpc/accounts/core-version.ts';
+import { CORE_VERSION } from './reports/core-version.ts';
 import type { DatabaseFacts } from './store/backup/backup-contents.ts';
 import { NothingToBackUpError } from './store/backup/backup-contents.ts';
 import { RestoreError } from './store/backup/restore-contents.ts';

@@ -17,6 +17,7 @@ import { FileServiceService } from '@slipway/proto/gen/slipway/v1/file_service';
 import { JoinServiceService } from '@slipway/proto/gen/slipway/v1/join_service';
 import { MachineServiceService } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { ModelServiceService } from '@slipway/proto/gen/slipway/v1/model_service';
+import { PartServiceService } from '@slipway/proto/gen/slipway/v1/part_service';
 import { PodServiceService } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { ProblemServiceService } from '@slipway/proto/gen/slipway/v1/problem_service';
 import { RegistryAuthServiceService } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
@@ -32,6 +33,8 @@ import { sealRegistryCredentials } from './dispatch/desired/registry-credentials
 import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/accounts/call-limits.ts';
 import { secretValueIdentity } from './domain/settings/sealed-identity.ts';
 import { Joining } from './joining/join-machine.ts';
+import { CORE_VERSION } from './reports/core-version.ts';
+import { SeenParts } from './reports/seen-parts.ts';
 import { UsageQueue } from './reports/usage-queue.ts';
 import { AccessChecks } from './rpc/accounts/access-checks.ts';
 import { accessHandlers } from './rpc/accounts/access-handlers.ts';
@@ -48,6 +51,7 @@ import { joinHandlers } from './rpc/machines/join-handlers.ts';
 import { machineHandlers } from './rpc/machines/machine-handlers.ts';
 import { podHandlers } from './rpc/pods/pod-handlers.ts';
 import { alertHandlers } from './rpc/reports/alert-handlers.ts';
+import { partHandlers } from './rpc/reports/part-handlers.ts';
 import { problemHandlers } from './rpc/reports/problem-handlers.ts';
 import { usageHandlers } from './rpc/reports/usage-handlers.ts';
 import { catalogHandlers } from './rpc/resources/catalog-handlers.ts';
@@ -80,8 +84,10 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     ...dependencies,
   });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, clock, random, logger });
+  const seenParts = new SeenParts({ coreVersion: CORE_VERSION, clock, logger });
   const shared: SharedParts = {
     ...parts,
+    seenParts,
     explainRate: new CallRate({ callsMax: EXPLANATIONS_MAX, access, clock, logger }),
     rate: new CallRate({ callsMax: MANAGEMENT_CALLS_MAX, access, clock, logger }),
     logs: {
@@ -110,7 +116,13 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     transport,
     clock,
     logger,
-    interceptors: [requestInterceptor({ ...dependencies, onCall: parts.meter.onCall })],
+    interceptors: [
+      requestInterceptor({
+        ...dependencies,
+        onCall: parts.meter.onCall,
+        onPart: (part) => seenParts.onCall(part),
+      }),
+    ],
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
       [LargeJobService, jobs.handlers],
@@ -128,6 +140,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
 
 /** Parts that the services share. */
 interface SharedParts extends CoreParts {
+  seenParts: SeenParts;
   explainRate: CallRate;
   /** Rate limit of management calls. */
   rate: CallRate;
@@ -196,24 +209,13 @@ function resourceServices(
 
 /** Builds the services of operators and agents: machines, catalog, problems and sessions. */
 function operatorServices(
-  {
-    stores,
-    dispatch,
-    context,
-    problems,
-    alerts,
-    access,
-    rate,
-    logs,
-    lists,
-    meter,
-    onKeyChanged,
-    own,
-    sealer,
-  }: SharedParts,
+  shared: SharedParts,
   { clock, random, logger }: Dependencies,
   { advertise, webhookAllowPrivate: allowPrivate }: Pick<CoreConfig, 'advertise' | 'webhookAllowPrivate'>,
 ): Services {
+  const { stores, dispatch, context, problems, alerts, access, rate, logs, lists, meter, onKeyChanged, own, sealer } =
+    shared;
+  const parts = { access, machines: stores.machineViews, seen: shared.seenParts, clock, logger };
   const agents = agentHandlers({
     access,
     keys: stores.keys,
@@ -232,6 +234,7 @@ function operatorServices(
       JoinServiceService,
       joinHandlers({ access, joining, tokens, rotation: joined, secretKeys: { secretKeys, sealer }, logger }),
     ],
+    [PartServiceService, rate.limit(partHandlers(parts))],
     [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],
     [
       AlertServiceService,

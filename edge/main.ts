@@ -18,6 +18,7 @@ import { coreAuthorities } from './core-authorities.ts';
 import { Edge } from './edge.ts';
 import { EdgeFault } from './edge-fault.ts';
 import { checkFiles, readRunning, writeCoreTrust, writeEdgeFiles } from './edge-files.ts';
+import { EDGE_VERSION } from './edge-version.ts';
 import { bootstrap } from './envoy-config/bootstrap.ts';
 import { NoEnvoyError } from './find-envoy.ts';
 import { validate } from './validate.ts';
@@ -34,7 +35,8 @@ if (process.argv.includes('--print')) {
 }
 
 async function transport(): Promise<Transport> {
-  return (await import('@slipway/kit/net/channel')).systemTransport;
+  const { networkTransport } = await import('@slipway/kit/net/channel');
+  return networkTransport({ name: 'edge', version: EDGE_VERSION });
 }
 
 async function run(config: EdgeConfig): Promise<void> {

@@ -7,7 +7,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { CertificateState } from '@slipway/kit/net/certificate-watch';
 import { CertificateWatch } from '@slipway/kit/net/certificate-watch';
 import type { Transport } from '@slipway/kit/net/channel';
-import { systemTransport } from '@slipway/kit/net/channel';
+import { networkTransport } from '@slipway/kit/net/channel';
 import { MetricsServer } from '@slipway/kit/net/metrics-server';
 import { TlsSource } from '@slipway/kit/net/tls-source';
 import { Metrics } from '@slipway/kit/observe/metrics';
@@ -30,6 +30,7 @@ import { RejectionReporter } from './core-client/rejection-reporter.ts';
 import { createApp } from './create-app.ts';
 import type { FacadeMeter } from './facade-metrics.ts';
 import { facadeMetrics } from './facade-metrics.ts';
+import { FACADE_VERSION } from './facade-version.ts';
 import { GraphqlExecutor } from './graphql/executor.ts';
 import { HttpCertificate } from './http-certificate.ts';
 import { HttpProcess } from './http-process.ts';
@@ -80,12 +81,14 @@ interface FacadeDependencies {
   tunnelAuthorizeMs?: number;
 }
 
+const facadeTransport = networkTransport({ name: 'facade', version: FACADE_VERSION });
+
 /** Memory budgets of request and response bodies. */
 type Budgets = Readonly<Record<'bodies' | 'responses', MemoryBudget>>;
 
 /** Builds the process; nothing runs before start(). */
 export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Facade {
-  const { logger, clock = systemClock, random = systemRandom, transport = systemTransport } = given;
+  const { logger, clock = systemClock, random = systemRandom, transport = facadeTransport } = given;
   const tls = new TlsSource(config.coreTls);
   const replicas = { addresses: config.coreAddresses, tls, transport, clock, random };
   const core = new CoreClient({ ...replicas, logger });

@@ -3,7 +3,7 @@
 import { machineDisk } from '@slipway/kit/host/disk';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { SingleRunService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
-import { systemTransport } from '@slipway/kit/net/channel';
+import { networkTransport } from '@slipway/kit/net/channel';
 import { delay, systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { AgentDependencies } from './agent-parts.ts';
 import { AgentParts } from './agent-parts.ts';
@@ -11,6 +11,7 @@ import type { AgentConfig } from './config.ts';
 import { openState, takeDataFolder } from './data-folder.ts';
 import { takeInstance } from './inventory/agent-instance.ts';
 import { machineId } from './inventory/machine-id.ts';
+import { AGENT_VERSION } from './session/agent-version.ts';
 import { dropAllIn } from './users/given-folder.ts';
 
 /** A built agent. */
@@ -37,7 +38,8 @@ export function buildAgent(
   config: AgentConfig,
   given: Partial<AgentDependencies> & Pick<AgentDependencies, 'logger'>,
 ): Agent {
-  const machine = { clock: systemClock, random: systemRandom, transport: systemTransport, disk: machineDisk };
+  const transport = networkTransport({ name: 'agent', version: AGENT_VERSION });
+  const machine = { clock: systemClock, random: systemRandom, transport, disk: machineDisk };
   const agent = new AgentProcess(new AgentParts(config, { ...machine, ...given }));
   return {
     services: agent.services,

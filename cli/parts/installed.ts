@@ -1,7 +1,7 @@
 /** Finds the parts of Slipway that are installed beside this command. */
-import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { packageVersion } from '@slipway/kit/host/package-version';
 
 /** Entry modules of the parts by name. */
 const ENTRIES = {
@@ -11,6 +11,9 @@ const ENTRIES = {
   agent: '@slipway/gpu-agent/main',
   start: '@slipway/dev/start',
 } as const;
+
+/** Version of this command. */
+export const CLI_VERSION = packageVersion(new URL('../package.json', import.meta.url));
 
 /** Resolves packages that are installed beside this command. It carries pieces of some of them inside itself. */
 const beside = createRequire(new URL('../../', import.meta.url));
@@ -28,12 +31,7 @@ export function findProgram(module: string): string | undefined {
 export function partVersions(): Record<keyof typeof ENTRIES, string | undefined> {
   const entries = Object.entries(ENTRIES).map(([part, module]) => {
     const program = findProgram(module);
-    return [part, program === undefined ? undefined : versionIn(dirname(program))];
+    return [part, program === undefined ? undefined : packageVersion(join(dirname(program), 'package.json'))];
   });
   return Object.fromEntries(entries) as Record<keyof typeof ENTRIES, string | undefined>;
-}
-
-/** Returns the version in the package.json of a folder. */
-export function versionIn(folder: string): string {
-  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
 }

@@ -4,12 +4,15 @@
  */
 
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import { partSupport } from '@slipway/kit/host/part-version';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { CannotRunReason } from '../domain/reports/cannot-run-reason.ts';
+import { problemsOf } from '../domain/reports/find-problems.ts';
+import type { MachineState } from '../domain/reports/machine-problem.ts';
 import type { Problem } from '../domain/reports/problem.ts';
-import { problemsOf } from '../domain/reports/problem.ts';
 import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 import type { Stores } from '../store/storage.ts';
+import { CORE_VERSION } from './core-version.ts';
 
 /** A result is reused for this many milliseconds, or for ten times as long as it took to read, up to the maximum. */
 const FRESH_MS = 1_000;
@@ -80,11 +83,16 @@ export class Problems {
         starved: await problems.starved(accountId),
         givenUp: await problems.givenUp(accountId),
         pods: await problems.failedPods(accountId),
-        machines: operator ? await problems.machines() : [],
+        machines: operator ? (await problems.machines(CORE_VERSION)).map(withSupport) : [],
+        coreVersion: CORE_VERSION,
         refusedAt: (id) => rejections.ofEndpoint(id),
         refusedOf: (id) => rejections.ofAccount(id),
       },
       operator,
     );
   }
+}
+
+function withSupport(machine: Omit<MachineState, 'agentSupport'>): MachineState {
+  return { ...machine, agentSupport: partSupport(CORE_VERSION, machine.agentVersion) };
 }

@@ -3,8 +3,10 @@
  * same settings give the same text.
  */
 import { isIP } from 'node:net';
+import { userAgentOf } from '@slipway/kit/host/part-version';
 import type { EdgeConfig } from '../config.ts';
 import { adminSocket, authorizerSocket } from '../config.ts';
+import { EDGE_VERSION } from '../edge-version.ts';
 import type { Message } from '../message.ts';
 import { duration, hostPortText, typed } from '../message.ts';
 import { CLUSTERS, clusters } from './clusters.ts';
@@ -79,7 +81,10 @@ function controlPlane(edgeKey: string): Message {
   const grpcServices = [
     {
       envoy_grpc: { cluster_name: CLUSTERS.coreControl },
-      initial_metadata: [{ key: 'authorization', value: `Bearer ${edgeKey}` }],
+      initial_metadata: [
+        { key: 'authorization', value: `Bearer ${edgeKey}` },
+        { key: 'user-agent', value: userAgentOf({ name: 'edge', version: EDGE_VERSION }) },
+      ],
     },
   ];
   return {

@@ -14,6 +14,7 @@ import type { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service
 import { JoinServiceClient } from '@slipway/proto/gen/slipway/v1/join_service';
 import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { ModelServiceClient } from '@slipway/proto/gen/slipway/v1/model_service';
+import { PartServiceClient } from '@slipway/proto/gen/slipway/v1/part_service';
 import { PodServiceClient } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { ProblemServiceClient } from '@slipway/proto/gen/slipway/v1/problem_service';
 import { RegistryAuthServiceClient } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
@@ -48,12 +49,13 @@ export class CoreServices extends BaseService {
   readonly audit: ServiceCalls<AuditServiceClient>;
   readonly problems: ServiceCalls<ProblemServiceClient>;
   readonly alerts: ServiceCalls<AlertServiceClient>;
-  readonly #parts: ReplicaParts;
+  readonly parts: ServiceCalls<PartServiceClient>;
+  readonly #replicaParts: ReplicaParts;
   readonly #all: ServiceCalls<Client>[] = [];
 
   constructor(parts: ReplicaParts) {
     super();
-    this.#parts = parts;
+    this.#replicaParts = parts;
     this.access = this.callsOf(AccessServiceClient);
     this.keys = this.callsOf(KeyServiceClient);
     this.endpoints = this.callsOf(EndpointServiceClient);
@@ -73,11 +75,12 @@ export class CoreServices extends BaseService {
     this.audit = this.callsOf(AuditServiceClient);
     this.problems = this.callsOf(ProblemServiceClient);
     this.alerts = this.callsOf(AlertServiceClient);
+    this.parts = this.callsOf(PartServiceClient);
   }
 
   /** Returns calls with any other client, for instance one that reads the contract at run time. */
   callsOf<Kind extends Client>(constructor: ClientConstructor<Kind>): ServiceCalls<Kind> {
-    const calls = new ServiceCalls(constructor, this.#parts);
+    const calls = new ServiceCalls(constructor, this.#replicaParts);
     this.#all.push(calls);
     return calls;
   }

@@ -1,6 +1,4 @@
 /** Version of the agent's package, as it is reported to core. */
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '@slipway/kit/host/package-version';
 
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-
-export const AGENT_VERSION = manifest.version;
+export const AGENT_VERSION = packageVersion(new URL('../package.json', import.meta.url));

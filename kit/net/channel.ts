@@ -14,6 +14,8 @@ import type {
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import type { PartVersion } from '@slipway/kit/host/part-version';
+import { userAgentOf } from '@slipway/kit/host/part-version';
 import { MESSAGE_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import { systemClock } from '../time/clock.ts';
@@ -105,30 +107,37 @@ export interface Transport {
   listen(server: Server, address: string, tls?: ServerTls): Promise<number>;
 }
 
-/** The system's network. */
-export const systemTransport: Transport = {
-  openClient(Constructor, address, { retries = true, windowBytes, interceptors, pings, tls } = {}) {
-    const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
-    return new Constructor(
-      target,
-      secure ? (tls ?? new TlsSource()).credentials(systemClock) : credentials.createInsecure(),
-      {
-        ...CHANNEL_OPTIONS,
-        ...(retries ? {} : { 'grpc.enable_retries': 0 }),
-        ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),
-        ...(interceptors ? { interceptors } : {}),
-        ...(pings ? { 'grpc.keepalive_time_ms': pings.everyMs, 'grpc.keepalive_timeout_ms': pings.answerMs } : {}),
-      },
-    );
-  },
-  listen: (server, address, serverTls) =>
-    new Promise((resolve, reject) => {
-      server.bindAsync(address, serverTls?.credentials ?? ServerCredentials.createInsecure(), (error, port) => {
-        if (error) reject(listenFault(error, address));
-        else resolve(port);
-      });
-    }),
-};
+/** The system's network. Its callers do not name their part. */
+export const systemTransport: Transport = networkTransport();
+
+/** Returns the system's network for one part, whose calls name it and its version. */
+export function networkTransport(part?: PartVersion): Transport {
+  const named = part ? { 'grpc.primary_user_agent': userAgentOf(part) } : {};
+  return {
+    openClient(Constructor, address, { retries = true, windowBytes, interceptors, pings, tls } = {}) {
+      const { target, secure } = parseAddress(address) ?? { target: address, secure: false };
+      return new Constructor(
+        target,
+        secure ? (tls ?? new TlsSource()).credentials(systemClock) : credentials.createInsecure(),
+        {
+          ...CHANNEL_OPTIONS,
+          ...named,
+          ...(retries ? {} : { 'grpc.enable_retries': 0 }),
+          ...(windowBytes === undefined ? {} : { 'grpc-node.flow_control_window': windowBytes }),
+          ...(interceptors ? { interceptors } : {}),
+          ...(pings ? { 'grpc.keepalive_time_ms': pings.everyMs, 'grpc.keepalive_timeout_ms': pings.answerMs } : {}),
+        },
+      );
+    },
+    listen: (server, address, serverTls) =>
+      new Promise((resolve, reject) => {
+        server.bindAsync(address, serverTls?.credentials ?? ServerCredentials.createInsecure(), (error, port) => {
+          if (error) reject(listenFault(error, address));
+          else resolve(port);
+        });
+      }),
+  };
+}
 
 /** Returns the metadata of a call with an API key. Empty: without a key. */
 export function callMetadata(apiKey: string, options?: MetadataOptions): Metadata {

@@ -30,8 +30,14 @@ t.test('an installation', async (t) => {
     t.match(await cli.run('machines'), { code: 2, stderr: /for the operator/ });
     await cli.runWith(system.rootKey, 'login', '--context', 'lab', '--operator');
     t.match(await cli.run('machines'), { code: 0, stdout: /connected/ });
-    const { slipway, server } = await cli.json<{ slipway: string; server: object }>('version');
+    const { slipway, server, parts } = await cli.json<{ slipway: string; server: object; parts: object[] }>('version');
     t.same(server, { address, version: slipway }, 'the version of core');
+    const served = { version: slipway, support: 'SERVED' };
+    t.match(parts, [
+      { name: 'agent', ...served, machines: 1 },
+      { name: 'cli', ...served },
+      { name: 'facade', ...served },
+    ]);
     t.match(await cli.json('context', 'get'), { name: 'lab', hasKey: true, hasRootKey: true, url: system.url });
     t.match(await cli.run('env', '--for', 'openai'), { stdout: new RegExp(`${system.key}[^]*${system.url}/openai`) });
   });

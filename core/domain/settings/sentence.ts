@@ -4,3 +4,8 @@
 export function closed(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
+
+/** Returns the text as a sentence: with a capital letter and a full stop. */
+export function sentence(text: string): string {
+  return closed(`${text.charAt(0).toUpperCase()}${text.slice(1)}`);
+}

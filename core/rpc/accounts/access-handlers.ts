@@ -10,13 +10,13 @@ import type {
 import type { Access } from '../../access/access.ts';
 import { createAccount, getAccount, listAccounts, setQuota, updateAccount } from '../../access/accounts.ts';
 import type { Quota } from '../../domain/accounts/quota.ts';
+import { CORE_VERSION } from '../../reports/core-version.ts';
 import type { Account } from '../../store/accounts/account-store.ts';
 import type { Stores } from '../../store/storage.ts';
 import { namedAccount, ownAccount } from '../server/own-account.ts';
 import { pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import type { AccessChecks } from './access-checks.ts';
-import { CORE_VERSION } from './core-version.ts';
 
 interface AccessHandlersOptions {
   access: Access;

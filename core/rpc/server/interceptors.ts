@@ -2,6 +2,8 @@
 
 import type { ServerInterceptor } from '@grpc/grpc-js';
 import { status as Code, Metadata, ServerInterceptingCall } from '@grpc/grpc-js';
+import type { PartVersion } from '@slipway/kit/host/part-version';
+import { partOfUserAgent } from '@slipway/kit/host/part-version';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 
@@ -15,14 +17,17 @@ interface InterceptorOptions {
   logger: Logger;
   /** Called when a call has ended. `path`: /package.Service/Method. Default: not called. */
   onCall?(path: string, code: Code, tookMs: number): void;
+  /** Called when a part of Slipway begins a call; the result is called when the call has ended. Default: not called. */
+  onPart?(part: PartVersion): () => void;
 }
 
 /** Returns the interceptor. A caller's own request id is kept if it is well formed. */
-export function requestInterceptor({ clock, random, logger, onCall }: InterceptorOptions): ServerInterceptor {
+export function requestInterceptor({ clock, random, logger, onCall, onPart }: InterceptorOptions): ServerInterceptor {
   return (methodDescriptor, call) => {
     const startedAtMs = clock.monotonicMs();
     let requestId = '';
     let sent = false;
+    let onPartEnd: (() => void) | undefined;
     return new ServerInterceptingCall(call, {
       start: (next) =>
         next({
@@ -30,7 +35,15 @@ export function requestInterceptor({ clock, random, logger, onCall }: Intercepto
             const [given] = metadata.get(REQUEST_ID_KEY);
             requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : random.id(20);
             metadata.set(REQUEST_ID_KEY, requestId);
+            const [userAgent] = onPart ? metadata.get('user-agent') : [];
+            const part = typeof userAgent === 'string' ? partOfUserAgent(userAgent) : undefined;
+            if (part) onPartEnd = onPart?.(part);
             pass(metadata);
+          },
+          // Of every call: also after its status was sent.
+          onCancel: () => {
+            onPartEnd?.();
+            onPartEnd = undefined;
           },
         }),
       sendMetadata: (metadata, next) => {

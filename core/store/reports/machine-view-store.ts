@@ -59,6 +59,13 @@ export class MachineViewStore {
     this.#database = database;
   }
 
+  /** Returns the versions of the agents of connected machines, with the number of machines of each. */
+  async agentVersions(): Promise<{ version: string; machines: number }[]> {
+    return this.#database.sql<{ version: string; machines: number }[]>`
+      SELECT agent_version AS version, count(*) AS machines FROM machine
+      WHERE session_id IS NOT NULL AND lease_expires_at > now() GROUP BY agent_version`;
+  }
+
   /** Returns the connection of a machine. `undefined` if there is no such machine. */
   async standing(id: string): Promise<MachineConnection | undefined> {
     const [row] = await this.#database.sql<MachineConnection[]>`

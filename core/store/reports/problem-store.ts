@@ -8,10 +8,10 @@ import type {
   FailedPod,
   GivenUpWebhooks,
   HeldRelease,
-  MachineState,
   NamedEndpoint,
   WaitingQueue,
-} from '../../domain/reports/problem.ts';
+} from '../../domain/reports/find-problems.ts';
+import type { MachineState } from '../../domain/reports/machine-problem.ts';
 import type { PlacementRefusal } from '../../domain/scaling/placement-refusal.ts';
 import { oldestWaitMs } from '../jobs/queue-age.ts';
 import type { Database, Fragment, Sql } from '../sql/database.ts';
@@ -123,16 +123,17 @@ export class ProblemStore {
         ORDER BY e.state_changed_at DESC LIMIT ${PODS_MAX}`;
   }
 
-  /** Returns machines that are away, cordoned, or have an unhealthy GPU. */
-  async machines(): Promise<MachineState[]> {
-    return this.#sql<MachineState[]>`
+  /** Returns machines that are away, cordoned, have an unhealthy GPU, or an agent of another version than core's. */
+  async machines(coreVersion: string): Promise<Omit<MachineState, 'agentSupport'>[]> {
+    return this.#sql<Omit<MachineState, 'agentSupport'>[]>`
       SELECT * FROM (
-        SELECT id, name, cordoned, CASE WHEN draining_since IS NOT NULL THEN drain_reason END AS "drainReason",
+        SELECT id, name, cordoned, agent_version AS "agentVersion",
+          CASE WHEN draining_since IS NOT NULL THEN drain_reason END AS "drainReason",
           session_id IS NOT NULL AND lease_expires_at > now() AS connected, coalesce((
           SELECT jsonb_agg(jsonb_build_object('name', g ->> 'name', 'unhealthy', g ->> 'unhealthy'))
             FROM jsonb_array_elements(gpus) AS g
           WHERE coalesce(g ->> 'unhealthy', '') <> ''), '[]') AS ill FROM machine) AS m
-      WHERE NOT connected OR cordoned OR ill <> '[]' ORDER BY name, id`;
+      WHERE NOT connected OR cordoned OR ill <> '[]' OR "agentVersion" <> ${coreVersion} ORDER BY name, id`;
   }
 }
 

@@ -186,6 +186,11 @@ t.test('of the operator: machines that are cordoned, ill or away, by name', asyn
   await call(clients.machines, 'cordonMachine', { id: agent.machineId, cordoned: false }, rootKey);
   await gone('MACHINE_CORDONED', rootKey);
   await sql`UPDATE machine SET gpus = jsonb_set(gpus, '{0,unhealthy}', '"Xid 79"') WHERE id = ${agent.machineId}`;
+  await sql`UPDATE machine SET agent_version = '0.0.1' WHERE id = ${agent.machineId}`;
+  t.match(await told('AGENT_NOT_SERVED', '', rootKey), {
+    broken: false,
+    text: /version 0\.0\.1, .*: update the agent\.$/,
+  });
   t.match(await told('GPU_UNHEALTHY', '', rootKey), { broken: true, text: /L4: Xid 79$/ });
   t.notOk(
     (await list({ limit: 100 })).problems.some(({ about }) => about === 'MACHINE'),

@@ -1,4 +1,4 @@
-/** Rpcs of JoinService, who may call them, and a request of each. A machine shows a token or its certificate. */
+/** Rpcs of JoinService and PartService: who may call them, and a request of each. */
 
 import type { CreateJoinTokenResponse } from '@slipway/proto/gen/slipway/v1/join_service';
 import { AuthorityChange } from '@slipway/proto/gen/slipway/v1/join_service';
@@ -14,6 +14,7 @@ async function newToken(): Promise<string> {
 }
 
 export const JOIN_ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
+  ['PartService/ListParts', 'operator', plain()],
   [CREATE, 'operator', plain()],
   ['JoinService/ListJoinTokens', 'operator', plain()],
   ['JoinService/RevokeJoinToken', 'operator', async () => ({ request: { id: await newToken() } })],

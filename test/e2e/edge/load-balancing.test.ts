@@ -8,9 +8,11 @@ import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
+import { PartSupport } from '@slipway/proto/gen/slipway/v1/part_service';
 import { LB_BODY_BYTES_MAX } from '@slipway/proto/wire/limits';
 import { memoryMib } from '@slipway/tools/bench/load/process-usage';
 import t from 'tap';
+import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
 import { openUnread, TALK_BYTES, UNREAD_SOCKETS } from '../../helpers/net/unread-websocket.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge } from '../../helpers/system/edge.ts';
 import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
@@ -46,6 +48,14 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
   const [host, port] = edge.addresses['public']!.split(':') as [string, string];
   const tls = { host, port: Number(port), ca: certificates.read('ca.pem'), servername: 'x.lb.localhost' };
   const id = await lbEndpoint(system, { workersMax: 2 });
+
+  await t.test('core knows the version of the edge', async (t) => {
+    const clients = grpcClients(system.cores[0]!.address);
+    t.teardown(() => clients.close());
+    const { parts } = await call(clients.parts, 'listParts', {}, system.rootKey);
+    const edges = parts.filter(({ name }) => name === 'edge');
+    t.match(edges, [{ version: /^\d+\.\d+\.\d+$/, support: PartSupport.SERVED }]);
+  });
 
   const send = (
     path: string,

@@ -12,6 +12,7 @@ import { FileServiceClient } from '@slipway/proto/gen/slipway/v1/file_service';
 import { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service';
 import { MachineServiceClient } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { ModelServiceClient } from '@slipway/proto/gen/slipway/v1/model_service';
+import { PartServiceClient } from '@slipway/proto/gen/slipway/v1/part_service';
 import { PodServiceClient } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { ProblemServiceClient } from '@slipway/proto/gen/slipway/v1/problem_service';
 import { RegistryAuthServiceClient } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
@@ -43,6 +44,7 @@ export function grpcClients(address: string, transport: Transport = systemTransp
     audit: open(AuditServiceClient),
     problems: open(ProblemServiceClient),
     alerts: open(AlertServiceClient),
+    parts: open(PartServiceClient),
   };
   return {
     ...clients,

@@ -54,7 +54,7 @@ export interface Problem {
    * - A limit in effect (ScaleLimit.limit).
    *
    * Of accounts: `QUEUED_JOBS`, `REQUEST_QUOTA` or `REQUESTS_AT_ONCE`. Of pods: `POD_FAILED`. Of machines:
-   * `MACHINE_AWAY`, `GPU_UNHEALTHY` or `MACHINE_CORDONED`.
+   * `MACHINE_AWAY`, `GPU_UNHEALTHY`, `AGENT_NOT_SERVED` or `MACHINE_CORDONED`.
    */
   kind: string;
   /** The problem does not end by itself, or something was lost. False: jobs or requests only wait. */

@@ -1,0 +1,41 @@
+/** PartService: decode, call the use case, encode. */
+
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { PartServiceServer } from '@slipway/proto/gen/slipway/v1/part_service';
+import { PartSupport } from '@slipway/proto/gen/slipway/v1/part_service';
+import type { Access } from '../../access/access.ts';
+import { CORE_VERSION } from '../../reports/core-version.ts';
+import { listParts } from '../../reports/list-parts.ts';
+import type { SeenParts } from '../../reports/seen-parts.ts';
+import type { Stores } from '../../store/storage.ts';
+import { unary } from '../server/unary.ts';
+
+/** Most parts of a response. */
+const PARTS_MAX = 200;
+
+interface PartHandlersOptions {
+  access: Access;
+  machines: Stores['machineViews'];
+  seen: SeenParts;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Handlers of the service. */
+export function partHandlers({ access, machines, seen, clock, logger }: PartHandlersOptions): PartServiceServer {
+  return {
+    listParts: unary(logger, async (_request, apiKey) => {
+      const context = { machines, seen, coreVersion: CORE_VERSION, nowMs: clock.nowMs() };
+      const parts = await listParts(await access.caller(apiKey), context);
+      return {
+        coreVersion: CORE_VERSION,
+        parts: parts.slice(0, PARTS_MAX).map(({ support, lastSeenAtMs, ...part }) => ({
+          ...part,
+          support: PartSupport[support],
+          lastSeenTime: new Date(lastSeenAtMs),
+        })),
+      };
+    }),
+  };
+}
