@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../time/clock.ts';
 import type { Metrics } from './metrics.ts';
 import { CALL_SECONDS } from './metrics.ts';
-import type { HistogramSeries } from './series-histogram.ts';
+import type { LabelledHistogram } from './series-histogram.ts';
 
 /** Label of requests without a route. */
 const NO_ROUTE = 'none';
@@ -16,7 +16,7 @@ interface RouteRequests {
   open: number;
   /** Ended requests since the last scrape, by status and then by method. */
   ended: Map<number, Map<string, number>>;
-  seconds: HistogramSeries;
+  seconds: LabelledHistogram;
 }
 
 /**

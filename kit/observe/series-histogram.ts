@@ -4,7 +4,7 @@
  */
 
 /** The values of one label. */
-export class HistogramSeries {
+export class LabelledHistogram {
   readonly #bounds: readonly number[];
   /** Values up to each bound and above the bound before it; those above all bounds are only in `count`. */
   readonly #counts: number[];
@@ -54,7 +54,7 @@ export class SeriesHistogram<Label extends string> {
   readonly help: string;
   readonly #label: Label;
   readonly #bounds: readonly number[];
-  readonly #series = new Map<string, HistogramSeries>();
+  readonly #series = new Map<string, LabelledHistogram>();
 
   constructor({ name, help, label }: { name: string; help: string; label: Label }, bounds: readonly number[]) {
     this.name = name;
@@ -64,9 +64,9 @@ export class SeriesHistogram<Label extends string> {
   }
 
   /** Returns the series of a label's value. Do not keep it beyond the batch: it may be removed. */
-  series(value: string): HistogramSeries {
+  series(value: string): LabelledHistogram {
     let series = this.#series.get(value);
-    if (!series) this.#series.set(value, (series = new HistogramSeries(this.#bounds)));
+    if (!series) this.#series.set(value, (series = new LabelledHistogram(this.#bounds)));
     return series;
   }
 
