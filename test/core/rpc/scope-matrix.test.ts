@@ -84,6 +84,8 @@ async function answer(rpc: string, { request }: Asked, secret: string): Promise<
 
 function kindOf(reason: string, message: string): string {
   if (reason === 'UNAUTHORIZED') return NO;
+  // RotateSecretKey: the caller was admitted, and this core was given no other key to rotate to.
+  if (reason === 'IN_USE' && message.startsWith('Core has one secret key')) return OK;
   return /(^|_)NOT_FOUND$/.test(reason) ? GONE : `${reason}: ${message}`;
 }
 
