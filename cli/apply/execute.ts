@@ -5,12 +5,12 @@ import { UpdateSecretRequest } from '@slipway/proto/gen/slipway/v1/secret_servic
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { CoreError } from '@slipway/proto/wire/reason';
+import { ownTemplateOf } from '../../facades/resources/templates/own-template.ts';
 import type { Changes } from '../changes.ts';
 import { changesOf } from '../changes.ts';
 import type { Cli } from '../cli.ts';
 import { RejectedError } from '../failures.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
-import { ownTemplateOf } from '../shared/own-template.ts';
 import type { Account } from './account.ts';
 import { isRecord } from './check-values.ts';
 import type { Section } from './sections.ts';
@@ -140,8 +140,8 @@ export class PlanExecutor {
           networkVolumeIds: (networkVolumes as string[]).map((volume) => this.#idOf('networkVolumes', volume)),
         }),
     });
-    const own = isOwn && wanted('template') ? ownTemplateOf(this.#containerOf(CONTAINER, template)) : undefined;
-    const ownTemplate = own && { ownTemplate: own };
+    const container = isOwn && wanted('template') ? this.#containerOf(CONTAINER, template) : undefined;
+    const ownTemplate = container && { ownTemplate: ownTemplateOf(container.fields, container.mask) };
     if (id === undefined) {
       const { workersMax, retryLimit } = fields;
       const endpoint = Endpoint.fromPartial({ ...fields, name });

@@ -5,7 +5,7 @@
 import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
 import type { Kind, Table } from '@slipway/facades/resources/field';
 import { TEMPLATE } from '@slipway/facades/resources/templates/template-table';
-import { OWN_TEMPLATE } from '../shared/own-template.ts';
+import { OWN_TEMPLATE } from '../../facades/resources/templates/own-template.ts';
 
 /** Form of a value. */
 export type Form = Kind | { is: 'settings'; settings: readonly Setting[]; orName?: true };

@@ -1,9 +1,14 @@
-/** `slipway deploy`: an endpoint from an image, in one step. */
+/** `slipway deploy`: an endpoint from an image or a folder, in one step. */
 
 import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
+import { nameOfImage } from '@slipway/facades/resources/templates/image-name';
 import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Command } from 'commander';
+import { OWN_TEMPLATE, ownTemplateOf } from '../../facades/resources/templates/own-template.ts';
+import type { BuildOptions } from '../build/build-image.ts';
+import { buildImage, isFolder, nameOfFolder } from '../build/build-image.ts';
+import { BASE_DEFAULT } from '../build/containerfile.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { RejectedError, UsageError } from '../failures.ts';
@@ -12,12 +17,11 @@ import { runJob } from '../jobs/run-job.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointsNamed } from '../shared/find-endpoint.ts';
 import { registryAuthIdOf } from '../shared/find-registry-auth.ts';
-import { OWN_TEMPLATE, ownTemplateOf } from '../shared/own-template.ts';
 import type { OptionValues } from '../table-options.ts';
 import { optionChanges, tableOptions } from '../table-options.ts';
 import { endpointFields, presentEndpoint } from './present-endpoint.ts';
 
-interface DeployOptions extends OptionValues {
+interface DeployOptions extends OptionValues, BuildOptions {
   name?: string;
   image?: string;
   env?: Record<string, string>;
@@ -34,18 +38,22 @@ const { env: _ofEndpoint, name: _name, ...SETTINGS } = ENDPOINT;
 /** Adds the command. */
 export function addDeploy(program: Command, cli: Cli): void {
   const command = addCommand(program, {
-    usage: 'deploy [command...]',
+    usage: 'deploy [folder-or-command...]',
     description:
-      'Make an endpoint from an image, or change the one of this --name, whose workers are then replaced without a ' +
-      'gap. With --input, run a job on it and show its result. A command of its own stands after --.',
+      'Make an endpoint from an image or a folder, or change the one of this --name, whose workers are then replaced ' +
+      'without a gap. A folder has a Containerfile, or a handler.py with its requirements.txt; Podman or Docker ' +
+      'builds it here. With --input, run a job on it and show its result. A command of its own stands after --.',
     examples: [
+      'deploy ./ocr --push registry.example/me/ocr --input @ocr/test_input.json',
       'deploy --image registry.example/ocr:3 --gpu "NVIDIA L4" --env MODEL=small',
       'deploy --name ocr --image registry.example/ocr:4 --input \'{"image":"sample.png"}\'',
       'deploy --image vllm/vllm-openai:v0.9.2 --type lb --port 8000/http --registry-auth hub -- --model Qwen/Qwen3-8B',
     ],
   })
-    .option('--name <name>', 'name of the endpoint; default: that of the image')
+    .option('--name <name>', 'name of the endpoint; default: that of the image or folder')
     .option('--image <image>', 'container image; without one the command runs on the host, where that is allowed')
+    .option('--push <repository>', 'push the image of a folder there; default: it stays in the engine of this machine')
+    .option('--base <image>', `base of a folder without a Containerfile; default ${BASE_DEFAULT}`)
     .option('--registry-auth <name>', 'credentials for its registry, by name or id')
     .option('-i, --input <json>', 'then run a job with this input: a JSON object, @FILE, or - for stdin');
   tableOptions(command, { env: OWN_TEMPLATE.env, ...CONTAINER });
@@ -60,11 +68,23 @@ async function deploy(cli: Cli, words: string[], options: DeployOptions): Promis
   const input = options.input === undefined ? undefined : (await readInput(cli, options.input)).toString();
   if (input !== undefined && options['type'] === EndpointType.LB)
     throw new UsageError('--input is for endpoints with a queue; send requests to a load-balancing one.');
-  const endpoint = await release(cli, words, options);
+  const endpoint = await releaseOf(cli, words, options);
   output.result(presentEndpoint(endpoint), () => output.fields(endpointFields(endpoint, output.nowMs())));
   if (input !== undefined) return runJob(cli, { endpoint: endpoint.id, input, wait: true });
   const next = endpoint.type === EndpointType.LB ? 'workers list' : "jobs run --wait --input '{…}' --endpoint";
   output.note(`Go on: slipway ${next} ${endpoint.id}`);
+}
+
+/** Builds the folder, if one is named, and creates or changes the endpoint. */
+async function releaseOf(cli: Cli, words: string[], options: DeployOptions): Promise<Endpoint> {
+  const [folder, ...others] = words;
+  if (options.image !== undefined || !isFolder(cli, folder)) {
+    if (options.push === undefined && options.base === undefined) return release(cli, words, options);
+    throw new UsageError('--push and --base are for a folder: slipway deploy FOLDER.');
+  }
+  const name = options.name ?? nameOfFolder(cli, folder);
+  const image = await buildImage(cli, folder, options);
+  return release(cli, others, { ...options, image, name });
 }
 
 /** Creates or changes the endpoint. */
@@ -79,7 +99,7 @@ async function release(cli: Cli, words: string[], options: DeployOptions): Promi
     startCommand: words.length === 0 ? undefined : words,
     registryAuthId: registryAuth === undefined ? undefined : await registryAuthIdOf(cli, registryAuth),
   });
-  const ownTemplate = ownTemplateOf(container);
+  const ownTemplate = ownTemplateOf(container.fields, container.mask);
   const { fields, mask } = optionChanges<Endpoint>(SETTINGS, options, {});
   const [known, other] = await endpointsNamed(cli, name);
   if (other) throw new RejectedError(`Several endpoints are named ${JSON.stringify(name)}; give another --name.`);
@@ -103,9 +123,4 @@ async function release(cli: Cli, words: string[], options: DeployOptions): Promi
     cli.core.endpoints.call((client) => client.createEndpoint, request),
   );
   return endpoint!;
-}
-
-/** Returns the last part of an image's name, without tag and digest. */
-function nameOfImage(image: string): string {
-  return image.split('@', 1)[0]!.split('/').at(-1)!.split(':', 1)[0]!;
 }

@@ -1,15 +1,11 @@
 /** `slipway endpoints duplicate`: a new endpoint with the settings of another. */
 
-import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
-import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
-import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
+import { copyOfEndpoint } from '@slipway/facades/resources/endpoints/copy-endpoint';
 import type { Command } from 'commander';
-import { changesOf } from '../changes.ts';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
-import { OWN_TEMPLATE, ownTemplateOf } from '../shared/own-template.ts';
 import { endpointFields, presentEndpoint } from './present-endpoint.ts';
 
 /** Adds the command to those of endpoints. */
@@ -27,21 +23,7 @@ async function duplicate(cli: Cli, named: string, name: string): Promise<void> {
   const { core, output } = cli;
   const id = await endpointIdOf(cli, named);
   const { endpoint: source } = await core.endpoints.call((client) => client.getEndpoint, { id, includeTemplate: true });
-  const { template, workersMax, retryLimit } = source!;
-  const isOwn = template?.boundEndpointId !== undefined && template.boundEndpointId !== '';
-  const settings = Object.fromEntries(
-    Object.keys(ENDPOINT).map((field) => [field, source![field as keyof typeof ENDPOINT]]),
-  );
-  const container = Object.fromEntries(
-    Object.keys(OWN_TEMPLATE).map((field) => [field, template?.[field as keyof typeof OWN_TEMPLATE]]),
-  );
-  const request = {
-    endpoint: Endpoint.fromPartial({ ...settings, name, ...(isOwn && { templateId: '' }) }),
-    requestId: cli.random.uuid(),
-    workersMax,
-    retryLimit,
-    ...(isOwn && { ownTemplate: ownTemplateOf(changesOf<Template>(container)) }),
-  };
+  const request = { ...copyOfEndpoint(source!, name), requestId: cli.random.uuid() };
   const { endpoint } = await retryWhileAway(cli, () => core.endpoints.call((client) => client.createEndpoint, request));
   output.result(presentEndpoint(endpoint!), () => output.fields(endpointFields(endpoint!, output.nowMs())));
 }

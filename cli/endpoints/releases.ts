@@ -4,7 +4,7 @@
  */
 
 import { printable } from '@slipway/kit/log/printable';
-import type { Release } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import type { Release, ReleaseValue } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
@@ -58,14 +58,20 @@ async function rollBack(cli: Cli, named: string | undefined, version: number | u
   output.result(presentEndpoint(endpoint!), () => output.fields(endpointFields(endpoint!, output.nowMs())));
 }
 
-function presentRelease({ version, isNew, time, keyId, action, fields, outcome, outcomeReason, imageDigest }: Release) {
+/** Longest value in the table, in characters. */
+const VALUE_LENGTH_MAX = 40;
+
+function presentRelease(release: Release) {
+  const { version, isNew, time, keyId, keyName, action, fields, values, outcome, outcomeReason, imageDigest } = release;
   return {
     version,
     isNew,
     at: time?.toISOString(),
     keyId,
+    ...(keyName !== '' && { keyName }),
     action,
     fields,
+    ...(values.length > 0 && { values: Object.fromEntries(values.map((value) => [value.field, bothOf(value)])) }),
     ...(outcome !== '' && { outcome }),
     ...(outcomeReason !== '' && { outcomeReason }),
     ...(imageDigest !== '' && { imageDigest }),
@@ -78,15 +84,33 @@ function columns(nowMs: number): Column<Release>[] {
     { title: 'WHEN', text: ({ time }) => ago(time, nowMs) },
     {
       title: 'WHAT',
-      text: ({ action, fields }) =>
-        `${action}${fields.length > 0 && action !== 'CreateEndpoint' ? ` ${fields.join(', ')}` : ''}`,
+      text: ({ action, fields, values }) =>
+        [action, action === 'CreateEndpoint' ? '' : fields.map((field) => changeText(field, values)).join(', ')]
+          .join(' ')
+          .trimEnd(),
     },
+    { title: 'BY', text: ({ keyId, keyName }) => keyName || (keyId === 'root' ? 'the operator' : keyId) },
     { title: 'IMAGE', text: ({ imageDigest }) => imageDigest.replace(/^sha256:/, '').slice(0, 12) },
     {
       title: 'OUTCOME',
       text: ({ isNew, outcome, outcomeReason }) => (isNew ? `${outcome}${firstLine(outcomeReason)}` : ''),
     },
   ];
+}
+
+/** Returns old and new value. Absent ones were not set, or are not kept. */
+function bothOf({ oldJson, newJson }: ReleaseValue): { old?: unknown; new?: unknown } {
+  return {
+    ...(oldJson !== undefined && { old: JSON.parse(oldJson) as unknown }),
+    ...(newJson !== undefined && { new: JSON.parse(newJson) as unknown }),
+  };
+}
+
+/** Returns a field with its old and new value, where both are kept and short. */
+function changeText(field: string, values: readonly ReleaseValue[]): string {
+  const { oldJson = '', newJson = '' } = values.find((value) => value.field === field) ?? {};
+  const isShown = [oldJson, newJson].every((json) => json !== '' && json.length <= VALUE_LENGTH_MAX);
+  return isShown ? printable(`${field} ${oldJson} → ${newJson}`) : field;
 }
 
 function firstLine(reason: string): string {

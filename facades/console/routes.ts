@@ -6,11 +6,15 @@
 import type { Logger } from '@slipway/kit/log/logger';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance } from 'fastify';
+import type { ErrorShape } from '../plugins/errors/error-handler.ts';
 import { handleErrors, queueErrorShape } from '../plugins/errors/error-handler.ts';
+import { REST_NAMES, withPublicNames } from '../plugins/public-names.ts';
 import { loadHistoryRoutes } from './api/counter-history.ts';
 import { decisionRoutes } from './api/decisions.ts';
+import { endpointSettingsRoutes } from './api/endpoint-settings.ts';
 import { errorRoutes } from './api/errors.ts';
 import { fieldRoutes } from './api/fields.ts';
+import { fleetRoutes } from './api/fleet.ts';
 import { jobTimesRoutes } from './api/job-times.ts';
 import { jobSearchRoutes } from './api/jobs/job-search.ts';
 import { jobLogRoute, jobRoutes } from './api/jobs/job-why.ts';
@@ -34,11 +38,14 @@ const CANNOT_BE_TRIED =
   'at most 50 headers, of which none says who asks or how the connection goes on (Authorization, Cookie, Host, ' +
   'Content-Length, X-Forwarded-* and their like).';
 
+/** Settings are called as in REST, as the page sends them. */
+const errorShape: ErrorShape = (error) => queueErrorShape({ ...error, text: withPublicNames(error.text, REST_NAMES) });
+
 /**
  * Adds all routes of the page. Requests to other surfaces arrive here only if they are rejected (other-surfaces.ts).
  */
 export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesParts, logger: Logger): Promise<void> {
-  handleErrors(app, queueErrorShape, logger);
+  handleErrors(app, errorShape, logger);
   app.addHook('preClose', (done) => {
     parts.feeds.close();
     done();
@@ -70,6 +77,8 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
     machineRoutes,
     whatIfRoutes,
     fieldRoutes,
+    fleetRoutes,
+    endpointSettingsRoutes,
     keyRoutes,
     listRoutes,
     podRoutes,

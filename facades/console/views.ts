@@ -4,6 +4,8 @@
 import type { DrainView } from './views-of-drains.ts';
 import type { GpuLoadView, GpuView, WorkerMemoryView } from './views-of-gpus.ts';
 
+export type { ReleaseView } from './views-of-settings.ts';
+
 /** Time without a response after which the page reports that the service does not answer, in milliseconds. */
 export const LATE_MS = 4_000;
 /** Text that the page then shows. */
@@ -269,24 +271,6 @@ export interface ListView {
   rows: readonly Readonly<Record<string, string | number>>[];
   /** Token of the next page. Empty on the last page. */
   next: string;
-}
-
-/** A change of an endpoint, and the version that it made. */
-export interface ReleaseView {
-  id: number;
-  version: number;
-  /** Whether workers of the previous version were replaced. */
-  isNew: boolean;
-  atMs: number;
-  keyId: string;
-  action: string;
-  fields: readonly string[];
-  /** ROLLING, HELD, ROLLED_BACK or COMPLETE. Empty before that, or if there is no new version. */
-  outcome: string;
-  /** Reason why it was held. */
-  outcomeReason: string;
-  /** Empty if unknown, or if there is no image. */
-  imageDigest: string;
 }
 
 /** A new key. */

@@ -2,6 +2,7 @@
  * Reads the changes of endpoints and their rollouts, and rolls back. Rows of changes are written by release-rows.ts.
  */
 import { and, desc, eq, lt, sql } from '@slipway/drizzle/orm';
+import { apiKey } from '@slipway/drizzle/schema/api-key';
 import { endpointRelease } from '@slipway/drizzle/schema/endpoint-release';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { Rollout } from '../../domain/scaling/rollout-settings.ts';
@@ -14,6 +15,8 @@ import { recordReleases } from './release-rows.ts';
 export type Release = typeof endpointRelease.$inferSelect & {
   /** Digest of the version's image. Empty: not resolved, no longer stored, or no image. */
   imageDigest: string;
+  /** Empty for the operator's key, and if the key no longer exists. */
+  keyName: string;
 };
 
 export class ReleaseStore {
@@ -30,12 +33,17 @@ export class ReleaseStore {
       WHERE i.endpoint_id = ${endpointRelease.endpointId} AND i.version = ${endpointRelease.version}
         ORDER BY i.settled_at DESC LIMIT 1), '')`;
     const rows = await this.#database.db
-      .select({ release: endpointRelease, digest })
+      .select({ release: endpointRelease, digest, keyName: apiKey.name })
       .from(endpointRelease)
+      .leftJoin(apiKey, eq(apiKey.id, endpointRelease.keyId))
       .where(and(eq(endpointRelease.endpointId, endpointId), earlier))
       .orderBy(desc(endpointRelease.id))
       .limit(limit);
-    return rows.map(({ release, digest: imageDigest }) => ({ ...release, imageDigest }));
+    return rows.map(({ release, digest: imageDigest, keyName }) => ({
+      ...release,
+      imageDigest,
+      keyName: keyName ?? '',
+    }));
   }
 
   /** Returns the rollouts of these endpoints that are not complete. */

@@ -6,6 +6,7 @@ import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import type { Kind, Table } from '../../resources/field.ts';
 import { wordOf } from '../../resources/field.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
+import { OWN_TEMPLATE } from '../../resources/templates/own-template.ts';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import { VOLUME } from '../../resources/volumes/volume-table.ts';
 import type { ConsoleParts } from '../console-parts.ts';
@@ -14,6 +15,7 @@ import type { FieldView } from '../views.ts';
 const TABLES = new Map<string, Table>([
   ['endpoint', ENDPOINT],
   ['template', TEMPLATE],
+  ['own-template', OWN_TEMPLATE],
   ['volume', VOLUME],
   ['pod', POD],
 ]);

@@ -4,7 +4,7 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { isId } from '../../plugins/public-id.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import type { ReleaseView } from '../views.ts';
+import type { ReleaseView } from '../views-of-settings.ts';
 import { optionsOf, textOf } from './list-query.ts';
 
 const PAGE_SIZE = 50;
@@ -22,17 +22,10 @@ export function releaseRoutes(
     if (!/^\d{1,15}$/.test(before)) throw new CoreError('INVALID_REQUEST', '"before" must be the id of a change.');
     const asked = { endpointId, pageSize: PAGE_SIZE, beforeId: Number(before) };
     const { releases } = await core.endpoints.call((client) => client.listReleases, asked, optionsOf(request));
-    return releases.map(({ id, version, isNew, time, keyId, action, fields, outcome, outcomeReason, imageDigest }) => ({
-      id,
-      version,
-      isNew,
+    return releases.map(({ time, values, ...release }) => ({
+      ...release,
       atMs: time?.getTime() ?? 0,
-      keyId,
-      action,
-      fields,
-      outcome,
-      outcomeReason,
-      imageDigest,
+      values: values.map(({ field, oldJson, newJson }) => ({ field, oldJson, newJson })),
     }));
   });
 }

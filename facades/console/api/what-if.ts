@@ -7,10 +7,10 @@ import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { isId } from '../../plugins/public-id.ts';
 import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
 import { restChanges } from '../../resources/rest-values.ts';
+import { checkedSettings } from '../checked-settings.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { settingsOf } from '../read-settings.ts';
 import type { WhatIfFiguresView, WhatIfView } from '../views.ts';
-import { fieldViews } from './fields.ts';
 
 const HOURS = 12;
 /** Timeout of a comparison, in milliseconds. Core needs a while to compare hours of traffic. */
@@ -21,7 +21,7 @@ export function whatIfRoutes(app: FastifyInstance, { core }: ConsoleParts, onReq
   app.post('/console/api/endpoints/:id/what-if', { onRequest }, async (request): Promise<WhatIfView> => {
     const { id } = request.params as { id: string };
     if (!isId(id)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
-    const { changes, mask } = restChanges<Endpoint>(ENDPOINT, checked(settingsOf(request)));
+    const { changes, mask } = restChanges<Endpoint>(ENDPOINT, checkedSettings(ENDPOINT, settingsOf(request)));
     const asked = { endpoint: Endpoint.fromPartial({ ...changes, id }), updateMask: mask, hours: HOURS };
     const answer = await core.endpoints.call((client) => client.whatIf, asked, {
       apiKey: request.caller.apiKey,
@@ -45,27 +45,6 @@ export function whatIfRoutes(app: FastifyInstance, { core }: ConsoleParts, onReq
         : {}),
     };
   });
-}
-
-/** Returns the members of a valid type and the known words. Core validates their range. */
-function checked(body: Record<string, unknown>): Record<string, unknown> {
-  for (const { name, kind, words } of fieldViews(ENDPOINT)) {
-    const value = body[name];
-    if (value === undefined) continue;
-    const fits =
-      kind === 'whole'
-        ? Number.isSafeInteger(value) && Math.abs(value as number) < 2 ** 31
-        : kind === 'flag' || kind === 'switch'
-          ? typeof value === 'boolean'
-          : kind === 'word' && words?.includes(value as string) === true;
-    const known = words ? `: it is one of ${words.join(', ')}` : '';
-    if (!fits)
-      throw new CoreError(
-        'INVALID_REQUEST',
-        `"${name}" is no scaling setting, or its value has the wrong type${known}.`,
-      );
-  }
-  return body;
 }
 
 function figures(found: WhatIfFigures | undefined): WhatIfFiguresView {

@@ -42,8 +42,12 @@ function checkComplete({ name, gpuIds, instanceIds }: EndpointInput): void {
 }
 
 async function createEndpoint({ changes }: FieldChanges<EndpointMessage>, context: GraphqlContext): Promise<Presented> {
-  const { workersMax, ...endpoint } = changes;
-  const request = { endpoint, ...(workersMax === undefined ? {} : { workersMax }) };
+  const { workersMax, retryLimit, ...endpoint } = changes;
+  const request = {
+    endpoint,
+    ...(workersMax === undefined ? {} : { workersMax }),
+    ...(retryLimit === undefined ? {} : { retryLimit }),
+  };
   const { endpoint: created } = await callCore<GetEndpointResponse>(context, SERVICE, 'CreateEndpoint', request);
   return presentEndpoint(created!, context.accountId);
 }

@@ -1,25 +1,13 @@
 /**
- * Endpoints: each setting, and its form on the public surfaces (docs/reference/management.md#endpoints,
- * docs/reference/management.md#graphql-endpoints). The contract documents the meaning of the settings.
+ * Endpoints: each setting, and its form on the public surfaces (docs/reference/management.md). Their meaning: contract.
  */
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { ENDPOINT_SETTINGS } from '@slipway/proto/wire/settings';
 import { ENDPOINT_EXAMPLE } from '../example-fields.ts';
 import { describe } from '../field.ts';
+import { CONCURRENCY, ENV, HANDLER_RETRIES, RETRIES, SCALER, STANDBY } from './endpoint-texts.ts';
 import { MODEL_FIELDS } from './model-fields.ts';
-
-const CONCURRENCY =
-  'Jobs at once on each worker whose SDK does not say so itself (type LB: requests at once, default 100)';
-const ENV = 'Environment variables of the workers. They override those of the template.';
-const STANDBY =
-  'Where workers on standby keep their GPU memory. AUTO: on the GPU until others need it, then in host memory. ' +
-  'GPU: on the GPU; they stop when others need it. HOST: in host memory at once.';
-const SCALER =
-  'What scalerValue means. QUEUE_DELAY: seconds that a job may wait until another worker starts. ' +
-  'REQUEST_COUNT: jobs for each worker, or ' +
-  'requests of type LB, which takes no other. SLO (an extension): longest wait in seconds of 95 of ' +
-  '100 jobs, with as few workers as possible.';
 
 /**
  * Settings that an owner chooses. The secret that signs webhook calls cannot be read by anybody, and no public surface
@@ -234,6 +222,8 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   },
   retryLimit: {
     kind: { is: 'whole' },
+    rest: { name: 'retryLimit', in: `${RETRIES} Default {default}. An extension.`, out: `${RETRIES} An extension.` },
+    graphql: { name: 'retryLimit', in: `${RETRIES} Default {default}. An extension.`, out: `${RETRIES} An extension.` },
     cli: {
       option: '--retry-limit <number>',
       about: 'how often a job whose worker was lost is put back; default {default}',
@@ -241,6 +231,16 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
   },
   retryHandlerErrors: {
     kind: { is: 'flag' },
+    rest: {
+      name: 'retryHandlerErrors',
+      in: `${HANDLER_RETRIES} Default {default}. An extension.`,
+      out: `${HANDLER_RETRIES} An extension.`,
+    },
+    graphql: {
+      name: 'retryHandlerErrors',
+      in: `${HANDLER_RETRIES} Default {default}. An extension.`,
+      out: `${HANDLER_RETRIES} An extension.`,
+    },
     cli: {
       option: '--retry-handler-errors',
       about: 'also put back jobs whose handler reported an error',

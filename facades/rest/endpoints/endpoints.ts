@@ -26,7 +26,7 @@ export function createEndpoint(app: RestApp, { core, gate, readJson }: RestParts
     const endpoint = Endpoint.fromPartial(endpointFields(request.body).changes);
     const response = await core.endpoints.call(
       (client) => client.createEndpoint,
-      { endpoint, requestId, workersMax: request.body.workersMax, retryLimit: undefined },
+      { endpoint, requestId, workersMax: request.body.workersMax, retryLimit: request.body.retryLimit },
       options,
     );
     return presentEndpoint(response.endpoint, request.caller.accountId);

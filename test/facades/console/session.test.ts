@@ -7,6 +7,7 @@ import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import t from 'tap';
 import { publicRequest } from '../../helpers/system/public-api.ts';
 import { startSystem } from '../../helpers/system/system.ts';
+import { settingsByPage } from './settings-by-page.ts';
 
 const OWN = { 'x-slipway-console': '1', 'content-type': 'application/json' };
 
@@ -149,6 +150,10 @@ t.test('the console over HTTP', async (t) => {
       t.notMatch(text, 'sealed-');
     }
   });
+
+  t.test('an endpoint by the page: made once, changed, copied; what is not a setting is refused', (t) =>
+    settingsByPage(t, { ask, pair, signIn, newKey: system.newKey }),
+  );
 
   t.test('no other page can use it', async (t) => {
     const foreign: Record<string, string>[] = [

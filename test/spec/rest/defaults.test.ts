@@ -41,7 +41,7 @@ function declared(name: string): Json {
 t.test('defaults in the document are those of an answer', async (t) => {
   const pod = { computeType: 'CPU', imageName: '', dockerStartCmd: ['sleep', '600'] };
   const made: [name: string, declared: number, record: Json][] = [
-    ['Endpoint', 19, await rest('POST', 'endpoints', { templateId })],
+    ['Endpoint', 21, await rest('POST', 'endpoints', { templateId })],
     ['Template', 9, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
     // Its compute type is given here, and what says where it shall run is nowhere shown.
     ['Pod', 12, await rest('POST', 'pods', pod)],
@@ -96,6 +96,8 @@ t.test('defaults of a creation', async (t) => {
     networkVolumeIds: [],
     env: {},
     flashboot: false,
+    retryLimit: 2,
+    retryHandlerErrors: false,
     workersStandby: 0,
     version: 0,
     type: 'QB',

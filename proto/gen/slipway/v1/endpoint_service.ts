@@ -369,6 +369,8 @@ export interface Release {
   imageDigest: string;
   /** Old and new values of changed fields. Secrets, and changes made by earlier releases, are omitted. */
   values: ReleaseValue[];
+  /** Name of the key. Empty for the operator's key, and if the key no longer exists. */
+  keyName: string;
 }
 
 /**
@@ -2380,6 +2382,7 @@ function createBaseRelease(): Release {
     outcomeReason: "",
     imageDigest: "",
     values: [],
+    keyName: "",
   };
 }
 
@@ -2417,6 +2420,9 @@ export const Release: MessageFns<Release> = {
     }
     for (const v of message.values) {
       ReleaseValue.encode(v!, writer.uint32(90).fork()).join();
+    }
+    if (message.keyName !== "") {
+      writer.uint32(98).string(message.keyName);
     }
     return writer;
   },
@@ -2522,6 +2528,14 @@ export const Release: MessageFns<Release> = {
             message.values.push(ReleaseValue.decode(reader, reader.uint32()));
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.keyName = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2550,6 +2564,7 @@ export const Release: MessageFns<Release> = {
     message.outcomeReason = object.outcomeReason ?? "";
     message.imageDigest = object.imageDigest ?? "";
     message.values = object.values?.map((e) => ReleaseValue.fromPartial(e)) || [];
+    message.keyName = object.keyName ?? "";
     return message;
   },
 };

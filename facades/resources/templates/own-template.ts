@@ -1,8 +1,7 @@
-/** Settings of an endpoint's own template, as `deploy`, `duplicate` and `apply` send them. */
-import { TEMPLATE } from '@slipway/facades/resources/templates/template-table';
+/** Settings of an endpoint's own template, as the console and the command line send them. */
 import type { OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
-import type { Changes } from '../changes.ts';
+import { TEMPLATE } from './template-table.ts';
 
 const { imageName, startCommand, entrypoint, env, workingDirectory } = TEMPLATE;
 const { containerDiskGb, volumeMountPath, ports, registryAuthId } = TEMPLATE;
@@ -20,7 +19,7 @@ export const OWN_TEMPLATE = {
   registryAuthId,
 };
 
-/** Returns the part of a request. */
-export function ownTemplateOf({ fields, mask }: Changes<Template>): OwnTemplate {
+/** Returns the part of a request that sets these fields. `mask`: their names in the contract. */
+export function ownTemplateOf(fields: Partial<Template>, mask: string[]): OwnTemplate {
   return { template: Template.fromPartial(fields), updateMask: mask, fromTemplateId: '' };
 }

@@ -1,0 +1,102 @@
+// test: alone, postgres, 10 s
+/** `slipway deploy FOLDER` with a real Podman, a real registry and core: built, pushed, released, released again. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { podmanSkip, startPodman } from '../helpers/engines/podman.ts';
+import { BASE_IMAGE } from '../helpers/engines/podman-images.ts';
+import { REGISTRY_USER, registrySkip, startRegistry } from '../helpers/engines/registry.ts';
+import { call } from '../helpers/grpc/grpc-clients.ts';
+import { startReplicas } from '../helpers/system/core-replicas.ts';
+import { commandLine } from './command-line.ts';
+
+t.setTimeout(600_000);
+
+t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, async (t) => {
+  const podman = await startPodman();
+  const registry = await startRegistry(podman);
+  const core = await startReplicas(t, 1, { SLIPWAY_PRIVATE_REGISTRIES: 'true' });
+  const env = Object.fromEntries(Object.entries(podman.env).filter((entry): entry is [string, string] => !!entry[1]));
+  const authFile = join(podman.folder, 'auth.json');
+  const login = Buffer.from(`${REGISTRY_USER.username}:${REGISTRY_USER.password}`).toString('base64');
+  writeFileSync(authFile, JSON.stringify({ auths: { [registry.address]: { auth: login } } }));
+  const cli = commandLine(t, {
+    ...env,
+    REGISTRY_AUTH_FILE: authFile,
+    SLIPWAY_CORE_ADDRESS: core.replicas[0]!.address,
+    SLIPWAY_API_KEY: core.key,
+  });
+  const folder = join(cli.cwd, 'ocr');
+  mkdirSync(folder);
+  const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+  const settings = ['--workers-max', '0'];
+  const push = ['--push', `${registry.address}/me/ocr`];
+  const endpoints = async () =>
+    (await call(core.clients.endpoints, 'listEndpoints', { includeTemplate: true }, core.key)).endpoints;
+
+  await t.test('a folder with nothing to build', async (t) => {
+    t.match(await cli.run('deploy', './ocr'), {
+      code: 2,
+      stderr: /has no Containerfile or Dockerfile, and no handler/,
+    });
+    write('handler.py', 'import runpod\n');
+    t.match(await cli.run('deploy', './ocr'), {
+      code: 2,
+      stderr: /handler\.py imports runpod: name it in .*ocr\/requirements\.txt/,
+    });
+    t.match(await cli.run('deploy', '--push', 'a/b', 'true'), {
+      code: 2,
+      stderr: /--push and --base are for a folder/,
+    });
+    t.match(await cli.run('deploy', './ocr', '--push', 'r.example/a:1'), {
+      code: 2,
+      stderr: /a repository without a tag/,
+    });
+  });
+
+  await t.test('a handler on a base image, which stays in the engine of this machine', async (t) => {
+    write('handler.py', 'print("hello")\n');
+    const { code, stderr } = await cli.run('deploy', './ocr', '--base', BASE_IMAGE, '--name', 'here', ...settings);
+    t.equal(code, 0, stderr);
+    t.match(stderr, /is in podman of this machine only/);
+    const [made] = await endpoints();
+    const image = made!.template!.imageName;
+    t.match(image, /^localhost\/ocr:[0-9a-f]{12}$/);
+    t.match(
+      await podman.cli('image', 'inspect', '--format', '{{.Config.Cmd}} {{.Config.WorkingDir}}', image),
+      'handler.py] /app',
+    );
+  });
+
+  await t.test('a Containerfile that cannot be built: its own words, and nothing is made', async (t) => {
+    write('Containerfile', `FROM ${BASE_IMAGE}\nCOPY no-such-file /\n`);
+    const { code, stderr } = await cli.run('deploy', './ocr', ...push, ...settings);
+    t.equal(code, 1);
+    t.match(stderr, /podman failed, building \.\/ocr:\n[^]*no-such-file/);
+    t.equal((await endpoints()).length, 1);
+  });
+
+  await t.test('a Containerfile: pushed and released; again only after a change', async (t) => {
+    write('Containerfile', `FROM ${BASE_IMAGE}\nCOPY handler.py /\nCMD ["/handler.py"]\n`);
+    const first = await cli.json<{ id: string; version: number }>('deploy', './ocr', ...push, ...settings);
+    const imageOf = async () => (await endpoints()).find(({ id }) => id === first.id)!.template!.imageName;
+    const image = await imageOf();
+    const [, tag = ''] = /\/me\/ocr:([0-9a-f]{12})$/.exec(image) ?? [];
+    t.match(await registry.digest('me/ocr', tag), /^sha256:/, 'the registry has it');
+    t.match(await cli.json('deploy', './ocr', ...push, ...settings), { id: first.id, version: first.version });
+    t.equal(await imageOf(), image, 'the same files are the same image, and replace no worker');
+    write('handler.py', 'print("other")\n');
+    t.match(await cli.json('deploy', './ocr', ...push, ...settings), { id: first.id, version: first.version + 1 });
+    t.not(await imageOf(), image);
+  });
+
+  await t.test('a registry that does not let one in', async (t) => {
+    writeFileSync(authFile, '{}');
+    write('handler.py', 'print("third")\n');
+    const { code, stderr } = await cli.run('deploy', './ocr', ...push, ...settings);
+    t.equal(code, 1);
+    t.match(stderr, /podman failed, pushing /);
+    t.match((await endpoints()).map(({ version }) => version).toSorted(), [0, 1], 'nothing was released');
+  });
+});
