@@ -58,5 +58,5 @@ export async function setPrices(
   preferred: readonly Price[],
 ): Promise<void> {
   if (caller.scope !== 'ROOT') throw unauthorized();
-  await prices.set(checkPrices(preferred));
+  await prices.set(checkPrices(preferred), caller.keyId);
 }

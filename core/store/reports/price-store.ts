@@ -1,6 +1,7 @@
 /** Stores the operator's prices. */
 import { sql } from '@slipway/drizzle/orm';
 import { price } from '@slipway/drizzle/schema/price';
+import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database } from '../sql/database.ts';
 
 /** Price of one unit. */
@@ -20,13 +21,17 @@ export class PriceStore {
 
   /**
    * Sets prices, all or none. Each item at most once. Running workers and pods keep the price that they started with,
-   * which their usage row holds.
+   * which their usage row holds. The audit trail names the items.
    */
-  async set(prices: readonly Price[]): Promise<void> {
+  async set(prices: readonly Price[], keyId: string): Promise<void> {
     if (prices.length === 0) return;
-    await this.#database.db
-      .insert(price)
-      .values([...prices])
-      .onConflictDoUpdate({ target: price.item, set: { usdPerHour: sql`excluded.usd_per_hour` } });
+    await this.#database.db.transaction(async (tx) => {
+      await tx
+        .insert(price)
+        .values([...prices])
+        .onConflictDoUpdate({ target: price.item, set: { usdPerHour: sql`excluded.usd_per_hour` } });
+      const fields = prices.map(({ item }) => item);
+      await recordChange(tx, { accountId: '', keyId, action: 'SetPrices', subjectId: 'prices', fields });
+    });
   }
 }

@@ -41,6 +41,11 @@ t.test('every kind of change', async (t) => {
     },
     key,
   );
+  await call(clients.usage, 'setPrices', { prices: [{ item: 'NVIDIA L4', usdPerHour: 0.5 }] }, core.rootKey);
+  const prices = await list(core, { subjectId: 'prices' }, core.rootKey);
+  t.match(prices.events, [{ action: 'SetPrices', keyId: 'root', fields: ['NVIDIA L4'], accountId: '' }]);
+  t.same(await trail(core, 'prices'), [], "which is the operator's business");
+
   await call(clients.keys, 'revokeKey', { id: made.key!.id }, key);
   await call(clients.keys, 'revokeKey', { id: made.key!.id }, core.rootKey);
   t.same(
