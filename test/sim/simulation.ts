@@ -6,7 +6,7 @@ import { createLogger } from '@slipway/kit/log/logger';
 import type { Counted, HistoryEvent } from './checker/history.ts';
 import { Gate } from './database/gate.ts';
 import type { PlainConnection, SimServer } from './database/sim-server.ts';
-import { askReplica, SimClient } from './parts/client.ts';
+import { askReplica, SimClient, WARM_ENDPOINT } from './parts/client.ts';
 import { IdleSampler } from './parts/idle-sampler.ts';
 import { SimMachine } from './parts/machine.ts';
 import { Meddler } from './parts/meddler.ts';
@@ -36,7 +36,7 @@ export interface RunResult {
 
 const REPLICAS = 2;
 const MACHINES = 3;
-const ENDPOINTS = ['endpoint000001', 'endpoint000002'];
+const ENDPOINTS = [WARM_ENDPOINT, 'endpoint000002'];
 /** Everything must be over so many virtual milliseconds after the last fault. */
 const CALM_MS_MAX = 120_000;
 /** A run with faults takes at most so long. */
@@ -180,7 +180,7 @@ export class Simulation {
     const endpoints = ENDPOINTS.map(
       (id, n) => `INSERT INTO endpoint (id, account_id, name, template_id, compute_type, gpu_count, retry_limit,
         workers_min, workers_max, worker_concurrency, idle_timeout_seconds)
-        VALUES ('${id}', 'account', '${id}', 'template', 'CPU', 0, 10, ${n === 0 ? 1 : 0}, 4, ${n + 1}, 5);`,
+        VALUES ('${id}', 'account', '${id}', 'template', 'CPU', 0, 10, ${id === WARM_ENDPOINT ? 1 : 0}, 4, ${n + 1}, 5);`,
     );
     await this.#admin.query(
       `INSERT INTO account (id, name) VALUES ('account', 'account');
