@@ -24,7 +24,7 @@ export interface LauncherOptions {
   /** Environment that every process inherits. */
   env: Readonly<Record<string, string | undefined>>;
   progress: Progress;
-  /** Called when core reports that something has happened. Default: nobody is called. */
+  /** Called when core reports activity. Default: not called. */
   onActivity?: (() => void) | undefined;
 }
 

@@ -37,8 +37,8 @@ export function addBackup(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'backup',
     description:
-      'Back up everything that core keeps: a consistent copy of its database, while core goes on. Beside a running ' +
-      '"npm start" it needs no options. The file is as secret as the database.',
+      'Back up everything that core keeps: a consistent copy of its database, while core keeps running. Beside a ' +
+      'running "npm start" it needs no options. The file is as secret as the database.',
     examples: [
       'backup --to slipway.backup',
       'backup --database-url-file database-url --to /var/backups/slipway.backup',

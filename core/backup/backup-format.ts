@@ -152,7 +152,7 @@ export class BackupReader {
 
   /** Reads to the end of the stream, where its checksum is compared. */
   async #end({ sequences, rows }: BackupEnd): Promise<SequencePosition[]> {
-    if ((await this.#source.next()).done !== true) throw new BackupFormatError('The backup goes on after its end.');
+    if ((await this.#source.next()).done !== true) throw new BackupFormatError('The backup has data after its end.');
     if (rows !== this.#rows) throw new BackupFormatError(`The backup has ${this.#rows} rows, but should have ${rows}.`);
     return sequences;
   }

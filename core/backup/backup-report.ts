@@ -1,4 +1,4 @@
-/** What a backup or a restore tells the operator: progress, and which jobs run again. */
+/** Texts of a backup or a restore for the operator: progress, and which jobs run again. */
 import type { Clock } from '@slipway/kit/time/clock';
 import type { DatabaseFacts } from '../store/backup/backup-contents.ts';
 import type { BackupProgress } from './backup-format.ts';

@@ -59,7 +59,7 @@ export class CoreEvents {
   relaying = false;
   readonly #onEvent: () => void;
 
-  /** `onEvent`: called at every event. Default: nobody is called. */
+  /** `onEvent`: called at every event. Default: not called. */
   constructor(onEvent: () => void = () => undefined) {
     this.#onEvent = onEvent;
   }

@@ -30,7 +30,7 @@ interface NotifierOptions {
   events: CoreEvents;
   cursors: QueuedPositions;
   singletonTasks: SingletonTaskRegistry;
-  /** Never quiet while other replicas are there, whose events may get lost. Default: nobody rests. */
+  /** True while other replicas run, whose events may get lost: then no loop rests. Default: no loop ever rests. */
   activity?: ActivityMonitor | undefined;
   clock: Clock;
   random: Random;

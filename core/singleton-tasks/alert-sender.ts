@@ -78,7 +78,7 @@ export class AlertSender extends LoopService {
     return failure;
   }
 
-  /** One statement where nobody has an address. */
+  /** One statement if no account has an address. */
   protected override async pass(): Promise<boolean> {
     const { stores, problems } = this.#options;
     const accounts = await stores.alerts.accounts();

@@ -1,4 +1,4 @@
-/** Checks a handler's files before anything is installed for it: a mistake of syntax is told in a moment. */
+/** Checks a handler's files before anything is installed for it: a syntax error is reported within a second. */
 import { dirname, extname, relative } from 'node:path';
 import { UsageError } from '../options.ts';
 import { runProgram } from '../processes/run-program.ts';
@@ -24,7 +24,7 @@ export async function checkSyntax(handler: string, signal: AbortSignal): Promise
   if (!python) return;
   const files = handlerFiles(handler).filter((file) => extname(file) === '.py');
   const { code, output } = await runProgram(python.program, ['-c', COMPILE, ...files], { signal });
-  // Other codes: the check itself could not run, and the start goes on.
+  // Other codes: the check itself could not run, and the start continues.
   if (code !== 1 || signal.aborted) return;
   const words = output
     .join('\n')

@@ -31,7 +31,7 @@ export interface NodeProcessOptions {
   logDir: string;
   /** Folder in which Node keeps compiled code between runs. Absent: compiled code is not kept. */
   cacheDir?: string;
-  /** Called when core reports that something has happened. Default: nobody is called. */
+  /** Called when core reports activity. Default: not called. */
   onActivity?: (() => void) | undefined;
   /** Returns the whole environment of the process. Called at every start. */
   env(): Record<string, string | undefined>;

@@ -15,7 +15,7 @@ import { installWithPip, installWithUv } from './python-packages.ts';
 /** Content and location of an environment. */
 interface VenvOptions {
   requirements: PackagesOptions['requirements'];
-  /** Compiles bytecode, beside whatever follows: users who cannot write the environment run it. Default: true. */
+  /** Compiles bytecode in the background: workers run as users who cannot write the environment. Default: true. */
   compile?: boolean;
   /** Folder of the environments. Each is named by a hash of its requirements. */
   parentDir: string;

@@ -25,7 +25,7 @@ export class ActivityMonitor {
     return this.#clock.monotonicMs() - this.#markedMs >= QUIET_AFTER_MS && !this.#busy.some((holds) => holds());
   }
 
-  /** Records that something happened. Call it for whatever may give a resting loop work. */
+  /** Records activity. Must be called for everything that may give a resting loop work. */
   mark(): void {
     this.#markedMs = this.#clock.monotonicMs();
     for (const listener of this.#listeners) listener();

@@ -114,7 +114,7 @@ export class Loop extends BaseService {
         resolve();
       };
       this.#timer = clock.after(rests ? restMs * spread : ms, done);
-      // Not at once: whatever happens needs the database first, and what the loop guarantees counts from the mark.
+      // Not at once: the event's own statements come first, and the loop's guarantees count from the mark.
       if (rests)
         off = activity.onMark(() => {
           off();

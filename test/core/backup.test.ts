@@ -106,7 +106,7 @@ t.test('core starts on it with its key, and its jobs are there', async (t) => {
   t.same(templates.find(({ id }) => id === templateId)?.env, { PASSWORD: 'sealed' });
 });
 
-t.test('what it says about jobs', async (t) => {
+t.test('a backup names the jobs that run again', async (t) => {
   t.match(facts, { openJobs: [{ endpointId, name: 'test', queued: INPUTS.length, running: 0 }], webhooks: 0 });
   t.match(againLines(facts).join('\n'), /6 queued and 0 running jobs run after a restore[^]*test \(\w+\): 6 queued/);
 });
@@ -143,7 +143,7 @@ t.test('a check finds what is wrong', async (t) => {
     await t.rejects(checkBytes(changed(change)), { name: 'BackupFormatError', message }, what);
 });
 
-t.test('what a restore refuses changes nothing', async (t) => {
+t.test('a refused restore changes nothing', async (t) => {
   const { url } = await createDatabase(t, { empty: true });
   const into = (backup: Buffer) => restore(Readable.from([backup]), url, { sealer, logger, onProgress });
   const future = '"migrations":[{"hash":"x","when":99999999999999},';

@@ -82,7 +82,7 @@ t.test('requirements of a Python handler', async (t) => {
   }
 });
 
-t.test('a mistake of syntax is told before anything is installed', async (t) => {
+t.test('a syntax error is reported before anything is installed', async (t) => {
   const { folder, path } = await scratch(t);
   const lines: string[] = [];
   const noting = { ...deps, report: (line: string) => void lines.push(line) };

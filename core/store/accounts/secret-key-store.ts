@@ -64,7 +64,8 @@ export class SecretKeyStore {
   }
 
   /**
-   * Makes another key of this replica the current one. Returns false if an exchange is going on, or somebody was first.
+   * Makes another key of this replica the current one. Returns false if an exchange is under way, or another replica
+   * was first.
    */
   async rotate(next: Buffer, keyId: string): Promise<boolean> {
     return await this.#database.db.transaction(async (tx) => {

@@ -1,4 +1,4 @@
-/** Reads the contents of a database for a backup: all of it as of one moment, while core goes on. */
+/** Reads the contents of a database for a backup, as of one moment, while core keeps running. */
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Sql } from '../sql/database.ts';
 import { connect, resumeAll } from '../sql/database.ts';

@@ -108,7 +108,9 @@ export class AlertStore {
     });
   }
 
-  /** Deletes an address. Nobody watches the problems of an account without one: those end. Returns false if unknown. */
+  /**
+   * Deletes an address. Problems of an account without an address are not watched: they end. Returns false if unknown.
+   */
   async remove({ accountId, keyId }: Actor, id: string): Promise<boolean> {
     return this.#database.db.transaction(async (tx) => {
       const [removed] = await tx.delete(alertTarget).where(own(id, accountId)).returning({ id: alertTarget.id });

@@ -234,7 +234,7 @@ export function cutAll(sql: Sql): void {
 }
 
 /**
- * Lets a client's connections go on after the rows of a COPY were read. The driver pauses a connection whose rows are
+ * Resumes a client's connections after the rows of a COPY were read. The driver pauses a connection whose rows are
  * read slowly, and forgets that when the last row has come.
  */
 export function resumeAll(sql: Sql): void {

@@ -1,4 +1,4 @@
-/** Endpoints as their owner makes and changes them: settings together with what the endpoint alone runs. */
+/** Endpoints as their owner creates and changes them: settings together with the endpoint's own template. */
 
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service';
@@ -19,7 +19,7 @@ import { optionsOf } from './list-query.ts';
 const REQUEST_ID_LENGTH_MAX = 64;
 
 /**
- * Adds the routes. Bodies: `settings` and, for what the endpoint alone runs, `template`, both by their names in REST.
+ * Adds the routes. Bodies: `settings` and, for the endpoint's own template, `template`, both by their names in REST.
  * Creations take a `requestId`, so that a repeat creates nothing.
  */
 export function endpointSettingsRoutes(
@@ -89,7 +89,7 @@ function requestIdOf({ requestId = '' }: Record<string, unknown>): string {
   throw new CoreError('INVALID_REQUEST', `"requestId" must be a text of at most ${REQUEST_ID_LENGTH_MAX} characters.`);
 }
 
-/** Returns what the endpoint alone runs. `undefined` if the body does not say. */
+/** Returns the endpoint's own template. `undefined` if the body has none. */
 function templateOf({ template }: Record<string, unknown>): OwnTemplate | undefined {
   if (template === undefined) return undefined;
   const { changes, mask } = restChanges<Template>(OWN_TEMPLATE, checkedSettings(OWN_TEMPLATE, template));

@@ -68,7 +68,7 @@ t.test('waiting requests are limited per endpoint, per account and in total', as
   const otherKey = await system.newKey(KeyScope.ALL, accountId);
   const other = lbClient({ url, key: otherKey });
   const c = await lbEndpoint(system, { workersMax: 0 }, { key: otherKey });
-  /** Asks for more than may wait. Checks how many wait, and what the others are told. */
+  /** Sends more requests than may wait. Checks how many wait, and the responses of the others. */
   const fill = async (client: typeof other, endpointId: string, most: number, [status, whose]: [number, RegExp]) => {
     const { all, leave } = waiting(client, endpointId, ASKED);
     const rejected: Response[] = [];

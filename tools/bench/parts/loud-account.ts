@@ -15,7 +15,7 @@ const TEMPLATES = 24;
 const TEMPLATE_BYTES = 240_000;
 const VALUE_BYTES = 2_000;
 
-/** The account, and what it has. */
+/** The account and its resources. */
 export interface LoudAccount {
   key: string;
   kinds: FloodKind[];

@@ -1137,7 +1137,7 @@ export const AlertServiceService = {
     responseDeserialize: (value: Buffer): ListAlertTargetsResponse => ListAlertTargetsResponse.decode(value),
   },
   /**
-   * Silences an address until a time, or ends its silence. A silent address gets nothing; the history goes on.
+   * Silences an address until a time, or ends its silence. A silenced address gets no messages; the history continues.
    *
    * Errors:
    * - `NOT_FOUND`: there is no such address.
@@ -1214,7 +1214,7 @@ export interface AlertServiceServer extends UntypedServiceImplementation {
   /** Lists the addresses, oldest first, without the secret part of their URLs. */
   listAlertTargets: handleUnaryCall<ListAlertTargetsRequest, ListAlertTargetsResponse>;
   /**
-   * Silences an address until a time, or ends its silence. A silent address gets nothing; the history goes on.
+   * Silences an address until a time, or ends its silence. A silenced address gets no messages; the history continues.
    *
    * Errors:
    * - `NOT_FOUND`: there is no such address.
@@ -1281,7 +1281,7 @@ export interface AlertServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListAlertTargetsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Silences an address until a time, or ends its silence. A silent address gets nothing; the history goes on.
+   * Silences an address until a time, or ends its silence. A silenced address gets no messages; the history continues.
    *
    * Errors:
    * - `NOT_FOUND`: there is no such address.

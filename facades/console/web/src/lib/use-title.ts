@@ -1,4 +1,4 @@
-/** Names the tab of the browser by what the page shows. */
+/** Sets the title of the browser's tab to the heading of the page. */
 import { useEffect } from 'react';
 
 /**
