@@ -82,7 +82,9 @@ function alone(t: Test, { system, open }: BrowserParts): void {
     t.equal((await focused()).name, 'New endpoint', 'the focus comes back');
     await tabTo(/^test-/);
     await page.keyboard.press('Enter');
-    await page.getByRole('link', { name: 'Jobs' }).waitFor();
+    await page.getByRole('heading', { name: /^test-/ }).waitFor();
+    // The tab of the endpoint, not the page of all jobs in the bar above.
+    await tabTo(/^Scaling$/);
     await tabTo(/^Jobs$/);
     await page.keyboard.press('Enter');
     await page.getByRole('rowheader').first().waitFor();
