@@ -41,7 +41,7 @@ if (START_MS + SPAN_MS >= QUIET_AFTER_MS) throw new Error('the span of a core al
 /** The same for a core whose loops rest. */
 const RESTING_SPAN_MS = 60_000;
 /** Most statements per second of a core whose loops rest. */
-const RESTING_MAX = 1.5;
+const RESTING_MAX = 2;
 /**
  * Most statements per second of one core; and, for three cores, the largest multiple of one core's measured count. Both
  * are per evaluation of all endpoints, which happens once a second, and less often on a busy machine, like everything

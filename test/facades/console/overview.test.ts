@@ -260,7 +260,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
         await page.locator('main .loading').first().waitFor({ state: 'detached' });
         await inspect(t, page, `a load-balancing endpoint, ${tab}`);
       }
-      t.equal(await page.getByRole('link', { name: 'Jobs', exact: true }).count(), 0);
+      t.equal(await page.locator('.tabs').getByRole('link', { name: 'Jobs', exact: true }).count(), 0);
       await waitFor(
         'nothing to wait any more',
         async () => (await call(system.clients.jobs, 'getHealth', { endpointId: id }, system.key)).jobs!.inQueue === 0,
