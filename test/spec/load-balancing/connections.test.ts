@@ -126,13 +126,15 @@ t.test('trailers both ways', async (t) => {
 t.test('the worker sees a client disconnect, and its slot is free', async (t) => {
   const alone = await balanced({ workersMax: 1, workerConcurrency: 1, workersMin: 1 });
   await (await at(alone, '/x')).text();
+  const inFlight = async (queued: number, running = 1): Promise<boolean> => {
+    const { jobs } = (await (await at(alone, '/health')).json()) as { jobs: Record<string, number> };
+    return jobs['inProgress'] === running && jobs['inQueue'] === queued;
+  };
+  // The counts are a moment old: the first request must not be taken for the one that hangs.
+  await waitFor('nothing in flight', () => inFlight(0, 0));
   const leaving = new AbortController();
   const hanging = at(alone, '/hang', { signal: leaving.signal });
   hanging.catch(() => undefined);
-  const inFlight = async (queued: number): Promise<boolean> => {
-    const { jobs } = (await (await at(alone, '/health')).json()) as { jobs: Record<string, number> };
-    return jobs['inProgress'] === 1 && jobs['inQueue'] === queued;
-  };
   await waitFor('one in flight', () => inFlight(0));
   const waiting = new AbortController();
   const behind = at(alone, '/behind', { signal: waiting.signal });
