@@ -114,8 +114,8 @@ export class ScalingService extends BaseService {
     meter?.onReconcile(result);
     const { added, drained, retired, resumed, frozen, preempted, throttled, reason, rollout } = result;
     const { offloaded, restored, late } = result;
-    if (late.length > 0)
-      logger.warn({ endpointId, workerIds: late }, 'moves of GPU memory took too long, their workers are ended');
+    for (const workerId of late)
+      logger.warn({ endpointId, workerId }, 'a move of GPU memory took too long, the worker is ended');
     if (rollout?.state) {
       const { version, state, failedId } = rollout;
       logger.info({ endpointId, version, state, workerId: failedId }, 'rollout state changed');

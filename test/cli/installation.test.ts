@@ -36,7 +36,6 @@ t.test('an installation', async (t) => {
     t.match(parts, [
       { name: 'agent', ...served, machines: 1 },
       { name: 'cli', ...served },
-      { name: 'facade', ...served },
     ]);
     t.match(await cli.json('context', 'get'), { name: 'lab', hasKey: true, hasRootKey: true, url: system.url });
     t.match(await cli.run('env', '--for', 'openai'), { stdout: new RegExp(`${system.key}[^]*${system.url}/openai`) });
