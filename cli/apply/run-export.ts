@@ -5,6 +5,7 @@ import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { stringify } from 'yaml';
 import type { Cli } from '../cli.ts';
 import { RejectedError, UsageError } from '../failures.ts';
+import { HIDDEN_VALUE, hiddenVariable } from '../shared/hidden-value.ts';
 import type { Account } from './account.ts';
 import { ownTemplateIn, readAccount } from './account.ts';
 import { OWNER } from './check-values.ts';
@@ -21,8 +22,6 @@ export interface ExportOptions {
 
 type Values = Record<string, unknown>;
 
-/** Stands for a value that the key may not see (Endpoint.env of the contract). */
-const HIDDEN_VALUE = '***';
 /** Names in variables, as core reads them. */
 const SECRET = /\{\{\s*RUNPOD_SECRET_([^{}]*?)\s*\}\}/g;
 
@@ -47,7 +46,7 @@ export async function runExport(cli: Cli, names: readonly string[], { owner }: E
 
 function hasHiddenValues(endpoints: readonly Endpoint[], templates: readonly Template[]): boolean {
   const envs = [...endpoints, ...templates, ...endpoints.flatMap((endpoint) => ownTemplateIn(endpoint) ?? [])];
-  return envs.some(({ env }) => Object.values(env).includes(HIDDEN_VALUE));
+  return envs.some(({ env }) => hiddenVariable(env) !== undefined);
 }
 
 function endpointOf({ endpoints }: Account, named: string): Endpoint {

@@ -8,11 +8,10 @@ import type { Column, Field } from '../output/table.ts';
 import { ago, count, moment, nameOf, roughly } from '../output/words.ts';
 import { tableRows } from '../table-options.ts';
 
-/** Returns the record for programs: the record of the REST API and the settings that it does not show. */
+/** Returns the record for programs: that of the REST API without the account. */
 export function presentEndpoint(endpoint: Endpoint) {
   const { userId: _userId, ...record } = presentRecord(endpoint, '');
-  const { retryLimit, retryHandlerErrors } = endpoint;
-  return { ...record, retryLimit, retryHandlerErrors };
+  return record;
 }
 
 /** Returns the columns of the list. */

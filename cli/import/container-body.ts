@@ -1,18 +1,28 @@
 /** The container of endpoints and templates of the source, as a body of REST v2 for this account. */
 
 import { containerBody } from '@slipway/facades/rest-v2/container/container-part';
+import { hiddenVariable } from '../shared/hidden-value.ts';
 import type { ImportContext } from './import-context.ts';
-import { referenceTo } from './import-context.ts';
+import { referenceTo, WaitingError } from './import-context.ts';
 import type { SourceRow } from './source/source-lists.ts';
 import { recordOf } from './source/source-lists.ts';
 
-/** Returns the members of a body that the source has, with the ids of this account. */
+/**
+ * Returns the members of a body that the source has, with the ids of this account. Throws WaitingError if values of its
+ * environment are hidden from the key of the source, or if a resource that it needs is not here.
+ */
 export function containerOf({ fields }: SourceRow, context: ImportContext): Record<string, unknown> {
   const body = pick(fields, Object.keys(containerBody));
   // Both say the same; words are exact, while one text is split again.
   if (Array.isArray(body['cmd']) && Array.isArray(body['entrypoint'])) delete body['args'];
   // In an order of its own, so that a repeated run sends the same bytes.
   const env = recordOf(body['env']);
+  const hidden = hiddenVariable(env ?? {});
+  if (hidden !== undefined)
+    throw new WaitingError(
+      `the source shows the value of its variable ${hidden} only to keys that may change it: ` +
+        'use such a key (--key-file)',
+    );
   if (env) body['env'] = Object.fromEntries(Object.entries(env).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   const { registry } = body;
   if (typeof registry === 'string' && registry !== '') body['registry'] = referenceTo(context, 'registries', registry);

@@ -12,7 +12,8 @@ export function addImport(program: Command, cli: Cli): void {
     usage: 'import',
     description:
       'Take over endpoints, templates, network volumes, registry credentials and SSH keys of an account elsewhere. ' +
-      'Shows a plan; --apply carries it out. Nothing is changed at the source: a read-only key is enough.',
+      'Shows a plan; --apply carries it out. Nothing is changed at the source. Another Slipway shows values of ' +
+      'variables only to keys that may change resources; elsewhere a read-only key is enough.',
     examples: [
       'import --from https://api.example.com --key-file source-key.txt',
       'import --from https://api.example.com --key-file source-key.txt --map US-KS-2=home --apply',

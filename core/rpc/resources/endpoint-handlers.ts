@@ -123,13 +123,19 @@ function endpointViews(context: EndpointContext) {
       ),
     );
   };
-  /** Presents an endpoint after a change, with the reason why no machine can run it. */
+  /** Presents an endpoint after a change, with the reasons why no machine can run it or offload its workers. */
   const changed = async (endpoint: EndpointView, { scope }: Caller): Promise<EndpointMessage> => {
-    const [nowhere, rollouts] = await Promise.all([
+    const operator = scope === 'ROOT';
+    const [nowhere, rollouts, standbys] = await Promise.all([
       context.cannotRun.of([endpoint.id]),
       context.releases.rollouts([endpoint.id]),
+      standbyReasons(context, [endpoint]),
     ]);
-    const reasons = { throttledReason: '', cannotRunReason: reasonFor(nowhere.get(endpoint.id), scope === 'ROOT') };
+    const reasons = {
+      throttledReason: '',
+      cannotRunReason: reasonFor(nowhere.get(endpoint.id), operator),
+      flashBootStandbyReason: reasonFor(standbys.get(endpoint.id), operator),
+    };
     return endpointToMessage(endpoint, reasons, rollouts.get(endpoint.id), true);
   };
   return { shown, changed };
