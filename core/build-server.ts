@@ -64,14 +64,24 @@ import { volumeHandlers } from './rpc/resources/volume-handlers.ts';
 import { CallRate } from './rpc/server/call-rate.ts';
 import type { Health } from './rpc/server/health.ts';
 import { requestInterceptor } from './rpc/server/interceptors.ts';
+import { mayChange } from './rpc/server/may-change.ts';
 import { PageBudget } from './rpc/server/page-budget.ts';
 import type { ListParts } from './rpc/server/paging.ts';
 import { addReflection } from './rpc/server/reflection.ts';
 import { RpcServer } from './rpc/server/server.ts';
 
+/** Returns what is called at the end of each rpc: it counts the call, and ends the rest of loops. */
+function callListener(meter: CoreParts['meter'], activity: Dependencies['activity']): CoreParts['meter']['onCall'] {
+  return (path, code, tookMs) => {
+    meter.onCall(path, code, tookMs);
+    // Some changes have no event, for example that of a quota. A failed call may be committed, too.
+    if (mayChange(path)) activity.mark();
+  };
+}
+
 /** Builds the gRPC server with all services. */
 export function buildServer(parts: CoreParts, health: Health, config: CoreConfig, dependencies: Dependencies) {
-  const { clock, random, transport, logger } = dependencies;
+  const { activity, clock, random, transport, logger } = dependencies;
   const { stores, engine, dispatch, context, access } = parts;
   const edge = createEdgeHandlers({
     access,
@@ -119,7 +129,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     interceptors: [
       requestInterceptor({
         ...dependencies,
-        onCall: parts.meter.onCall,
+        onCall: callListener(parts.meter, activity),
         onPart: (part) => seenParts.onCall(part),
       }),
     ],

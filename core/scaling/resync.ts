@@ -17,7 +17,10 @@ import type { Stores } from '../store/storage.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** Pause between two passes, in milliseconds (docs/reference/management.md#scaling). */
+/**
+ * Pause between two passes, in milliseconds (docs/reference/management.md#scaling). At rest it is REST_MS: then only a
+ * move of GPU memory that takes too long, which has no timer, is found later.
+ */
 const PERIOD_MS = 1_000;
 /** Pause between two scans of all queues, as a multiple of their duration. Queued jobs also trigger an evaluation. */
 const QUEUES_PAUSE_FACTOR = 50;

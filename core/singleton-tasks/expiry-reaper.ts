@@ -22,7 +22,10 @@ interface ExpiryReaperOptions {
   logger: Logger;
 }
 
-/** A running job whose ttl has elapsed is stopped within this many milliseconds. */
+/**
+ * A running job whose ttl has elapsed is stopped within this many milliseconds. Others are deleted up to REST_MS later
+ * while nothing happens.
+ */
 const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 1_000;
 /**

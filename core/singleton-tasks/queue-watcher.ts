@@ -23,7 +23,10 @@ interface QueueWatcherOptions {
   logger: Logger;
 }
 
-/** A queued job whose notices were all lost is found within this many milliseconds, … */
+/**
+ * A queued job whose notices were all lost is found within this many milliseconds (a core alone, which gets no notices,
+ * may rest for REST_MS), …
+ */
 const PERIOD_MS = 1_000;
 /** … or, if the check is slow, within this many times its duration. */
 const REST_FACTOR = 20;

@@ -29,7 +29,10 @@ export interface LoopOptions {
   task?: SingletonTask;
   /** With `restMs`: the loop rests while this is quiet. Default: it never rests. */
   activity?: ActivityMonitor | undefined;
-  /** Longest pause in milliseconds while nothing happens. Every mark shortens it to `periodMs` from then on. */
+  /**
+   * Longest pause in milliseconds while nothing happens. Every mark shortens it to `periodMs` from then on, and so does
+   * a failure.
+   */
   restMs?: number;
   clock: Clock;
   random: Random;
@@ -69,8 +72,12 @@ export class Loop extends BaseService {
   /** Asks for a pass soon. Many calls before the next pass count as one. */
   wake(): void {
     this.#woken = true;
-    if (this.#options.restMs !== undefined) this.#options.activity?.mark();
+    this.#markActivity();
     this.#wakeUp?.();
+  }
+
+  #markActivity(): void {
+    if (this.#options.restMs !== undefined) this.#options.activity?.mark();
   }
 
   async #run(): Promise<void> {
@@ -89,6 +96,8 @@ export class Loop extends BaseService {
       return more === true;
     } catch (error) {
       this.#failures += 1;
+      // After an outage there may be much to do: no loop rests for a while.
+      this.#markActivity();
       if (!this.ending.aborted)
         this.#options.logger.warn({ err: error, loop: this.name }, 'pass failed, will try again');
       return false;

@@ -5,12 +5,13 @@
  */
 
 import { HEARTBEAT_PERIOD_MS } from '@slipway/core/domain/machines/lease';
-import { QUIET_AFTER_MS } from '@slipway/kit/lifecycle/activity';
+import { QUIET_AFTER_MS, REST_MS } from '@slipway/kit/lifecycle/activity';
 import type { Clock } from '@slipway/kit/time/clock';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
 import t from 'tap';
 import { createDatabase } from '../../helpers/db/database.ts';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import type { CountingProxy } from '../../helpers/net/counting-proxy.ts';
 import { countingProxy } from '../../helpers/net/counting-proxy.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
@@ -149,6 +150,13 @@ t.test('statements a second', async (t) => {
     resting.total > 0 && resting.total <= RESTING_MAX,
     `the same once nothing has happened for a while: ${RESTING_MAX} a second in all:\n${resting.each.join('\n')}`,
   );
+
+  proxy.take();
+  const changedMs = fast.monotonicMs();
+  await call(core.clients.access, 'setQuota', { accountId: core.accountId, quota: {} }, core.rootKey);
+  await waitFor('the loops to work', () => fast.monotonicMs() - changedMs >= SPAN_MS);
+  const looks = [...proxy.take()].reduce((sum, [text, count]) => sum + (LOOK.test(text) ? count : 0), 0);
+  t.ok(looks > SPAN_MS / REST_MS + 2, `a changed quota, which has no event, ends the rest: ${looks} looks`);
 
   await Promise.all([core.startReplica(), core.startReplica()]);
   const three = await sentOver(t, proxy);

@@ -128,6 +128,12 @@ t.test('while nothing happens it rests, and from a mark on it keeps its period a
   await turn();
   t.ok(it.passing, 'a resting loop is woken at once');
   t.notOk(it.activity.quiet, 'and others hear of it');
+  it.clock.pass(QUIET_AFTER_MS);
+  t.ok(it.activity.quiet);
+  await it.end('failed');
+  t.notOk(it.activity.quiet, 'a failure may leave work to all of them');
+  await it.pass(100);
+  t.ok(it.passing);
   const stopped = it.loop.stop();
   await it.end('done');
   await stopped;
