@@ -88,12 +88,14 @@ t.test('while a machine downloads, and when it cannot', async (t) => {
 
   const error = 'the hub answers 403: this repository is gated';
   agent.send({
-    workers: [{ ...report, reason: error, state: WorkerState.UNHEALTHY }],
     models: models(
       cached('org/m', { revision, state: CachedModelState.FAILED, fault: ModelFault.FORBIDDEN, error, commit: '' }),
     ),
   });
   const failed = await waitFor('the failure', async () => {
+    // A second after its crash a worker is replaced by one that starts: each of them crashes.
+    const workers = ordered(agent, endpointId).map((worker) => ({ workerId: worker.workerId, endpointId }));
+    agent.send({ workers: workers.map((worker) => ({ ...worker, reason: error, state: WorkerState.UNHEALTHY })) });
     const now = await explain(endpointId);
     return now.models[0]?.failed === 1 && now.workers[0]?.state === 'CRASHED' && now;
   });
