@@ -15,6 +15,7 @@ import { scratch } from '../../../helpers/scratch.ts';
 import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../../helpers/system/handlers.ts';
 import { startSystem } from '../../../helpers/system/system.ts';
+import { PATIENCE_MS } from '../../../helpers/time/wait-for.ts';
 import { accountPages } from './account-pages.ts';
 import { attemptPages } from './attempt-pages.ts';
 import type { AxeResult } from './axe.ts';
@@ -34,7 +35,6 @@ import { tryPages } from './try-pages.ts';
 import { workerPages } from './worker-pages.ts';
 
 const FIRST_LOAD_BYTES_MAX = 300 * 1024;
-const WAIT_MS = 30_000;
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 
 t.setTimeout(900_000);
@@ -54,7 +54,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     const context = await openProfile(browser, { viewport: { width: 1280, height: 800 }, ...options });
     t.teardown(() => context.close());
     const page = await context.newPage();
-    page.setDefaultTimeout(WAIT_MS);
+    page.setDefaultTimeout(PATIENCE_MS);
     page.on('pageerror', (error) => t.fail(`in the page: ${error.message}`));
     page.on('console', (message) => {
       if (/Content Security Policy|Trusted/i.test(message.text())) t.fail(message.text());

@@ -9,6 +9,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { openProfile, startChromium } from '../../../helpers/console/chromium.ts';
 import type { System } from '../../../helpers/system/system.ts';
+import { PATIENCE_MS } from '../../../helpers/time/wait-for.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /**
@@ -26,7 +27,6 @@ const CHECKS = [
   { look: 'desk, dark', viewport: DESK, colorScheme: 'dark', options: { runOnly: COLOR_RULES } },
   { look: 'phone, light', viewport: PHONE, colorScheme: 'light', options: { rules: NO_COLOR_RULES } },
 ] as const;
-const WAIT_MS = 30_000;
 /** Where pictures of the pages go. Empty: none are made. */
 const PICTURES = process.env.SLIPWAY_TEST_SCREENSHOTS ?? '';
 
@@ -50,7 +50,7 @@ export async function consolePages(t: Test, { url, key: own }: Pick<System, 'url
       const context = await openProfile(browser, { viewport: DESK, ...options });
       t.teardown(() => context.close());
       const page = await context.newPage();
-      page.setDefaultTimeout(WAIT_MS);
+      page.setDefaultTimeout(PATIENCE_MS);
       page.on('pageerror', (error) => t.fail(`in the page: ${error.message}`));
       await page.goto(`${url}/console`);
       await page.getByLabel('API key').fill(key);
