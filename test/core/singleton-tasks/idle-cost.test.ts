@@ -48,7 +48,7 @@ const RESTING_MAX = 2;
  * are per evaluation of all endpoints, which happens once a second, and less often on a busy machine, like everything
  * else. Other load on the machine therefore does not affect the result.
  */
-const ONE_MAX = 5;
+const ONE_MAX = 5.5;
 const THREE_TIMES_MAX = 1.3;
 /**
  * The statement that each core sends for itself: that it listens, and which singleton tasks are free. It lets a core
@@ -140,7 +140,7 @@ t.test('statements a second', async (t) => {
   }
   t.ok(
     one.total > 1 && one.total <= ONE_MAX,
-    `${SLEEPING} sleeping endpoints and ${MACHINES} machines: 5 a second in all:\n${one.each.join('\n')}`,
+    `${SLEEPING} sleeping endpoints and ${MACHINES} machines: ${ONE_MAX} a second in all:\n${one.each.join('\n')}`,
   );
 
   const sinceMs = fast.monotonicMs();
