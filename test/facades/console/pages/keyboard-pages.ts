@@ -2,6 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
 import type { BrowserParts } from './list-pages.ts';
 
@@ -49,8 +50,12 @@ export function keyboardPages(t: Test, parts: BrowserParts): void {
   tables(t, parts);
 }
 
-function alone(t: Test, { system, open }: BrowserParts): void {
+function alone(t: Test, { system, id, open }: BrowserParts): void {
   t.test('with the keyboard alone: from signing in to a job, the focus always seen', async (t) => {
+    // Names are random, and other endpoints have jobs that never began. Those have no logs.
+    const { endpoint } = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key);
+    const { id: job } = (await endpointJobs(system, id).runSync({ mode: 'value', value: 1 })) as { id: string };
+    const [endpointName, jobName] = [endpoint!.name, job].map((text) => new RegExp(`^${text}$`)) as [RegExp, RegExp];
     const page = await open(t);
     const focused = () => page.evaluate(FOCUSED) as Promise<Focus>;
     /** Goes on with Tab to what has this name. */
@@ -70,27 +75,24 @@ function alone(t: Test, { system, open }: BrowserParts): void {
     await page.getByLabel('API key').focus();
     await page.keyboard.type(system.key);
     await page.keyboard.press('Enter');
-    await page
-      .getByRole('link', { name: /^test-/ })
-      .first()
-      .waitFor();
+    await page.getByRole('link', { name: endpointName }).first().waitFor();
     await tabTo(/^New endpoint$/);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     t.equal((await focused()).name, 'New endpoint', 'the focus comes back');
-    await tabTo(/^test-/);
+    await tabTo(endpointName);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: /^test-/ }).waitFor();
+    await page.getByRole('heading', { name: endpointName }).waitFor();
     // The tab of the endpoint, not the page of all jobs in the bar above.
     await tabTo(/^Scaling$/);
     await tabTo(/^Jobs$/);
     await page.keyboard.press('Enter');
     await page.getByRole('rowheader').first().waitFor();
-    await tabTo(/^[\w-]+-u1$/);
+    await tabTo(jobName);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: /-u1$/ }).waitFor();
+    await page.getByRole('heading', { name: jobName }).waitFor();
     await page.getByLabel('Logs', { exact: true }).waitFor();
     await page.keyboard.press('/');
     await page.getByRole('dialog', { name: 'Find a job' }).waitFor();
