@@ -50,7 +50,7 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
     // Randomness that does not come from Random. Nonces of seals and secrets of an installation must never be
     // predictable, whichever Random is passed in.
     /\b(randomBytes|randomUUID|randomInt|getRandomValues|randomFill(Sync)?)\b/,
-    /^kit\/(time\/clock|host\/seal)\.ts$|^dev\/(secrets|postgres\/postgres-program)\.ts$|^worker\/|^(deploy\/(images|helm)|examples|test|tools)\//,
+    /^kit\/(time\/clock|host\/seal)\.ts$|^dev\/(secrets|postgres\/postgres-program)\.ts$|\/new-id\.ts$|^(worker|deploy\/(images|helm)|examples|test|tools)\//,
     'use the Random that is handed in',
   ],
   [

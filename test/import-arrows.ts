@@ -58,7 +58,10 @@ export const ARROWS: [folder: string, allowed: string[]][] = [
   ['facades/graphql/', FACADE_SHARED],
   ['facades/front/', FACADE_SHARED],
   // Runs in browsers: it knows only what the server sends it.
-  ['facades/console/web/', ['facades/console/views.ts', 'facades/console/views-of-']],
+  [
+    'facades/console/web/',
+    ['facades/console/views.ts', 'facades/console/views-of-', 'facades/resources/templates/image-name.ts'],
+  ],
   ['facades/console/', ['facades/jobs/', ...FACADE_SHARED]],
   // It reads what REST v2 answers, and writes what its bodies say.
   [

@@ -11,6 +11,7 @@ export interface ReleaseView {
   /** Empty for the operator, and if the key no longer exists. */
   keyName: string;
   action: string;
+  /** Settings by their names in REST. */
   fields: readonly string[];
   /** Changed values as JSON. `undefined`: none, or not stored. */
   values: readonly { field: string; oldJson: string | undefined; newJson: string | undefined }[];

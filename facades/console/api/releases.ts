@@ -3,11 +3,15 @@
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import { isId } from '../../plugins/public-id.ts';
+import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
+import { publicNames } from '../../resources/field.ts';
+import { TEMPLATE } from '../../resources/templates/template-table.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { ReleaseView } from '../views-of-settings.ts';
 import { optionsOf, textOf } from './list-query.ts';
 
 const PAGE_SIZE = 50;
+const NAMES: Readonly<Record<string, string>> = { ...publicNames(TEMPLATE, 'rest'), ...publicNames(ENDPOINT, 'rest') };
 
 /** Adds the route. Query: `before`, the id of the last release that is shown. */
 export function releaseRoutes(
@@ -25,7 +29,8 @@ export function releaseRoutes(
     return releases.map(({ time, values, ...release }) => ({
       ...release,
       atMs: time?.getTime() ?? 0,
-      values: values.map(({ field, oldJson, newJson }) => ({ field, oldJson, newJson })),
+      fields: release.fields.map((field) => NAMES[field] ?? field),
+      values: values.map(({ field, oldJson, newJson }) => ({ field: NAMES[field] ?? field, oldJson, newJson })),
     }));
   });
 }

@@ -145,7 +145,7 @@ t.test('lists by their fields', { skip: whyNoChromium(), timeout: 400_000 }, asy
     await page.goto(`${system.url}/console/templates`);
     const change = async (name: string, outlook: string): Promise<void> => {
       await page.getByRole('button', { name: `Change ${name}` }).click();
-      await page.getByLabel('containerDiskInGb').fill('7');
+      await page.getByLabel('Disk of the container').fill('7');
       await page.getByText(outlook).waitFor();
       await page.keyboard.press('Escape');
     };

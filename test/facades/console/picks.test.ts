@@ -80,11 +80,12 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
 
   await t.test('a template of a new endpoint, with the keyboard', async (t) => {
     const { page, asked } = await form(t, '', 'New endpoint');
-    const templates = pick(page, /^templateId/);
+    await page.getByRole('radio', { name: 'a template' }).check();
+    const templates = pick(page, /^Template/);
     await templates.getByText('There are more. Search to find them.').waitFor();
     t.equal(await templates.getByRole('radio').count(), 50);
     t.equal(await templates.getByRole('radio', { name: `pod ${ofPods}` }).count(), 0, 'none of pods');
-    await create(page).click();
+    await page.getByRole('button', { name: 'Deploy' }).click();
     t.equal(await page.getByRole('dialog').count(), 1, 'one must be chosen');
     const search = page.getByLabel('Find a template');
     await search.focus();
@@ -110,8 +111,8 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     t.same(await names(), before, 'nothing moves below the hand');
     await page.keyboard.press('ArrowUp');
     await templates.getByText('Chosen: worker 00').waitFor();
-    await page.getByLabel('name', { exact: true }).fill('by pick');
-    await create(page).click();
+    await page.getByLabel(/^Name/).fill('by pick');
+    await page.getByRole('button', { name: 'Deploy' }).click();
     await page.getByRole('heading', { name: /^by pick/ }).waitFor();
     const { endpoints } = await call(clients.endpoints, 'listEndpoints', {}, key);
     t.match(endpoints, [{ templateId: workers.get('worker 00') }]);
@@ -126,7 +127,7 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
 
   await t.test('a template and a volume of a new pod, or none', async (t) => {
     const { page } = await form(t, '/pods', 'New pod');
-    const [templates, disks] = [pick(page, /^templateId/), pick(page, /^networkVolumeId/)];
+    const [templates, disks] = [pick(page, /^Template/), pick(page, /^Network volume/)];
     await templates.getByRole('radio', { name: /^pod/ }).check();
     t.equal(await templates.getByRole('radio').count(), 2, 'none of workers');
     await page.getByLabel('Find a network volume').fill('volume 52');
@@ -134,8 +135,8 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     await inspect(t, page, 'picking a volume');
     await disks.getByRole('radio', { name: 'none' }).check();
     await disks.getByText('Chosen:').waitFor({ state: 'detached' });
-    await page.getByLabel('name', { exact: true }).fill('by pick');
-    await page.getByLabel('computeType').selectOption('CPU');
+    await page.getByLabel(/^Name/).fill('by pick');
+    await page.getByLabel('Runs on').selectOption('CPU');
     await create(page).click();
     await page.getByRole('row').filter({ hasText: 'by pick' }).waitFor();
     const { pods } = await call(
@@ -150,7 +151,8 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
   await t.test('an account that has nothing is told what to do', async (t) => {
     const own = await keyOf(await newAccount('new here'));
     const { page } = await form(t, '', 'New endpoint', { key: own });
-    await pick(page, /^templateId/)
+    await page.getByRole('radio', { name: 'a template' }).check();
+    await pick(page, /^Template/)
       .getByText('There is no template for workers yet.')
       .waitFor();
     await inspect(t, page, 'no template to pick');
@@ -159,15 +161,15 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     t.equal(await page.getByRole('dialog').count(), 0);
     await page.getByRole('link', { name: 'Pods' }).click();
     await page.getByRole('button', { name: 'New pod' }).click();
-    await pick(page, /^templateId/)
+    await pick(page, /^Template/)
       .getByText('There is no template for pods.')
       .waitFor();
-    await pick(page, /^networkVolumeId/)
+    await pick(page, /^Network volume/)
       .getByText('There is no network volume.')
       .waitFor();
-    await page.getByLabel('name', { exact: true }).fill('without');
-    await page.getByLabel('dockerStartCmd').fill('sleep\n1000');
-    await page.getByLabel('computeType').selectOption('CPU');
+    await page.getByLabel(/^Name/).fill('without');
+    await page.getByLabel('Command').fill('sleep\n1000');
+    await page.getByLabel('Runs on').selectOption('CPU');
     await create(page).click();
     await page.getByRole('row').filter({ hasText: 'without' }).waitFor();
   });

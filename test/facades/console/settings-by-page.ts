@@ -52,8 +52,8 @@ export async function settingsByPage(t: Test, { ask, pair, signIn, newKey }: Pag
   const releases = await (await ask(`/api/endpoints/${id}/releases`, { headers: { cookie: pair } })).json();
   const [latest] = releases as { keyName: string; values: { field: string }[] }[];
   t.equal(latest!.keyName, 'test');
-  const change = latest!.values.find(({ field }) => field === 'idle_timeout_seconds');
-  t.same(change, { field: 'idle_timeout_seconds', oldJson: '5', newJson: '9' });
+  const change = latest!.values.find(({ field }) => field === 'idleTimeout');
+  t.same(change, { field: 'idleTimeout', oldJson: '5', newJson: '9' });
   t.match(await send('POST', `/api/endpoints/${id}/rollback`, { version: 'x' }), { status: 400 });
   t.match(await send('POST', `/api/endpoints/${id}/restart`, {}, reader), { status: 401 });
   t.match(await send('POST', `/api/endpoints/${id}/restart`, {}), { status: 200, id });

@@ -9,6 +9,7 @@ import 'uplot/dist/uPlot.min.css';
 import './styles/base.css';
 import './styles/layout.css';
 import './styles/parts.css';
+import './styles/forms.css';
 
 /** Pause before a failed request is retried, in milliseconds. */
 const AGAIN_MS = 1_500;

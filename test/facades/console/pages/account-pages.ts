@@ -6,6 +6,7 @@ import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_servi
 import type { BrowserContextOptions } from 'playwright-core';
 import type { Test } from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { addVariables } from './console-pages.ts';
 import type { BrowserParts } from './list-pages.ts';
 
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
@@ -52,9 +53,9 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     await signIn(page);
     await page.getByRole('link', { name: 'Templates' }).click();
     await page.getByRole('button', { name: 'New template' }).click();
-    await page.getByLabel('name *', { exact: true }).fill('by-form');
-    await page.getByLabel('dockerStartCmd').fill('node\nworker.js');
-    await page.getByLabel('env', { exact: true }).fill('MODEL=tiny=1\n\nDEBUG=');
+    await page.getByLabel('Name *', { exact: true }).fill('by-form');
+    await page.getByLabel('Command').fill('node\nworker.js');
+    await addVariables(page, { MODEL: 'tiny=1', DEBUG: '' });
     await inspect(t, page, 'a new template');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('cell', { name: 'by-form', exact: true }).waitFor();
@@ -63,14 +64,15 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     t.match(made, { startCommand: ['node', 'worker.js'], env: { MODEL: 'tiny=1', DEBUG: '' } });
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('button', { name: 'New endpoint' }).click();
-    await page.getByLabel('name', { exact: true }).fill('made-by-form');
-    await page.getByRole('group', { name: 'templateId' }).getByRole('radio', { name: made.id }).check();
-    await page.getByLabel('workersMax', { exact: true }).fill('-1');
-    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('radio', { name: 'a template' }).check();
+    await page.getByLabel('Name', { exact: true }).fill('made-by-form');
+    await page.getByRole('group', { name: 'Template' }).getByRole('radio', { name: made.id }).check();
+    await page.getByLabel('Most workers').fill('-1');
+    await page.getByRole('button', { name: 'Deploy' }).click();
     t.equal(await page.getByRole('dialog').count(), 1, 'what is out of range is not sent');
-    await page.getByLabel('workersMax', { exact: true }).fill('1');
+    await page.getByLabel('Most workers').fill('1');
     await inspect(t, page, 'a new endpoint');
-    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('button', { name: 'Deploy' }).click();
     await page.getByRole('heading', { name: /^made-by-form/ }).waitFor();
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByRole('button', { name: /^Delete/ }).click();
@@ -105,7 +107,7 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     await page.goto(`${system.url}/console/endpoints/${id}/try`);
     await page.getByText('This key may not send jobs.').waitFor();
     await page.goto(`${system.url}/console/endpoints/${id}/settings`);
-    t.ok(await page.getByLabel('workersMax').isDisabled());
+    t.ok(await page.getByLabel('Most workers').isDisabled());
     await page.goto(`${system.url}/console/keys`);
     await page.getByRole('cell').first().waitFor();
     t.equal(await page.getByRole('button', { name: /^(New key|Revoke )/ }).count(), 0);

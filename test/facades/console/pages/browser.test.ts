@@ -22,6 +22,7 @@ import type { AxeResult } from './axe.ts';
 import { AXE, openOf, toldOf } from './axe.ts';
 import { codePages } from './code-pages.ts';
 import { keepPicture } from './console-pages.ts';
+import { deployPages } from './deploy-pages.ts';
 import { everyPage } from './every-page.ts';
 import { filterPages } from './filter-pages.ts';
 import { nastyPages } from './hostile-output-pages.ts';
@@ -90,19 +91,15 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   const inspect = async (t: Test, page: Page, name: string, options: object = {}): Promise<void> => {
     if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
     const asked = { resultTypes: ['violations', 'incomplete'], ...options };
-    const found = (await page.evaluate(`axe.run(${JSON.stringify(asked)})`)) as Record<
-      'violations' | 'incomplete',
-      AxeResult[]
-    >;
+    const run = async () =>
+      (await page.evaluate(`axe.run(${JSON.stringify(asked)})`)) as Record<'violations' | 'incomplete', AxeResult[]>;
+    const undecided = ({ incomplete }: Awaited<ReturnType<typeof run>>) =>
+      incomplete.map(openOf).filter(({ nodes }) => nodes.length > 0);
+    let found = await run();
+    // axe reads the headings before it checks them: it cannot decide about one that came in between.
+    if (undecided(found).length > 0) found = await run();
     t.same(found.violations.map(toldOf), [], `${name}: axe-core finds nothing`);
-    t.same(
-      found.incomplete
-        .map(openOf)
-        .filter(({ nodes }) => nodes.length > 0)
-        .map(toldOf),
-      [],
-      `${name}: nor anything that it cannot decide`,
-    );
+    t.same(undecided(found).map(toldOf), [], `${name}: nor anything that it cannot decide`);
     t.ok(
       await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'),
       `${name} is no wider than its window`,
@@ -167,12 +164,14 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await page.getByText('completed').first().waitFor();
     await inspect(t, page, 'try it');
     await page.getByRole('link', { name: 'Settings' }).click();
-    await page.getByLabel('gpuCount').fill('2');
+    await page.getByLabel('GPUs of each worker').fill('2');
     const outlook = page.getByRole('status').filter({ hasText: 'What will happen:' });
-    await outlook.getByText(/The endpoint gets a new version, for gpuCount: its workers finish their jobs/).waitFor();
+    await outlook
+      .getByText(/The endpoint gets a new version, for GPUs of each worker: its workers finish their jobs/)
+      .waitFor();
     await page.getByRole('button', { name: 'Discard changes' }).click();
     await outlook.waitFor({ state: 'detached' });
-    await page.getByLabel('workersMax').fill('2');
+    await page.getByLabel('Most workers').fill('2');
     await outlook.getByText(/No worker is replaced. It applies from the next scaling pass/).waitFor();
     await page.getByRole('button', { name: 'What would happen?' }).click();
     await page.getByText('What would have happened').waitFor();
@@ -182,7 +181,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     const { endpoint } = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key);
     t.equal(endpoint!.workersMax, 2, 'saved');
     await page.getByRole('link', { name: 'Releases' }).click();
-    await page.getByRole('listitem').filter({ hasText: 'workers_max' }).first().waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Most workers' }).first().waitFor();
     await page.getByText('made', { exact: false }).first().waitFor();
     await inspect(t, page, 'releases');
     await page.getByRole('link', { name: 'Code' }).click();
@@ -285,6 +284,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   tryPages(t, parts);
   jobPages(t, parts);
   manyJobsPages(t, parts);
+  deployPages(t, parts);
   nastyPages(t, parts);
   everyPage(t, parts);
   accountPages(t, parts);

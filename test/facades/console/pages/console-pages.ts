@@ -40,6 +40,15 @@ export async function keepPicture(page: Page, name: string, folder = PICTURES): 
   });
 }
 
+/** Adds variables in the form that is open. */
+export async function addVariables(page: Page, variables: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, value] of Object.entries(variables)) {
+    await page.getByRole('button', { name: 'Add a variable' }).click();
+    await page.getByLabel('Name of the new variable').fill(name);
+    await page.getByLabel(`Value of ${name}`, { exact: true }).fill(value);
+  }
+}
+
 /** A browser that ends with the test. */
 export async function consolePages(t: Test, { url, key: own }: Pick<System, 'url' | 'key'>) {
   const browser = await startChromium(t);

@@ -24,10 +24,16 @@ const FOCUSED = `(() => {
   return { name, isSeen, isOver };
 })()`;
 
-/** All that can be used on the page, and which of it the focus came to. */
+/**
+ * All that can be used on the page, and which of it the focus came to. Tab comes to one radio button of a group; arrow
+ * keys go on from there.
+ */
 const WATCH = `(() => {
   window.reached = new WeakSet();
-  document.addEventListener('focusin', ({ target }) => window.reached.add(target));
+  document.addEventListener('focusin', ({ target }) => {
+    const group = target.type === 'radio' ? document.getElementsByName(target.name) : [target];
+    for (const each of group) window.reached.add(each);
+  });
   window.missed = () => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
     .filter((element) => !element.disabled && element.getClientRects().length > 0 && !window.reached.has(element))
     .map(({ outerHTML }) => outerHTML.slice(0, 120));

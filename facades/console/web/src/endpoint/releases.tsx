@@ -1,11 +1,14 @@
 /**
- * The Releases tab: the versions of an endpoint, what changed, who changed it and when. Values are not stored, because
- * they may be secret.
+ * The Releases tab: the versions of an endpoint, what changed from which value to which, who changed it and when, and
+ * the way back. Values of variables are not stored, because they may be secret.
  */
-import { useInfiniteQuery } from '@tanstack/react-query';
-import type { ReleaseView } from '../../../views.ts';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReleaseView } from '../../../views-of-settings.ts';
+import { textOf } from '../forms/setting-words.ts';
 import { ask } from '../lib/api.ts';
 import { moment } from '../lib/format.ts';
+import { useSession } from '../lib/session.tsx';
+import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import { Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -53,34 +56,9 @@ export function Releases({ id }: { id: string }) {
         <Empty title="No change has been recorded yet." />
       ) : (
         <ol className="releases">
-          {releases.map(
-            ({ id: key, version, isNew, atMs, keyId, action, fields, outcome, outcomeReason, imageDigest }) => (
-              <li key={key}>
-                <strong>Version {version}</strong> {isNew && version === newest && CURRENT}{' '}
-                {isNew && outcomeBadge(outcome)}{' '}
-                {isNew || action === 'RollBackEndpoint' ? null : <Badge word="no worker replaced" />}{' '}
-                {WORDS[action] ?? action}
-                <p className="hint">
-                  <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time> ·{' '}
-                  {keyId === 'root' ? (
-                    'the operator'
-                  ) : (
-                    <>
-                      key <code>{keyId}</code>
-                    </>
-                  )}
-                  {fields.length > 0 && action !== 'CreateEndpoint' && <> · {fields.join(', ')}</>}
-                  {imageDigest !== '' && (
-                    <>
-                      {' '}
-                      · image <code title={imageDigest}>{imageDigest.replace(/^sha256:/, '').slice(0, 12)}</code>
-                    </>
-                  )}
-                </p>
-                {outcomeReason !== '' && <p className="hint">{outcomeReason}</p>}
-              </li>
-            ),
-          )}
+          {releases.map((release) => (
+            <Entry key={release.id} id={id} release={release} isCurrent={release.isNew && release.version === newest} />
+          ))}
         </ol>
       )}
       {hasNextPage && (
@@ -91,5 +69,101 @@ export function Releases({ id }: { id: string }) {
         </div>
       )}
     </Panel>
+  );
+}
+
+function Entry({ id, release, isCurrent }: { id: string; release: ReleaseView; isCurrent: boolean }) {
+  const { version, isNew, atMs, action, fields, values, outcome, outcomeReason, imageDigest } = release;
+  const mayChange = useSession().manage === 'write';
+  const isShown = action !== 'CreateEndpoint' && fields.length > 0;
+  return (
+    <li>
+      <strong>Version {version}</strong> {isCurrent && CURRENT} {isNew && outcomeBadge(outcome)}{' '}
+      {isNew || action === 'RollBackEndpoint' ? null : <Badge word="no worker replaced" />} {WORDS[action] ?? action}
+      {mayChange && isNew && !isCurrent && outcome === 'COMPLETE' && <RollBack id={id} version={version} />}
+      <p className="hint">
+        <time dateTime={new Date(atMs).toISOString()}>{moment(atMs)}</time> · <Author release={release} />
+        {imageDigest !== '' && (
+          <>
+            {' '}
+            · image <code title={imageDigest}>{imageDigest.replace(/^sha256:/, '').slice(0, 12)}</code>
+          </>
+        )}
+      </p>
+      {isShown && (
+        <ul className="changes">
+          {fields.map((field) => (
+            <Change key={field} field={field} value={values.find((value) => value.field === field)} />
+          ))}
+        </ul>
+      )}
+      {outcomeReason !== '' && <p className="hint">{outcomeReason}</p>}
+    </li>
+  );
+}
+
+function Author({ release: { keyId, keyName } }: { release: ReleaseView }) {
+  if (keyId === 'root') return <>the operator</>;
+  return keyName === '' ? (
+    <>
+      key <code>{keyId}</code>
+    </>
+  ) : (
+    <span title={keyId}>key “{keyName}”</span>
+  );
+}
+
+/** Shows a setting with its value before and after. */
+function Change({ field, value }: { field: string; value: ReleaseView['values'][number] | undefined }) {
+  const { oldJson, newJson } = value ?? {};
+  const { label, unit = '', scale = 1 } = textOf({ name: field, about: '' });
+  const hasUnit = unit !== '' && [oldJson, newJson].some((json) => json !== undefined && json !== 'null');
+  const shown = (json: string): string => (scale === 1 || json === 'null' ? json : String(Number(json) / scale));
+  return (
+    <li>
+      {label}
+      {oldJson !== undefined && (
+        <>
+          {' '}
+          <del>
+            <span className="spoken">from </span>
+            {shown(oldJson)}
+          </del>
+        </>
+      )}
+      {newJson !== undefined && (
+        <>
+          {' '}
+          <ins>
+            <span className="spoken">to </span>
+            {shown(newJson)}
+          </ins>
+        </>
+      )}
+      {hasUnit && `\u00A0${unit}`}
+    </li>
+  );
+}
+
+function RollBack({ id, version }: { id: string; version: number }) {
+  const queries = useQueryClient();
+  return (
+    <DialogButton text="Roll back" spoken={`to version ${version}`}>
+      {(close) => {
+        const rollBack = async (): Promise<void> => {
+          await ask('POST', `/api/endpoints/${id}/rollback`, { version });
+          close();
+          await queries.invalidateQueries({ queryKey: ['releases', id] });
+        };
+        return (
+          <DialogForm title={`Roll back to version ${version}?`} action="Roll back" onSubmit={rollBack} onClose={close}>
+            <p className="body">
+              Workers of version {version} start as they were then and replace the others without a gap. It serves until
+              the next release. The settings stay as they are now.
+            </p>
+          </DialogForm>
+        );
+      }}
+    </DialogButton>
   );
 }

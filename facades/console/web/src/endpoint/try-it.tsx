@@ -114,7 +114,17 @@ function InputText({ text, onChange, isWrong }: { text: string; onChange: (text:
 }
 
 /** Shows the stream of the job that was sent, and its output once it has reached the state `end`. */
-function Result({ id, job, end, onEnd }: { id: string; job: string; end: string; onEnd: (state: string) => void }) {
+export function Result({
+  id,
+  job,
+  end,
+  onEnd,
+}: {
+  id: string;
+  job: string;
+  end: string;
+  onEnd: (state: string) => void;
+}) {
   if (job === '')
     return (
       <Panel title="Result">

@@ -4,14 +4,13 @@
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link } from 'wouter';
 import type { FieldView } from '../../../views.ts';
 import { ask } from '../lib/api.ts';
 import { DialogForm } from '../ui/dialog.tsx';
 import { Failed, Loading } from '../ui/parts.tsx';
 import { Field } from './fields.tsx';
-import type { Offer, Picked } from './pick.tsx';
-import { Pick } from './pick.tsx';
+import { OF_PODS, OfferField } from './offers.tsx';
+import type { Offer } from './pick.tsx';
 
 type Values = Record<string, unknown>;
 
@@ -38,47 +37,13 @@ const text = (name: string, about: string, kind = 'text'): FieldView => ({
   inPlace: true,
 });
 
-const OF_WORKERS: Offer = {
-  path: '/api/templates',
-  filters: { 'filter.kind': 'worker' },
-  what: 'template',
-  none: (
-    <>
-      There is no template for workers yet. Create one first: <Link href="/templates">Templates</Link>.
-    </>
-  ),
-};
-const OF_PODS: Offer = {
-  path: '/api/templates',
-  filters: { 'filter.kind': 'pod' },
-  what: 'template',
-  none: 'There is no template for pods. Enter below what this pod runs.',
-};
-const VOLUMES: Offer = { path: '/api/volumes', what: 'network volume', none: 'There is no network volume.' };
-
 /** The form of each kind of resource. */
 export const FORMS = {
-  endpoint: {
-    title: 'New endpoint',
-    path: '/api/v1/endpoints',
-    table: 'endpoint',
-    first: [
-      'name',
-      'templateId',
-      'modelReferences',
-      'gpuTypeIds',
-      'gpuCount',
-      'workersMin',
-      'workersMax',
-      'idleTimeout',
-    ],
-    offers: { templateId: OF_WORKERS },
-  },
   template: {
     title: 'New template',
     path: '/api/v1/templates',
     table: 'template',
-    first: ['name', 'imageName', 'dockerStartCmd', 'env', 'isServerless'],
+    first: ['name', 'imageName', 'containerRegistryAuthId', 'dockerStartCmd', 'env', 'isServerless'],
     given: { isServerless: true, imageName: '' },
   },
   pod: {
@@ -98,7 +63,7 @@ export const FORMS = {
       'volumeInGb',
       'networkVolumeId',
     ],
-    offers: { templateId: OF_PODS, networkVolumeId: VOLUMES },
+    offers: { templateId: OF_PODS },
   },
   volume: {
     title: 'New network volume',
@@ -128,16 +93,14 @@ export const FORMS = {
   },
 } satisfies Record<string, Form>;
 
-/** Shows the form in its dialog. `onDone` receives the id. */
-export function Create({
-  kind,
-  onDone,
-  onClose,
-}: {
+interface CreateProps {
   kind: keyof typeof FORMS;
   onDone: (id: string) => void;
   onClose: () => void;
-}) {
+}
+
+/** Shows the form in its dialog. `onDone` receives the id. */
+export function Create({ kind, onDone, onClose }: CreateProps) {
   const { title, path, table, fields: ownFields, first, given = {}, offers = {} }: Form = FORMS[kind];
   const [values, setValues] = useState<Values>(given);
   const queries = useQueryClient();
@@ -158,7 +121,16 @@ export function Create({
   };
   const shown = (field: FieldView) => {
     const { [field.name]: offer } = offers;
-    if (offer) return <PickField key={field.name} field={field} offer={offer} onChange={(id) => change(field, id)} />;
+    if (offer)
+      return (
+        <OfferField
+          key={field.name}
+          field={field}
+          offer={offer}
+          value={values[field.name]}
+          onChange={(id) => change(field, id)}
+        />
+      );
     return (
       <Field
         key={field.name}
@@ -189,33 +161,5 @@ export function Create({
         </>
       )}
     </DialogForm>
-  );
-}
-
-/** Shows a setting that refers to another resource. */
-function PickField({
-  field: { name, about, required },
-  offer,
-  onChange,
-}: {
-  field: FieldView;
-  offer: Offer;
-  onChange: (id: string) => void;
-}) {
-  const [chosen, setChosen] = useState<readonly Picked[]>([]);
-  const choose = (next: readonly Picked[]): void => {
-    setChosen(next);
-    onChange(next[0]?.id ?? '');
-  };
-  const how = required ? 'one' : 'one or none';
-  return (
-    <Pick
-      legend={`${name}${required ? ' *' : ''}`}
-      about={about}
-      offer={offer}
-      how={how}
-      chosen={chosen}
-      onChange={choose}
-    />
   );
 }

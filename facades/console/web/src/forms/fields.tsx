@@ -1,6 +1,10 @@
-/** Inputs for settings, made from the table of their resource. */
+/** Inputs for settings, made from the table of their resource, in the words and units of setting-words.ts. */
 import { useState } from 'react';
 import type { FieldView } from '../../../views.ts';
+import { EnvEditor } from './env-editor.tsx';
+import { GpuTypes } from './gpu-types.tsx';
+import { OFFERS, OfferField } from './offers.tsx';
+import { textOf } from './setting-words.ts';
 
 interface FieldProps {
   field: FieldView;
@@ -12,39 +16,88 @@ interface FieldProps {
 
 /** Shows a setting with its description and limits. */
 export function Field({ field, value, isChanged = false, isFixed = false, onChange }: FieldProps) {
-  const { name, about, min, max, required } = field;
-  const bounds = max === undefined || max > 1e9 ? '' : ` ${min ?? 0} – ${max.toLocaleString('en')}.`;
+  const { name, kind, required } = field;
+  const { label, about } = textOf(field);
+  const { [name]: offer } = OFFERS;
+  const group = { label, about, isFixed, onChange };
+  const isGroup = kind === 'variables' || name === 'gpuTypeIds' || offer !== undefined;
+  if (isGroup)
+    return (
+      <div className={isChanged ? 'wide changed' : 'wide'}>
+        {kind === 'variables' ? (
+          <EnvEditor {...group} before={(value ?? {}) as Record<string, string>} />
+        ) : offer ? (
+          <OfferField field={field} offer={offer} value={value} isFixed={isFixed} onChange={onChange} />
+        ) : (
+          <GpuTypes {...group} chosen={Array.isArray(value) ? (value as string[]) : []} />
+        )}
+      </div>
+    );
   return (
     <div className={isChanged ? 'changed' : ''}>
       <label htmlFor={`field-${name}`}>
-        {name}
+        {label}
         {required ? ' *' : ''}
       </label>
       <Input field={field} value={value} isFixed={isFixed} onChange={onChange} />
       <p className="hint" id={`about-${name}`}>
-        {about}
-        {bounds}
+        {hintOf(field)}
       </p>
     </div>
   );
 }
 
-function Input({ field: { name, kind, min, max, words, required }, value, isFixed, onChange }: FieldProps) {
-  const shared = { id: `field-${name}`, disabled: isFixed, 'aria-describedby': `about-${name}` };
+/** Returns the description, with default and bounds in the unit that is shown. */
+function hintOf(field: FieldView): string {
+  const { kind, min, max, default: usual } = field;
+  const { about, scale = 1 } = textOf(field);
+  if (kind !== 'whole') return about;
+  const number = (value: number): string => (value / scale).toLocaleString('en');
+  const bounds = max === undefined || max > 1e9 ? '' : `${number(min ?? 0)} – ${number(max)}.`;
+  const isTold = / default /i.test(` ${about} `);
+  return [about, typeof usual === 'number' && !isTold ? `Default ${number(usual)}.` : '', bounds]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+function sharedProps({ field: { name }, isFixed }: FieldProps) {
+  return { id: `field-${name}`, disabled: isFixed, 'aria-describedby': `about-${name}` };
+}
+
+/** A whole number, shown in the unit that people use. */
+function NumberInput(props: FieldProps) {
+  const { field, value, onChange } = props;
+  const { unit, scale = 1 } = textOf(field);
+  const inUnit = (bound: number | undefined) => bound && bound / scale;
+  const input = (
+    <input
+      {...sharedProps(props)}
+      required={field.required}
+      min={inUnit(field.min)}
+      max={inUnit(field.max)}
+      step={scale === 1 ? 1 : 'any'}
+      type="number"
+      value={typeof value === 'number' && !Number.isNaN(value) ? value / scale : ''}
+      onChange={({ target }) => onChange(Math.round(target.valueAsNumber * scale))}
+    />
+  );
+  return unit === undefined ? (
+    input
+  ) : (
+    <span className="with-unit">
+      {input} <span>{unit}</span>
+    </span>
+  );
+}
+
+function Input(props: FieldProps) {
+  const { field, value, onChange } = props;
+  const { kind, words, required } = field;
+  const { words: texts = {} } = textOf(field);
+  const shared = sharedProps(props);
   switch (kind) {
-    case 'whole': {
-      const shown = typeof value === 'number' && !Number.isNaN(value) ? value : '';
-      const bounds = { required, min, max };
-      return (
-        <input
-          {...shared}
-          {...bounds}
-          type="number"
-          value={shown}
-          onChange={({ target }) => onChange(target.valueAsNumber)}
-        />
-      );
-    }
+    case 'whole':
+      return <NumberInput {...props} />;
     case 'flag':
     case 'switch':
       return (
@@ -59,7 +112,9 @@ function Input({ field: { name, kind, min, max, words, required }, value, isFixe
       return (
         <select {...shared} value={String(value)} onChange={({ target }) => onChange(target.value)}>
           {words?.map((word) => (
-            <option key={word}>{word}</option>
+            <option key={word} value={word}>
+              {texts[word] ?? word}
+            </option>
           ))}
         </select>
       );
@@ -74,15 +129,6 @@ function Input({ field: { name, kind, min, max, words, required }, value, isFixe
     case 'command':
       return (
         <Lines {...shared} hint="one argument a line" before={Array.isArray(value) ? value : []} onLines={onChange} />
-      );
-    case 'variables':
-      return (
-        <Lines
-          {...shared}
-          hint="NAME=value, one a line"
-          before={pairsOf(value)}
-          onLines={(lines) => onChange(variablesOf(lines))}
-        />
       );
     default: {
       const secret = kind === 'secret' ? { type: 'password', autoComplete: 'new-password' } : {};
@@ -139,19 +185,6 @@ function Lines({
       value={text}
       onChange={({ target }) => change(target.value)}
     />
-  );
-}
-
-function pairsOf(value: unknown): string[] {
-  return Object.entries(value ?? {}).map(([name, text]) => `${name}=${String(text)}`);
-}
-
-function variablesOf(lines: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    lines.map((line) => {
-      const at = line.indexOf('=');
-      return at < 0 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1)];
-    }),
   );
 }
 

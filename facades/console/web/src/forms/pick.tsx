@@ -61,7 +61,8 @@ export function Pick({ legend, about, offer: { path, filters = {}, what, none },
       <legend>{legend}</legend>
       {chosen.length > 0 && (
         <p>
-          Chosen: <strong>{chosen.map(({ name }) => name).join(', ')}</strong>
+          Chosen:{' '}
+          <strong>{chosen.map((one) => rows.find(({ id }) => id === one.id)?.name ?? one.name).join(', ')}</strong>
         </p>
       )}
       {(isSought || (data && data.next !== '')) && <Find what={what} search={search} onChange={setSearch} />}

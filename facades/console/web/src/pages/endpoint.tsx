@@ -7,8 +7,10 @@ import { Decisions } from '../endpoint/decisions.tsx';
 import { Errors } from '../endpoint/errors.tsx';
 import { Jobs } from '../endpoint/jobs/jobs.tsx';
 import { TryLb } from '../endpoint/load-balancing/try-lb.tsx';
+import { OwnerActions } from '../endpoint/owner-actions.tsx';
 import { Releases } from '../endpoint/releases.tsx';
 import { Settings } from '../endpoint/settings.tsx';
+import { Start } from '../endpoint/start.tsx';
 import { TryIt } from '../endpoint/try-it.tsx';
 import { useIsOperator, useSession } from '../lib/session.tsx';
 import type { Live } from '../lib/use-live.ts';
@@ -92,6 +94,8 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
         <h1 title={row.name}>{row.name}</h1>
         <code className="id">{id}</code>
         <Badge word={row.type === 'LB' ? 'load balancing' : 'queue'} />
+        {row.workersMax === 0 && <Badge word="paused" tone="warn" />}
+        {!isOperator && <OwnerActions row={row} />}
       </div>
       <Away text={away} />
       <Tabs id={id} tab={tab} names={names} />
@@ -122,6 +126,8 @@ function Part({ tab, id, live, view }: { tab: string; id: string; live: Live<End
       return <Activity view={view} past={live.past} />;
     case 'decisions':
       return <Decisions view={view} />;
+    case 'start':
+      return <Start view={view} />;
     case 'settings':
       return <Settings id={id} />;
     case 'releases':

@@ -23,7 +23,7 @@ import { Problems } from '../ui/problems.tsx';
 /** Command that makes the first endpoint. */
 const START = 'npm start -- --handler your_handler.py';
 
-const Create = lazyPage(async () => ({ default: (await import('../forms/create.tsx')).Create }));
+const NewEndpointForm = lazyPage(async () => ({ default: (await import('../forms/new-endpoint.tsx')).NewEndpoint }));
 
 /** Shows the page. */
 export function Overview() {
@@ -105,10 +105,13 @@ function NewEndpoint() {
   if (useSession().manage !== 'write') return null;
   return (
     <div className="actions">
-      <DialogButton text="New endpoint">
+      <DialogButton text="New endpoint" className="main">
         {(close) => (
           <Suspense>
-            <Create kind="endpoint" onClose={close} onDone={(id) => go(`/endpoints/${id}`)} />
+            <NewEndpointForm
+              onClose={close}
+              onDone={(id, job) => go(`/endpoints/${id}/start${job === '' ? '' : `?job=${encodeURIComponent(job)}`}`)}
+            />
           </Suspense>
         )}
       </DialogButton>
@@ -134,8 +137,8 @@ function Endpoints({
       <Panel title="Endpoints">
         <Empty title="There is no endpoint yet.">
           <p>
-            Create one on the machine that runs Slipway: <code>{START}</code>, or with{' '}
-            <code>npx slipway endpoints create --help</code>.
+            Make one from an image above, on the machine that runs Slipway by <code>{START}</code>, or by{' '}
+            <code>npx slipway deploy --help</code>.
           </p>
         </Empty>
       </Panel>

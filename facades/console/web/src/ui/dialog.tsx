@@ -59,6 +59,7 @@ export function DialogForm({
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     setIsBusy(true);
+    setFailure('');
     await onSubmit().catch((error: Error) => setFailure(error.message));
     setIsBusy(false);
   };
