@@ -1,4 +1,4 @@
-/** What an image of a folder is built by: its Containerfile, or one for its handler. */
+/** Chooses the Containerfile of a folder's image: the folder's own, or a generated one for its handler. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError } from '../failures.ts';

@@ -8,8 +8,8 @@ import type { SourceRow } from './source/source-lists.ts';
 import { recordOf } from './source/source-lists.ts';
 
 /**
- * Returns the members of a body that the source has, with the ids of this account. Throws WaitingError if values of its
- * environment are hidden from the key of the source, or if a resource that it needs is not here.
+ * Returns the members of a body that the source has, with the ids of this account. Throws WaitingError if the source's
+ * key may not read values of its environment, or if this account lacks a resource that it refers to.
  */
 export function containerOf({ fields }: SourceRow, context: ImportContext): Record<string, unknown> {
   const body = pick(fields, Object.keys(containerBody));

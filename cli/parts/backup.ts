@@ -25,7 +25,7 @@ interface RestoreOptions extends SecretOptions {
   check?: true;
 }
 
-/** What the program does. */
+/** Operations of core's backup program. */
 type Action = 'backup' | 'restore' | 'check';
 
 const DATA_DIR = '.slipway';

@@ -75,7 +75,7 @@ export function testMessage(kind: AlertTargetKind, name: string): Buffer {
 
 function textOf({ about, name, id, kind, text }: Problem, ofEnd: boolean): string {
   const what = `${about.toLowerCase()} ${name || id}`;
-  return ofEnd ? `Over: ${what}: ${text}` : `Problem: ${what}: ${text}\n${runbookOf(kind)}`;
+  return ofEnd ? `Resolved: ${what}: ${text}` : `Problem: ${what}: ${text}\n${runbookOf(kind)}`;
 }
 
 /** Returns the page that says what to do. */

@@ -43,7 +43,7 @@ export interface RecordedOutcome {
   lowPriority: boolean;
 }
 
-/** What the entry does not say. */
+/** Columns that the statement returns: those that core does not know already. */
 interface RecordedRow extends Omit<JobRow, 'endpoint_id' | 'id' | 'attempt' | 'error' | 'output'> {
   index: number;
   position: number;

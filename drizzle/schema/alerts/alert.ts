@@ -43,7 +43,7 @@ export const alert = pgTable(
     id: bigserial('id', { mode: 'number' }).primaryKey(),
     /** As in alert_target. */
     accountId: text('account_id').notNull(),
-    /** What makes two problems the same: kind, kind of resource, id of the resource. */
+    /** Identity of a problem: kind, kind of resource, id of the resource. */
     identity: text('identity').notNull(),
     /** See core/domain/reports/problem.ts. */
     problem: jsonb('problem').notNull(),

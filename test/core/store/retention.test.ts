@@ -1,5 +1,5 @@
 // test: postgres
-/** What is kept for how long: every table has a row in the documents, and changes and metered time end. */
+/** Retention: every table has a row in the documents, and old audit events and usage are deleted. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DecisionReaper } from '@slipway/core/singleton-tasks/decision-reaper';

@@ -85,7 +85,7 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
       const { worker } = await shown(at(endpointId, '/x'));
       t.equal((await at(endpointId, '/memory?2000')).status, 502);
       const reason = await waitFor('its reason', async () => {
-        // One that lives has a reason too when it answers late.
+        // A living worker has a reason too, if it answers late.
         const { recent } = await call(system.clients.machines, 'listWorkers', { endpointId }, system.key);
         return recent.find(({ id, reason }) => id === worker && reason !== '')?.reason;
       });
