@@ -40,6 +40,18 @@ t.test('imports run one way', async (t) => {
   t.same(faults, []);
 });
 
+t.test('imports of another package use its name', async (t) => {
+  const packageOf = (file: string): string => file.split('/', 1)[0]!;
+  const faults: string[] = [];
+  for (const file of sources) {
+    const relative = [...read(file).matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)].map(([, path]) => path!);
+    const outside = relative.filter((path) => packageOf(targetOf(file, path)) !== packageOf(file));
+    if (outside.length > 0)
+      faults.push(`${file} imports ${outside}: write @slipway/PACKAGE/…, or it will not be packed`);
+  }
+  t.same(faults, []);
+});
+
 t.test('no import leads back to its file', async (t) => {
   const known = new Set(sources);
   const done = new Set<string>();

@@ -1,11 +1,11 @@
 /** Carries out a plan, one resource after the other. A run after a failure continues: what is done differs no more. */
 
+import { ownTemplateOf } from '@slipway/facades/resources/templates/own-template';
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { UpdateSecretRequest } from '@slipway/proto/gen/slipway/v1/secret_service';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { CoreError } from '@slipway/proto/wire/reason';
-import { ownTemplateOf } from '../../facades/resources/templates/own-template.ts';
 import type { Changes } from '../changes.ts';
 import { changesOf } from '../changes.ts';
 import type { Cli } from '../cli.ts';

@@ -4,8 +4,8 @@
 
 import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
 import type { Kind, Table } from '@slipway/facades/resources/field';
+import { OWN_TEMPLATE } from '@slipway/facades/resources/templates/own-template';
 import { TEMPLATE } from '@slipway/facades/resources/templates/template-table';
-import { OWN_TEMPLATE } from '../../facades/resources/templates/own-template.ts';
 
 /** Form of a value. */
 export type Form = Kind | { is: 'settings'; settings: readonly Setting[]; orName?: true };

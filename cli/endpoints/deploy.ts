@@ -2,10 +2,10 @@
 
 import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
 import { nameOfImage } from '@slipway/facades/resources/templates/image-name';
+import { OWN_TEMPLATE, ownTemplateOf } from '@slipway/facades/resources/templates/own-template';
 import { Endpoint, EndpointType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { Command } from 'commander';
-import { OWN_TEMPLATE, ownTemplateOf } from '../../facades/resources/templates/own-template.ts';
 import type { BuildOptions } from '../build/build-image.ts';
 import { buildImage, isFolder, nameOfFolder } from '../build/build-image.ts';
 import { BASE_DEFAULT } from '../build/containerfile.ts';
