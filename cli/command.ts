@@ -7,7 +7,7 @@ interface CommandSpec {
   usage: string;
   /** Purpose of the command in one sentence. */
   description: string;
-  /** Example command lines. `slipway` is prepended to those that do not contain it. */
+  /** Example command lines. `slipway` is prepended to lines that do not contain it. */
   examples: readonly string[];
 }
 

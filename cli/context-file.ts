@@ -59,7 +59,7 @@ export function writeContexts(file: string | undefined, contexts: Contexts): str
   return file;
 }
 
-/** Throws UsageError if the name cannot be that of a context. */
+/** Throws UsageError if the name is not valid for a context. */
 export function checkContextName(name: string): string {
   if (NAME.test(name) && name !== LOCAL && name !== '__proto__') return name;
   throw new UsageError(

@@ -40,7 +40,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
-/** Returns the help of a command. That of the program shows the commands by subject. */
+/** Returns the help of a command. The program's own help shows the commands by subject. */
 export function formatHelp(command: Command, helper: Help): string {
   if (command.parent) return Help.prototype.formatHelp.call(helper, command, helper);
   const rows = Object.values(GROUPS).flat();

@@ -25,7 +25,7 @@ export interface LocalFacts {
 
 const ROOT = join(import.meta.dirname, '../facades');
 
-/** Returns the files to try if none is named: that of the current folder, then that of the checkout. */
+/** Returns the files to try if none is named: in the current folder, then in the checkout. */
 export function usualFiles(workingDir: string): string[] {
   return [join(workingDir, '.slipway', 'local.env'), join(ROOT, '.slipway', 'local.env')];
 }

@@ -11,7 +11,7 @@ import { commandLine, variables } from './output/words.ts';
 /** Values of options, by commander's names. */
 export type OptionValues = Readonly<Record<string, unknown>>;
 
-/** Adds the options of the settings. `fixed`: adds those that can only be set at creation, instead of the others. */
+/** Adds the options of the settings. `fixed`: adds the settings of creation only, instead of the others. */
 export function tableOptions(command: Command, table: Table, { fixed = false } = {}): Command {
   for (const { kind, cli, fixed: isFixed = false } of Object.values(table)) {
     if (!cli || isFixed !== fixed) continue;

@@ -31,7 +31,7 @@ export interface TargetOptions {
 export interface Target {
   /** Address of core: host:port or grpcs://host:port. */
   address: string;
-  /** Name of the context that gave the address. `undefined` if the address was given, or is that of npm start. */
+  /** Name of the context that gave the address. `undefined` if the address was given, or comes from npm start. */
   context: string | undefined;
   /** Whether that context was neither named by an option nor by the environment. */
   isUsual: boolean;

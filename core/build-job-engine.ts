@@ -75,7 +75,7 @@ interface JobEngineOptions {
   random: Random;
   logger: Logger;
   config: { webhookAllowPrivate: PrivateWebhooks; auditDays?: number; usageDays?: number };
-  /** Authorities that are trusted for webhooks in addition to those of the machine. Default: none. */
+  /** Authorities trusted for webhooks in addition to the machine's. Default: none. */
   webhookAuthorities?: WebhookAuthorities | undefined;
 }
 

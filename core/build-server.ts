@@ -74,7 +74,7 @@ import { RpcServer } from './rpc/server/server.ts';
 function callListener(meter: CoreParts['meter'], activity: Dependencies['activity']): CoreParts['meter']['onCall'] {
   return (path, code, tookMs) => {
     meter.onCall(path, code, tookMs);
-    // Some changes have no event, for example that of a quota. A failed call may be committed, too.
+    // Some changes have no event, for example a new quota. A failed call may be committed, too.
     if (mayChange(path)) activity.mark();
   };
 }

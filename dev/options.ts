@@ -14,7 +14,7 @@ export interface LocalOptions {
   /** Runs an agent on this machine. Default: true. */
   agent: boolean;
   /**
-   * Allows webhooks of all accounts to private addresses. If false, only those of npm start's own account may go there.
+   * Allows webhooks of all accounts to private addresses. If false, only npm start's own account may.
    * Default: false.
    */
   webhooksToPrivate: boolean;

@@ -22,7 +22,7 @@ interface ReadinessOptions {
   core: CoreServices;
   clock: Clock;
   signal: AbortSignal;
-  /** Called at intervals with the current workers and those that ended, so that crashes can be reported. */
+  /** Called at intervals with current and ended workers, so that crashes can be reported. */
   onWorkers(workers: readonly Worker[], ended: readonly EndedWorkers[]): void;
 }
 

@@ -81,7 +81,7 @@ async function keyWorks(core: CoreServices, key: string): Promise<boolean> {
     await core.access.call((client) => client.checkAccess, { endpointId: '', write: true, api: Api.JOBS }, by(key));
     return true;
   } catch (error) {
-    // This is another database, or one that was emptied.
+    // This is another database, or it was emptied.
     if (error instanceof CoreError && error.reason === 'UNAUTHORIZED') return false;
     throw error;
   }

@@ -77,7 +77,7 @@ async function main(): Promise<number> {
       resolve();
     };
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, request);
-    // bootstrap.mjs was killed. Nobody else would ever stop this process.
+    // bootstrap.mjs was killed. Nothing else would ever stop this process.
     process.on('disconnect', request);
   });
   try {

@@ -3,7 +3,7 @@ import { request } from '@slipway/kit/net/node-http';
 
 const ANSWER_MS = 5_000;
 
-/** Sends a request. Returns the status and the text; status 0 if nobody answers. */
+/** Sends a request. Returns the status and the text; status 0 if there is no answer. */
 export function askAdmin(socketPath: string, path: string, method = 'GET'): Promise<{ status: number; text: string }> {
   return new Promise((resolve) => {
     const none = (): void => resolve({ status: 0, text: '' });

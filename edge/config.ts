@@ -99,7 +99,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
  */
 const ACCOUNTS_BEHIND_ADDRESS = 10;
 const RATE_LARGEST = Math.max(...Object.values(RATE_RULES).map(({ rate }) => rate));
-/** Window of the flood guard in milliseconds. The same as that of the rate limits. */
+/** Window of the flood guard in milliseconds, equal to the window of the rate limits. */
 export const FLOOD_WINDOW_MS = REQUEST_WINDOW_SECONDS * 1_000;
 /** Longest path of a Unix socket that every system supports, in bytes. */
 const SOCKET_PATH_BYTES_MAX = 103;

@@ -73,7 +73,7 @@ export function writeAuthority({ dataDir, agentClients }: EdgeConfig, revision: 
   if (agentClients) replace(join(dataDir, SDS_FILES.authority), authoritySecret(agentClients, revision));
 }
 
-/** Writes the authorities by which Envoy trusts core, in PEM. `undefined`: it trusts nobody. */
+/** Writes the authorities by which Envoy trusts core, in PEM. `undefined`: it trusts no server. */
 export function writeCoreTrust({ dataDir, cores }: EdgeConfig, authorities: string | undefined): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   replace(join(dataDir, SDS_FILES.core), coreAuthoritySecret(authorities ?? nobody(), cores));
@@ -88,7 +88,7 @@ export function readCoreTrust({ dataDir, coreTls }: EdgeConfig): string | undefi
   return digests.some((digest) => coreTls?.caDigests?.includes(digest)) ? pem : undefined;
 }
 
-/** Returns an authority whose key nobody has. Without any authority Envoy would trust every server. */
+/** Returns an authority whose key was discarded. Without any authority Envoy would trust every server. */
 function nobody(): string {
   return createAuthority('nobody', 0, Buffer.alloc(SERIAL_LENGTH)).certificate;
 }

@@ -41,7 +41,7 @@ interface EdgeDeps {
   transport(): Promise<Transport>;
   /** Relieves the edge that serves with the same folder, if there is one. */
   takeOver: boolean;
-  /** Called if Envoy ended although nobody stopped it. `relieved`: a successor serves in its place. */
+  /** Called if Envoy ended without being stopped. `relieved`: a successor serves in its place. */
   onEnded(how: string, relieved: boolean): void;
 }
 

@@ -43,7 +43,7 @@ interface BalancingParts {
   logger: Logger;
 }
 
-/** The built parts: those that the routes need, and the services among them. */
+/** The built parts that the routes need, and the services among them. */
 export interface Balancing extends Omit<LbParts, 'readFirst'> {
   link: EndpointSetLink;
   requests: RequestReporter;

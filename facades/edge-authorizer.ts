@@ -94,7 +94,7 @@ export class EdgeAuthorizer extends SingleRunService {
     });
     this.#reporter = new RejectionReporter({ ...replicas, logger });
     this.#services = [link, this.#loadBalancer, this.#reporter, asking];
-    // Envoy's requests have headers of their own besides those of the client.
+    // Envoy's requests have headers of their own besides the client's.
     this.#server = createServer(
       { maxHeaderSize: 2 * HTTP_HEADER_BYTES_MAX, keepAliveTimeout: HTTP_KEEP_ALIVE_MS },
       (request, reply) => {

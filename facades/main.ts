@@ -26,7 +26,7 @@ function stop(): void {
 
 process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
-// The launcher died: nobody is left to stop this process.
+// The launcher died: nothing else would stop this process.
 process.on('disconnect', stop);
 
 try {

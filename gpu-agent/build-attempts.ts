@@ -76,7 +76,7 @@ interface AttemptOptions {
   /** Counts workers that ended because memory ran out. Default: they are not counted. */
   onOutOfMemory?: (() => void) | undefined;
   disk: Disk;
-  /** Time that outcomes wait for core before they are written, in milliseconds. Default: that of the reporter. */
+  /** Time that outcomes wait for core before they are written, in milliseconds. Default: the reporter's. */
   diskAfterMs?: number | undefined;
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;

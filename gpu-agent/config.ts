@@ -159,7 +159,7 @@ export interface AgentConfig extends ModelSettings {
   metricsListen: string;
   /** Base URL of an OpenTelemetry collector that takes OTLP over HTTP; empty means that nothing is traced. */
   otlpEndpoint: string;
-  /** Variables of this host that workers may see: those that programs need, and none of the agent's own. */
+  /** Variables of this host that workers may see: programs need them. Never the agent's own. */
   hostEnv: Record<string, string>;
 }
 

@@ -239,7 +239,7 @@ export class ContainerHost extends BaseService implements ImageHost {
       instance,
     });
     try {
-      // Workloads that nobody knows any more go first: one may hold the address.
+      // Orphaned workloads are removed first: one may hold the address.
       if (!this.#isSwept) await this.#executor.sweep(left.workloads);
       this.#isSwept = true;
       this.#bridgeUrl = await this.#executor.bridgeUrl();

@@ -54,7 +54,7 @@ async function stop(keepContainers: boolean): Promise<void> {
 
 process.on('SIGTERM', stopForNow);
 process.on('SIGINT', stopForGood);
-// The launcher died: nobody is left to stop this process.
+// The launcher died: nothing else would stop this process.
 process.on('disconnect', stopForNow);
 
 try {

@@ -62,7 +62,7 @@ async function drain(
 
 function asResult(returned: unknown, config: WorkerConfig): Result {
   if (typeof returned !== 'object' || returned === null || Array.isArray(returned)) return { output: returned };
-  // A Date, for instance: its JSON form is not that of its members.
+  // A Date, for instance: its JSON form does not show its members.
   if (typeof (returned as { toJSON?: unknown }).toJSON === 'function') return { output: returned };
   const { error, refresh_worker: refresh, ...output } = returned as Record<string, unknown>;
   return {

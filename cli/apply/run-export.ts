@@ -129,7 +129,7 @@ function settingValues(settings: readonly Setting[], message: object): Values {
   return Object.fromEntries(entries);
 }
 
-/** The mark is that of the file's owner, which apply sets. */
+/** The mark of the file's owner, which apply sets. */
 function withoutMark(env: Variables): Variables {
   return Object.fromEntries(Object.entries(env).filter(([name]) => name !== OWNER_MARK));
 }

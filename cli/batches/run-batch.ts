@@ -30,7 +30,7 @@ export async function runBatch(cli: Cli, given: string, options: RunOptions): Pr
   if (results !== undefined && resolve(cli.config.workingDir, results) === path)
     throw new UsageError('--output names the file of the requests itself; the results would take their place.');
   const route = options.route ?? (await readRoute(path));
-  // Before the upload: nobody must learn after hours that it cannot be written.
+  // Before the upload, so that it does not fail hours later because the file cannot be written.
   const file = results === undefined ? undefined : await openResults(cli, results);
   try {
     const batch = await createBatch(cli, await uploadRequests(cli, path), route);

@@ -66,7 +66,7 @@ export async function buildImage(
   return image;
 }
 
-/** Calls `build` with the path of the folder's Containerfile, or of one that exists meanwhile. */
+/** Calls `build` with the path of the folder's Containerfile, or of a temporary one. */
 async function withContainerfile({ file, text }: BuildPlan, build: (file: string) => Promise<unknown>): Promise<void> {
   if (file !== undefined) {
     await build(file);

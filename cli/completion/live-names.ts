@@ -80,10 +80,10 @@ const SOURCES: Readonly<Record<string, Source>> = {
   'context remove name': contexts,
 };
 
-/** Options whose word is that of something else. */
+/** Options whose word does not name this resource. */
 const OPTIONS: Readonly<Record<string, Source>> = { name: contexts };
 
-/** Returns the names. None if nobody knows them, or core does not answer in time: a shell must never hang. */
+/** Returns the names. None if they are unknown or core does not answer in time: a shell must never hang. */
 export async function namesOf(cli: Cli, question: Question): Promise<Candidate[]> {
   const { thing, path, values } = question;
   const key = `${path} ${thing}`;

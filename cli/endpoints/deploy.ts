@@ -31,7 +31,7 @@ interface DeployOptions extends OptionValues, BuildOptions {
   retryLimit?: number;
 }
 
-/** Options of the container. Those that an endpoint has too are the endpoint's. */
+/** Options of the container. Options that an endpoint has too are set on the endpoint. */
 const { imageName: _image, env: _env, registryAuthId: _registry, volumeMountPath: _mount, ...CONTAINER } = OWN_TEMPLATE;
 const { env: _ofEndpoint, name: _name, ...SETTINGS } = ENDPOINT;
 

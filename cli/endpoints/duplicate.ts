@@ -8,7 +8,7 @@ import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { endpointFields, presentEndpoint } from './present-endpoint.ts';
 
-/** Adds the command to those of endpoints. */
+/** Adds the command to the endpoint commands. */
 export function addDuplicate(endpoints: Command, cli: Cli): void {
   addCommand(endpoints, {
     usage: 'duplicate <endpoint> <name>',

@@ -8,7 +8,7 @@ import type { Column, Field } from '../output/table.ts';
 import { ago, count, moment, nameOf, roughly } from '../output/words.ts';
 import { tableRows } from '../table-options.ts';
 
-/** Returns the record for programs: that of the REST API without the account. */
+/** Returns the record for programs: the REST API's without the account. */
 export function presentEndpoint(endpoint: Endpoint) {
   const { userId: _userId, ...record } = presentRecord(endpoint, '');
   return record;

@@ -16,7 +16,7 @@ import { endpointFields, presentEndpoint } from './present-endpoint.ts';
 
 const RELEASES_DEFAULT = 20;
 
-/** Adds the commands to those of endpoints. */
+/** Adds the commands to the endpoint commands. */
 export function addReleases(endpoints: Command, cli: Cli): void {
   addCommand(endpoints, {
     usage: 'releases [endpoint]',

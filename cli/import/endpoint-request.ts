@@ -15,7 +15,7 @@ import { linkedTemplate } from './linked-template.ts';
 import type { SourceRow } from './source/source-lists.ts';
 import { recordOf } from './source/source-lists.ts';
 
-/** Form of the ids of endpoints here, which those of the source have too. */
+/** Form of the ids of endpoints, here and at the source. */
 const ID_FORM = /^[a-z0-9]{14}$/;
 
 /** Returns the request, without its key, and notes for people. Throws if the endpoint cannot be created here. */
@@ -96,7 +96,7 @@ function hardwareOf(
   return { gpu: { ...gpu, pools, excludedTypes } };
 }
 
-/** Returns the data centres that exist here. One that does not would let the endpoint run nowhere. */
+/** Returns the data centres that exist here. With an unknown one the endpoint could run nowhere. */
 function locationsOf(fields: SourceRow['fields'], { target, mapping }: ImportContext, notes: string[]): string[] {
   const named = textsOf(fields['dataCenterIds']);
   const known = new Set(named.flatMap((id) => mapping[id] ?? (target.locations.has(id) ? id : [])));

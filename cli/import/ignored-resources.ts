@@ -19,7 +19,7 @@ export interface IgnoredResource {
   reason: string;
 }
 
-/** Returns the secrets that are not here: those of the source, and names that environments mention. */
+/** Returns the secrets that are missing here: the source's, and names that environments mention. */
 export function openSecrets(source: SourceAccount, target: TargetAccount): OpenSecret[] {
   const users = new Map<string, string[]>(source.secrets.map(({ name }) => [name, []]));
   for (const row of [...source.endpoints, ...source.templates])

@@ -57,7 +57,7 @@ export class PlanExecutor {
   }
 
   /**
-   * Creates what the plan says. One that fails does not stop the others. Throws UnreachableError or InterruptedError;
+   * Creates what the plan says. A failure does not stop the others. Throws UnreachableError or InterruptedError;
    * the same command continues.
    */
   async apply(steps: readonly Step[]): Promise<Step[]> {

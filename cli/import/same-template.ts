@@ -1,4 +1,4 @@
-/** Compares a template of the source with one that is here. */
+/** Compares a template of the source with a local one. */
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { ImportContext } from './import-context.ts';
 import { explainWait } from './import-context.ts';

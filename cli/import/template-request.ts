@@ -11,7 +11,7 @@ import { envNotes } from './env-notes.ts';
 import type { ImportContext } from './import-context.ts';
 import type { SourceRow } from './source/source-lists.ts';
 
-/** Form of the ids of templates here, which those of the source have too. */
+/** Form of the ids of templates, here and at the source. */
 const ID_FORM = /^[a-z0-9]{10}$/;
 
 /** Returns the request, without its key, and notes for people. Throws if the template cannot be created here. */

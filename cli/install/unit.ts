@@ -1,4 +1,4 @@
-/** Renders the systemd units of the parts. `deploy/systemd` holds those of an installation in /opt/slipway. */
+/** Renders the systemd units of the parts. `deploy/systemd` holds the units of an installation in /opt/slipway. */
 
 /** Parts that have a unit. */
 export const PARTS = ['core', 'facade', 'edge', 'agent'] as const;
@@ -10,7 +10,7 @@ interface UnitOptions {
   program: string;
   /** Folder of the secrets and of the settings, for instance /etc/slipway. */
   configDir: string;
-  /** Arguments of the part after those of the unit. */
+  /** Arguments of the part, after the unit's own. */
   args: readonly string[];
   /** Returns whether the folder of secrets has the file. Optional secrets are left out without it. */
   has(file: string): boolean;

@@ -13,7 +13,7 @@ interface EndpointOption {
   endpoint?: string;
 }
 
-/** Adds both. `option`: that of the endpoint. */
+/** Adds both commands. `option`: the option that names the endpoint. */
 export function addWebhooks(jobs: Command, cli: Cli, option: readonly [string, string]): void {
   addCommand(jobs, {
     usage: 'webhooks <job>',

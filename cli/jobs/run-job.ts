@@ -54,7 +54,7 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   });
 }
 
-/** Follows a job to its end and shows it. The exit code is that of a failed job unless it is COMPLETED. */
+/** Follows a job to its end and shows it. The exit code says that the job failed unless it is COMPLETED. */
 export async function waitForJob(cli: Cli, jobRef: JobCursor): Promise<void> {
   const { output } = cli;
   const progress = new JobProgress(cli, jobRef.endpointId);

@@ -14,7 +14,7 @@ const PAUSE_MS = 1_000;
 /** Workers whose logs are followed at once. Each costs a call a second. */
 const WORKERS_MAX = 30;
 
-/** Writes the logs of the workers. With `follow` it goes on with them, and with workers that start later. */
+/** Writes the logs of the workers. With `follow` it continues, also with workers that start later. */
 export async function showEndpointLogs(
   cli: Cli,
   endpointId: string,

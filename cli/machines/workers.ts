@@ -79,7 +79,7 @@ export async function showLog(cli: Cli, read: ReadLog, { follow = false, tail }:
   }
 }
 
-/** Writes the log of a worker, or those of an endpoint's workers. */
+/** Writes the log of a worker, or the logs of an endpoint's workers. */
 async function showNamedLog(cli: Cli, named: string, options: LogTailOptions): Promise<void> {
   if (!ENDPOINT_ID.test(named)) return showEndpointLogs(cli, await endpointIdOf(cli, named), options);
   try {
@@ -218,7 +218,7 @@ function showReason({ output }: Cli, { id, state, reason, exitCode }: Worker): v
   for (const line of printableLog(reason).trimEnd().split('\n')) output.line(`  ${line}`);
 }
 
-/** Presents a group of ended workers to programs. Its state is ENDED, and its id is that of the latest worker. */
+/** Presents a group of ended workers to programs. Its state is ENDED, and its id is the latest worker's. */
 function presentEnded({ lastEndTime, lastWorkerId: id, ...group }: EndedWorkers) {
   return { ...group, id, state: 'ENDED', lastEndedAt: lastEndTime?.toISOString() };
 }

@@ -36,7 +36,7 @@ export function presentModel({ state, fault, ...model }: CachedModel) {
   return { ...model, state: nameOf(CachedModelState, state), fault: nameOf(ModelFault, fault) };
 }
 
-/** Lists the models of all machines, or of those that have one repository. */
+/** Lists the models of all machines, or of the machines that have one repository. */
 export async function listModels(cli: Cli, repository: string): Promise<void> {
   const { models } = await cli.operator.machines.call((client) => client.listMachineModels, { repository });
   const shown = models.map(({ model, ...machine }) => ({ ...machine, ...presentModel(model!) }));

@@ -10,7 +10,7 @@ interface Sized {
 }
 
 const GAP = 2;
-/** A shortened column keeps this width, or that of its title. */
+/** A shortened column keeps this width, or its title's. */
 const WIDTH_MIN = 8;
 /** Titles of columns that are copied as they are. */
 const WHOLE = /(^|\b)(ID|JOB|GROUP|KEY|WORKER)$/;

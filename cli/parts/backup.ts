@@ -78,7 +78,7 @@ async function run(cli: Cli, action: Action, file: string, files: SecretOptions)
 }
 
 /**
- * Returns the file with the URL of the database: that of the option, or that of a running `npm start`. `undefined` if
+ * Returns the file with the URL of the database, from the option or from a running `npm start`. `undefined` if
  * variables name the database.
  */
 function urlFile({ config }: Cli, { databaseUrlFile, dataDir }: Omit<BackupOptions, 'to'>): string | undefined {

@@ -17,7 +17,7 @@ interface Part {
   module: string;
   /** Arguments. Default: none. */
   args?: readonly string[];
-  /** Variables that override those of the command. `undefined` unsets a variable. */
+  /** Variables that override the command's own. `undefined` unsets a variable. */
   env: Readonly<Record<string, string | undefined>>;
   /**
    * The program ends by itself and reads this command's stdin. It never takes the place of this process: Node would

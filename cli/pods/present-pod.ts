@@ -6,7 +6,7 @@ import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Column, Field } from '../output/table.ts';
 import { ago, commandLine, moment, nameOf, variables } from '../output/words.ts';
 
-/** Returns the record for programs: that of the REST API, and the pod's current state. */
+/** Returns the record for programs: the REST API's, and the pod's current state. */
 export function presentPod(pod: Pod) {
   const { consumerUserId: _consumerUserId, ...record } = presentRecord(pod, '');
   return { ...record, state: nameOf(PodState, pod.state) };

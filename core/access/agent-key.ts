@@ -16,7 +16,7 @@ export interface AgentCredential {
 
 /**
  * Returns the holder of an agent's credential. Throws UNAUTHORIZED for any other kind of key, also for the operator's.
- * Whether a certificate has ended is not asked: a session that was opened with it goes on.
+ * Whether a certificate has ended is not asked: a session that was opened with it continues.
  */
 export async function agentOf(access: Access, { apiKey, certificate }: AgentCredential): Promise<Caller> {
   const caller =

@@ -6,7 +6,7 @@ import { DomainError } from '../domain/settings/errors.ts';
 
 /** Largest accepted clock difference between core and a machine's certificate, in milliseconds. */
 const SKEW_MS = 600_000;
-/** No text begins so in UTF-8: the hash of a public key is never that of a key's text. */
+/** No text begins so in UTF-8: the hash of a public key never equals the hash of a key's text. */
 const DOMAIN = Buffer.of(0xff);
 
 /** A certificate that the TLS of the connection found good. */

@@ -23,7 +23,7 @@ interface GpuTypeEntry {
 
 const MIB_PER_GB = 1_024;
 
-/** Returns the types: those that machines have first, then by name. */
+/** Returns the types, available ones first, then by name. */
 export async function listGpuTypes({ machines, prices }: Omit<CatalogContext, 'catalog'>): Promise<GpuTypeEntry[]> {
   const [view, statuses, list] = [await machines.view(), await machines.list(), await prices.list()];
   const priceOf = new Map(list.map(({ item, usdPerHour }) => [item, usdPerHour]));

@@ -25,7 +25,7 @@ export class CannotRun {
     this.#clock = clock;
   }
 
-  /** Returns those of the endpoints whose workers can never start, with the reason. */
+  /** Returns the given endpoints whose workers can never start, with the reason. */
   async of(endpointIds: readonly string[]): Promise<Map<string, CannotRunReason>> {
     if (endpointIds.length === 0) return new Map();
     const [machines, requests, secrets] = await Promise.all([

@@ -19,7 +19,7 @@ export interface EngineMeter {
   submitted(jobs: readonly { endpointId: string }[]): void;
   /** Counts the jobs of one claim. `tookMs` includes the wait for a database connection. */
   claimed(jobs: number, tookMs: number): void;
-  /** Counts outcomes. `changed` are those that changed their jobs; the others came too late. */
+  /** Counts outcomes. `changed`: outcomes that changed their jobs; the others came too late. */
   recorded(outcomes: number, changed: readonly RecordedJob[]): void;
   /** Counts a job whose worker ran out of memory. */
   ranOutOfMemory(endpointId: string): void;

@@ -108,7 +108,7 @@ export class CoreCertificates extends LoopService {
     return [this.#next?.certificate, this.#authority?.certificate, this.#previous].join('');
   }
 
-  /** All authorities, those of the operator's certificate too. Empty: no TLS. */
+  /** All authorities, also of the operator's certificate. Empty: no TLS. */
   get all(): ListedAuthority[] {
     const own: [string | undefined, AuthorityRole][] = [
       [this.#next?.certificate, AuthorityRole.NEXT],
@@ -240,7 +240,7 @@ export class CoreCertificates extends LoopService {
     const shown = { certificate, key, clientAuthorities };
     if (this.#server) this.#server.replace(shown);
     else this.#server = new ServerTls(shown);
-    // The operator's chain may end at an authority that nobody here knows.
+    // The operator's chain may end at an authority that is unknown here.
     this.#peers = new TlsSource(undefined, `${clientAuthorities}${certificate}`);
     this.#shown = certificate + clientAuthorities;
   }

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
 
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::', '[::]']);
-/** Most names in a certificate. A host with more addresses names those that count. */
+/** Most names in a certificate. A host with more addresses names the most useful ones. */
 const NAMES_MAX = 200;
 
 /** Returns the host of host:port, without brackets and scheme. */

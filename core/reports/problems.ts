@@ -69,7 +69,7 @@ export class Problems {
       rejections,
     } = this.#options;
     const operator = accountId === '';
-    // One after another: nobody waits for this, and others need the connections.
+    // One after another: nothing waits for this, and others need the connections.
     const endpoints = await problems.endpoints(accountId);
     return problemsOf(
       {

@@ -25,7 +25,7 @@ interface AlertSenderOptions {
   sealer: Sealer;
   /** Accounts whose addresses may be private. */
   allowPrivate: PrivateWebhooks;
-  /** Authorities that are trusted in addition to those of the machine. Default: none. */
+  /** Authorities trusted in addition to the machine's. Default: none. */
   authorities?: WebhookAuthorities | undefined;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;

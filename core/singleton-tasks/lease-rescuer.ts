@@ -20,7 +20,7 @@ interface LeaseRescuerOptions {
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
-  /** Default: nobody counts. */
+  /** Default: not counted. */
   meter?: EngineMeter;
   /** Default: it never rests. */
   activity?: ActivityMonitor | undefined;

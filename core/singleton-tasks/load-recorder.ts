@@ -44,7 +44,7 @@ export class LoadRecorder extends LoopService {
     const nowMs = clock.monotonicMs();
     const period = this.#period;
     const written = new Map(loads.map((load) => [load.endpointId, load]));
-    // After a longer pause another replica may have sampled, or nobody.
+    // After a longer pause another replica may have sampled, or none.
     if (!period || nowMs - period.sampledAtMs > LOAD_GAP_MS) {
       const id = await stores.loads.begin(loads);
       this.#period = { id, sampledAtMs: nowMs, written, repeatAtMs: nowMs + LOAD_REPEAT_MS };

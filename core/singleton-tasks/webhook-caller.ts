@@ -58,7 +58,7 @@ export class WebhookCaller {
   /** Authorities that the current connections trust, in PEM. */
   #trusted: string | undefined;
 
-  /** `authorities`: trusted in addition to those of the machine. Default: none. */
+  /** `authorities`: trusted in addition to the machine's. Default: none. */
   constructor(clock: Clock, authorities?: WebhookAuthorities) {
     this.#clock = clock;
     this.#authorities = authorities;

@@ -30,11 +30,11 @@ interface WebhookDelivererOptions {
   sealer: Sealer;
   /** Accounts whose calls may go to private addresses. */
   allowPrivate: PrivateWebhooks;
-  /** Authorities that are trusted in addition to those of the machine. Default: none. */
+  /** Authorities trusted in addition to the machine's. Default: none. */
   authorities?: WebhookAuthorities | undefined;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
-  /** Default: nobody counts. */
+  /** Default: not counted. */
   meter?: EngineMeter;
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;

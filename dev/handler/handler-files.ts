@@ -71,7 +71,7 @@ function namesOf(list: string): string[] {
     .filter((name) => name !== '');
 }
 
-/** Returns candidate files of a module: its own and those of the packages around it. */
+/** Returns candidate files of a module: its own, and the files of the packages around it. */
 function pythonModule(start: string, module: string): string[] {
   const parts = module.split('.').filter((part) => part !== '');
   const packages = parts.map((_, index) => join(start, ...parts.slice(0, index + 1), '__init__.py'));

@@ -201,7 +201,7 @@ function ready(path = '/readyz'): Message {
   return { ...health(), http_health_check: { path } };
 }
 
-/** Returns HTTP/1.1 options of a cluster. `filters`: used in place of those that the listener has for all clusters. */
+/** Returns HTTP/1.1 options of a cluster. `filters`: replace the listener's filters for all clusters. */
 function http1(filters: readonly Message[] = []): Message {
   const explicit = { http_protocol_options: { enable_trailers: true } };
   const own = filters.length === 0 ? {} : { http_filters: [...filters, UPSTREAM_CODEC] };

@@ -221,7 +221,7 @@ function directRoute(headers: readonly Message[], retries: Message): Message {
       cluster_not_found_response_code: 'SERVICE_UNAVAILABLE',
       path_rewrite: `%REQ(${PATH_HEADER})%`,
       ...DIRECT_TIMES,
-      // If nobody listens, nothing was sent. An activator then finds another worker or waits for one.
+      // If the connection is refused, nothing was sent. An activator then finds another worker or waits for one.
       retry_policy: retries,
     },
     request_headers_to_remove: ['authorization'],

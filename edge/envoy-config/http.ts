@@ -42,7 +42,7 @@ interface HttpOptions {
 }
 
 const MANAGER = 'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager';
-/** Headers that only our own parts set. Those of clients are dropped before any filter or route sees them. */
+/** Headers that only our own parts set. They are removed from clients' requests before any filter or route. */
 const OWN_HEADERS = ['x-slipway-', 'x-envoy-'];
 /** Headers that are accepted from a proxy in front only. */
 const PROXY_HEADERS = ['x-forwarded-host', 'x-forwarded-prefix', 'x-forwarded-port', 'forwarded', 'x-real-ip'];

@@ -21,7 +21,7 @@ const MIB = 1024 * KIB;
 
 /** Headers and URI of a request in KiB, in Envoy's way of counting. */
 export const HEADERS_KIB_MAX = HTTP_HEADER_BYTES_MAX / KIB;
-/** Headers of a facade's answer: those of a worker plus those that the facade adds. */
+/** Headers of a facade's answer: the worker's plus the facade's own. */
 export const ANSWER_HEADERS_MAX = LB_ANSWER_HEADERS_MAX + 20;
 export const ANSWER_HEADERS_KIB_MAX = LB_ANSWER_HEADER_BYTES_MAX / KIB + 16;
 /** Longest time for the headers of a request, in milliseconds. */

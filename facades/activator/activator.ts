@@ -39,7 +39,7 @@ interface ActivatorParts {
   tunnels: Tunnels;
   keys: KeyWatch;
   limits: ActivatorLimits;
-  /** Receives each request when it has ended. Default: nobody. */
+  /** Receives each request when it has ended. Default: none. */
   onRequest?: RequestListener;
   clock: Clock;
 }

@@ -106,7 +106,7 @@ export class EndpointQueue {
     });
   }
 
-  /** Replaces the endpoint set with the one that core sent. */
+  /** Replaces the endpoint set with core's. */
   update(endpointSet: EndpointRotation): void {
     this.#markSynced();
     this.version = endpointSet.version;
@@ -168,7 +168,7 @@ export class EndpointQueue {
       }
       const slot = this.#workers.take(waiter.request);
       if (slot) waiter.grant(slot);
-      // Later requests would overtake this one. A strict request blocks nobody.
+      // Later requests would overtake this one. A strict request blocks no other.
       else if (!strict) break;
     }
     this.#dispatchStrict();

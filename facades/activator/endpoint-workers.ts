@@ -86,7 +86,7 @@ export class EndpointWorkers {
       .map(({ id, inFlight }) => ({ workerId: id, inFlight }));
   }
 
-  /** Replaces the workers with those that core lists. */
+  /** Replaces the workers with core's list. */
   update({ workerConcurrency, requestsPerWorker, h2c, keepsConnections, workers }: EndpointRotation): void {
     this.isH2c = h2c;
     this.#poolsConnections = keepsConnections;

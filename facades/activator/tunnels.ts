@@ -19,7 +19,7 @@ import { TunnelConnection } from './tunnel-connection.ts';
 
 /** Time between two authorizations of an open tunnel, in milliseconds (edge_service.proto). */
 const AUTHORIZE_MS = 20_000;
-/** Most tunnels of one machine: the one in use, and those that are ending. */
+/** Most tunnels of one machine: one in use, the others ending. */
 const MACHINE_TUNNELS_MAX = 4;
 /** Most concurrent authorizations: a flood of invalid keys must not become a flood of calls to core. */
 const AUTHORIZING_MAX = 100;

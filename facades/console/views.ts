@@ -164,7 +164,7 @@ export interface WorkerView extends WorkerMemoryView {
   endpoint?: { id: string; name: string; accountId: string };
 }
 
-/** Start and end of a period. An end of 0 means that it goes on. */
+/** Start and end of a period. An end of 0: it has not ended. */
 export type StretchView = readonly [fromMs: number, toMs: number];
 
 /** Workers that ended by themselves in the same way. */

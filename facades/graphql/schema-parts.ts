@@ -13,7 +13,7 @@ const TABLES: Readonly<Record<string, Table>> = { ENDPOINT, POD, TEMPLATE, VOLUM
 const LOCATION = /^ *# settings of (\w+)(?: to (create|change))?$/;
 
 /**
- * Returns the text of a schema file with the fields inserted: those of an input inside an input, else those of a type.
+ * Returns the text of a schema file with the fields inserted: an input's fields inside an input, else a type's.
  */
 export function withSettings(schema: string): string {
   let isInput = false;

@@ -25,7 +25,7 @@ import { answerJob, jobOf } from './routes.ts';
 import type { WorkerRelay } from './worker-relay.ts';
 import { sendFailure, withBody } from './worker-relay.ts';
 
-/** Parts of the surface besides those of jobs. */
+/** Parts of the surface that do not concern jobs. */
 interface AccountParts {
   models: ServiceCalls<ModelServiceClient>;
   gate: GateParts;

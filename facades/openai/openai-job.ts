@@ -103,7 +103,7 @@ export class OpenaiJob {
   async chunks(): Promise<Chunk[] | undefined> {
     const chunks: Chunk[] = [];
     let bytes = 0;
-    // Several pages: nobody knows yet how much there will be.
+    // Several pages: the total size is not known yet.
     const bytesOf = (first: ReadChunksResponse): number => (first.more ? OUTPUT_BYTES_MAX : pageBytes(first));
     let { answer: page } = await this.#options.hold({ read: () => this.#read(LOG_START, 0).answer, bytesOf });
     for (;;) {

@@ -17,7 +17,7 @@ const ROUTE_FORM = /^\/[A-Za-z0-9_\-./:@]{1,255}$/;
 /** Value of a JSON member that is true. */
 export const TRUE = Buffer.from('true');
 
-/** Returns whether a content type is that of forms, which OpenAI libraries send for files. */
+/** Returns whether a content type is a form's. OpenAI libraries send forms for files. */
 export function isForm(contentType: string | undefined): boolean {
   return contentType?.toLowerCase().startsWith('multipart/form-data') ?? false;
 }

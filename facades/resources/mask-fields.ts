@@ -1,4 +1,4 @@
-/** Collects the fields of a partial update: those that the client set, under their contract names. */
+/** Collects the fields that the client set in a partial update, under their contract names. */
 
 /** A message under construction, and the mask of its fields that count. */
 export interface FieldChanges<Message> {

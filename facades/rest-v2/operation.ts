@@ -73,7 +73,7 @@ export interface Operation<Query extends TObject = TObject, Body extends TSchema
   /** Success may also be 204 without a body. */
   mayAnswer204?: true;
   other?: OtherAnswer;
-  /** Statuses of errors besides those that follow from the other fields. */
+  /** Statuses of errors that do not follow from the other fields. */
   errors?: readonly number[];
   /** The operation creates a resource and takes an Idempotency-Key. */
   creates?: true;

@@ -19,7 +19,7 @@ interface Ending {
   cause?: LossCause;
   /** The worker is to be replaced: the duration says nothing about the next one. */
   unmeasured?: boolean;
-  /** Nobody waits until the outcome is safe. */
+  /** No caller waits until the outcome is on disk. */
   mayWait?: boolean;
 }
 
@@ -119,7 +119,7 @@ export class AttemptTable {
       cause: ending.cause,
     };
     const safe = this.#outcomes.report(outcome, { mayWait: ending.mayWait, key: attempt.key });
-    // The worker goes on once it is answered.
+    // The worker continues once it is answered.
     if (next.length > 0)
       void safe.then(() => {
         for (const begun of next) begun.begin(this.#clock.monotonicMs());
@@ -132,7 +132,7 @@ export class AttemptTable {
 
   /**
    * Ends the attempts that a worker held when its process ended, and returns those that it never saw. If it ran several
-   * attempts, nobody knows which one used up the memory.
+   * attempts, it is unknown which one used up the memory.
    */
   endAllOf(workerId: string, cause: string, ranOutOfMemory = false): void {
     this.returnWaiting(workerId, cause);

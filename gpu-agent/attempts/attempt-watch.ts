@@ -19,7 +19,7 @@ const TAKE_WAIT_MS_MAX = 10_000;
 const AHEAD_WAIT_MS_MAX = 3_000;
 /** Longest time until the input of an attempt arrives, in milliseconds. */
 const FETCH_MS_MAX = 120_000;
-/** Time after which core is told that an attempt is still prefetched, and the interval after that, in milliseconds. */
+/** Time after which the agent reports that an attempt is still prefetched, and then the interval, in milliseconds. */
 const WAITING_AFTER_MS = 2_000;
 const WAITING_PERIOD_MS = 1_000;
 

@@ -134,7 +134,7 @@ export class Attempt {
     return attemptKey(ref);
   }
 
-  /** Drops the input, which nobody needs any more. */
+  /** Drops the input, which is no longer needed. */
   dropInput(): void {
     this.input = undefined;
     this.permit?.release();

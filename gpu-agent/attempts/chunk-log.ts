@@ -141,7 +141,7 @@ export class ChunkLog {
     const key = attemptKey(ack.ref!);
     const entry = this.#entries.get(key);
     if (!entry) return;
-    // The chunks are in order, so only those that were stored are visited, even if there are many small ones.
+    // The chunks are in order, so only stored ones are visited, however many small ones there are.
     let stored = 0;
     while (stored < entry.chunks.length && entry.chunks[stored]!.number <= ack.number) stored += 1;
     this.#release(key, entry, stored);

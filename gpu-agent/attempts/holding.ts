@@ -121,7 +121,7 @@ export class Holding {
     return picked;
   }
 
-  /** Begins prefetched attempts as far as the worker has capacity. Returns those that it begins now. */
+  /** Begins prefetched attempts as far as the worker has capacity. Returns the attempts that begin now. */
   beginNext(nowMs: number): Attempt[] {
     const next: Attempt[] = [];
     if (this.isFinal) return next;
@@ -159,7 +159,7 @@ export class Holding {
     this.#prefetched.add(attempt);
   }
 
-  /** Marks an attempt as one that should end. */
+  /** Marks an attempt to be ended. */
   stop(attempt: Attempt, request: StopRequest): void {
     attempt.stop = request;
     this.#stopping.add(attempt);

@@ -16,7 +16,7 @@ interface StopFacts {
   askedMs: number;
   /** Grace period, in milliseconds. */
   graceMs: number;
-  /** The worker holds attempts that nobody asked to stop. */
+  /** The worker holds attempts without a request to stop. */
   holdsOthers: boolean;
 }
 

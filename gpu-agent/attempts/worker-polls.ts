@@ -29,7 +29,7 @@ export interface OpenTake {
    * ended. Absent where this cannot be seen.
    */
   onOver?(listener: () => void): void;
-  /** Reserves the take for an answer that is about to follow: nobody else may answer it. */
+  /** Reserves the take for an answer that follows: no other caller may answer it. */
   reserve(): void;
   /** Ends the take without jobs. */
   empty(): void;

@@ -15,7 +15,7 @@ export type ResultBody = { bytes: Buffer } | { oversizeBytes: number; head: Buff
 /** Meaning of a job-done body. */
 export type Result =
   | { kind: 'progress'; output: Buffer }
-  /** A progress value that cannot be shown; the job goes on. */
+  /** A progress value that cannot be shown; the job continues. */
   | { kind: 'ignored'; why: string }
   | { kind: 'completed'; output: Buffer | undefined; refresh: boolean }
   | { kind: 'failed'; output: Buffer | undefined; error: string; refresh: boolean };

@@ -25,7 +25,7 @@ export function descendantsOf(pid: number): Descendants {
   return found;
 }
 
-/** Returns the known processes that still exist, and those that they have started since. */
+/** Returns the known processes that still exist, and all processes that they have started since. */
 export function stillThere(known: Descendants): Descendants {
   const found: Descendants = new Map();
   for (const [pid, began] of known) {

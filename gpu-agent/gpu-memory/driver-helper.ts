@@ -50,7 +50,7 @@ async function offload(calls: DriverCalls, pids: readonly number[], lockTimeoutM
   }
 }
 
-/** Restores all processes before any of them goes on: they may share memory. */
+/** Restores all processes before any of them continues: they may share memory. */
 async function restore(calls: DriverCalls, pids: readonly number[]): Promise<void> {
   for (const pid of pids) await calls.restore(pid);
   for (const pid of pids) await calls.unlock(pid);

@@ -33,7 +33,7 @@ export interface ImageHost {
   readonly isPatient: boolean;
   /** Current state of the machine. */
   readonly has: MachineContainers;
-  /** Size of the machine, where it is not that of the host. */
+  /** Size of the machine, where it differs from the host's. */
   readonly size: Partial<Pick<Machine, 'cpuCount' | 'memoryMib'>>;
   /** Records that the agent stops and that something a worker sent may not have been accepted. */
   mayLose(): void;

@@ -211,7 +211,7 @@ export class KubernetesHost extends BaseService implements ImageHost {
     return this.#gpus;
   }
 
-  /** Creates the executor, opens the bridge, and removes what nobody knows any more. Repeated until it succeeded. */
+  /** Creates the executor, opens the bridge, and removes orphans. Repeated until it succeeded. */
   async #use({ api, namespace, owner }: OpenApi): Promise<void> {
     const { config, settings, openBridge } = this.#options;
     const { hostIp: host, node, template, volumeClaim: claim } = settings;
@@ -229,7 +229,7 @@ export class KubernetesHost extends BaseService implements ImageHost {
       bridge: () => this.#bridge!,
       devices: () => this.#gpus.devices,
     });
-    // Without the right to list them the agent would wait for its Pods for ever, and nobody would know why.
+    // Without the right to list them the agent would wait for its Pods for ever, without a reason shown.
     await api.call('GET', `/api/v1/namespaces/${namespace}/pods`, { query: { limit: '1' } });
     this.#executor.open();
     if (!this.#isSwept) await this.#executor.sweep(this.#machine.left.workloads);

@@ -16,7 +16,7 @@ export function parseVirtualGpu(text: string): VirtualGpu | undefined {
   return memoryMib > 0 && count > 0 ? { name, memoryMib, count } : undefined;
 }
 
-/** Creates the GPUs. Their UUIDs contain the machine's id, so they differ from those of other machines. */
+/** Creates the GPUs. Their UUIDs contain the machine's id, so they are unique in the fleet. */
 export function makeVirtualGpus(kinds: readonly VirtualGpu[], machineId: string): MachineGpu[] {
   return kinds
     .flatMap((kind) => Array.from({ length: kind.count }, () => kind))

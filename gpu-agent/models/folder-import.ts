@@ -96,7 +96,7 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Makes a complete folder appear under its name, in the place of one that is not complete. */
+/** Moves a complete folder to its name. Replaces an incomplete one. */
 async function show(store: string, part: string, name: string, random: Random): Promise<void> {
   const old = join(store, `${TRASH}${random.id(ID_LETTERS)}`);
   await rename(join(store, name), old).catch((error: NodeJS.ErrnoException) => {

@@ -66,7 +66,7 @@ export async function readText({ body }: HttpReply, bytesMax: number): Promise<s
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Ends the reading of a body. The connection of one that was read to its end may serve another request already. */
+/** Ends the reading of a body. After a complete body the connection may already serve another request. */
 export function leave(body: Readable): void {
   if (!body.readableEnded) body.destroy();
 }
@@ -112,7 +112,7 @@ function send(url: string, token: string, options: HttpAsk): Promise<HttpReply> 
   });
 }
 
-/** Returns the function for the URL's protocol. That of TLS is loaded when it is first needed. */
+/** Returns the function for the URL's protocol. The module of TLS is loaded when it is first needed. */
 function requestOf(url: string): typeof requestHttp {
   return url.startsWith('https:') ? process.getBuiltinModule('node:https').request : requestHttp;
 }

@@ -27,7 +27,7 @@ import { isDigest, parseRecord, RECORD_BYTES_MAX } from './model-record.ts';
 const RECORD = 'record.json';
 /** Ending of a content that has not arrived completely. */
 const INCOMPLETE = '.incomplete';
-/** Workers of any user read models; nobody writes them. */
+/** Workers of any user read models; no user writes them. */
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o444;
 /** Name that code which asks for no revision looks up. */

@@ -38,7 +38,7 @@ interface PullParts extends RetryRule {
   filesAtOnce: number;
   /** Reports the progress for people. */
   report(text: string): void;
-  /** Reports the bytes that are there, and those that there will be. */
+  /** Reports the bytes downloaded so far and in total. */
   onBytes(doneBytes: number, totalBytes: number): void;
   signal: AbortSignal;
 }
@@ -143,7 +143,7 @@ export class ModelPull {
     }
   }
 
-  /** Reads a content from a source once. On a full disk, models that nobody needs make room first. */
+  /** Reads a content from a source once. On a full disk, unused models are evicted first. */
   async #read(folder: ModelFolder, file: ModelFile, source: FileSource): Promise<void> {
     const { signal, store } = this.#parts;
     const onBytes = (bytes: number): void => this.#has(file, bytes);

@@ -21,10 +21,10 @@ export interface ModelRecord {
   repository: string;
   commit: string;
   accountNumber: number;
-  /** Revisions that mean this commit, those that were asked for. */
+  /** Requested revisions that mean this commit. */
   revisions: string[];
   files: ModelFile[];
-  /** It came from a folder, and nobody can download it again. */
+  /** It was imported from a folder, and cannot be downloaded again. */
   imported: boolean;
 }
 

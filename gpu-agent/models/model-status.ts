@@ -9,7 +9,7 @@ import { sizeOf } from './model-record.ts';
 
 /** A download, from its beginning to its end. */
 interface ModelRun {
-  /** Records the bytes that are there, and those that there will be. */
+  /** Records the bytes downloaded so far and in total. */
   progress(key: ModelKey, doneBytes: number, totalBytes: number): void;
   /** Ends it. `error`: why it failed; `undefined` if it did not fail. */
   end(error?: unknown): void;
@@ -74,7 +74,7 @@ export class ModelStatusTable {
     };
   }
 
-  /** Returns the models of a report: those that are being downloaded, complete ones, and those that failed. */
+  /** Returns the models of a report: downloading, complete and failed ones. */
   report(ready: readonly ModelRecord[]): CachedModel[] {
     const all = [
       ...[...this.#running].map((model) => ({ ...model })),

@@ -21,7 +21,7 @@ interface StoredModel {
   /** `undefined` if it is not complete. */
   record: ModelRecord | undefined;
   usedAtMs: number;
-  /** Bytes of each content that is there, by digest. While it is being downloaded, those that will be there. */
+  /** Bytes of each content, by digest. The final size already while it is being downloaded. */
   bytes: Map<string, number>;
 }
 
@@ -43,7 +43,7 @@ const ID_LETTERS = 12;
 /** Disk that stays free for everything else of the machine: this share, but no more than these bytes. */
 const FREE_SHARE = 0.02;
 const FREE_BYTES_MAX = 1024 ** 3;
-/** Age at which a download that nobody continued is removed, in milliseconds. */
+/** Age at which an abandoned download is removed, in milliseconds. */
 const UNFINISHED_MS_MAX = 24 * 3_600_000;
 
 export class ModelStore {
@@ -73,7 +73,7 @@ export class ModelStore {
     return this.#limitBytes;
   }
 
-  /** Bytes that models take, those that are being downloaded as if they were complete. */
+  /** Bytes that models take. Downloads count with their final size. */
   get usedBytes(): number {
     const all = new Map<string, number>();
     for (const { bytes } of this.#models.values())
@@ -207,7 +207,7 @@ export class ModelStore {
     return this.#next(() => this.#removeOldest());
   }
 
-  /** Removes models beyond the limit, and downloads that nobody continued. Returns true if something was removed. */
+  /** Removes models beyond the limit, and abandoned downloads. Returns true if something was removed. */
   shrink(): Promise<boolean> {
     return this.#next(async () => {
       const before = this.#models.size;
@@ -251,7 +251,7 @@ export class ModelStore {
     return all.values().reduce((sum, size) => sum + size, 0);
   }
 
-  /** Removes the least recently used model that nobody needs, those that are not complete first. */
+  /** Evicts the least recently used model without a user, incomplete ones first. */
   async #removeOldest(except?: string): Promise<boolean> {
     const pinned = this.#pins.names;
     const [oldest] = [...this.#models]

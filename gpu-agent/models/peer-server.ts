@@ -21,7 +21,7 @@ import { parsePeerPath } from './peer-routes.ts';
 interface PeerServerOptions {
   /** host:port; port 0: any free one. Empty: other machines get nothing. */
   listen: string;
-  /** Host by which other machines reach this one. Empty: that of `listen`. */
+  /** Host by which other machines reach this one. Empty: the host of `listen`. */
   advertiseHost: string;
   /** Bytes a second that may leave, in total. */
   bytesPerSecond: number;
@@ -58,7 +58,7 @@ export class ModelPeerServer extends BaseService {
     return this.#address;
   }
 
-  /** Sets the key with which core signs tokens for this machine. Without one, nobody gets anything. */
+  /** Sets the key with which core signs tokens for this machine. Without one, every request is rejected. */
   setKey(key: Uint8Array): void {
     this.#key = key;
   }

@@ -1,4 +1,4 @@
-/** Work that everybody who wants its result shares: one run for each key, which ends when nobody wants it any more. */
+/** Shared work: one run for each key, whose result all callers get. It is cancelled when the last caller leaves. */
 import { rejectOnAbort } from '../images/shared-pull.ts';
 
 interface SharedRun<Result> {

@@ -5,7 +5,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { SettleImageRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { CoreLink } from './core-link.ts';
 
-/** Most tries before the image counts as one that cannot be prepared now. */
+/** Most tries before preparing the image fails. */
 const TRIES_MAX = 10;
 const PAUSE = { firstMs: 200, maxMs: 2_000 };
 /** Status codes that no other try would change. */

@@ -40,7 +40,7 @@ export class Lease {
     this.#arm();
   }
 
-  /** Handles the start of a session, whose heartbeat numbers start again. The lease of the previous session goes on. */
+  /** Handles the start of a session, whose heartbeat numbers start again. The previous lease continues. */
   beginSession(): void {
     this.#sentAtMs.clear();
   }

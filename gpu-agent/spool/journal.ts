@@ -115,7 +115,7 @@ export class Journal {
       // Flushes run one after the other: when this record is written, all before it are.
       if (this.#handle) await this.append(RecordKind.ACKNOWLEDGED, [], false);
     } finally {
-      // Even if the disk is full: nobody else would close it.
+      // Even if the disk is full: nothing else would close it.
       const handle = this.#handle;
       this.#handle = undefined;
       await handle?.close();

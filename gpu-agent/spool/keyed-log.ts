@@ -59,7 +59,7 @@ export class KeyedLog<Value> {
     return left;
   }
 
-  /** Returns the value of a key, even one that is not on disk yet. */
+  /** Returns the value of a key, even if it is not on disk yet. */
   get(key: string): Value | undefined {
     return this.#live.get(key);
   }

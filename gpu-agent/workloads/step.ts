@@ -220,7 +220,7 @@ function endOf(
   const { want } = desired;
   const { phase, endRequested, busy, made, asked, sinceMs } = observed;
   if (endRequested) return { how: endRequested, why: 'agent' };
-  // Nobody waits for the attempts that it holds.
+  // Its attempts are not waited for.
   if (want === 'absent') return { how: busy ? 'kill' : 'stop', why: 'unwanted' };
   if (want === 'stopped' || want === 'shutdown' || (want === 'draining' && !busy))
     return { how: 'stop', why: 'unwanted' };

@@ -74,7 +74,7 @@ export class Sealer {
     return hashWith(this.#current, plain, purpose);
   }
 
-  /** Returns the hashes with all keys, that of the current one first: for a comparison with an earlier hash. */
+  /** Returns the hashes with all keys, the current key's first: for a comparison with an earlier hash. */
   hashes(plain: Uint8Array, purpose: string): Buffer[] {
     const others = this.#keys.filter((key) => key !== this.#current);
     return [this.#current, ...others].map((key) => hashWith(key, plain, purpose));

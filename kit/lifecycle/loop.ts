@@ -105,7 +105,7 @@ export class Loop extends BaseService {
   }
 
   #pause(): Promise<void> {
-    // A woken loop goes on at once, but a failing one must not spin however often it is woken.
+    // A woken loop runs at once, but a failing one must not spin however often it is woken.
     if (this.#woken && this.#failures === 0) return Promise.resolve();
     const { clock, random, periodMs, activity, restMs } = this.#options;
     const failing = this.#failures > 0;

@@ -7,7 +7,7 @@ import { printable } from './printable.ts';
 export const LOG_FORMATS = ['auto', 'json', 'text'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** Fields that every line has and nobody at a terminal needs. */
+/** Fields that every line has and that are not shown in a terminal. */
 const HIDDEN = new Set(['level', 'time', 'pid', 'name', 'msg', 'err']);
 const WARN = 40;
 const ERROR = 50;

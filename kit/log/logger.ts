@@ -10,7 +10,7 @@ import { backgroundClock } from '../time/clock.ts';
 import { LineLimit } from './line-limit.ts';
 import { plainText, withoutSecrets } from './log-secrets.ts';
 
-/** A logger. Nobody calls its `child`, whose fields would go past withoutSecrets. */
+/** A logger. Its `child` must not be called: its fields would bypass withoutSecrets. */
 export type Logger = PinoLogger;
 
 /** Levels whose lines are bounded in number: all that are written unless an operator asks for more. */

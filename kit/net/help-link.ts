@@ -22,7 +22,7 @@ export function helpLink(code: ErrorCode, path = ERRORS_PATH): string {
   return `<${helpAddress(code, path)}>; rel="help"`;
 }
 
-/** Returns whether a path, with or without a query, is that of the page on every host. */
+/** Returns whether a path, with or without a query, is the path of the page on every host. */
 export function isErrorsPage(url: string): boolean {
   return url === ERRORS_PATH_OF_ANY_HOST || url.startsWith(`${ERRORS_PATH_OF_ANY_HOST}?`);
 }

@@ -4,7 +4,7 @@ import { createSecureContext, getCACertificates } from 'node:tls';
 
 /** Names of PEM files. Empty: none. */
 export interface TlsFiles {
-  /** The authorities that may sign a server's certificate. Default: those that this machine trusts. */
+  /** The authorities that may sign a server's certificate. Default: the authorities that this machine trusts. */
   caFile: string;
   /**
    * Instead of a file: SHA-256 of the certificates of authorities, in hexadecimal digits. The server's chain must hold

@@ -1,4 +1,4 @@
-/** Writes the `Span` of OTLP into a buffer. Field numbers are those of opentelemetry/proto/trace/v1. */
+/** Writes the `Span` of OTLP into a buffer. Field numbers: opentelemetry/proto/trace/v1. */
 
 /** A span that has ended. */
 export interface SpanBytes {

@@ -17,5 +17,5 @@ export function* unwrapOutput(output: Buffer | undefined): Work<Buffer | undefin
   return output.length < NULL_BYTES_MAX && output.toString().trim() === 'null' ? undefined : output;
 }
 
-/** Nobody writes more blanks around `null`. */
+/** Clients do not write more blanks around `null`. */
 const NULL_BYTES_MAX = 64;

@@ -231,7 +231,7 @@ function apiServerArgs(
     '--authorization-mode=Node,RBAC',
     '--allow-privileged=true',
     '--profiling=false',
-    // Without controllers nobody makes accounts of namespaces, and nobody takes the taint from a new node.
+    // There are no controllers that make accounts of namespaces and remove the taint from a new node.
     ...(controllers ? [] : ['--disable-admission-plugins=ServiceAccount,TaintNodesByCondition']),
   ];
 }

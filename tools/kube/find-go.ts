@@ -1,4 +1,4 @@
-/** Finds a Go that builds the programs of tests: this machine's, or else the one that PyPI has as a package. */
+/** Finds a Go that builds the programs of tests: this machine's, or else the PyPI package. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram } from '@slipway/dev/processes/run-program';

@@ -41,7 +41,7 @@ interface InlinedFile {
 /** Result of inlining. */
 interface InlinedPackages {
   files: readonly InlinedFile[];
-  /** Packages to bundle: those of the specifiers, and the one that holds the code. */
+  /** Packages to bundle: the packages of the specifiers, and the package that holds the code. */
   bundled: readonly string[];
   /** Licences of all packages whose code is inside. */
   licences: string;
@@ -49,7 +49,7 @@ interface InlinedPackages {
 
 /**
  * Inlines the packages that `specifiers` name (`fastify`, `@bufbuild/protobuf/wire`), with everything that they import.
- * `version`: that of the artifact.
+ * `version`: the artifact's.
  */
 export async function inlinePackages(
   root: string,

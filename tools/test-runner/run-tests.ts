@@ -59,7 +59,7 @@ let running: ChildProcess | undefined;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const) {
   process.once(signal, () => {
     stopping.abort();
-    // Killed at once: tap goes on after a first SIGTERM, and tests leave nothing that a signal would clean up.
+    // Killed at once: tap continues after a first SIGTERM, and tests leave nothing that a signal would clean up.
     if (running) killGroup(running);
   });
 }

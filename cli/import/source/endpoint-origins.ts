@@ -33,7 +33,7 @@ export async function readOrigins(
       if (endpoints) return new Map(endpoints.flatMap(extrasOf));
     }
   } catch (error) {
-    // GraphQL only adds details: if it fails, a note is enough and the import goes on.
+    // GraphQL only adds details: if it fails, the import notes that and continues.
     if (!(error instanceof UnreachableError)) throw error;
   }
   return undefined;

@@ -16,7 +16,7 @@ export function waitBefore(headers: Headers): number {
   return Math.max(0, ...waits);
 }
 
-/** Returns milliseconds of a Retry-After header, which has seconds or a date. `undefined` without one that is valid. */
+/** Returns milliseconds of a Retry-After header, which has seconds or a date. `undefined` without a valid one. */
 export function waitAfter(headers: Headers, nowMs: number): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS;

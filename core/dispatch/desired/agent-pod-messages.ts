@@ -81,7 +81,7 @@ function podSpec(row: PodSpecRow, env: Record<string, string>, open: OpenCredent
   };
 }
 
-/** Returns the facts of a pod report, `undefined` if its state is unknown or its id is not that of a pod. */
+/** Returns the facts of a pod report, `undefined` if its state is unknown or its id is no pod's. */
 export function podFactsFromReport({
   podId,
   run,

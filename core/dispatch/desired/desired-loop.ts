@@ -78,7 +78,7 @@ export class DesiredLoop extends LoopService {
   readonly #changed = new Set<string>();
   #allDueMs = -Infinity;
   #tail: Promise<void> = Promise.resolve();
-  /** Sessions of the push that follows the one that runs. */
+  /** Sessions of the next push, while one runs. */
   #next: { sessions: Set<LiveSession>; pushed: Promise<void> } | undefined;
   #off: () => void = () => undefined;
 
@@ -194,7 +194,7 @@ export class DesiredLoop extends LoopService {
       const spec = specs.get(row.id);
       const sent = before?.messages.get(row.id);
       const { env, refusal } = spec ? resolve(spec) : { env: {} };
-      // A worker that its agent has goes on. Another is left out, until its end is written.
+      // A worker that its agent has continues. Any other worker is left out until its end is written.
       if (refusal && !known.has(row.id)) {
         complete = false;
         onNotStarted(session, row.id, notStartedReason(refusal));

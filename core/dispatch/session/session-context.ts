@@ -1,4 +1,4 @@
-/** Dependencies of a session: its stream, and those that all sessions of a replica share. */
+/** Dependencies of a session: its stream, and what all sessions of a replica share. */
 
 import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
 import type { Logger } from '@slipway/kit/log/logger';

@@ -98,7 +98,7 @@ export class SessionInbox {
     }
   }
 
-  /** Jobs that wait behind one that takes longer than expected. */
+  /** Jobs that wait behind a job that takes longer than expected. */
   waiting(refs: readonly AttemptRef[]): void {
     const { pool, times, attempts } = this.#options;
     const waiting = refs

@@ -60,7 +60,7 @@ export const ROOT_CALLER: Caller = {
   permissions: NO_PERMISSIONS,
 };
 
-/** One text for every rejection of a key, so that nobody learns which keys exist. */
+/** One text for every rejection of a key, so that it does not reveal which keys exist. */
 const UNAUTHORIZED_TEXT =
   'The API key is missing, unknown, revoked or not permitted to do this. ' +
   'Send it as `Authorization: Bearer <key>`.';
@@ -84,7 +84,7 @@ export function isUnlimited({ scope, endpointIds }: Caller): boolean {
 }
 
 /**
- * Returns true if the key sees values of environment variables, which may be secret: those that may change resources.
+ * Returns true if the key sees values of environment variables, which may be secret: the key may change resources.
  * Others see names only.
  */
 export function seesEnvValues(caller: Caller): boolean {

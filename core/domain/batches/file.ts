@@ -15,7 +15,7 @@ export interface AccountFile {
   expiresAt: Date | null;
 }
 
-/** Files that a caller may see: of its account, or only those of its key. */
+/** Files that a caller may see: of its account, or only of its key. */
 export interface FileScope {
   accountId: string;
   /** Empty: all of the account. */

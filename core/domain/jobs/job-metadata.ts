@@ -2,7 +2,7 @@
 import type { DomainError } from '../settings/errors.ts';
 import { checkText, invalid } from '../settings/fields.ts';
 
-/** Most pairs, and the longest key and value in characters: those of a batch fit. */
+/** Most pairs, and the longest key and value in characters. OpenAI's limits for batches fit into them. */
 export const METADATA_MAX = 20;
 export const METADATA_KEY_LENGTH_MAX = 64;
 export const METADATA_VALUE_LENGTH_MAX = 512;

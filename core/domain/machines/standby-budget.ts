@@ -15,7 +15,7 @@ export interface OffloadedWorker {
   offloadedMs: number;
 }
 
-/** A machine's budget for offloaded workers, and those of them that may be evicted. Logged with decisions. */
+/** A machine's budget for offloaded workers, and the workers that may be evicted. Logged with decisions. */
 export interface OffloadBudget extends StandbyBudget {
   offloaded: readonly OffloadedWorker[];
 }

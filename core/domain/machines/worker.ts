@@ -32,7 +32,7 @@ export interface Worker {
   /** True if the endpoint has a newer version and this worker is to stop. */
   outdated: boolean;
   gpuUuids: string[];
-  /** Load of those of its GPUs whose driver reports it. Empty on standby, and after a crash or its end. */
+  /** Load of its GPUs, as far as their driver reports it. Empty on standby, and after a crash or its end. */
   gpuLoads: readonly GpuLoad[];
   reason: string;
   exitCode: number | null;

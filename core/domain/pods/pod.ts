@@ -115,7 +115,7 @@ export function podSettings(
   if (computeType !== 'GPU' && computeType !== 'CPU') {
     throw invalid(`compute_type is ${JSON.stringify(computeType.slice(0, 64))}, but must be GPU or CPU`);
   }
-  // Nobody may use the credentials of another account, not even through a public template.
+  // No account may use another account's credentials, not even through a public template.
   const templateAuthId = template?.accountId === accountId ? template.registryAuthId : null;
   const pick = (own: string[], templates: string[] | undefined): string[] => (own.length > 0 ? own : (templates ?? []));
   const settings: PodSettings = {

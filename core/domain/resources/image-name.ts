@@ -11,7 +11,7 @@ const DIGEST = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9A-Fa-f]{
 const NAME = new RegExp(`^(?:${HOST}/)?${STEP}(?:/${STEP})*(?::${TAG})?(?:@${DIGEST})?$`);
 
 /**
- * Throws INVALID_REQUEST with the field unless the name is empty or one that an engine can pull. With any other name
+ * Throws INVALID_REQUEST with the field unless the name is empty or an engine can pull it. With any other name
  * the workers would fail one after another.
  */
 export function checkImageName(field: string, name: string): void {

@@ -23,7 +23,7 @@ export function checkModelAliases(aliases: readonly string[]): void {
   if (new Set(aliases).size < aliases.length) throw invalid('model_aliases names one twice');
 }
 
-/** Variables that name the model of public worker images. The first one that is set counts. */
+/** Variables that name the model of public worker images, in order of precedence. */
 const NAME_VARIABLES = ['OPENAI_SERVED_MODEL_NAME_OVERRIDE', 'SERVED_MODEL_NAME', 'MODEL_NAMES', 'MODEL_NAME'];
 
 /**

@@ -25,7 +25,7 @@ export interface ModelLoad {
 /** Load of an endpoint of which nothing is known. */
 export const NO_LOAD: ModelLoad = { waiting: 0, ready: 0, starting: 0, throttled: 0 };
 
-/** States of a model, from the one that answers soonest to the one that answers last. */
+/** States of a model, by how soon it answers, soonest first. */
 export const MODEL_STATES = ['READY', 'STARTING', 'STOPPED', 'THROTTLED', 'PAUSED'] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 

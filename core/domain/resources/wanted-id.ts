@@ -8,7 +8,7 @@ import { invalid } from '../settings/fields.ts';
 /** Seconds after its deletion for which the id of an endpoint is not given again: caches and workers forget it. */
 export const ENDPOINT_ID_REST_SECONDS = 3_600;
 
-/** Throws INVALID_REQUEST if an id does not have the form of those that are made here. */
+/** Throws INVALID_REQUEST if an id does not have the form of generated ids. */
 export function checkWantedId(id: string, length: number): void {
   if (id.length !== length || !/^[a-z0-9]+$/.test(id))
     throw invalid(`wanted_id must be ${length} lowercase letters and digits`);

@@ -20,7 +20,7 @@ import type { Scaler, WorkerSample } from './scaler.ts';
 import type { MovableWorker, RestorableWorker } from './standby-restore.ts';
 import { asMovable, withMovable } from './standby-restore.ts';
 
-/** Share used if nobody else waits for GPUs. */
+/** Share used if no other endpoint waits for GPUs. */
 const NOBODY: GpuShare = { accountId: '', gpus: 0, weight: 1 };
 /** Endpoints that compete for GPUs, and workers that may be preempted. */
 interface Competitors {

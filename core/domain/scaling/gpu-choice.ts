@@ -70,7 +70,7 @@ export function choice(machine: PlacementMachine, request: PlacementRequest): Gp
     if (gpu.used || gpu.unhealthy !== '' || rank === undefined) continue;
     const type = typeOf(gpu);
     const group = byType.get(type) ?? { rank, gpuUuids: [], free: 0 };
-    // GPUs without a standby worker come first, then those of the longest on standby.
+    // GPUs without a standby worker come first, then by how long their worker has been on standby, longest first.
     if (gpu.standby) group.gpuUuids.push(gpu.uuid);
     else group.gpuUuids.splice(group.free++, 0, gpu.uuid);
     byType.set(type, group);

@@ -46,7 +46,7 @@ interface LoadSample {
 export interface LoadRecord {
   /** In ascending order. */
   periods: readonly LoadPeriod[];
-  /** Ascending by time: those of the span, and the last hour before it. */
+  /** Ascending by time: the span, and the last hour before it. */
   rows: readonly StoredLoad[];
   createdMs: number;
   nowMs: number;

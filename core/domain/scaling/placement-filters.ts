@@ -117,7 +117,7 @@ const hostSize: Filter = ({ vcpus, memoryGb }, { hostMinimum }) => {
   return no('SMALL_HOST', `${hostText(hostMinimum)} is asked for and it has ${vcpus} processors and ${memoryGb} GB`);
 };
 
-/** Checks that the machine takes models, and that those of the request fit, as far as their size is known. */
+/** Checks that the machine takes models, and that the requested ones fit, as far as their size is known. */
 const models: Filter = ({ modelLimitBytes = 0 }, { modelReferences = [], modelBytes = 0 }) => {
   if (modelReferences.length === 0) return undefined;
   if (modelLimitBytes === 0)

@@ -28,7 +28,7 @@ export type DecisionSettings = ScaleSettings &
     checked?: PlacementRequest;
   };
 
-/** An idle worker that goes on standby. */
+/** An idle worker to put on standby. */
 type StandbyAction = Extract<WorkerAction, { do: 'OFFLOAD' }> | { do: 'FREEZE'; workerId: string };
 
 /** Everything that a decision may depend on. Logged with the decision: member names are persisted. */

@@ -243,7 +243,7 @@ function retainedFor(facts: Facts, present: readonly WorkerSample[], { workersMa
   const { rate, hourRate, executionMs, targetMs, slots } = facts;
   const load = rate * executionMs;
   const startMs = startsBeside(facts, Math.floor(load / slots)).mostMs;
-  // If a start meets the target, no worker is retained in advance, only those that are always busy.
+  // If a start meets the target, only workers that are always busy are retained.
   if (startMs <= targetMs) return Math.min(Math.floor(load / slots), present.length);
   if (rate * 1_000 < RETAIN_PER_SECOND_MIN) return isPause(hourRate, present) ? 1 : 0;
   // Long jobs may arrive by the thousand. Computing beyond what is allowed would block core.

@@ -78,7 +78,7 @@ export const ASSUMED_TIMES: AssumedTimes = { executionMs: 5_800, startsMs: [3_00
 
 /** Windows of a sample, in milliseconds. */
 export const TRAFFIC_WINDOWS_MS = { now: 20_000, short: 60_000, long: 600_000, hour: 3_600_000 } as const;
-/** Maximum number of spans in a sample: those of the windows, and more for run times if jobs are rare. */
+/** Maximum number of spans in a sample: enough for the windows, and more for run times if jobs are rare. */
 export const TRAFFIC_SPANS_SEEN_MAX = 200;
 /** Maximum number of worker starts in a sample. */
 export const STARTS_SEEN_MAX = 20;

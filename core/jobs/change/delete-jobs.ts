@@ -11,7 +11,7 @@ import type { QueueGate } from '../submit/queue-gate.ts';
 /** Jobs of one statement. */
 const BATCH_ITEMS_MAX = 2_000;
 
-/** Announces deleted jobs, and stops the attempts of those that ran. */
+/** Announces deleted jobs, and stops the attempts of running ones. */
 export function announceDeleted(events: CoreEvents, deleted: readonly DeletedJobs[], reason: string): void {
   events.emit(
     'settled',

@@ -23,7 +23,7 @@ interface RecordProgressOptions {
 const BATCH_ITEMS_MAX = 200;
 const WAITING_MAX = 10_000;
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
-/** Pause between two statements, in milliseconds: nobody polls progress faster. */
+/** Pause between two statements, in milliseconds. Clients do not poll progress faster. */
 const PAUSE_MS = 50;
 
 export class RecordProgress {

@@ -25,14 +25,14 @@ interface AdsParts {
   onRefused(typeUrl: string): void;
 }
 
-/** Types in the order in which they are sent: a resource must be sent after those that it names. */
+/** Types in the order in which they are sent: a resource must be sent after the resources that it names. */
 const TYPES = [CLUSTER_TYPE, ASSIGNMENT_TYPE];
 /** Most resources in one message. */
 const RESOURCES_MAX = 1_000;
 /** Most activators that an Envoy may name. */
 const ACTIVATORS_MAX = 64;
 
-/** Resources of one type that the Envoy subscribes to, and those that it has. */
+/** Resources of one type that the Envoy subscribes to, and resources that it has. */
 interface Subscription {
   /** True if it subscribes to all resources. */
   all: boolean;

@@ -110,7 +110,7 @@ export class BackendStream {
   async #receive({ demands, reporter, leaves }: WatchRotationRequest): Promise<void> {
     this.#stream.pause();
     if (REPORTER.test(reporter)) this.#reporter = reporter;
-    // Only this means that nothing is in flight: neither a broken stream nor one that this replica ends does.
+    // Only this means that nothing is in flight. A stream that breaks, or that this replica ends, means nothing.
     if (leaves) this.#parts.demands.end(this.#reporter);
     for (const [index, demand] of demands.entries()) {
       if (index >= DEMANDS_MAX) this.#reject(demand.endpointId, 'RATE_LIMITED');

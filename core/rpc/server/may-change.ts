@@ -1,4 +1,4 @@
-/** Tells rpcs that only read, or only report what parts report all the time, from those that may change a row. */
+/** Decides which rpcs may change a row. The others only read, or only report what parts report all the time. */
 
 /**
  * Verbs of rpcs after which no resting loop has work. A report of requests that wait or run counts elsewhere

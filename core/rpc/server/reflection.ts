@@ -31,7 +31,7 @@ export function addReflection(server: Server): void {
   const contract = (): Promise<Contract> =>
     (read ??= import('./contract-files.ts').then(({ readContract }) => readContract()));
   const serverReflectionInfo = (stream: Stream): void => {
-    // The caller has disconnected: nobody can be told.
+    // The caller has disconnected: there is no one to answer.
     answerAll(stream, contract).catch(() => stream.destroy());
   };
   server.addService(ServerReflectionService, { serverReflectionInfo });

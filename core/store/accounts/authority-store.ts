@@ -1,4 +1,4 @@
-/** Stores the installation's authorities: the one that core shows, the one that follows it, and the one before. */
+/** Stores the installation's authorities: the current, the next and the previous one. */
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { CertifiedKey } from '@slipway/kit/tls/authority';
 import { authorityKeyIdentity } from '../../domain/settings/sealed-identity.ts';

@@ -63,7 +63,7 @@ export class EncryptionBackfillStore {
   }
 }
 
-/** Records the mentioned secrets of some environments. Those that do not open count as mentioning none. */
+/** Records the mentioned secrets of some environments. An environment that cannot be opened mentions none. */
 async function nameSecrets(
   sql: Sql,
   sealer: Sealer,

@@ -35,7 +35,7 @@ export async function readQuotaState(statement: Statement, accountId: string): P
   return { quota: { workers: row.worker_quota, gpus: row.gpu_quota }, use: { workers: row.workers, gpus: row.gpus } };
 }
 
-/** Returns those of these accounts that have a quota of workers or GPUs. */
+/** Returns which of the given accounts have a quota of workers or GPUs. */
 export async function accountsWithQuota(statement: Statement, accountIds: readonly string[]): Promise<Set<string>> {
   const rows = await statement<{ id: string }[]>`
     SELECT id FROM account WHERE id = ANY(string_to_array(${accountIds.join()}, ','))

@@ -87,7 +87,7 @@ export class SecretKeyStore {
     });
   }
 
-  /** Returns whether a replica has one secret key only; those of earlier releases have. */
+  /** Returns whether a replica has one secret key only, like replicas of earlier releases. */
   async hasOneKeyReplica(): Promise<boolean> {
     const rows = await this.#sql`
       SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = ${ONE_KEY_NAME} LIMIT 1`;

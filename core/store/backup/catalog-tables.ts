@@ -15,7 +15,7 @@ export interface SequencePosition {
   last: number;
 }
 
-/** Returns all tables. A table comes after those that its foreign keys refer to. */
+/** Returns all tables. A table comes after the tables that its foreign keys refer to. */
 export async function listTables(sql: Sql): Promise<TableShape[]> {
   const tables = await sql<TableShape[]>`
     SELECT c.relname AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns

@@ -22,7 +22,7 @@ export class BatchReaperStore {
         AND NOT EXISTS (SELECT FROM batch b WHERE b.file_id = f.id AND b.ended_at IS NULL) LIMIT 1`;
     if (!file) return false;
     const { id, batch_id: batchId, side } = file;
-    // Nobody can reach it any more, so that its parts may go one after the other.
+    // It cannot be reached any more, so its parts may be deleted one after the other.
     await this.#sql`UPDATE account_file SET state = 'DELETED' WHERE id = ${id} AND state <> 'DELETED'`;
     const removed =
       batchId === null

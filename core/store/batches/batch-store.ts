@@ -32,7 +32,7 @@ interface NewDraft {
 
 /** Which batches to list. */
 interface BatchListRequest {
-  /** Empty: those of files. */
+  /** Empty: batches of files. */
   endpointId: string;
   after: string;
   limit: number;

@@ -87,7 +87,7 @@ export class BatchWorkStore {
   }
 
   /**
-   * Stores the requests of some lines, if nobody did so before. Returns the numbers of those whose name is taken, or
+   * Stores the requests of some lines once. Returns the numbers of lines whose name is taken, or
    * `undefined` if the batch has moved on.
    */
   async addItems(id: string, fromBytes: number, step: ValidationStep): Promise<number[] | undefined> {
@@ -111,7 +111,7 @@ export class BatchWorkStore {
       WHERE id = ${id} AND state = 'VALIDATING'`;
   }
 
-  /** Counts the requests that have not ended. Of fifty thousand, only those that are jobs now are looked at. */
+  /** Counts the requests that have not ended. Of fifty thousand, only current jobs are read. */
   async open(id: string): Promise<OpenItems> {
     const [row] = await this.#database.sql<OpenItems[]>`
       SELECT b.total - b.completed - b.failed - s.submitted AS pending, s.submitted, s.queued

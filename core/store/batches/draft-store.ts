@@ -93,7 +93,7 @@ export class DraftStore {
     });
   }
 
-  /** Lets a draft run. One that runs already is returned as it is. `undefined`: there is none. Throws QUEUE_FULL. */
+  /** Starts a draft. A draft that runs already is returned as it is. `undefined`: there is none. Throws QUEUE_FULL. */
   async finalize(actor: Actor, { scope, endpointId, batchId }: DraftKey): Promise<BatchView | undefined> {
     const changed = await this.#database.db.transaction(async (tx) => {
       // Two at once must not both be the last one.

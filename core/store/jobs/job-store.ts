@@ -106,7 +106,7 @@ export class JobStore {
     return row && cancelledFromRow(row);
   }
 
-  /** Cancels those of these jobs that still match. See job-walk.ts. */
+  /** Cancels the given jobs that still match. See job-walk.ts. */
   async cancelMatching(walk: JobWalk, matches: readonly Match[]): Promise<CancelledJob[]> {
     const rows = await this.#hot<CancelledRow[]>`${cancelled(this.#hot, matching(this.#hot, walk, matches))}`;
     return rows.map(cancelledFromRow);

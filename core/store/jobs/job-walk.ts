@@ -63,7 +63,7 @@ export interface ScannedJob extends Match {
   counts: boolean;
 }
 
-/** Returns the parts of a walk, each with its own index. A queue has two; the second is that of low priority. */
+/** Returns the parts of a walk, each with its own index. A queue has two; the second is for low priority. */
 export function partsOf(states: readonly JobState[]): { state: JobState; index: number }[] {
   return JOB_STATES.filter((state) => states.includes(state)).flatMap((state) =>
     (state === 'IN_QUEUE' ? [0, 1] : [0]).map((index) => ({ state, index })),

@@ -43,7 +43,7 @@ export interface RecordedOutcome {
   lowPriority: boolean;
 }
 
-/** Columns that the statement returns: those that core does not know already. */
+/** Columns that the statement returns: core knows the others already. */
 interface RecordedRow extends Omit<JobRow, 'endpoint_id' | 'id' | 'attempt' | 'error' | 'output'> {
   index: number;
   position: number;
@@ -59,7 +59,7 @@ export class OutcomeStore {
   }
 
   /**
-   * Records outcomes and returns those that changed something. An outcome changes nothing if its attempt is not
+   * Records outcomes. Returns the outcomes that changed something. An outcome changes nothing if its attempt is not
    * current or not that machine's, or if its job is not IN_PROGRESS or has expired. Entries must be ordered by
    * (endpointId, jobId), so that two statements never deadlock.
    */

@@ -11,7 +11,7 @@ import { numberArray, textArray } from '../sql/pack.ts';
 import { isLive, isRunning } from './rows.ts';
 import { ScanStart } from './scan-start.ts';
 
-/** Attempts that a worker holds, and those of them of normal priority. */
+/** Attempts that a worker holds, and how many of them have normal priority. */
 interface HeldCount {
   workerId: string;
   held: number;

@@ -26,7 +26,7 @@ interface ModelHolder {
   accountNumber: number;
 }
 
-/** Most machines that are named to one that needs a model. */
+/** Most source machines that are named to a machine that needs a model. */
 const HOLDERS_MAX = 4;
 /** Most models in a list of all machines. */
 const LISTED_MAX = 1_000;

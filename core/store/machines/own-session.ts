@@ -40,7 +40,7 @@ async function hasSettings(sql: Sql): Promise<boolean> {
 
 /**
  * Returns true if connections are shared. While one connection is in a transaction, another one never has the same
- * server process. A pooler lends out the one that was used last.
+ * server process. A pooler lends out the most recently used one.
  */
 async function isShared(sql: Sql): Promise<boolean> {
   const [first, second] = [await sql.reserve(), await sql.reserve()];

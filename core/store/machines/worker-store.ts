@@ -204,7 +204,7 @@ export class WorkerStore {
     return readWorkerSpecs(this.#database.sql, this.#sealer, workerIds);
   }
 
-  /** Returns those of these workers that are on the machine, with their endpoints. */
+  /** Returns which of the given workers are on the machine, with their endpoints. */
   async endpointsOf(machineId: string, workerIds: readonly string[]): Promise<Map<string, string>> {
     // PostgreSQL would reject an id with a NUL, and with it the whole hello.
     const ids = workerIds.filter((id) => !id.includes('\0'));

@@ -170,7 +170,7 @@ async function freeGpus(statement: Statement, { evicted, offloaded = [] }: Place
   await offloadWorkers(statement, offloaded);
 }
 
-/** Returns the columns of a new run, with a state that nobody has observed yet. */
+/** Returns the columns of a new run, whose state is not observed yet. */
 function freshRun(current: Pod) {
   return {
     run: current.run + 1,

@@ -20,7 +20,7 @@ interface MissingRow {
 }
 
 /**
- * Returns those of the endpoints whose new workers are not started, with the reason. The columns of mentioned names
+ * Returns the given endpoints whose new workers are not started, with the reason. The columns of mentioned names
  * find the few that may be, whose environments are then decrypted: an endpoint may override a variable of its template.
  */
 export async function endpointsWithoutSecrets(

@@ -148,7 +148,7 @@ export class SecretStore {
     return readSecretUsers(this.#database.sql, accountId, names);
   }
 
-  /** Returns those of the endpoints whose new workers cannot start for want of a secret, with the reason. */
+  /** Returns the given endpoints whose new workers cannot start because a secret is missing, with the reason. */
   async missingFor(endpointIds: readonly string[]): Promise<Map<string, SecretRefusal>> {
     return endpointsWithoutSecrets(this.#database.sql, this.#sealer, endpointIds);
   }

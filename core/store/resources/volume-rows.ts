@@ -5,7 +5,7 @@ import type { NetworkVolume } from '../../domain/resources/volume.ts';
 import type { Transaction } from '../sql/database.ts';
 
 /**
- * Returns those of these volumes that are in the account, locked against deletion until the transaction ends. A
+ * Returns which of the given volumes are in the account, locked against deletion until the transaction ends. A
  * transaction that stores a reference to a volume must read it through this function.
  */
 export async function holdVolumes(

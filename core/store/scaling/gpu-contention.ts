@@ -46,7 +46,7 @@ export async function areGpusShort(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Returns the competitors of an endpoint, `undefined` if nobody else waits for GPUs. */
+/** Returns the competitors of an endpoint, `undefined` if no other endpoint waits for GPUs. */
 export async function readGpuContention(sql: Sql, asker: GpuRequester): Promise<GpuContention | undefined> {
   const { accountId } = asker;
   const rows = await readRivals(sql, asker);

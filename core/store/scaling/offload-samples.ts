@@ -40,7 +40,7 @@ function movingMs(sql: Sql): Fragment {
   return sql`(extract(epoch FROM now() - ${since}) * 1000)::bigint`;
 }
 
-/** Returns a row with its members of a sample. Those that do not apply are absent, because samples are logged. */
+/** Returns a row with its members of a sample. Members that do not apply are absent, because samples are logged. */
 export function withOffload<Row extends OffloadColumns>({
   isOffloaded,
   isSuspended,
@@ -61,7 +61,7 @@ export function withOffload<Row extends OffloadColumns>({
   };
 }
 
-/** Returns those of these workers that run, on machines that can offload them. */
+/** Returns the given workers that run on machines that can offload them. */
 export async function readMovable(sql: Sql, workerIds: readonly string[]): Promise<MovableWorker[]> {
   if (workerIds.length === 0) return [];
   const rows = await sql<(Omit<MovableWorker, 'offloadMs'> & { movedBytes: number | null; movedMs: number | null })[]>`

@@ -84,7 +84,7 @@ export class ReconcileFleet {
     return this.#limited.has(accountId) ? readQuotaState(this.#sql, accountId) : NO_QUOTA;
   }
 
-  /** Returns who competes for GPUs, `undefined` if nobody does. */
+  /** Returns the competitors for GPUs, `undefined` if there are none. */
   async contentionOf(endpoint: ScaleEndpoint): Promise<GpuContention | undefined> {
     return this.#contested && endpoint.gpuCount > 0 ? readGpuContention(this.#sql, endpoint) : undefined;
   }
@@ -99,7 +99,7 @@ export class ReconcileFleet {
     return this.withCrashesOf(endpoint, this.#machinesOf(endpoint));
   }
 
-  /** Returns the same for the version that is checked beside the scaled one. `crashes`: those of that version. */
+  /** Returns the same for the version that is checked beside the scaled one. `crashes`: of that version. */
   machinesForChecked({ id, version }: EndpointVersion, crashes: readonly MachineCrashes[]): PlacementMachine[] {
     return withCrashes(this.#machinesOf({ id }), crashes, runsSomewhere(this.workersOf(id), version));
   }

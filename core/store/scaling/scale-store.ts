@@ -90,7 +90,7 @@ export class ScaleStore {
     return readPlacement(this.#database.sql, { endpointId: '', imageName: '', imageDigest: '' });
   }
 
-  /** Returns those of these workers that may be offloaded for others, as of now, without a lock. */
+  /** Returns the given workers that may be offloaded for others, as of now, without a lock. */
   async movable(workerIds: readonly string[]): Promise<MovableWorker[]> {
     return readMovable(this.#database.sql, workerIds);
   }

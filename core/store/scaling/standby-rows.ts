@@ -45,7 +45,7 @@ export async function freezeWorkers(statement: Statement, workerIds: readonly st
     WHERE w.id = idle.id AND idle.place <= room.free RETURNING w.id, w.machine_id AS "machineId"`;
 }
 
-/** Resumes standby workers. Returns those that were still on standby. */
+/** Resumes standby workers. Returns the workers that were still on standby. */
 export async function resumeStandbys(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
   if (workerIds.length === 0) return [];
   await lockPlacement(statement);
@@ -99,7 +99,7 @@ export async function evictStandbys(statement: Statement, workerIds: readonly st
     WHERE w.id = l.id`;
 }
 
-/** Bytes of a machine's budget that offloaded workers use, with those that are being offloaded. */
+/** Bytes of a machine's budget that offloaded workers use, moves in progress included. */
 export function offloadedBytes(sql: Sql, machineId: Fragment): Fragment {
   return sql`(SELECT coalesce(sum(o.gpu_memory_bytes), 0)::float8 FROM worker o
     WHERE o.machine_id = ${machineId} AND o.ended_at IS NULL AND o.machine_id <> '' AND o.state <> 'UNHEALTHY'

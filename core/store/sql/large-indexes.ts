@@ -16,7 +16,7 @@ const LARGE_INDEXES: Record<string, string> = {
 /** Indexes that were replaced by others. An earlier release that still knows them uses the new ones. */
 const REPLACED = ['job_running_idx', 'job_machine_idx'];
 
-/** Builds missing indexes, and those that an interrupted start left unfinished. Waits for open transactions. */
+/** Builds missing indexes, and completes indexes of an interrupted start. Waits for open transactions. */
 export async function buildLargeIndexes(sql: Sql, logger: Logger): Promise<void> {
   for (const [name, definition] of Object.entries(LARGE_INDEXES)) {
     const [row] = await sql<{ wanted: boolean }[]>`

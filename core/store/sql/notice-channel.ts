@@ -14,7 +14,7 @@ import { textArray } from './pack.ts';
 
 export interface NoticeChannelOptions {
   url: string;
-  /** Called with each message, including those of this replica. */
+  /** Called with each message, including this replica's own. */
   onNotice(payload: string): void;
   /**
    * Singleton tasks that this replica would acquire. Each is held by one replica at a time, as a lock of this

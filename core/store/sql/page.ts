@@ -76,7 +76,7 @@ export interface PageRows {
   filters?: Filters;
 }
 
-/** Characters of a text that sorting compares; the cursor holds those of the last entry. */
+/** Characters of a text that sorting compares. The cursor holds as many of the last entry. */
 const ORDERED_MAX = 200;
 
 /** Sorts by words, ignoring case. */

@@ -40,7 +40,7 @@ export const accountFile = pgTable(
   ],
 );
 
-/** Encrypted pieces of files. Small, so that nobody reads or writes a large value. */
+/** Encrypted pieces of files. Small, so that no large value is read or written. */
 export const filePiece = pgTable(
   'file_piece',
   {

@@ -131,7 +131,7 @@ const accounts: ReadPage = async ({ core }, request) => {
 const LISTS = { endpoints, templates, volumes, registries, secrets, audit, alerts, accounts };
 
 /**
- * Adds the routes. The query is that of list-query.ts; the audit trail also takes `subject`, `account`, `from` and
+ * Adds the routes. list-query.ts parses the query; the audit trail also takes `subject`, `account`, `from` and
  * `until` (query-time.ts).
  */
 export function listRoutes(app: FastifyInstance, parts: ConsoleParts, onRequest: onRequestAsyncHookHandler): void {

@@ -36,7 +36,7 @@ export async function readMachines(
   return { machines: machines.flatMap((status) => machineView(status, workers)), next: nextPageToken };
 }
 
-/** Adds the routes that cordon, uncordon and drain a machine, and that forget one that will not come back. */
+/** Adds the routes that cordon, uncordon and drain a machine, and that forget a machine that will not come back. */
 export function machineRoutes(
   app: FastifyInstance,
   { core }: ConsoleParts,
@@ -85,7 +85,7 @@ function drainOf({ minutes, reason = '' }: Record<string, unknown>): {
   return { deadlineMs, reason };
 }
 
-/** Converts a machine for the page. `all`: workers, including those of other machines. */
+/** Converts a machine for the page. `all`: workers of all machines. */
 export function machineView(
   { machine, connected, seenTime, cordoned, drain, podGpuUuids, gpuLoads }: MachineStatus,
   all: readonly Worker[],

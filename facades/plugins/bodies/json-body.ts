@@ -63,7 +63,7 @@ export const VALUES_MAX = 10_000;
  * cannot be stored.
  */
 export function rejectInvalidText(values: Record<string, unknown>): void {
-  // A list of work instead of recursion: nobody bounds the nesting.
+  // A list of work instead of recursion: the nesting is unbounded.
   const work: unknown[] = [values];
   for (let value = work.pop(); value !== undefined; value = work.pop()) {
     if (typeof value === 'string') checkText(value);

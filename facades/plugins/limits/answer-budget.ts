@@ -122,7 +122,7 @@ class Hold {
       this.#grant = grant;
       this.#give = give;
     });
-    // Nobody awaits it if there was capacity at once.
+    // It is not awaited if there was capacity at once.
     this.granted.catch(nothing);
     this.#permit = options.budget.acquire(accountId, Math.min(bytes, options.budget.ownerBytesMax), () => {
       this.#isGranted = true;

@@ -69,7 +69,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Amounts of the whole account. Those of resources that cost nothing here are 0. */
+/** Amounts of the whole account. Resources that cost nothing here have 0. */
 const ALL_AMOUNTS = [
   'totalAmount',
   'podGpuAmount',

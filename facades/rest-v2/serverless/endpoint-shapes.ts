@@ -1,4 +1,4 @@
-/** Shapes of endpoints in REST v2. The bounds are those of the settings table. */
+/** Shapes of endpoints in REST v2. The bounds come from the settings table. */
 
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
@@ -14,7 +14,7 @@ const QUEUE_DELAY_MIN = 0.5;
 const MODELS_MAX = 10;
 const MODEL_LENGTH_MAX = 512;
 const CUDA_VERSION = '^\\d+\\.\\d+$';
-/** Defaults of REST v2, which differ from those of the other surfaces. */
+/** Defaults of REST v2, which differ from the other surfaces' defaults. */
 export const WORKER_DEFAULTS = { min: 0, max: 3, idleTimeout: 10 };
 
 const bounded = (

@@ -5,7 +5,7 @@ import { descendantsOf } from '../descendants.ts';
 
 /** Mount point of control groups; in version 1 each kind has its own folder. */
 const CGROUPS = '/sys/fs/cgroup';
-/** Levels of groups below that of a container that are searched. */
+/** Levels of control groups searched below a container's own. */
 const DEPTH_MAX = 8;
 
 /**

@@ -59,7 +59,7 @@ const DROPPED = ['MKNOD', 'SETFCAP', 'NET_RAW'];
 
 /** Bytes of a workload's output that an engine keeps, to be read again after a restart of the agent. */
 export const LOG_BYTES_MAX = 4 * 1024 * 1024;
-/** Label of containers whose engine was given that limit; those of earlier agents on Podman were not. */
+/** Label of containers whose engine has that limit. Containers of earlier agents on Podman lack it. */
 export const LOG_LABEL = 'slipway.log-bytes';
 
 /**

@@ -5,7 +5,7 @@
 import { lchown, lstat } from 'node:fs/promises';
 import type { Engine } from './engine.ts';
 
-/** Number of users, and of groups, of a container: those that images use. */
+/** Number of users, and of groups, of a container. Images use ids below it. */
 export const CONTAINER_USERS = 65_536;
 
 /**

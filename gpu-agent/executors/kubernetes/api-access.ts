@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path';
 export interface ApiAccess {
   /** For instance `https://10.96.0.1:443`. */
   server: string;
-  /** PEM of the authority of its certificate; `undefined` for those that Node trusts. */
+  /** PEM of the authority of its certificate; `undefined`: the authorities that Node trusts. */
   ca: string | undefined;
   /** Returns the bearer token; `undefined` if there is none. Called for each request, because Kubernetes renews it. */
   token(): Promise<string | undefined>;

@@ -135,7 +135,7 @@ export class KubernetesExecutor implements Executor {
     const tracked = this.#tracked.get(workloadId) ?? this.#track(pod);
     const phase = phaseOf(pod);
     if (phase.is !== 'waiting') return this.#follow(tracked, onOutput);
-    // Its start was not finished: nobody reports what it waits for.
+    // Its start was not finished: what it waits for is not reported.
     await this.#discard(tracked);
     return undefined;
   }
@@ -144,7 +144,7 @@ export class KubernetesExecutor implements Executor {
     await this.#watch.synced;
     const known = new Set([...keep, ...this.#tracked.keys()]);
     const left = this.#watch.pods.filter(({ metadata }) => !known.has(metadata.name));
-    // The scheduler counts them until they are gone, so that nobody need wait for that here.
+    // The scheduler counts them until they are gone, so there is no need to wait here.
     for (const pod of left) void this.#discard(this.#track(pod));
     const { machineId, devices } = this.#options;
     const all = new Set([...known, ...left.map(({ metadata }) => metadata.name)]);
@@ -224,7 +224,7 @@ export class KubernetesExecutor implements Executor {
   async #createOnce(plan: PodPlan): Promise<TrackedPod> {
     const pod = await this.#objects.create(plan);
     if (pod) return this.#track(pod);
-    // A Pod of an earlier run has the name: nobody knows it any more, and it would never be reported.
+    // A Pod of an earlier run has the name: it is unknown here and would never be reported.
     const found = this.#watch.get(plan.launch.workloadId);
     if (found) await this.#discard(this.#track(found));
     throw new ApiError(503, '', 'an earlier Pod of this name is not gone yet');
@@ -259,7 +259,7 @@ export class KubernetesExecutor implements Executor {
     for (const uid of [...this.#gone].slice(0, -GONE_MAX)) this.#gone.delete(uid);
   }
 
-  /** Follows a Pod as a workload. Its objects are removed once it has ended; that delays nobody. */
+  /** Follows a Pod as a workload. Its objects are removed in the background once it has ended. */
   #follow(tracked: TrackedPod, onOutput: (bytes: Buffer) => void): PodWorkload {
     const workload = new PodWorkload({ ...this.#options, tracked, ender: this.#ender, onOutput });
     this.#workloads.set(tracked.workloadId, workload);

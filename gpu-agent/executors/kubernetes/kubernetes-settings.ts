@@ -11,7 +11,7 @@ export interface KubernetesSettings {
   hostIp: string;
   /** Name of the agent's own Pod; empty if it runs in none. SLIPWAY_KUBERNETES_POD, by `metadata.name`. */
   pod: string;
-  /** Namespace of workers and pods. SLIPWAY_KUBERNETES_NAMESPACE, default: that of the credentials. */
+  /** Namespace of workers and pods. SLIPWAY_KUBERNETES_NAMESPACE, default: the namespace of the credentials. */
   namespace: string;
   /** Path of a kubeconfig. SLIPWAY_KUBERNETES_CONFIG, default: the service account of the agent's Pod. */
   kubeconfig: string;

@@ -101,7 +101,7 @@ function cudaOf(labels: Record<string, string>): string {
   return major === undefined || minor === undefined ? '' : `${major}.${minor}`;
 }
 
-/** Dashes that are part of a driver's name, besides those that a label has instead of its spaces. */
+/** Dashes that are part of a driver's name. Other dashes in a label stand for spaces. */
 const DASHED = /([AV]100)-(SXM\d|PCIE|FHHL)-(\d+GB)|Max-Q/g;
 
 /** Returns the driver's name of a card from a label, which cannot hold spaces: `NVIDIA-H100-80GB-HBM3`. */

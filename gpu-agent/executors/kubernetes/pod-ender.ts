@@ -91,7 +91,7 @@ export class PodEnder {
   }
 }
 
-/** Another Pod has the name now: the one that was to end is gone. */
+/** Another Pod has the name now: the ending one is gone. */
 function isOther(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409;
 }

@@ -68,7 +68,7 @@ export class PodObjects {
     }
   }
 
-  /** Creates an object. One that an earlier Pod of the workload left is replaced. */
+  /** Creates an object. Replaces an object that an earlier Pod of the workload left. */
   async #put(kind: Kind, object: object): Promise<void> {
     const { api, ender } = this.#options;
     const create = (): Promise<unknown> => api.call('POST', this.#path(kind), { body: object });

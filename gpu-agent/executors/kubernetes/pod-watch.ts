@@ -33,7 +33,7 @@ interface WatchEvent {
 
 /** Length of a watch in seconds. The API ends it then. */
 const WATCH_SECONDS = 120;
-/** How much later a watch that was not ended counts as dead, in milliseconds: a cut that nobody reported. */
+/** Time after its limit at which a watch without an end counts as cut silently, in milliseconds. */
 const WATCH_LATE_MS = 15_000;
 const PAUSE = { firstMs: 200, maxMs: 10_000 };
 /** Pods of one page of a list. */

@@ -74,7 +74,7 @@ export class PodWorkload implements RunningWorkload {
   async #follow(): Promise<WorkloadExit> {
     const { tracked } = this.#options;
     this.#log.start();
-    // A release rejects, and then nobody may hear of an end.
+    // A release rejects, and then no end may be reported.
     const exit = await tracked.until(() => this.#exit(), this.#released.signal).catch(() => undefined);
     if (!exit) return new Promise<never>(() => undefined);
     await this.#log.finish();

@@ -48,7 +48,7 @@ export class ProcessExecutor implements Executor {
   readonly #machineId: () => string;
   readonly #cgroups: WorkloadCgroups;
 
-  /** `machineId`: known by the first start or sweep. `cgroups`: default those of this host. */
+  /** `machineId`: known by the first start or sweep. `cgroups`: default: this host's. */
   constructor(clock: Clock, machineId: () => string, cgroups: WorkloadCgroups = new WorkloadCgroups(machineId, clock)) {
     this.#clock = clock;
     this.#strays = new Strays(clock);

@@ -98,7 +98,7 @@ export class WorkloadCgroups {
   #made = 0;
 
   /**
-   * `machineId`: names the groups of this machine's agents. `hierarchies`: default those of this host; if empty, there
+   * `machineId`: names the groups of this machine's agents. `hierarchies`: default: this host's; if empty, there
    * are no groups.
    */
   constructor(machineId: () => string, clock: Clock, hierarchies: readonly Hierarchy[] = readHierarchies()) {

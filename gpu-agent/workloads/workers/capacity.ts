@@ -14,7 +14,7 @@ export interface CapacityFacts {
    * It gets no more work until an attempt that should stop has ended: it would take a job and begin it only after that.
    */
   blocked: boolean;
-  /** Attempts given to it that have not ended, including those that should stop: core counts them too. */
+  /** Attempts given to it that have not ended, including attempts to be stopped: core counts them too. */
   held: number;
   /** Slots that its open takes ask for; 0 if no take is open. */
   requested: number;

@@ -16,7 +16,7 @@ import type { Figure } from '../figure.ts';
 import { median } from '../figure.ts';
 import { measureFlashBoot } from './flashboot-figures.ts';
 
-/** Measured rounds, after one that is not measured. */
+/** Measured rounds, after a warm-up round. */
 const ROUNDS = 11;
 const START_MS_MAX = 60;
 const WAKE_MS_MAX = 20;
@@ -102,7 +102,7 @@ async function measureWakes(executor: Executor): Promise<Figure[]> {
   ];
 }
 
-// The helpers are those of the tests and would end after a while.
+// The tests' helpers would end after a while.
 root.setTimeout(0);
 const podman = await startPodman();
 const { executor, networks } = makeExecutor(podman);

@@ -36,7 +36,7 @@ interface Seen {
 }
 
 /**
- * Measures `rounds` rounds after one that is not measured. The SDKs run one after the other, because the old one never
+ * Measures `rounds` rounds after a warm-up round. The SDKs run one after the other, because the old one never
  * sleeps while it waits for a job.
  */
 export async function measureFlashBoot(podman: TestPodman, rounds: number): Promise<Figure[]> {

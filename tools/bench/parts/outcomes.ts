@@ -9,7 +9,7 @@ interface Expected {
   jobs: number;
   /** Least number of completed jobs. Default: all. */
   completed?: number;
-  /** Output of each completed job. Default: that of the agent's workers, which do nothing. */
+  /** Output of each completed job. Default: the output of the agent's workers, which do nothing. */
   output?: unknown;
   /** Only checks jobs that were submitted since this time, a result of `databaseNow`. */
   since?: string;

@@ -20,7 +20,7 @@ import { loadLocalServer } from './python-local-server.ts';
 
 /**
  * Concurrency of the worker, number of jobs, target in jobs a second, and clients that each wait for their job's
- * result. A client's job waits behind those of the others.
+ * result. A client's job waits behind the other clients' jobs.
  */
 const SHAPES = [
   { concurrency: 1, jobs: 500, target: 50, waiting: 8 },

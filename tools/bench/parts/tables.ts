@@ -35,7 +35,7 @@ const LIST_MS_MAX = 50;
 interface Cost {
   ms: number;
   /**
-   * Pages of tables and indexes that were accessed, and those of them (`read`) that were not in PostgreSQL's memory.
+   * Pages of tables and indexes that were accessed. `read`: how many were not in PostgreSQL's memory.
    */
   pages: number;
   read: number;
@@ -73,7 +73,7 @@ async function insert({ stores }: Tables): Promise<number> {
   return (await stores.submissions.insert(placements, randomUUID())).length;
 }
 
-/** Returns scenarios in which claims continue where the previous claim ended, as those of a replica do. */
+/** Returns scenarios in which claims continue where the previous claim ended, as a replica's claims do. */
 function claimsAndOutcomes(): [claim: Scenario[2], outcomes: Scenario[2]] {
   const places = new Map<Tables, number>();
   const held = new Map<Tables, { jobId: string; attempt: number }[]>();

@@ -32,7 +32,7 @@ export interface RaceFacts extends RunFacts {
   contestants: Record<string, string>;
 }
 
-/** Slipway's median relative to that of another contestant, and its target. */
+/** Slipway's median relative to another contestant's, and its target. */
 interface Verdict {
   scenario: string;
   contestant: string;

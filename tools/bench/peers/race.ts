@@ -146,7 +146,7 @@ async function byDrain(bench: Bench, all: readonly Contestant[]): Promise<Result
   return results;
 }
 
-/** Reports a result to the user while the race goes on. */
+/** Reports a result to the user during the race. */
 function told(bench: Bench, result: Result): Result {
   bench.say(`  ${result.contestant}: ${Math.round(median(result.rounds.map(({ rate }) => rate)))}/s`);
   return result;

@@ -43,7 +43,7 @@ export interface Stack {
   sql: postgres.Sql;
   /** Checkout whose programs run. */
   root: string;
-  /** Variables of the programs, besides those of the bench. */
+  /** Variables of the programs, besides the bench's own. */
   env: Record<string, string>;
   /** Returns Node's flags for a program under test. */
   flags(program: string): string[];

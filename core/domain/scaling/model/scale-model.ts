@@ -111,7 +111,7 @@ class Model {
     let next = Math.min(jobs[this.#arrived]?.atMs ?? Infinity, idle ? Infinity : this.#tickMs);
     for (const worker of this.#workers) next = Math.min(next, eventOf(worker, this.#now));
     if (next >= untilMs) return false;
-    // Skips ticks that nobody needed.
+    // Skips ticks without a change.
     if (next > this.#tickMs) this.#tickMs = next;
     this.#now = next;
     this.#measure();
