@@ -138,12 +138,10 @@ export interface CoreOptions {
   tlsCertFile?: string;
   tlsKeyFile?: string;
   insecurePlaintext?: true;
+  allowNewerDatabase?: true;
 }
 
-/**
- * Returns the environment of core's process for the options of `slipway core` (core/config.ts). File names are relative
- * to `workingDir`.
- */
+/** Returns the environment of core's process for its options (core/config.ts). Files are relative to `workingDir`. */
 export function coreEnv(options: CoreOptions, workingDir: string): Record<string, string | undefined> {
   const file = (name: string | undefined): string | undefined => name && resolve(workingDir, name);
   return {
@@ -158,6 +156,7 @@ export function coreEnv(options: CoreOptions, workingDir: string): Record<string
       SLIPWAY_CORE_NAMES: options.tlsName?.join(','),
       SLIPWAY_CORE_TLS_CERT_FILE: file(options.tlsCertFile),
       SLIPWAY_CORE_TLS_KEY_FILE: file(options.tlsKeyFile),
+      SLIPWAY_ALLOW_NEWER_DATABASE: options.allowNewerDatabase ? 'true' : undefined,
       SLIPWAY_CORE_PLAINTEXT: options.insecurePlaintext ? 'true' : undefined,
       SLIPWAY_METRICS_LISTEN: options.metrics,
     }),

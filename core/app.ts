@@ -17,6 +17,7 @@ import { Replica } from './replica.ts';
 import { CORE_VERSION } from './reports/core-version.ts';
 import { Health } from './rpc/server/health.ts';
 import type { RpcServer } from './rpc/server/server.ts';
+import type { MigratingRelease } from './store/sql/migrate.ts';
 import type { Storage } from './store/storage.ts';
 import { openStorage } from './store/storage.ts';
 
@@ -54,7 +55,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
   const dependencies = withDefaults(given);
   const { logger, activity } = dependencies;
   const sealer = sealerOf(config);
-  const storage = openStorage(config.databaseUrl, sealer, logger);
+  const storage = openStorage(config.databaseUrl, sealer, logger, { release: releaseOf(config) });
   const health = new Health({ ping: storage.ping, ...dependencies });
   const stability = new Stability(dependencies.clock);
   const onCheck = (answers: boolean): void => {
@@ -119,6 +120,10 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     },
     stop: () => replica.stop(),
   };
+}
+
+function releaseOf({ allowNewerDatabase }: CoreConfig): MigratingRelease {
+  return { version: CORE_VERSION, allowNewer: allowNewerDatabase };
 }
 
 /** Returns where other replicas reach this one: by TLS, wherever it speaks TLS. */

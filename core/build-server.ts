@@ -225,7 +225,8 @@ function operatorServices(
 ): Services {
   const { stores, dispatch, context, problems, alerts, access, rate, logs, lists, meter, onKeyChanged, own, sealer } =
     shared;
-  const parts = { access, machines: stores.machineViews, seen: shared.seenParts, clock, logger };
+  const { machineViews: machines, coreReleases: releases } = stores;
+  const parts = { access, machines, releases, seen: shared.seenParts, clock, logger };
   const agents = agentHandlers({
     access,
     keys: stores.keys,

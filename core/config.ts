@@ -17,6 +17,8 @@ import type { PrivateWebhooks } from './domain/jobs/webhook-url.ts';
 export interface CoreConfig {
   /** postgres:// URL. Secret: it contains a password. */
   databaseUrl: string;
+  /** Runs on a database that a newer release has migrated, if that one allows it. */
+  allowNewerDatabase: boolean;
   /** Addresses to listen on, at least one. */
   listen: ListenAddress[];
   /** Names and addresses of this replica for its certificate, besides those that it finds itself. */
@@ -81,6 +83,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   const reader = new EnvReader(env);
   const config: CoreConfig = {
     databaseUrl: reader.secret('SLIPWAY_DATABASE_URL'),
+    allowNewerDatabase: reader.flag('SLIPWAY_ALLOW_NEWER_DATABASE', false),
     listen: readListen(reader),
     tlsNames: reader.list('SLIPWAY_CORE_NAMES', []),
     tlsCertFile: reader.text('SLIPWAY_CORE_TLS_CERT_FILE', ''),

@@ -46,6 +46,11 @@ export function addCore(program: Command, cli: Cli): void {
     .option('--insecure-plaintext', 'speak no TLS on other addresses either: whoever is between can read all keys')
     .option('--advertise <host:port>', 'where other replicas reach it; default: where it listens')
     .option(
+      '--allow-newer-database',
+      'to go back to this release: run on a database that a newer one has migrated, if that one allows it ' +
+        '(slipway version --rollback)',
+    )
+    .option(
       '--metrics <address>',
       'where Prometheus reads /metrics: a port of 127.0.0.1, or host:port; default nowhere',
       listenAddress,

@@ -11,6 +11,7 @@ import { failureOf, InterruptedError } from '../failures.ts';
 import type { Column } from '../output/table.ts';
 import { nameOf } from '../output/words.ts';
 import { CLI_VERSION, partVersions } from './installed.ts';
+import { showRollback } from './rollback.ts';
 
 /** Adds the command. */
 export function addVersion(program: Command, cli: Cli): void {
@@ -19,21 +20,25 @@ export function addVersion(program: Command, cli: Cli): void {
     description:
       'Show the versions of this command, of the parts that are installed beside it, of the Node that runs them, and ' +
       'of the core that commands go to. With the root key also of all parts that run, and whether core serves them.',
-    examples: ['version', '--json version'],
-  }).action(async () => {
-    const { output } = cli;
-    const { parts = [], ...found } = (await askServer(cli)) ?? {};
-    const server = 'address' in found ? found : null;
-    const versions = { slipway: CLI_VERSION, ...partVersions(), node: process.versions.node };
-    const document = Object.fromEntries(Object.entries(versions).map(([name, version]) => [name, version ?? null]));
-    output.result({ ...document, server, parts: parts.map(presentPart) }, () => {
-      output.fields([
-        ...Object.entries(versions).map(([name, version]) => [name, version ?? 'not installed'] as const),
-        ['server', serverText(server)],
-      ]);
-      if (parts.length > 0) output.line('');
-      if (parts.length > 0) output.table(COLUMNS, parts, '');
-    });
+    examples: ['version', '--json version', 'version --rollback'],
+  })
+    .option('--rollback', 'show which releases of core may run on the database again; needs the root key')
+    .action(({ rollback = false }: { rollback?: boolean }) => (rollback ? showRollback(cli) : showVersions(cli)));
+}
+
+async function showVersions(cli: Cli): Promise<void> {
+  const { output } = cli;
+  const { parts = [], ...found } = (await askServer(cli)) ?? {};
+  const server = 'address' in found ? found : null;
+  const versions = { slipway: CLI_VERSION, ...partVersions(), node: process.versions.node };
+  const document = Object.fromEntries(Object.entries(versions).map(([name, version]) => [name, version ?? null]));
+  output.result({ ...document, server, parts: parts.map(presentPart) }, () => {
+    output.fields([
+      ...Object.entries(versions).map(([name, version]) => [name, version ?? 'not installed'] as const),
+      ['server', serverText(server)],
+    ]);
+    if (parts.length > 0) output.line('');
+    if (parts.length > 0) output.table(COLUMNS, parts, '');
   });
 }
 

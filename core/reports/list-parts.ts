@@ -1,8 +1,10 @@
-/** Lists the running parts of the installation with their versions, for the operator. */
+/** Lists the running parts of the installation and the releases of core on its database, for the operator. */
 import type { ServedState } from '@slipway/kit/host/part-version';
 import { partSupport } from '@slipway/kit/host/part-version';
 import type { Caller } from '../domain/accounts/permission.ts';
 import { unauthorized } from '../domain/accounts/permission.ts';
+import type { CoreReleaseState } from '../domain/reports/rollback.ts';
+import { withRollback } from '../domain/reports/rollback.ts';
 import type { Stores } from '../store/storage.ts';
 import type { SeenPart, SeenParts } from './seen-parts.ts';
 
@@ -36,4 +38,16 @@ export async function listParts(
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
+}
+
+/**
+ * Returns the releases of core that have started on the database, with whether they may again. Throws UNAUTHORIZED if
+ * the caller is not the operator.
+ */
+export async function listCoreReleases(
+  caller: Caller,
+  releases: Pick<Stores['coreReleases'], 'list'>,
+): Promise<CoreReleaseState[]> {
+  if (caller.scope !== 'ROOT') throw unauthorized();
+  return withRollback(await releases.list());
 }

@@ -42,6 +42,7 @@ import { PodReportStore } from './pods/pod-report-store.ts';
 import { PodStore } from './pods/pod-store.ts';
 import { PodViewStore } from './pods/pod-view-store.ts';
 import { AlertStore } from './reports/alert-store.ts';
+import { CoreReleaseStore } from './reports/core-release-store.ts';
 import { ExplainStore } from './reports/explain-store.ts';
 import { JobSearchStore } from './reports/job-search-store.ts';
 import { MachineViewStore } from './reports/machine-view-store.ts';
@@ -66,6 +67,7 @@ import { TrafficStore } from './scaling/traffic-store.ts';
 import type { Database, DatabaseOptions } from './sql/database.ts';
 import { openDatabase } from './sql/database.ts';
 import { LostAnswers } from './sql/lost-answers.ts';
+import type { MigratingRelease } from './sql/migrate.ts';
 import { migrate } from './sql/migrate.ts';
 import type { NoticeChannelOptions } from './sql/notice-channel.ts';
 import { NoticeChannel } from './sql/notice-channel.ts';
@@ -119,6 +121,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     podViews: new PodViewStore(database, sealer),
     podReports: new PodReportStore(database, sealer),
     prices: new PriceStore(database),
+    coreReleases: new CoreReleaseStore(database),
     problems: new ProblemStore(database),
     alerts: new AlertStore(database),
     usage: new UsageStore(database),
@@ -161,14 +164,14 @@ export function openStorage(
   url: string,
   sealer: Sealer,
   logger: Logger,
-  options: Omit<DatabaseOptions, 'logger'> = {},
+  options: Omit<DatabaseOptions, 'logger'> & { release?: MigratingRelease } = {},
 ): Storage {
   const database = openDatabase(url, { ...options, hasTwoKeys: sealer.fingerprints().length > 1, logger });
   return {
     stores: makeStores(database, sealer),
     prepare: async () => {
       await requireOwnSessions(url, logger);
-      await migrate(database, logger);
+      await migrate(database, logger, options.release);
       await new InstallationStore(database, sealer).claimSecretKey();
     },
     ping: async () => {

@@ -1,5 +1,5 @@
-/** Facts about the whole database, in one row, which the first core that starts on it creates. */
-import { boolean, check, pgTable, sql, text } from '../orm.ts';
+/** Facts about the whole database: one row that the first core that starts on it creates, and the releases of core. */
+import { bigint, boolean, check, pgTable, primaryKey, sql, text } from '../orm.ts';
 import { bytes, instant } from './columns.ts';
 
 export const installation = pgTable(
@@ -30,4 +30,25 @@ export const installation = pgTable(
     check('installation_one_row', sql`${t.only}`),
     check('installation_authority_whole', sql`(${t.authorityCertificate} IS NULL) = (${t.authorityKeySealed} IS NULL)`),
   ],
+);
+
+/** A release of core that has started on this database. */
+export const coreRelease = pgTable(
+  'core_release',
+  {
+    /** Version of core's package. */
+    version: text('version').notNull(),
+    /** Its newest migration, as drizzle's journal counts it: milliseconds since 1970. */
+    schema: bigint('schema', { mode: 'number' }).notNull(),
+    /** File name of that migration without its ending. */
+    schemaName: text('schema_name').notNull(),
+    /** A core may run on a database with this schema if its own newest migration is this one or a later one. */
+    needsSchema: bigint('needs_schema', { mode: 'number' }).notNull(),
+    needsSchemaName: text('needs_schema_name').notNull(),
+    /** Why older ones may not. */
+    needsReason: text('needs_reason').notNull(),
+    firstStartedAt: instant('first_started_at').notNull().defaultNow(),
+    lastStartedAt: instant('last_started_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.version, t.schema] })],
 );

@@ -37,6 +37,12 @@ t.test('an installation', async (t) => {
       { name: 'agent', ...served, machines: 1 },
       { name: 'cli', ...served },
     ]);
+    t.match(await cli.json('version', '--rollback'), {
+      coreVersion: slipway,
+      schema: /^\d{4}_/,
+      coreReleases: [{ version: slipway, rollback: 'RUNS', reason: '' }],
+    });
+    t.match(await cli.run('version', '--rollback'), { code: 0, stdout: /MAY RUN\n.*\d{4}_.* yes\n$/ });
     t.match(await cli.json('context', 'get'), { name: 'lab', hasKey: true, hasRootKey: true, url: system.url });
     t.match(await cli.run('env', '--for', 'openai'), { stdout: new RegExp(`${system.key}[^]*${system.url}/openai`) });
   });

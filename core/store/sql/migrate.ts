@@ -1,18 +1,14 @@
 /** Migrates a database to the schema of this build, once at a time however many replicas start together. */
-import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { drizzle, migrate as runMigrations } from '@slipway/drizzle/orm';
 import type { Logger } from '@slipway/kit/log/logger';
+import { recordStart } from './core-release-rows.ts';
 import type { Sql } from './database.ts';
 import { connect } from './database.ts';
 import { tuneHotTables } from './hot-tables.ts';
+import { MIGRATIONS_FOLDER } from './journal.ts';
 import { buildLargeIndexes } from './large-indexes.ts';
+import { runsOnNewer } from './newer-database.ts';
 
-/** Folder of the migrations. */
-export const MIGRATIONS_FOLDER = dirname(
-  dirname(fileURLToPath(import.meta.resolve('@slipway/drizzle/migrations/meta/_journal.json'))),
-);
 /** Key of the advisory lock: any number that is otherwise unused. drizzle's migrator takes no lock itself. */
 const LOCK = 5_947_213_005;
 
@@ -23,14 +19,6 @@ const LOCK = 5_947_213_005;
 const TABLE_MS_MAX = 2_000;
 const TABLE_PAUSE_MS = 1_000;
 const LOCK_NOT_AVAILABLE = '55P03';
-
-/** The database was migrated by a newer build; running this one could damage it. */
-export class NewerDatabaseError extends Error {
-  constructor() {
-    super('The database was migrated by a newer version of Slipway. Run that version, or use another database.');
-    this.name = 'NewerDatabaseError';
-  }
-}
 
 /**
  * The database accepts no writes: it is a standby of another, or was made read-only. Has PostgreSQL's own code, because
@@ -51,11 +39,23 @@ class ReadOnlyDatabaseError extends Error {
   }
 }
 
+/** The release that migrates. */
+export interface MigratingRelease {
+  /** Version of core, which is recorded. Empty: nothing is recorded. */
+  version: string;
+  /** Whether it may run on a newer database that names it as compatible. */
+  allowNewer: boolean;
+}
+
 /**
- * Applies missing migrations under an advisory lock on a separate connection. NewerDatabaseError: the database is
- * ahead of the code. ReadOnlyDatabaseError: it accepts no writes.
+ * Applies missing migrations under an advisory lock on a separate connection. A newer database that this release may
+ * run on stays as it is. NewerDatabaseError: it may not. ReadOnlyDatabaseError: the database accepts no writes.
  */
-export async function migrate(database: { url: string }, logger: Logger): Promise<void> {
+export async function migrate(
+  database: { url: string },
+  logger: Logger,
+  release: MigratingRelease = { version: '', allowNewer: false },
+): Promise<void> {
   // Building an index on millions of rows may exceed the operator's statement timeout.
   const sql = connect(database.url, 'slipway-migrate', 1, logger, {
     client_min_messages: 'warning',
@@ -64,10 +64,14 @@ export async function migrate(database: { url: string }, logger: Logger): Promis
   try {
     await rejectReadOnly(sql);
     await lock(sql);
-    await rejectNewer(sql);
-    await buildLargeIndexes(sql, logger);
-    await applyMigrations(sql, logger);
-    await tuneHotTables(sql);
+    if (await runsOnNewer(sql, release.allowNewer)) {
+      logger.warn('the database was migrated by a newer version of Slipway, which allows this one to run on it');
+    } else {
+      await buildLargeIndexes(sql, logger);
+      await applyMigrations(sql, logger);
+      await tuneHotTables(sql);
+    }
+    if (release.version !== '') await recordStart(sql, release.version);
   } finally {
     // Ending the connection frees the lock.
     await sql.end({ timeout: 5 });
@@ -113,37 +117,6 @@ async function rejectReadOnly(sql: Sql): Promise<void> {
   const [row] = await sql<{ standby: boolean; readOnly: boolean }[]>`
     SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only')::boolean AS "readOnly"`;
   if (row!.standby || row!.readOnly) throw new ReadOnlyDatabaseError(row!.standby);
-}
-
-async function rejectNewer(sql: Sql): Promise<void> {
-  const [table] = await sql<
-    { name: string | null }[]
-  >`SELECT to_regclass('drizzle.__drizzle_migrations')::text AS name`;
-  if (!table?.name) return;
-  const [row] = await sql<
-    { newest: number | null }[]
-  >`SELECT max(created_at) AS newest FROM drizzle.__drizzle_migrations`;
-  if ((row?.newest ?? 0) > newestKnown()) throw new NewerDatabaseError();
-}
-
-/** Returns the creation time of this build's newest migration, as drizzle's journal counts it. */
-function newestKnown(): number {
-  return Math.max(0, ...journalOf().map(({ when }) => when));
-}
-
-/** A migration of this build. */
-interface KnownMigration {
-  when: number;
-  /** Name of its file. */
-  tag: string;
-}
-
-/** Returns the migrations of this build in their order. */
-export function journalOf(): KnownMigration[] {
-  const journal = JSON.parse(readFileSync(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
-    entries: KnownMigration[];
-  };
-  return journal.entries;
 }
 
 /** Keeps others from changing the schema until the end of the transaction. */

@@ -20,6 +20,27 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
+/** Whether a release of core may run on a database. */
+export const RollbackSupport = {
+  /** UNSPECIFIED - Never sent. */
+  UNSPECIFIED: 0,
+  /** RUNS - The database has its schema. */
+  RUNS: 1,
+  /** RUNS_IF_ALLOWED - The schema is newer, and its migrations state that the release runs on it: with `--allow-newer-database`. */
+  RUNS_IF_ALLOWED: 2,
+  /** CANNOT_RUN - A migration states that the release cannot run on it. */
+  CANNOT_RUN: 3,
+} as const;
+
+export type RollbackSupport = typeof RollbackSupport[keyof typeof RollbackSupport];
+
+export namespace RollbackSupport {
+  export type UNSPECIFIED = typeof RollbackSupport.UNSPECIFIED;
+  export type RUNS = typeof RollbackSupport.RUNS;
+  export type RUNS_IF_ALLOWED = typeof RollbackSupport.RUNS_IF_ALLOWED;
+  export type CANNOT_RUN = typeof RollbackSupport.CANNOT_RUN;
+}
+
 /** Whether a core serves a version of another part. */
 export const PartSupport = {
   /** UNSPECIFIED - Never sent. */
@@ -51,6 +72,30 @@ export interface ListPartsResponse {
   parts: Part[];
   /** Version of the core replica that answered. */
   coreVersion: string;
+  /** Releases of core that have started on this database, the latest first. At most 50. */
+  coreReleases: CoreRelease[];
+  /** Newest migration of the database, for instance `0055_releases_of_core`. */
+  schema: string;
+}
+
+/** A release of core that has started on the database. */
+export interface CoreRelease {
+  /** Version of core's package. */
+  version: string;
+  /** Its newest migration. Releases of one version may differ in it only before they are published. */
+  schema: string;
+  /** First start on this database. */
+  firstStartedTime:
+    | Date
+    | undefined;
+  /** Latest start on this database. */
+  lastStartedTime:
+    | Date
+    | undefined;
+  /** Whether it may run on the database as it is now. */
+  rollback: RollbackSupport;
+  /** Why it may not. Empty if it may. */
+  reason: string;
 }
 
 /** One version of one kind of part. */
@@ -113,7 +158,7 @@ export const ListPartsRequest: MessageFns<ListPartsRequest> = {
 };
 
 function createBaseListPartsResponse(): ListPartsResponse {
-  return { parts: [], coreVersion: "" };
+  return { parts: [], coreVersion: "", coreReleases: [], schema: "" };
 }
 
 export const ListPartsResponse: MessageFns<ListPartsResponse> = {
@@ -123,6 +168,12 @@ export const ListPartsResponse: MessageFns<ListPartsResponse> = {
     }
     if (message.coreVersion !== "") {
       writer.uint32(18).string(message.coreVersion);
+    }
+    for (const v of message.coreReleases) {
+      CoreRelease.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.schema !== "") {
+      writer.uint32(34).string(message.schema);
     }
     return writer;
   },
@@ -156,6 +207,22 @@ export const ListPartsResponse: MessageFns<ListPartsResponse> = {
             message.coreVersion = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.coreReleases.push(CoreRelease.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.schema = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -175,6 +242,123 @@ export const ListPartsResponse: MessageFns<ListPartsResponse> = {
     const message = createBaseListPartsResponse();
     message.parts = object.parts?.map((e) => Part.fromPartial(e)) || [];
     message.coreVersion = object.coreVersion ?? "";
+    message.coreReleases = object.coreReleases?.map((e) => CoreRelease.fromPartial(e)) || [];
+    message.schema = object.schema ?? "";
+    return message;
+  },
+};
+
+function createBaseCoreRelease(): CoreRelease {
+  return { version: "", schema: "", firstStartedTime: undefined, lastStartedTime: undefined, rollback: 0, reason: "" };
+}
+
+export const CoreRelease: MessageFns<CoreRelease> = {
+  encode(message: CoreRelease, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== "") {
+      writer.uint32(10).string(message.version);
+    }
+    if (message.schema !== "") {
+      writer.uint32(18).string(message.schema);
+    }
+    if (message.firstStartedTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.firstStartedTime), writer.uint32(26).fork()).join();
+    }
+    if (message.lastStartedTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastStartedTime), writer.uint32(34).fork()).join();
+    }
+    if (message.rollback !== 0) {
+      writer.uint32(40).int32(message.rollback);
+    }
+    if (message.reason !== "") {
+      writer.uint32(50).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CoreRelease {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCoreRelease();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.version = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.schema = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.firstStartedTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.lastStartedTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.rollback = reader.int32() as any;
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<CoreRelease>): CoreRelease {
+    return CoreRelease.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<CoreRelease>): CoreRelease {
+    const message = createBaseCoreRelease();
+    message.version = object.version ?? "";
+    message.schema = object.schema ?? "";
+    message.firstStartedTime = object.firstStartedTime ?? undefined;
+    message.lastStartedTime = object.lastStartedTime ?? undefined;
+    message.rollback = object.rollback ?? 0;
+    message.reason = object.reason ?? "";
     return message;
   },
 };
@@ -286,8 +470,8 @@ export const Part: MessageFns<Part> = {
 export type PartServiceService = typeof PartServiceService;
 export const PartServiceService = {
   /**
-   * Lists the versions of parts that called this core replica within the last ten minutes, and those of connected
-   * agents. Requires the root key.
+   * Lists the versions of parts that called this core replica within the last ten minutes, those of connected
+   * agents, and the releases of core that have run on the database. Requires the root key.
    */
   listParts: {
     path: "/slipway.v1.PartService/ListParts" as const,
@@ -302,16 +486,16 @@ export const PartServiceService = {
 
 export interface PartServiceServer extends UntypedServiceImplementation {
   /**
-   * Lists the versions of parts that called this core replica within the last ten minutes, and those of connected
-   * agents. Requires the root key.
+   * Lists the versions of parts that called this core replica within the last ten minutes, those of connected
+   * agents, and the releases of core that have run on the database. Requires the root key.
    */
   listParts: handleUnaryCall<ListPartsRequest, ListPartsResponse>;
 }
 
 export interface PartServiceClient extends Client {
   /**
-   * Lists the versions of parts that called this core replica within the last ten minutes, and those of connected
-   * agents. Requires the root key.
+   * Lists the versions of parts that called this core replica within the last ten minutes, those of connected
+   * agents, and the releases of core that have run on the database. Requires the root key.
    */
   listParts(
     request: ListPartsRequest,

@@ -3,7 +3,8 @@
  * Migrations: many at once, again, from an earlier release with its data, and a database that is newer than the code.
  */
 import { cp, readFile, writeFile } from 'node:fs/promises';
-import { migrate, NewerDatabaseError } from '@slipway/core/store/sql/migrate';
+import { migrate } from '@slipway/core/store/sql/migrate';
+import { NewerDatabaseError } from '@slipway/core/store/sql/newer-database';
 import { drizzle, migrate as runMigrations } from '@slipway/drizzle/orm';
 import postgres from 'postgres';
 import type { Test } from 'tap';
