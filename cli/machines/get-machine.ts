@@ -94,11 +94,13 @@ function documentOf(page: GetMachineResponse, { workers, recent }: MachineWorker
   };
 }
 
-function presentWorker({ state, createTime, readyTime, endTime, ...worker }: Worker) {
+function presentWorker({ state, createTime, readyTime, endTime, crashTime, retryTime, ...worker }: Worker) {
   const at = {
     createdAt: createTime?.toISOString(),
     readyAt: readyTime?.toISOString() ?? null,
     endedAt: endTime?.toISOString() ?? null,
+    crashedAt: crashTime?.toISOString() ?? null,
+    retryAt: retryTime?.toISOString() ?? null,
   };
   return { ...worker, state: nameOf(WorkerState, state), ...at };
 }

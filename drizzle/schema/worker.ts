@@ -54,6 +54,8 @@ export const worker = pgTable(
     blocked: boolean('blocked').notNull().default(false),
     /** Consecutive crashes of this slot without a finished job in between. Determines the restart back-off. */
     failures: integer('failures').notNull().default(0),
+    /** Time at which it crashed. Null: it did not, or the row is older than this column. */
+    crashedAt: instant('crashed_at'),
     /** Time from which an UNHEALTHY worker may be replaced. */
     retryAt: instant('retry_at'),
     /** Time at which scaling last saw it hold an attempt, or it became ready. Idle time counts from here. */

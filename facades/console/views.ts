@@ -157,6 +157,10 @@ export interface WorkerView extends WorkerMemoryView {
   readyMs: number;
   /** 0 if it has not ended. */
   endedMs: number;
+  /** Time at which it crashed. 0 if it did not. It ends later, when another worker takes its slot. */
+  crashedMs: number;
+  /** Time from which another worker may take the slot of a crashed one. 0 if it did not crash. */
+  retryMs: number;
   busy: readonly StretchView[];
   frozen: readonly StretchView[];
   sdkVersion: string;

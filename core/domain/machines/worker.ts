@@ -41,6 +41,10 @@ export interface Worker {
   /** Time at which it could take its first job. */
   readyAt: Date | undefined;
   endedAt: Date | undefined;
+  /** Time at which it crashed. `endedAt` is later: the worker stays until another one takes its slot. */
+  crashedAt: Date | undefined;
+  /** Time from which another worker may take the slot of a crashed one. */
+  retryAt: Date | undefined;
   /** Latest periods in which it held attempts. */
   busy: WorkerPeriod[];
   /** Latest periods in which it was on standby. */

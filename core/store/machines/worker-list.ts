@@ -25,7 +25,16 @@ export interface WorkerSelection {
 
 type WorkerRow = Omit<
   Worker,
-  'createdAt' | 'held' | 'readyAt' | 'endedAt' | 'busy' | 'frozen' | 'lastOffload' | 'lastRestore'
+  | 'createdAt'
+  | 'held'
+  | 'readyAt'
+  | 'endedAt'
+  | 'crashedAt'
+  | 'retryAt'
+  | 'busy'
+  | 'frozen'
+  | 'lastOffload'
+  | 'lastRestore'
 > & {
   offloadBytes: number | null;
   offloadMs: number | null;
@@ -33,6 +42,8 @@ type WorkerRow = Omit<
   restoreMs: number | null;
   createdAtMs: number;
   readyAtMs: number | null;
+  crashedAtMs: number | null;
+  retryAtMs: number | null;
   endedAtMs: number | null;
   busyAtMs: number;
   busyTimesMs: number[];
@@ -119,6 +130,8 @@ export async function workersById(database: Database, ids: string[]): Promise<Wo
       w.sdk_version AS "sdkVersion", (extract(epoch FROM w.created_at) * 1000)::bigint AS "createdAtMs",
       (extract(epoch FROM w.ready_at) * 1000)::bigint AS "readyAtMs",
       (extract(epoch FROM w.ended_at) * 1000)::bigint AS "endedAtMs",
+      (extract(epoch FROM w.crashed_at) * 1000)::bigint AS "crashedAtMs",
+      (extract(epoch FROM w.retry_at) * 1000)::bigint AS "retryAtMs",
       (extract(epoch FROM w.busy_at) * 1000)::bigint AS "busyAtMs",
       (SELECT coalesce(json_agg((extract(epoch FROM t.at) * 1000)::bigint ORDER BY t.place), '[]')
         FROM unnest(w.busy_times) WITH ORDINALITY AS t (at, place)) AS "busyTimesMs",
@@ -128,7 +141,7 @@ export async function workersById(database: Database, ids: string[]): Promise<Wo
     WHERE w.id = ANY(${ids})`;
   const held = await heldNow(database, [...new Set(rows.map((row) => row.endpointId))]);
   return rows.map(({ createdAtMs, readyAtMs, endedAtMs, busyAtMs, busyTimesMs, frozenTimesMs, ...rest }) => {
-    const { offloadBytes, offloadMs, restoreBytes, restoreMs, ...row } = rest;
+    const { crashedAtMs, retryAtMs, offloadBytes, offloadMs, restoreBytes, restoreMs, ...row } = rest;
     const holds = held.get(row.id) ?? 0;
     return {
       ...row,
@@ -138,6 +151,8 @@ export async function workersById(database: Database, ids: string[]): Promise<Wo
       createdAt: new Date(createdAtMs),
       readyAt: dateOf(readyAtMs),
       endedAt: dateOf(endedAtMs),
+      crashedAt: dateOf(crashedAtMs),
+      retryAt: dateOf(retryAtMs),
       // A period that continues without an attempt was left open by a replica that ended.
       busy: stretchesOf(busyTimesMs, endedAtMs ?? (holds > 0 ? undefined : busyAtMs)),
       frozen: stretchesOf(frozenTimesMs, endedAtMs ?? undefined),

@@ -139,7 +139,7 @@ export class WorkerStore {
         UPDATE worker SET state = 'UNHEALTHY', capacity = 0, reason = ${fact.reason}, exit_code = ${fact.exitCode},
           sdk_version = ${fact.sdkVersion}, failures = ${failures}, standby_reached = '', offloaded_at = NULL,
           offload_failure = ${fact.offloadFailure ?? ''},
-          retry_at = now() + ${pauseSeconds}::int * interval '1 s',
+          crashed_at = now(), retry_at = now() + ${pauseSeconds}::int * interval '1 s',
           ended_at = CASE WHEN desired = 'RUN' THEN NULL ELSE now() END
         WHERE id = ${row.id}`;
     }

@@ -87,6 +87,8 @@ export function workerView({ createTime, readyTime, endTime, busy, frozen, ...wo
     createdMs: createTime?.getTime() ?? 0,
     readyMs: readyTime?.getTime() ?? 0,
     endedMs: endTime?.getTime() ?? 0,
+    crashedMs: worker.crashTime?.getTime() ?? 0,
+    retryMs: worker.retryTime?.getTime() ?? 0,
     standby: LEVELS[worker.standbyLevel] ?? '',
     gpuBytes: worker.gpuMemoryBytes,
     offloadMs: worker.lastOffload?.durationMs ?? 0,

@@ -201,6 +201,9 @@ t.test(
       third.created_at >= second.retry_at AS waited
     FROM worker second, worker third WHERE second.id = ${second!} AND third.id = ${third!}`;
     t.same(row, { failures: 2, paused: true, waited: true }, 'it keeps its place for a second');
+    const { recent } = await call(core.clients.machines, 'listWorkers', { endpointId }, core.key);
+    const { crashTime, retryTime, endTime } = recent.find(({ id }) => id === second)!;
+    t.ok(crashTime! < retryTime! && retryTime! <= endTime!, 'it tells its exit apart from the end of the pause');
     const failuresOf = async (id: string) =>
       (await core.sql`SELECT failures FROM worker WHERE id = ${id}`)[0]!.failures as number;
     t.equal(await failuresOf(third!), 2, 'its successor carries the crashes');

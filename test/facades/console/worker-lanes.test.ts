@@ -18,6 +18,8 @@ const worker = (id: string, fields: Partial<WorkerView> = {}): WorkerView => ({
   createdMs: 1_000,
   readyMs: 2_000,
   endedMs: 0,
+  crashedMs: 0,
+  retryMs: 0,
   busy: [],
   frozen: [],
   sdkVersion: '',
@@ -117,6 +119,18 @@ t.test('what a worker was at: starting, ready, busy, frozen, crashed', async (t)
     'nothing goes on after its end',
   );
   t.same(crashed.at(-1), { kind: 'crashed', fromMs: 50_000, toMs: 50_000 });
+  t.same(
+    phasesOf(
+      worker('w', { state: 'UNHEALTHY', createdMs: 40_000, readyMs: 0, crashedMs: 41_000, endedMs: 90_000 }),
+      NOW,
+    ),
+    [
+      { kind: 'ran', fromMs: 41_000, toMs: 41_000 },
+      { kind: 'starting', fromMs: 40_000, toMs: 41_000 },
+      { kind: 'crashed', fromMs: 41_000, toMs: 90_000 },
+    ],
+    'crashed from the exit on, not starting until its row ends',
+  );
   t.notOk(
     phasesOf(worker('w', { endedMs: 50_000 }), NOW).some(({ kind }) => kind === 'crashed'),
     'it was told to end',

@@ -434,6 +434,15 @@ export interface Worker {
     | undefined;
   /** Suspended by an operator (SuspendWorker). */
   suspended: boolean;
+  /**
+   * Time at which it crashed. Absent: it did not. A crashed worker stays until another one takes its slot, so end_time
+   * is later.
+   */
+  crashTime:
+    | Date
+    | undefined;
+  /** Time from which another worker may take the slot of a crashed one. Absent: it did not crash. */
+  retryTime: Date | undefined;
 }
 
 /** A period of a worker's life. */
@@ -1506,6 +1515,8 @@ function createBaseWorker(): Worker {
     lastOffload: undefined,
     lastRestore: undefined,
     suspended: false,
+    crashTime: undefined,
+    retryTime: undefined,
   };
 }
 
@@ -1582,6 +1593,12 @@ export const Worker: MessageFns<Worker> = {
     }
     if (message.suspended !== false) {
       writer.uint32(192).bool(message.suspended);
+    }
+    if (message.crashTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.crashTime), writer.uint32(202).fork()).join();
+    }
+    if (message.retryTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.retryTime), writer.uint32(210).fork()).join();
     }
     return writer;
   },
@@ -1791,6 +1808,22 @@ export const Worker: MessageFns<Worker> = {
             message.suspended = reader.bool();
             continue;
           }
+          case 25: {
+            if (tag !== 202) {
+              break;
+            }
+
+            message.crashTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 26: {
+            if (tag !== 210) {
+              break;
+            }
+
+            message.retryTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1836,6 +1869,8 @@ export const Worker: MessageFns<Worker> = {
       ? GpuMove.fromPartial(object.lastRestore)
       : undefined;
     message.suspended = object.suspended ?? false;
+    message.crashTime = object.crashTime ?? undefined;
+    message.retryTime = object.retryTime ?? undefined;
     return message;
   },
 };

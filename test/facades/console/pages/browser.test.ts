@@ -182,7 +182,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     t.equal(endpoint!.workersMax, 2, 'saved');
     await page.getByRole('link', { name: 'Releases' }).click();
     await page.getByRole('listitem').filter({ hasText: 'Most workers' }).first().waitFor();
-    await page.getByText('made', { exact: false }).first().waitFor();
+    await page.getByText('created', { exact: false }).first().waitFor();
     await inspect(t, page, 'releases');
     await page.getByRole('link', { name: 'Code' }).click();
     await page.getByText(`runpod.Endpoint("${id}")`).waitFor();

@@ -12,7 +12,7 @@ import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import { Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 
 const WORDS: Readonly<Record<string, string>> = {
-  CreateEndpoint: 'made, with all its settings',
+  CreateEndpoint: 'created',
   UpdateEndpoint: 'changed',
   RestartEndpoint: 'workers replaced by hand',
   UpdateTemplate: 'its template changed',

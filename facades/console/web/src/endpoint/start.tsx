@@ -1,13 +1,18 @@
 /** Shown after a deployment: how far the endpoint is, why it does not start, its first job, and how to call it. */
 import { useState } from 'react';
 import { Link, useSearch } from 'wouter';
-import type { EndpointView } from '../../../views.ts';
+import type { EndpointView, WorkerView } from '../../../views.ts';
 import { unbroken } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
 import { UnfitMachines } from '../ui/unfit-machines.tsx';
 import { Code } from './code.tsx';
 import { Result } from './try-it.tsx';
+
+function StartBadge({ worker }: { worker: WorkerView | undefined }) {
+  if (worker?.state === 'UNHEALTHY') return <Badge word="crashed" tone="bad" />;
+  return <Badge word={worker ? 'starting' : 'waiting'} tone="warn" />;
+}
 
 /** Shows the page. The first job is named in its address. */
 export function Start({ view }: { view: EndpointView }) {
@@ -22,7 +27,7 @@ export function Start({ view }: { view: EndpointView }) {
       <Panel title="Deployment" aside={isReady ? 'done' : 'live'}>
         <ol className="steps">
           <li>
-            <Badge word="done" tone="good" /> The endpoint is there.
+            <Badge word="done" tone="good" /> The endpoint is created.
           </li>
           <li>
             {isReady ? (
@@ -31,7 +36,7 @@ export function Start({ view }: { view: EndpointView }) {
               </>
             ) : (
               <>
-                <Badge word={starting ? 'starting' : 'waiting'} tone="warn" /> {unbroken(summary)}
+                <StartBadge worker={starting} /> {unbroken(summary)}
                 {starting && starting.reason !== '' && <pre className="viewer">{starting.reason}</pre>}
               </>
             )}

@@ -67,17 +67,23 @@ function endOf({ endedMs }: WorkerView): number {
 export function phasesOf(worker: WorkerView, nowMs: number): Phase[] {
   const { createdMs, readyMs, busy, frozen, state } = worker;
   const toMs = Math.min(endOf(worker), nowMs);
-  const startedMs = readyMs === 0 ? toMs : readyMs;
+  const exitMs = exitOf(worker, nowMs);
+  const startedMs = readyMs === 0 ? exitMs : readyMs;
   const stretch =
     (kind: Phase['kind']) =>
-    ([from, to]: StretchView): Phase => ({ kind, fromMs: from, toMs: to === 0 ? toMs : Math.min(to, toMs) });
+    ([from, to]: StretchView): Phase => ({ kind, fromMs: from, toMs: to === 0 ? exitMs : Math.min(to, exitMs) });
   return [
-    { kind: 'ran', fromMs: startedMs, toMs },
+    { kind: 'ran', fromMs: startedMs, toMs: exitMs },
     { kind: 'starting', fromMs: createdMs, toMs: startedMs },
     ...busy.map(stretch('busy')),
     ...frozen.map(stretch('standby')),
-    ...(state === 'UNHEALTHY' ? [{ kind: 'crashed', fromMs: toMs, toMs } as const] : []),
+    ...(state === 'UNHEALTHY' ? [{ kind: 'crashed', fromMs: exitMs, toMs } as const] : []),
   ];
+}
+
+/** Returns the time until which the process of a worker ran. A crashed worker is still listed for a while after it. */
+export function exitOf(worker: WorkerView, nowMs: number): number {
+  return Math.min(worker.crashedMs || endOf(worker), nowMs);
 }
 
 /** Returns the time in one kind of phase since `sinceMs`, in milliseconds. */

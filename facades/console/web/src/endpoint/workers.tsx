@@ -9,7 +9,7 @@ import { Dialog, DialogButton } from '../ui/dialog.tsx';
 import { Badge, Empty, Panel } from '../ui/parts.tsx';
 import { TailLog } from '../ui/tail-log.tsx';
 import type { Lane, Phase } from './worker-lanes.ts';
-import { lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
+import { exitOf, lanesOf, phasesOf, timeIn } from './worker-lanes.ts';
 
 /** Lengths of the time line that can be chosen, in milliseconds. */
 const WINDOWS = [
@@ -23,7 +23,7 @@ const KEY: readonly (readonly [Phase['kind'], string])[] = [
   ['ran', 'ready'],
   ['busy', 'busy'],
   ['standby', 'standby'],
-  ['crashed', 'crashed'],
+  ['crashed', 'crashed, waits for the next try'],
 ];
 /** Most ended workers of a lane that are listed; the others are collapsed. */
 const NAMED_MAX = 3;
@@ -167,23 +167,36 @@ function movesText({ standby, gpuBytes, offloadMs, restoreMs }: WorkerView): str
   if (offloadMs === 0) return '';
   const parts = [
     standby === 'HOST' ? 'in host memory' : '',
-    `${(gpuBytes / 1e9).toFixed(1)} GB`,
+    `${(gpuBytes / 1e9).toFixed(1)}\u00A0GB`,
     `out in ${span(offloadMs)}`,
     restoreMs > 0 ? `back in ${span(restoreMs)}` : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
 
+function startText(worker: WorkerView, nowMs: number): string {
+  const { createdMs, readyMs, crashedMs, endedMs } = worker;
+  if (readyMs > 0) return `ready after ${span(readyMs - createdMs)}`;
+  const isOver = crashedMs > 0 || endedMs > 0;
+  return `${isOver ? 'never ready, ran' : 'starting'} for ${span(exitOf(worker, nowMs) - createdMs)}`;
+}
+
+/** Returns when a worker crashed, and when its slot is tried again. Empty if it did not crash. */
+function crashText({ crashedMs, retryMs, endedMs }: WorkerView, nowMs: number): string {
+  if (crashedMs === 0 || endedMs > 0) return '';
+  const next = retryMs > nowMs ? `next try at ${clock(retryMs)}, in ${span(retryMs - nowMs)}` : 'next try now';
+  return `crashed ${ago(crashedMs, nowMs)}, ${next}`;
+}
+
 function WorkerLine({ worker, fromMs, nowMs }: { worker: WorkerView; fromMs: number; nowMs: number }) {
-  const { id, state, held, capacity, version, reason, createdMs, readyMs, endedMs, sdkVersion, endpoint, loads } =
-    worker;
+  const { id, state, held, capacity, version, reason, endedMs, sdkVersion, endpoint, loads } = worker;
   const phases = phasesOf(worker, nowMs);
   const busyMs = timeIn('busy', phases, fromMs);
   const standbyMs = timeIn('standby', phases, fromMs);
   const holds = capacity > 0 ? `holds ${held} of ${Math.max(capacity, held)}` : '';
-  const start = endedMs > 0 ? 'never ready, ended after' : 'starting for';
   const parts = [
-    readyMs === 0 ? `${start} ${span((endedMs || nowMs) - createdMs)}` : `ready after ${span(readyMs - createdMs)}`,
+    startText(worker, nowMs),
+    crashText(worker, nowMs),
     busyMs > 0 ? `busy ${span(busyMs)}` : '',
     standbyMs > 0 ? `standby ${span(standbyMs)}` : '',
     ...(endedMs > 0
@@ -218,8 +231,8 @@ function LogButton({ id, text }: { id: string; text: string }) {
 }
 
 function WorkerBadge({ state, isBusy, hasEnded }: { state: string; isBusy: boolean; hasEnded: boolean }) {
-  if (hasEnded)
-    return <Badge word={state === 'UNHEALTHY' ? 'crashed' : 'ended'} tone={state === 'UNHEALTHY' ? 'bad' : 'calm'} />;
+  if (state === 'UNHEALTHY') return <Badge word="crashed" tone="bad" />;
+  if (hasEnded) return <Badge word="ended" tone="calm" />;
   const isWorking = state === 'READY' && isBusy;
   return <Badge word={isWorking ? 'BUSY' : state} {...(isWorking ? { tone: 'busy' } : {})} />;
 }

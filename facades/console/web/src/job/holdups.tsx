@@ -1,4 +1,4 @@
-/** Why a job waits, in detail: limits of its endpoint, and machines that take no further worker of it. */
+/** Why a job waits, in detail: limits of its endpoint, and machines that cannot take another worker of it. */
 import type { LimitView } from '../../../views.ts';
 import { unbroken } from '../lib/format.ts';
 import { Panel } from '../ui/parts.tsx';
@@ -18,7 +18,7 @@ export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; ma
                 {change !== '' && (
                   <>
                     {' '}
-                    – <strong>to change that: {unbroken(change)}</strong>
+                    – <strong>{unbroken(change)}</strong>
                   </>
                 )}
               </li>

@@ -66,7 +66,7 @@ export function LogView({ path }: { path: string }) {
           Some lines cannot be read: {missing}
         </p>
       )}
-      <Tail blocks={blocks} label="Logs" otherwise={isLive ? 'Nothing yet.' : 'They wrote nothing that is kept.'} />
+      <Tail blocks={blocks} label="Logs" otherwise={isLive ? 'Nothing yet.' : 'No log is kept.'} />
       {(blocks[0]?.key ?? 0) > 0 && <p className="more hint">the newest lines; slipway jobs logs has all of them</p>}
     </Panel>
   );

@@ -57,7 +57,7 @@ export function PayloadView({ title, path, name, version, find = whole }: Payloa
   if (data.size === 0)
     return (
       <Panel title={title}>
-        <Empty title="There is none." />
+        <Empty title={`No ${title.toLowerCase()}.`} />
       </Panel>
     );
   return (

@@ -74,7 +74,7 @@ export function StreamView({
         </>
       }
     >
-      <Tail blocks={shown.blocks} label="Stream" otherwise={isLive ? 'Nothing yet.' : 'It streamed nothing.'} />
+      <Tail blocks={shown.blocks} label="Stream" otherwise={isLive ? 'Nothing yet.' : 'No stream.'} />
     </Panel>
   );
 }

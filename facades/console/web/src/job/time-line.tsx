@@ -59,7 +59,7 @@ export function TimeLine({ view }: { view: JobView }) {
   const lanes = why.attempts.map((attempt) => ({ attempt, bar: barOf(attempt, why.state, endMs, percentOf) }));
   return (
     <Panel
-      title="Time line"
+      title="Timeline"
       aside={
         <span>
           {moment(submitMs)} – {finishMs === undefined ? 'now' : moment(finishMs)}

@@ -94,8 +94,10 @@ export function localTime(atMs: number): string {
 
 /** Bytes. */
 export function bytes(value: number): string {
+  const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
   if (value < 1_024) return `${value}\u00A0B`;
-  return value < 1_048_576 ? `${(value / 1_024).toFixed(1)}\u00A0KiB` : `${(value / 1_048_576).toFixed(1)}\u00A0MiB`;
+  const power = Math.min(Math.floor(Math.log2(value) / 10), UNITS.length);
+  return `${(value / 1_024 ** power).toFixed(1)}\u00A0${UNITS[power - 1]}`;
 }
 
 /** Formats a share, 0 to 1, as a percentage. */

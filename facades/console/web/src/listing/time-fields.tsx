@@ -35,7 +35,7 @@ export function TimeFields({
       <label className="field">
         {label}{' '}
         <select value={isOwn ? 'own' : from} onChange={({ target }) => choose(target.value)}>
-          <option value="">at any time</option>
+          <option value="">any time</option>
           {LAST.map(([last, text]) => (
             <option key={last} value={last}>
               {text}

@@ -102,7 +102,7 @@ function Figures({ view }: { view: JobView }) {
       <Figure label="Waited" value={span(view.delayMs ?? why.waitedMs)} />
       <Figure label="Ran" value={span(view.executionMs ?? ranUntilNow(view))} />
       <Figure label="Attempt" value={why.attempt || '–'} />
-      <Figure label="Lost attempts" value={why.lostAttempts} tone={why.lostAttempts > 0 ? 'bad' : ''} />
+      <Figure label="Attempts lost" value={why.lostAttempts} tone={why.lostAttempts > 0 ? 'bad' : ''} />
     </dl>
   );
 }

@@ -1,9 +1,9 @@
 /** The page of the jobs of all endpoints: counts by state, filters, pages. */
 import { Link } from 'wouter';
 import type { AllJobsRow, AllJobsView } from '../../../views-of-jobs.ts';
+import { JobError, JobTimes } from '../endpoint/jobs/job-cells.tsx';
 import { STATES } from '../endpoint/jobs/job-list.ts';
-import { errorText } from '../lib/error-text.ts';
-import { count, recently, span, stateText } from '../lib/format.ts';
+import { count, stateText } from '../lib/format.ts';
 import { useAddress } from '../lib/use-address.ts';
 import { useDebounced } from '../lib/use-debounced.ts';
 import { useLive } from '../lib/use-live.ts';
@@ -12,9 +12,8 @@ import { LAST } from '../listing/time-fields.tsx';
 import { usePages } from '../listing/use-pages.ts';
 import { Away, Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 
-/** Characters of metadata, and of an error, in a row. */
+/** Most characters of metadata in a row. */
 const METADATA_MAX = 80;
-const ERROR_MAX = 120;
 
 /** Shows the page. The address holds the filter. */
 export default function JobsPage() {
@@ -36,12 +35,12 @@ export default function JobsPage() {
           <States counts={view?.counts ?? []} status={asked.status} set={set} />
         </div>
         <div className="tools">
-          <Field name="endpoint" label="Endpoint" hint="part of its name, or its id" value={asked.among} set={set} />
+          <Field name="endpoint" label="Endpoint" hint="name or id" value={asked.among} set={set} />
           <Field name="metadata" label="Metadata" hint="order=1042" value={asked.metadata} set={set} />
           <label className="field">
             Submitted{' '}
             <select value={asked.submittedFrom} onChange={({ target }) => set({ from: target.value })}>
-              <option value="">at any time</option>
+              <option value="">any time</option>
               {LAST.map(([value, text]) => (
                 <option key={value} value={value}>
                   {text}
@@ -154,9 +153,6 @@ function Rows({ view: { jobs, nextCursor, nowMs }, isOld }: { view: AllJobsView;
 }
 
 function Row({ job, nowMs }: { job: AllJobsRow; nowMs: number }) {
-  const submittedMs = Date.parse(job.submittedAt);
-  const soFar = (sinceMs: number): string => `${span(Math.max(0, nowMs - sinceMs))}\u00A0…`;
-  const error = job.error === undefined ? '' : errorText(job.error).message;
   const metadata = Object.entries(job.metadata)
     .map(([key, value]) => `${key}=${value}`)
     .join(' ');
@@ -175,16 +171,8 @@ function Row({ job, nowMs }: { job: AllJobsRow; nowMs: number }) {
       <td>
         <Badge word={job.status} />
       </td>
-      <td>{recently(submittedMs)}</td>
-      <td className="right number">
-        {job.delayTime === undefined && job.status === 'IN_QUEUE' ? soFar(submittedMs) : span(job.delayTime)}
-      </td>
-      <td className="right number">
-        {job.status === 'IN_PROGRESS' ? soFar(submittedMs + (job.delayTime ?? 0)) : span(job.executionTime)}
-      </td>
-      <td className="error" title={error}>
-        {error.slice(0, ERROR_MAX)}
-      </td>
+      <JobTimes job={job} nowMs={nowMs} />
+      <JobError job={job} />
       <td className="error" title={metadata}>
         {metadata.slice(0, METADATA_MAX)}
       </td>

@@ -14,7 +14,7 @@ export function Problems({ problems, problemCount, hasLinks = false }: ProblemsV
       <ul className="problems">
         {problems.map(({ kind, level, name, path, text }) => (
           <li key={`${kind} ${path} ${name} ${text}`} className={level}>
-            <Badge word={level === 'bad' ? 'broken' : 'waiting'} tone={level} />{' '}
+            <Badge word={level === 'bad' ? 'error' : 'waiting'} tone={level} />{' '}
             {hasLinks && (path === '' ? <strong>{name}</strong> : <Link href={path}>{name}</Link>)}{' '}
             <span>{unbroken(text)}</span>
           </li>

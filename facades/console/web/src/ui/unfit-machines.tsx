@@ -1,4 +1,4 @@
-/** Machines that can take no further worker of an endpoint, each with the reason and what would change that. */
+/** Machines that cannot take another worker of an endpoint, each with the reason and what would change that. */
 
 import { unbroken } from '../lib/format.ts';
 import { Panel } from './parts.tsx';
@@ -17,7 +17,7 @@ export function UnfitMachines({ machines }: { machines: readonly UnfitMachine[] 
   const unfit = machines.filter(({ fits, reason }) => !fits && reason !== '');
   if (unfit.length === 0) return null;
   return (
-    <Panel title="Machines that take no further worker">
+    <Panel title="Machines that cannot take another worker">
       <ul className="problems">
         {unfit.map(({ count, name, reason, change }) => (
           <li key={`${name} ${reason}`}>

@@ -2,9 +2,8 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { JobRow } from '../../../../views-of-jobs.ts';
-import { errorText } from '../../lib/error-text.ts';
-import { recently, span } from '../../lib/format.ts';
 import { Badge, Empty } from '../../ui/parts.tsx';
+import { JobError, JobTimes } from './job-cells.tsx';
 import type { JobOrder, JobPage } from './job-list.ts';
 
 interface JobRowsProps {
@@ -146,10 +145,6 @@ function canEnd({ status }: JobRow): boolean {
 }
 
 function Row({ id, job, seenMs, children }: { id: string; job: JobRow; seenMs: number; children?: ReactNode }) {
-  const submittedMs = Date.parse(job.submittedAt);
-  // Returns the time since `sinceMs`, by the browser's clock, which is accurate enough here.
-  const soFar = (sinceMs: number): string => `${span(Math.max(0, seenMs - sinceMs))}\u00A0…`;
-  const error = job.error === undefined ? '' : errorText(job.error).message;
   return (
     <tr>
       {children}
@@ -161,20 +156,12 @@ function Row({ id, job, seenMs, children }: { id: string; job: JobRow; seenMs: n
       <td>
         <Badge word={job.status} />
       </td>
-      <td>{recently(submittedMs)}</td>
-      <td className="right number">
-        {job.delayTime === undefined && job.status === 'IN_QUEUE' ? soFar(submittedMs) : span(job.delayTime)}
-      </td>
-      <td className="right number">
-        {job.status === 'IN_PROGRESS' ? soFar(submittedMs + (job.delayTime ?? 0)) : span(job.executionTime)}
-      </td>
+      <JobTimes job={job} nowMs={seenMs} />
       <td className="right number">{job.retries ?? 0}</td>
       <td>
         <code>{job.workerId ?? '–'}</code>
       </td>
-      <td className="error" title={error}>
-        {error.slice(0, 120)}
-      </td>
+      <JobError job={job} />
     </tr>
   );
 }

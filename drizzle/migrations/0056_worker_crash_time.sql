@@ -1,0 +1,1 @@
+ALTER TABLE "worker" ADD COLUMN "crashed_at" timestamp with time zone;
