@@ -113,6 +113,7 @@ export function agentPlan(
       SLIPWAY_AGENT_ALLOW_COMMANDS: env.SLIPWAY_AGENT_ALLOW_COMMANDS || 'true',
       // A network volume belongs to a data centre. Without a data centre it could not be used.
       SLIPWAY_AGENT_LOCATIONS: env.SLIPWAY_AGENT_LOCATIONS || LOCATION,
+      SLIPWAY_PUBLIC_HOST: env.SLIPWAY_PUBLIC_HOST || '127.0.0.1',
       ...secretFiles(data.secretsDir, { SLIPWAY_AGENT_KEY: secrets.agentKey }),
     }),
   });

@@ -31,7 +31,8 @@ import { Outbox } from './session/outbox.ts';
 import { OutcomeSpool } from './spool/outcome-spool.ts';
 import { RunLog } from './spool/run-log.ts';
 import { FreePorts } from './workloads/http/free-ports.ts';
-import type { HttpAddresses } from './workloads/http/pod-ports.ts';
+import type { PodAddresses } from './workloads/http/pod-ports.ts';
+import { PublicPorts } from './workloads/http/public-ports.ts';
 import { HealthWatch } from './workloads/workers/health-watch.ts';
 import type { Worker } from './workloads/workers/worker.ts';
 import { WorkerPool } from './workloads/workers/worker-pool.ts';
@@ -59,8 +60,8 @@ export interface AttemptParts {
   reporter: WorkerReporter;
   /** Checks the health of workers that serve HTTP. */
   health: HealthWatch;
-  /** Addresses at which others reach the HTTP servers on this machine. */
-  reach: HttpAddresses;
+  /** Addresses at which others reach the servers on this machine. */
+  reach: PodAddresses;
 }
 
 /** Dependencies and options of the parts. */
@@ -103,7 +104,8 @@ export function buildAttempts(options: AttemptOptions): AttemptParts {
     graceMs: config.workerGraceMs,
     httpDrainMs: config.httpDrainMs,
   });
-  const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports };
+  const publicPorts = new PublicPorts(config);
+  const reach = { advertiseHost: config.advertiseHost, tunnels: config.tunnelAddresses.length > 0, ports, publicPorts };
   const health = new HealthWatch({ pool, ...reach, silenceMs: config.httpSilenceMs, clock });
   const parts = { ...records, pool, reach, health, ...buildSteps(options, records, pool) };
   listen(parts, options.onOutOfMemory);

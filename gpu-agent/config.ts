@@ -29,12 +29,15 @@ import { peerListenFault, readModelSettings } from './models/model-settings.ts';
 import { readTunnelAddresses } from './tunnel/read-tunnel-addresses.ts';
 import type { WorkerUserSetting } from './users/worker-user-setting.ts';
 import { readWorkerUser } from './users/worker-user-setting.ts';
+import type { PublicPortSettings } from './workloads/http/public-ports.ts';
+import { readPublicPorts } from './workloads/http/public-ports.ts';
 
 /**
  * Models have theirs in models/model-settings.ts: SLIPWAY_MODEL_DIR, SLIPWAY_MODEL_DISK_GB, SLIPWAY_MODEL_PEER_LISTEN,
- * SLIPWAY_MODEL_PEER_MB_PER_SECOND.
+ * SLIPWAY_MODEL_PEER_MB_PER_SECOND. Ports of pods have theirs in workloads/http/public-ports.ts: SLIPWAY_PUBLIC_HOST,
+ * SLIPWAY_PUBLIC_PORTS.
  */
-export interface AgentConfig extends ModelSettings {
+export interface AgentConfig extends ModelSettings, PublicPortSettings {
   /**
    * Core replicas, or the edge in front of them: `host:port`, or `grpcs://host:port` for TLS. The agent keeps a session
    * with one of them. SLIPWAY_CORE_ADDRESS, separated by commas.
@@ -254,6 +257,7 @@ export function readAgentConfig(
     stopGraceMs: reader.integer('SLIPWAY_STOP_GRACE_MS', 5_000, 0, 3_600_000),
     workerGraceMs: reader.integer('SLIPWAY_WORKER_GRACE_MS', 5_000, 0, 3_600_000),
     advertiseHost: reader.text('SLIPWAY_ADVERTISE_HOST', ''),
+    ...readPublicPorts(reader),
     tunnelAddresses: readTunnelAddresses(reader),
     httpSilenceMs: reader.integer('SLIPWAY_HTTP_SILENCE_MS', 480_000, 1_000, 3_600_000),
     httpDrainMs: reader.integer('SLIPWAY_HTTP_DRAIN_MS', 360_000, 0, 86_400_000),

@@ -14,6 +14,7 @@ import { coreCaOf } from '../target.ts';
 /** Options of the command: none needs to be given. */
 interface AgentCommandOptions extends Partial<Omit<AgentOptions, 'key'>> {
   clean?: boolean;
+  publicHost?: string;
   token?: string;
   tokenFile?: string;
 }
@@ -68,6 +69,7 @@ export function addAgent(program: Command, cli: Cli): void {
     .option('--standby-memory <GB>', 'host memory for GPU memory on standby; default: half', wholeNumber(0, GB_MAX))
     .option('--containers <socket>', 'container engine: auto, none, or the address of its socket; default auto')
     .option('--kubernetes', 'this machine is a Kubernetes node, and images run as its Pods; see docs/operate')
+    .option('--public-host <host>', 'where clients reach the TCP ports of pods; default: they are not published')
     .option('--prefetch', 'pull images of endpoints that may run here before they are needed')
     .option(
       '--image-disk <GB>',
@@ -148,7 +150,12 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
     config.workingDir,
   );
   output.note(`Joining ${address}; Ctrl-C stops the workers and leaves.`);
-  await runPart(cli, { module: '@slipway/gpu-agent/main', args: ['--end-if-rejected'], env: { ...env, ...joins } });
+  const ports = options.publicHost === undefined ? {} : { SLIPWAY_PUBLIC_HOST: options.publicHost };
+  await runPart(cli, {
+    module: '@slipway/gpu-agent/main',
+    args: ['--end-if-rejected'],
+    env: { ...env, ...joins, ...ports },
+  });
 }
 
 const NO_KEY = { key: undefined, keyFile: undefined };

@@ -41,6 +41,7 @@ export function podFields(pod: Pod, nowMs: number): Field[] {
     ['command', commandLine(pod.startCommand)],
     ['volume', pod.networkVolumeId],
     ['ports', pod.ports.join(', ')],
+    ['reached at', pod.publishedPorts.map(({ port, host, publicPort }) => `${port}: ${host}:${publicPort}`).join(', ')],
     ['env', pod.endpointId === '' ? variables(pod.env) : undefined],
     ['cost', pod.costPerHour === 0 ? undefined : `${pod.costPerHour} USD an hour`],
     ['started', moment(pod.lastStartTime, nowMs)],

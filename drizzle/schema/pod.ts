@@ -79,6 +79,8 @@ export const pod = pgTable(
      * RUNNING.
      */
     httpAddresses: jsonb('http_addresses').$type<Record<string, string>>().notNull().default({}),
+    /** host:port at which clients reach its TCP ports, by port. Written and valid like the HTTP addresses. */
+    tcpAddresses: jsonb('tcp_addresses').$type<Record<string, string>>().notNull().default({}),
     createdAt: instant('created_at').notNull().defaultNow(),
     lastStartedAt: instant('last_started_at').notNull().defaultNow(),
     stateChangedAt: instant('state_changed_at').notNull().defaultNow(),

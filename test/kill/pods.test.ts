@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
+import { podCalls } from '../helpers/pods/pod-calls.ts';
 import { isAlive } from '../helpers/scratch.ts';
-import { podCalls } from '../helpers/system/pods.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 

@@ -7,9 +7,9 @@ import t from 'tap';
 import type { SseEvent } from '../helpers/calls/sse.ts';
 import { readEvents } from '../helpers/calls/sse.ts';
 import { call } from '../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../helpers/pods/pod-calls.ts';
 import { scratch } from '../helpers/scratch.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';
-import { podCalls } from '../helpers/system/pods.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 

@@ -1,8 +1,9 @@
 /** Pods between the contract with agents and the domain. */
-import type { DesiredPod, PodReport, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { DesiredPod, PodPort, PodReport, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import { cpuSize } from '../../domain/machines/cpu-size.ts';
 import type { PodState as State } from '../../domain/pods/pod.ts';
+import { publishedPort } from '../../domain/pods/published-port.ts';
 import type { DesiredPodRow, PodFacts, PodSpecRow } from '../../store/pods/pod-report-store.ts';
 import type { OpenCredentials } from '../agent-messages.ts';
 import { ADDRESS_FORM, credentialsOf, reasonOf } from '../agent-messages.ts';
@@ -11,8 +12,8 @@ import { notStartedReason } from './secret-resolver.ts';
 
 /** Mount path of a network volume in a pod that names no path (docs/reference/management.md#network-volumes). */
 const POD_VOLUME_PATH = '/workspace';
-/** Most HTTP ports stored per pod (agent_service.proto). */
-const HTTP_PORTS_MAX = 20;
+/** Most ports of each protocol stored per pod (agent_service.proto). */
+const PORTS_MAX = 20;
 const POD_ID = /^[a-z0-9]{1,64}$/;
 
 const STATES: Record<PodState, State | undefined> = {
@@ -89,15 +90,23 @@ export function podFactsFromReport({
   reason,
   exitCode,
   httpPorts,
+  tcpPorts,
 }: PodReport): PodFacts | undefined {
   const state = STATES[reported];
   if (!state || !POD_ID.test(podId)) return undefined;
   const isRunning = state === 'RUNNING';
-  const ports = isRunning
-    ? httpPorts
-        .slice(0, HTTP_PORTS_MAX)
-        .filter(({ port, address }) => port > 0 && port <= 65_535 && ADDRESS_FORM.test(address))
-    : [];
-  const httpAddresses = Object.fromEntries(ports.map(({ port, address }) => [port, address]));
-  return { podId, run, state, reason: isRunning ? '' : reasonOf(reason), exitCode: exitCode ?? null, httpAddresses };
+  return {
+    podId,
+    run,
+    state,
+    reason: isRunning ? '' : reasonOf(reason),
+    exitCode: exitCode ?? null,
+    httpAddresses: isRunning ? addressesOf(httpPorts, (address) => ADDRESS_FORM.test(address)) : {},
+    tcpAddresses: isRunning ? addressesOf(tcpPorts, (address) => publishedPort(0, address) !== undefined) : {},
+  };
+}
+
+function addressesOf(ports: readonly PodPort[], isValid: (address: string) => boolean): Record<string, string> {
+  const valid = ports.slice(0, PORTS_MAX).filter(({ port, address }) => port > 0 && port <= 65_535 && isValid(address));
+  return Object.fromEntries(valid.map(({ port, address }) => [port, address]));
 }

@@ -37,6 +37,7 @@ export function podToMessage(pod: PodView, seesValues: boolean): PodMessage {
     createTime: createdAt,
     lastStartTime: lastStartedAt,
     stateChangeTime: stateChangedAt,
+    publishedPorts: [...pod.publishedPorts],
   };
 }
 

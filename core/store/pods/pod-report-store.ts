@@ -20,6 +20,8 @@ export interface PodFacts {
   exitCode: number | null;
   /** host:port or `tunnel`, by HTTP port. */
   httpAddresses: Readonly<Record<string, string>>;
+  /** host:port by TCP port. */
+  tcpAddresses: Readonly<Record<string, string>>;
 }
 
 /** A pod that a machine should have. */
@@ -80,16 +82,17 @@ export class PodReportStore {
   async report({ machineId, sessionId }: MachineSession, facts: readonly PodFacts[]): Promise<void> {
     await this.#database.sql`
       UPDATE pod p SET state = r.state, status_text = r.reason, exit_code = r.exit_code,
-        http_addresses = r.http_addresses::jsonb,
+        http_addresses = r.http_addresses::jsonb, tcp_addresses = r.tcp_addresses::jsonb,
         state_changed_at = CASE WHEN p.state = r.state THEN p.state_changed_at ELSE now() END
       FROM unnest(${facts.map((f) => f.podId)}::text[], ${facts.map((f) => f.run)}::int[],
         ${facts.map((f) => f.state)}::text[],
         ${facts.map((f) => f.reason)}::text[], ${facts.map((f) => f.exitCode)}::int[],
-        ${facts.map((f) => JSON.stringify(f.httpAddresses))}::text[]) AS r (id, run, state, reason, exit_code,
-        http_addresses)
+        ${facts.map((f) => JSON.stringify(f.httpAddresses))}::text[],
+        ${facts.map((f) => JSON.stringify(f.tcpAddresses))}::text[]) AS r (id, run, state, reason, exit_code,
+        http_addresses, tcp_addresses)
       WHERE p.id = r.id AND p.machine_id = ${machineId} AND p.run = r.run
-        AND (p.state, p.status_text, p.exit_code, p.http_addresses) IS DISTINCT
-          FROM (r.state, r.reason, r.exit_code, r.http_addresses::jsonb)
+        AND (p.state, p.status_text, p.exit_code, p.http_addresses, p.tcp_addresses) IS DISTINCT
+          FROM (r.state, r.reason, r.exit_code, r.http_addresses::jsonb, r.tcp_addresses::jsonb)
         AND EXISTS (SELECT FROM machine m WHERE m.id = ${machineId}
           AND coalesce(m.session_id, ${sessionId}) = ${sessionId})`;
   }

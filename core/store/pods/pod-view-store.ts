@@ -12,6 +12,8 @@ import type { SQL } from 'drizzle-orm';
 import { sameCard } from '../../domain/machines/gpu-pools.ts';
 import type { WorkerState } from '../../domain/machines/worker.ts';
 import type { Pod, PodState } from '../../domain/pods/pod.ts';
+import type { PublishedPort } from '../../domain/pods/published-port.ts';
+import { publishedPort } from '../../domain/pods/published-port.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import type { MachineFacts } from '../machines/machine-rows.ts';
 import { asPinned } from '../resources/pinned-template-rows.ts';
@@ -31,6 +33,8 @@ export interface PodView extends Pod {
   endpointId: string;
   /** Endpoint version of a worker. */
   version: number;
+  /** Empty unless it runs. */
+  publishedPorts: readonly PublishedPort[];
 }
 
 const SHOWN_AS: Record<WorkerState, PodState> = {
@@ -151,6 +155,7 @@ export class PodViewStore {
       costPerHour: row.cost,
       endpointId: '',
       version: 0,
+      publishedPorts: row.pod.state === 'RUNNING' ? publishedPortsOf(row.pod.tcpAddresses) : [],
       ...(row.connected || row.pod.statusText !== '' ? {} : { statusText: AWAY_TEXT }),
     }));
   }
@@ -187,6 +192,10 @@ function shownWorkers(accountId: string, endpointIds: readonly string[], id?: st
   return and(eq(endpoint.accountId, accountId), shown, some);
 }
 
+function publishedPortsOf(addresses: Record<string, string>): PublishedPort[] {
+  return Object.entries(addresses).flatMap(([port, address]) => publishedPort(Number(port), address) ?? []);
+}
+
 /** Converts a worker to a pod. */
 function workerAsPod(row: {
   worker: typeof worker.$inferSelect;
@@ -211,6 +220,7 @@ function workerAsPod(row: {
     gpuUuids,
     version,
     endpointId: row.endpoint.id,
+    publishedPorts: [],
     env: {},
     templateId: row.template.id,
     imageName,

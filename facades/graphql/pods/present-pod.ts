@@ -48,8 +48,18 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
     uptimeSeconds,
     machineId: pod.machine?.id ?? null,
     machine: machineOf(pod),
-    runtime: pod.state === PodState.RUNNING ? { uptimeInSeconds: uptimeSeconds, ports: [] } : null,
+    runtime: pod.state === PodState.RUNNING ? { uptimeInSeconds: uptimeSeconds, ports: portsOf(pod) } : null,
   };
+}
+
+function portsOf({ publishedPorts = [] }: CoreMessage<Pod>) {
+  return publishedPorts.map(({ port, host, publicPort }) => ({
+    ip: host ?? null,
+    isIpPublic: true,
+    privatePort: numberOf(port),
+    publicPort: numberOf(publicPort),
+    type: 'tcp',
+  }));
 }
 
 /** Returns the present cost in US dollars per hour. */

@@ -1,5 +1,5 @@
 /** Contract pod to public record. */
-import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
+import type { Pod, PublishedPort } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -47,13 +47,19 @@ export function presentPod(pod: Pod | undefined, accountId: string, relations: P
     vcpuCount: size?.vcpuCount ?? pod.machine?.cpuCount ?? 0,
     volumeEncrypted: false,
     env: isWorker ? {} : pod.env,
-    portMappings: null,
-    publicIp: null,
+    ...presentPorts(pod.publishedPorts),
     costPerHr: pod.costPerHour,
     adjustedCostPerHr: pod.costPerHour,
     ...onlyIfThere(pod),
     ...presentRelations(pod, relations),
   };
+}
+
+/** All ports of a pod are published at the same host. */
+function presentPorts(ports: readonly PublishedPort[]): Pick<PodRecord, 'portMappings' | 'publicIp'> {
+  if (ports.length === 0) return { portMappings: null, publicIp: null };
+  const portMappings = Object.fromEntries(ports.map(({ port, publicPort }) => [port, publicPort]));
+  return { portMappings, publicIp: ports[0]!.host };
 }
 
 function onlyIfThere(pod: Pod): Partial<PodRecord> {

@@ -104,6 +104,13 @@ export const PodActionRequest = named('PodActionRequest', closed({ action: word(
 
 const share = (description: string) => Type.Object({ util: Type.Optional(Type.Integer()) }, { description });
 
+const SshEndpoint = Type.Object({
+  host: Type.String(),
+  port: Type.Integer(),
+  username: Type.String(),
+  command: Type.String(),
+});
+
 /** A pod in responses. */
 export const PodShape = named(
   'Pod',
@@ -135,8 +142,8 @@ export const PodShape = named(
     dataCenterId: textOrNull('Data centre of its machine. Null: none.'),
     cudaVersion: textOrNull('Newest CUDA version that the driver of its machine supports.'),
     ssh: Type.Object(
-      { proxy: Type.Null(), direct: Type.Null() },
-      { description: 'Clients reach ports through the service: docs/reference/api.md#ports-of-pods.' },
+      { proxy: Type.Null(), direct: Type.Unsafe<object | null>({ anyOf: [SshEndpoint, { type: 'null' }] }) },
+      { description: 'Direct: null unless its machine publishes port 22: docs/reference/api.md#ports-of-pods.' },
     ),
     template: textOrNull('Id of the template that it was created from.'),
     cost: Type.Number({ description: "US dollars an hour, by the operator's price table." }),
@@ -154,7 +161,7 @@ export const PodShape = named(
               private: Type.Integer(),
               public: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
               type: Type.String(),
-              ip: textOrNull('Always null: addresses of machines are not published.'),
+              ip: textOrNull('Host name or address at which the public port is reached. Null: it is not published.'),
             }),
           ),
         }),

@@ -14,6 +14,7 @@ import type { ACTIONS, CreatePodBody, STATUSES, UpdatePodBody } from './pod-shap
 export type PodAction = (typeof ACTIONS)[number];
 type Status = (typeof STATUSES)[number];
 
+const SSH_PORT = 22;
 const MIB_OF_GB = 1_024;
 
 /** Returns the fields of a new pod. 400, 422: see the rules of docs/reference/management.md#rest-v2. */
@@ -117,7 +118,7 @@ export function presentPod(pod: Pod, nowMs: number): object {
     cloud: 'SECURE',
     dataCenterId: dataCenterOf(machine),
     cudaVersion: machine?.cudaVersion || null,
-    ssh: { proxy: null, direct: null },
+    ssh: { proxy: null, direct: directSsh(pod) },
     template: pod.templateId || null,
     cost: pod.costPerHour,
     locked: pod.locked,
@@ -128,9 +129,20 @@ export function presentPod(pod: Pod, nowMs: number): object {
   };
 }
 
-function runtimeOf({ ports }: Pod, runsMs: number): object {
-  const listed = ports
-    .map((port) => port.split('/'))
-    .map(([number, type]) => ({ private: Number(number), public: null, type, ip: null }));
+/** Returns where the pod's SSH server is reached, null if port 22 is not published. */
+function directSsh({ publishedPorts }: Pod): object | null {
+  const found = publishedPorts.find(({ port }) => port === SSH_PORT);
+  if (!found) return null;
+  const { host, publicPort } = found;
+  return { host, port: publicPort, username: 'root', command: `ssh root@${host} -p ${publicPort}` };
+}
+
+function runtimeOf({ ports, publishedPorts }: Pod, runsMs: number): object {
+  const published = new Map(publishedPorts.map((each) => [each.port, each]));
+  const listed = ports.map((text) => {
+    const [number, type] = text.split('/');
+    const found = type === 'tcp' ? published.get(Number(number)) : undefined;
+    return { private: Number(number), public: found?.publicPort ?? null, type, ip: found?.host ?? null };
+  });
   return { uptime: Math.max(0, Math.floor(runsMs / 1_000)), gpus: [], cpu: {}, memory: {}, ports: listed };
 }

@@ -10,7 +10,6 @@ const PORT_MIN = 20_000;
 const PORT_COUNT = 12_000;
 const TRIES_MAX = 200;
 
-/** Returns whether nothing listens on the port. */
 type IsFree = (port: number) => Promise<boolean>;
 
 export class FreePorts {
@@ -18,7 +17,7 @@ export class FreePorts {
   readonly #isFree: IsFree;
   readonly #taken = new Set<number>();
 
-  constructor(random: Random, isFree: IsFree = listensNobody) {
+  constructor(random: Random, isFree: IsFree = isPortFree) {
     this.#random = random;
     this.#isFree = isFree;
   }
@@ -41,7 +40,8 @@ export class FreePorts {
   }
 }
 
-function listensNobody(port: number): Promise<boolean> {
+/** Returns whether nothing listens on the port. */
+export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));

@@ -5,11 +5,17 @@
 
 import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
-import type { FreePorts } from './free-ports.ts';
 
 /** More connections than all facades together may have to one worker (docs/reference/api.md#load-balancing). */
 const CONNECTIONS_MAX = 10_000;
 const TRIES_MAX = 5;
+
+/** Reserves ports of this host. */
+export interface PortSource {
+  /** Reserves a free port until `give`. Rejects if none is found. */
+  take(): Promise<number>;
+  give(port: number): void;
+}
 
 /** Address that a relay forwards to. */
 interface RelayTarget {
@@ -21,24 +27,24 @@ export class Relay {
   readonly port: number;
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
-  readonly #ports: FreePorts;
+  readonly #ports: PortSource;
 
-  private constructor(port: number, server: Server, sockets: Set<Socket>, ports: FreePorts) {
+  private constructor(port: number, server: Server, sockets: Set<Socket>, ports: PortSource) {
     this.port = port;
     this.#server = server;
     this.#sockets = sockets;
     this.#ports = ports;
   }
 
-  /** Listens on all addresses of the host. Rejects if no port can be had. */
-  static async open(target: RelayTarget, ports: FreePorts): Promise<Relay> {
+  /** Listens at `listenHost`, by default on all addresses of the host. Rejects if no port can be had. */
+  static async open(target: RelayTarget, ports: PortSource, listenHost?: string): Promise<Relay> {
     const sockets = new Set<Socket>();
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => join(client, target, sockets));
     server.maxConnections = CONNECTIONS_MAX;
     for (let tries = 1; ; tries += 1) {
       const port = await ports.take();
       try {
-        await listen(server, port);
+        await listen(server, port, listenHost);
         return new Relay(port, server, sockets, ports);
       } catch (error) {
         ports.give(port);
@@ -72,10 +78,10 @@ function join(client: Socket, { host, port }: RelayTarget, sockets: Set<Socket>)
   }
 }
 
-function listen(server: Server, port: number): Promise<void> {
+function listen(server: Server, port: number, host: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, () => {
+    server.listen({ port, host }, () => {
       server.off('error', reject);
       server.on('error', () => undefined);
       // The relay ends with the worker, and must not keep the process alive.

@@ -3,7 +3,7 @@
  * depends on the session or on the lease: a pod belongs to one machine for its whole life and no other machine may ever
  * run it, so it continues while core cannot be reached.
  */
-import type { DesiredPod, PodReport } from '@slipway/proto/gen/slipway/v1/agent_service';
+import type { DesiredPod, PodReport, WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Executor, WorkloadExit } from '../../executors/executor.ts';
 import { PrepareError } from '../../executors/executor.ts';
@@ -11,8 +11,8 @@ import { describeExit, exitAdvice, REASON_LOG_BYTES, withLog } from '../../launc
 import type { Ready, WorkloadLauncher } from '../../launch/launcher.ts';
 import type { LogArchive } from '../../launch/log-archive.ts';
 import type { TimedLog } from '../../launch/timed-log.ts';
-import type { HttpAddresses } from '../http/pod-ports.ts';
-import { httpPorts, PodPorts } from '../http/pod-ports.ts';
+import type { OpenPodPort, PodAddresses } from '../http/pod-ports.ts';
+import { forClients, forFacades, httpPorts, PodPorts, tcpPorts } from '../http/pod-ports.ts';
 import type { Desired, Policy } from '../step.ts';
 import { isLive } from '../step.ts';
 import { Workload } from '../workload.ts';
@@ -24,8 +24,8 @@ export interface PodParts extends WorkloadParts {
   launcher: WorkloadLauncher;
   files: PodFiles;
   archive: LogArchive;
-  /** How other machines reach its HTTP ports. */
-  reach: HttpAddresses;
+  /** How its ports are reached. */
+  reach: PodAddresses;
   /** How long a process may take to end after SIGTERM, in milliseconds. */
   graceMs: number;
   /** Called when there is something to report to core. */
@@ -49,7 +49,8 @@ export class Pod implements WorkloadKind {
   readonly ids: WorkloadKind['ids'];
   readonly #parts: PodParts;
   readonly #workload: Workload;
-  readonly #ports: PodPorts;
+  readonly #httpPorts: PodPorts;
+  readonly #tcpPorts: PodPorts;
   /** The last request from core. */
   #request: DesiredPod;
   #report: PodReport;
@@ -67,7 +68,10 @@ export class Pod implements WorkloadKind {
     this.id = request.podId;
     this.ids = { podId: this.id };
     this.#parts = parts;
-    this.#ports = new PodPorts(parts.reach, () => this.changed());
+    const { reach } = parts;
+    const { publicPorts } = reach;
+    this.#httpPorts = this.#openPorts(httpPorts, forFacades(reach));
+    this.#tcpPorts = this.#openPorts(publicPorts.host === '' ? () => [] : tcpPorts, forClients(publicPorts, this.id));
     this.#request = request;
     this.policy = { restarts: true, graceMs: parts.graceMs, initTimeoutMs: undefined };
     this.#report = {
@@ -77,6 +81,7 @@ export class Pod implements WorkloadKind {
       reason: '',
       exitCode: undefined,
       httpPorts: NONE,
+      tcpPorts: NONE,
     };
     const made = previous ? { run: request.run, disk: request.disk } : undefined;
     this.#workload = new Workload(this.id, desiredOf(request), this, parts, { asked: false, made });
@@ -195,13 +200,14 @@ export class Pod implements WorkloadKind {
   changed(): void {
     this.#updatePorts();
     const report = this.#reportNow();
-    const { run, state, reason, exitCode, httpPorts: ports } = this.#report;
+    const { run, state, reason, exitCode } = this.#report;
     const isSame =
       report.run === run &&
       report.state === state &&
       report.reason === reason &&
       report.exitCode === exitCode &&
-      report.httpPorts === ports;
+      report.httpPorts === this.#report.httpPorts &&
+      report.tcpPorts === this.#report.tcpPorts;
     if (isSame) return;
     this.#report = report;
     this.#parts.onChanged(this.id);
@@ -222,7 +228,8 @@ export class Pod implements WorkloadKind {
       `The pod ${describeExit(exit)}${exitAdvice(exit, memoryGb)}. It is started again after ` +
       `${Math.ceil(pauseMs / 1_000)} s.`;
     const reason = pauseMs === Infinity ? exit.failure! : withLog(again, this.log.tail(REASON_LOG_BYTES));
-    this.#failed = { podId: this.id, run, state: PodState.FAILED, reason, exitCode: exit.code, httpPorts: NONE };
+    const report = { podId: this.id, run, state: PodState.FAILED, reason, exitCode: exit.code };
+    this.#failed = { ...report, httpPorts: NONE, tcpPorts: NONE };
     this.#parts.logger.info({ podId: this.id, run, exit }, 'pod ended by itself');
   }
 
@@ -242,9 +249,20 @@ export class Pod implements WorkloadKind {
     this.#parts.logger.info({ podId: this.id }, 'pod removed');
   }
 
+  #openPorts(named: (spec: WorkerSpec) => number[], open: OpenPodPort): PodPorts {
+    return new PodPorts({
+      named,
+      open,
+      onChanged: () => this.changed(),
+      onFailed: (port, err) =>
+        this.#parts.logger.warn({ err, podId: this.id, port }, 'port of a pod cannot be reached from outside'),
+    });
+  }
+
   #updatePorts(): void {
     const isUp = isLive(this.#workload.observed.phase) && !this.#workload.isEnding && this.#hasRequest;
-    this.#ports.update(isUp ? this.#workload.address : undefined, this.#request.spec);
+    const address = isUp ? this.#workload.address : undefined;
+    for (const ports of [this.#httpPorts, this.#tcpPorts]) ports.update(address, this.#request.spec);
   }
 
   /** The last report stays valid until the desired state is reached. */
@@ -257,7 +275,8 @@ export class Pod implements WorkloadKind {
       state,
       reason,
       exitCode: undefined,
-      httpPorts: state === PodState.RUNNING ? this.#ports.shown : NONE,
+      httpPorts: state === PodState.RUNNING ? this.#httpPorts.shown : NONE,
+      tcpPorts: state === PodState.RUNNING ? this.#tcpPorts.shown : NONE,
     });
     if (isLive(phase)) return this.#workload.isEnding ? this.#report : reportOf(made?.run ?? run, PodState.RUNNING);
     if (want === 'shutdown' && this.#report.state === PodState.RUNNING) {

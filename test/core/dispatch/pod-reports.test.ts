@@ -9,8 +9,8 @@ import { createLogger } from '@slipway/kit/log/logger';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 
 t.setTimeout(600_000);
 
@@ -44,7 +44,7 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   const store = new PodReportStore(database, new Sealer('0'.repeat(64)));
   const [row] = await core.sql`SELECT session_id FROM machine WHERE id = ${machineId}`;
   const facts = (state: PodFacts['state']): PodFacts[] => [
-    { podId: id, run: 1, state, reason: '', exitCode: null, httpAddresses: {} },
+    { podId: id, run: 1, state, reason: '', exitCode: null, httpAddresses: {}, tcpAddresses: {} },
   ];
   await store.report({ machineId, sessionId: row!.session_id as string }, facts('RUNNING'));
   t.equal((await pods.get(id)).state, PodState.RUNNING);

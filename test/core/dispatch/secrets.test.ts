@@ -9,8 +9,8 @@ import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import { pino } from 'pino';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(120_000);

@@ -6,10 +6,10 @@ import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);

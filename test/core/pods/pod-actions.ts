@@ -1,6 +1,7 @@
 /** Calls of PodService for the account of a test core, and the pod's row. */
+
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 
 export const CPU = { computeType: 'CPU', startCommand: ['sleep', '9'] };
 export const gpu = (uuid: string, name = 'NVIDIA L4') => ({ uuid, name, memoryMib: 24_576, migProfile: '' });

@@ -4,8 +4,8 @@
 import type { JobLogPage } from '@slipway/proto/gen/slipway/v1/job_log';
 import t from 'tap';
 import { call, grpcClients } from '../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { startRealAgent } from '../../helpers/system/real-agent.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { start } from './start-pods.ts';

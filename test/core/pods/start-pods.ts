@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import type { Test } from 'tap';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { scratch } from '../../helpers/scratch.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { startRealAgent } from '../../helpers/system/real-agent.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 

@@ -7,9 +7,9 @@
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);

@@ -6,9 +6,9 @@ import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 
 const ENV = {
   HF_TOKEN: 'hf_secret',

@@ -5,9 +5,9 @@ import { CreateEndpointRequest } from '@slipway/proto/gen/slipway/v1/endpoint_se
 import { UpdateSecretRequest } from '@slipway/proto/gen/slipway/v1/secret_service';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(60_000);

@@ -11,7 +11,7 @@ import { interfacePrefix } from '@slipway/gpu-agent/executors/container/workload
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
 import { BASE_IMAGE } from '../../helpers/engines/podman-images.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { startProcesses } from '../../helpers/system/processes.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 

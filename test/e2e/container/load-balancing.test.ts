@@ -10,10 +10,11 @@ import t from 'tap';
 import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
 import { makeWorkerImage } from '../../helpers/engines/podman-images.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
+import { checkTcpPorts } from '../../helpers/pods/tcp-ports.ts';
 import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { lbClient, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { readMetrics, valueOf } from '../../helpers/system/metrics.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
@@ -140,7 +141,11 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
           ...init,
           headers: { authorization: `Bearer ${system.key}` },
         });
-      await system.startAgent(undefined, { SLIPWAY_ADVERTISE_HOST: '127.0.0.1', SLIPWAY_AGENT_LOCATIONS: 'far' });
+      await system.startAgent(undefined, {
+        SLIPWAY_ADVERTISE_HOST: '127.0.0.1',
+        SLIPWAY_AGENT_LOCATIONS: 'far',
+        SLIPWAY_PUBLIC_HOST: 'localhost',
+      });
       await system.startAgent(undefined, { SLIPWAY_TUNNEL_ADDRESS: system.url, SLIPWAY_AGENT_LOCATIONS: 'hidden' });
       const start = (location: string): Promise<Pod> =>
         waitFor('a machine', () =>
@@ -148,7 +153,7 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
             name: 'web',
             imageName: IMAGE,
             computeType: 'CPU',
-            ports: ['8123/http', '8124/http', '22/tcp'],
+            ports: ['8123/http', '8124/http', '22/tcp', '8123/tcp'],
             locations: [location],
             env: { HOST: '0.0.0.0', PORT: '8123', HEALTH_CHECK_PATH: '/ping' },
           }),
@@ -167,6 +172,7 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
         );
         t.equal((await ask(pod, 8124)).status, 502, 'a port at which nobody listens');
         t.equal((await ask(pod, 22)).status, 404, 'no http port');
+        await checkTcpPorts(t, system, pod.id, location === 'far');
         await pods.remove(pod.id);
         await waitFor('its end', async () => (await ask(pod, 8123)).status !== 200);
       }

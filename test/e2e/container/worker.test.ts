@@ -9,10 +9,10 @@ import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
 import { BASE_IMAGE, makeWorkerImage } from '../../helpers/engines/podman-images.ts';
 import { REGISTRY_USER, registrySkip, startRegistry } from '../../helpers/engines/registry.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
 import { readMetrics, valueOf } from '../../helpers/system/metrics.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 

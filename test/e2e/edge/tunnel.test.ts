@@ -9,9 +9,9 @@ import { readFacadeConfig } from '@slipway/facades/config';
 import { pino } from 'pino';
 import t from 'tap';
 import { quietPort } from '../../helpers/net/ports.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { makeCertificates, skipWithoutEnvoy, startEdge, startForeignEnvoy } from '../../helpers/system/edge.ts';
 import { LB_WORKER, lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 

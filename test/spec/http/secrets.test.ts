@@ -9,9 +9,9 @@ import { pino } from 'pino';
 import t from 'tap';
 import { jobRows } from '../../helpers/db/job-rows.ts';
 import { webhookReceiver } from '../../helpers/net/webhook-receiver.ts';
+import { podCalls } from '../../helpers/pods/pod-calls.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
-import { podCalls } from '../../helpers/system/pods.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
 /** All log lines of all parts, at the finest level and without redaction, so that a secret would be seen. */

@@ -372,13 +372,18 @@ export interface PodReport {
    * short delay.
    */
   httpPorts: PodPort[];
+  /**
+   * Addresses that clients can dial, of its tcp ports: those of its spec that end in `/tcp`, at most 20. Only while it
+   * is RUNNING, with a short delay. Empty if the machine publishes none.
+   */
+  tcpPorts: PodPort[];
 }
 
-/** An http port of a pod. */
+/** A port of a pod. */
 export interface PodPort {
   /** Number as in the pod's spec, 1 to 65535. */
   port: number;
-  /** host:port that facades can dial, or `tunnel`, as in WorkerReport. */
+  /** host:port. An http port also `tunnel`, as in WorkerReport. */
   address: string;
 }
 
@@ -1937,7 +1942,7 @@ export const WorkerReport: MessageFns<WorkerReport> = {
 };
 
 function createBasePodReport(): PodReport {
-  return { podId: "", run: 0, state: 0, reason: "", exitCode: undefined, httpPorts: [] };
+  return { podId: "", run: 0, state: 0, reason: "", exitCode: undefined, httpPorts: [], tcpPorts: [] };
 }
 
 export const PodReport: MessageFns<PodReport> = {
@@ -1959,6 +1964,9 @@ export const PodReport: MessageFns<PodReport> = {
     }
     for (const v of message.httpPorts) {
       PodPort.encode(v!, writer.uint32(50).fork()).join();
+    }
+    for (const v of message.tcpPorts) {
+      PodPort.encode(v!, writer.uint32(58).fork()).join();
     }
     return writer;
   },
@@ -2024,6 +2032,14 @@ export const PodReport: MessageFns<PodReport> = {
             message.httpPorts.push(PodPort.decode(reader, reader.uint32()));
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.tcpPorts.push(PodPort.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2047,6 +2063,7 @@ export const PodReport: MessageFns<PodReport> = {
     message.reason = object.reason ?? "";
     message.exitCode = object.exitCode ?? undefined;
     message.httpPorts = object.httpPorts?.map((e) => PodPort.fromPartial(e)) || [];
+    message.tcpPorts = object.tcpPorts?.map((e) => PodPort.fromPartial(e)) || [];
     return message;
   },
 };

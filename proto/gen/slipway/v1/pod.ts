@@ -51,6 +51,16 @@ export namespace PodState {
   export type FAILED = typeof PodState.FAILED;
 }
 
+/** A TCP port of a pod that clients can dial. */
+export interface PublishedPort {
+  /** Number inside the pod, as in `ports`. */
+  port: number;
+  /** Host name or address of the machine. */
+  host: string;
+  /** Number at that host. */
+  publicPort: number;
+}
+
 /**
  * A long-running process or container on one machine. Workers of endpoints are shown as pods too: they have
  * `endpoint_id` and cannot be changed by PodService.
@@ -145,12 +155,96 @@ export interface Pod {
   instanceId: string;
   /** Short name of gpu_type_id, for example `RTX 4090`. Output only. */
   gpuDisplayName: string;
+  /**
+   * TCP ports that clients can dial while the pod runs. Empty if its machine publishes none, or it has no image. Output
+   * only.
+   */
+  publishedPorts: PublishedPort[];
 }
 
 export interface Pod_EnvEntry {
   key: string;
   value: string;
 }
+
+function createBasePublishedPort(): PublishedPort {
+  return { port: 0, host: "", publicPort: 0 };
+}
+
+export const PublishedPort: MessageFns<PublishedPort> = {
+  encode(message: PublishedPort, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.port !== 0) {
+      writer.uint32(8).int32(message.port);
+    }
+    if (message.host !== "") {
+      writer.uint32(18).string(message.host);
+    }
+    if (message.publicPort !== 0) {
+      writer.uint32(24).int32(message.publicPort);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PublishedPort {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePublishedPort();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.port = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.host = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.publicPort = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<PublishedPort>): PublishedPort {
+    return PublishedPort.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<PublishedPort>): PublishedPort {
+    const message = createBasePublishedPort();
+    message.port = object.port ?? 0;
+    message.host = object.host ?? "";
+    message.publicPort = object.publicPort ?? 0;
+    return message;
+  },
+};
 
 function createBasePod(): Pod {
   return {
@@ -190,6 +284,7 @@ function createBasePod(): Pod {
     instanceIds: [],
     instanceId: "",
     gpuDisplayName: "",
+    publishedPorts: [],
   };
 }
 
@@ -302,6 +397,9 @@ export const Pod: MessageFns<Pod> = {
     }
     if (message.gpuDisplayName !== "") {
       writer.uint32(290).string(message.gpuDisplayName);
+    }
+    for (const v of message.publishedPorts) {
+      PublishedPort.encode(v!, writer.uint32(298).fork()).join();
     }
     return writer;
   },
@@ -610,6 +708,14 @@ export const Pod: MessageFns<Pod> = {
             message.gpuDisplayName = reader.string();
             continue;
           }
+          case 37: {
+            if (tag !== 298) {
+              break;
+            }
+
+            message.publishedPorts.push(PublishedPort.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -673,6 +779,7 @@ export const Pod: MessageFns<Pod> = {
     message.instanceIds = object.instanceIds?.map((e) => e) || [];
     message.instanceId = object.instanceId ?? "";
     message.gpuDisplayName = object.gpuDisplayName ?? "";
+    message.publishedPorts = object.publishedPorts?.map((e) => PublishedPort.fromPartial(e)) || [];
     return message;
   },
 };

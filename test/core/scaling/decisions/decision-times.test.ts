@@ -10,8 +10,8 @@ import { ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../../helpers/pods/pod-calls.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../../helpers/system/pods.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);

@@ -6,9 +6,9 @@ import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../../helpers/reason-of.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../../helpers/system/pods.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);

@@ -10,10 +10,10 @@ import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import postgres from 'postgres';
 import t from 'tap';
 import { grpcClients } from '../../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../../helpers/reason-of.ts';
 import type { CoreReplicas } from '../../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
-import { podCalls } from '../../../helpers/system/pods.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);

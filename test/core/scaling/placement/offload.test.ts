@@ -11,11 +11,11 @@ import { OffloadFailure, StandbyLevel, WorkerState } from '@slipway/proto/gen/sl
 import t from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import type { ScriptedAgent } from '../../../helpers/grpc/scripted-agent.ts';
+import { podCalls } from '../../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../../helpers/reason-of.ts';
 import type { CoreReplicas } from '../../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { readMetrics, valueOf } from '../../../helpers/system/metrics.ts';
-import { podCalls } from '../../../helpers/system/pods.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);

@@ -13,9 +13,9 @@ import { Sealer } from '@slipway/kit/host/seal';
 import t from 'tap';
 import { createDatabase } from '../../../helpers/db/database.ts';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { podCalls } from '../../../helpers/pods/pod-calls.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { logger } from '../../../helpers/system/job-engine.ts';
-import { podCalls } from '../../../helpers/system/pods.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 const newKey = (): string => randomBytes(32).toString('hex');
