@@ -72,7 +72,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     linksStableMs: () => stability.forMs,
   };
   const parts = buildParts({ ...storage, openChannel }, sealer, config, dependencies, own);
-  const { server, jobCalls, edgeStreams, envoyStreams } = buildServer(parts, health, config, dependencies);
+  const { server, jobCalls, edgeStreams, envoyStreams, refusals } = buildServer(parts, health, config, dependencies);
   const measures = new MetricsServer({ listen: config.metricsListen, metrics: parts.metrics, logger });
   const { table, loop, scaling, reports, pods, containers, models, desired, audit } = parts.dispatch;
   const resigns: Service = {
@@ -100,8 +100,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     loop,
     certificates,
     parts.trust.watch,
-    measures,
-    server,
+    ...[measures, refusals, server],
     early[0],
     jobCalls,
     edgeStreams,

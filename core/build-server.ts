@@ -34,6 +34,7 @@ import { EXPLANATIONS_MAX, MANAGEMENT_CALLS_MAX } from './domain/accounts/call-l
 import { secretValueIdentity } from './domain/settings/sealed-identity.ts';
 import { Joining } from './joining/join-machine.ts';
 import { CORE_VERSION } from './reports/core-version.ts';
+import { RefusedAttempts } from './reports/refused-attempts.ts';
 import { SeenParts } from './reports/seen-parts.ts';
 import { UsageQueue } from './reports/usage-queue.ts';
 import { AccessChecks } from './rpc/accounts/access-checks.ts';
@@ -67,6 +68,7 @@ import { requestInterceptor } from './rpc/server/interceptors.ts';
 import { mayChange } from './rpc/server/may-change.ts';
 import { PageBudget } from './rpc/server/page-budget.ts';
 import type { ListParts } from './rpc/server/paging.ts';
+import { recordingRefusals } from './rpc/server/record-refusals.ts';
 import { addReflection } from './rpc/server/reflection.ts';
 import { RpcServer } from './rpc/server/server.ts';
 
@@ -95,6 +97,8 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
   });
   const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, clock, random, logger });
   const seenParts = new SeenParts({ coreVersion: CORE_VERSION, clock, logger });
+  const refusals = new RefusedAttempts({ audit: stores.audit, clock, logger });
+  const recording = { access, refusals };
   const shared: SharedParts = {
     ...parts,
     seenParts,
@@ -107,7 +111,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
       peerTls: () => parts.own.certificates.peers,
       clock,
     },
-    checks: new AccessChecks({ access, startedWorkers: new StartedWorkers(stores.workers, clock), clock }),
+    checks: new AccessChecks({ access, refusals, startedWorkers: new StartedWorkers(stores.workers, clock), clock }),
     lists: { budget: new PageBudget(parts.meter.engine.budgets), logger },
     onKeyChanged: (keyId) => context.onKeysChanged([keyId]),
   };
@@ -117,6 +121,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     logs: shared.logs,
     access,
     checks: shared.checks,
+    audit: stores.audit,
     tracing: parts.tracing,
   };
   const jobs = createJobHandlers({ ...jobCalls, lists: shared.lists, clock, logger });
@@ -135,18 +140,20 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     ],
     extend: [(grpc) => health.addTo(grpc), addReflection],
     services: [
-      [LargeJobService, jobs.handlers],
+      recordingRefusals([LargeJobService, jobs.handlers], recording, BULK_CALLS),
       [EdgeServiceService, edge.handlers],
       [AggregatedDiscoveryServiceService, controlPlane.discovery],
       [LoadReportingServiceService, controlPlane.loadReports],
       [AccessLogServiceService, controlPlane.accessLogs],
-      ...accountServices(shared, dependencies),
-      ...resourceServices(shared, dependencies),
-      ...operatorServices(shared, dependencies, config),
+      ...managementServices(shared, dependencies, config).map((service) => recordingRefusals(service, recording)),
+      [PieceAgentService, agentService(shared, logger)],
     ],
   });
-  return { server, jobCalls: jobs.service, edgeStreams: edge.service, envoyStreams: controlPlane.service };
+  return { server, jobCalls: jobs.service, edgeStreams: edge.service, envoyStreams: controlPlane.service, refusals };
 }
+
+/** Calls of jobs whose refusals are recorded: those that change many. */
+const BULK_CALLS = ['cancelJobs', 'retryJobs', 'purgeQueue'];
 
 /** Parts that the services share. */
 interface SharedParts extends CoreParts {
@@ -158,6 +165,15 @@ interface SharedParts extends CoreParts {
   checks: AccessChecks;
   lists: ListParts;
   onKeyChanged(keyId: string): void;
+}
+
+/** Builds the services whose refused calls are recorded. */
+function managementServices(shared: SharedParts, dependencies: Dependencies, config: CoreConfig): Services {
+  return [
+    ...accountServices(shared, dependencies),
+    ...resourceServices(shared, dependencies),
+    ...operatorServices(shared, dependencies, config),
+  ];
 }
 
 type Services = ConstructorParameters<typeof RpcServer>[0]['services'];
@@ -223,19 +239,9 @@ function operatorServices(
   { clock, random, logger }: Dependencies,
   { advertise, webhookAllowPrivate: allowPrivate }: Pick<CoreConfig, 'advertise' | 'webhookAllowPrivate'>,
 ): Services {
-  const { stores, dispatch, context, problems, alerts, access, rate, logs, lists, meter, onKeyChanged, own, sealer } =
-    shared;
+  const { stores, context, problems, alerts, access, rate, logs, lists, own, sealer } = shared;
   const { machineViews: machines, coreReleases: releases } = stores;
   const parts = { access, machines, releases, seen: shared.seenParts, clock, logger };
-  const agents = agentHandlers({
-    access,
-    keys: stores.keys,
-    images: stores.images,
-    onBound: onKeyChanged,
-    context: dispatch.sessions,
-    meter: meter.engine.budgets,
-    logger,
-  });
   const { joinTokens, authorities, secretKeys } = stores;
   const joined = { joinTokens, authorities, ...own, random };
   const joining = new Joining({ ...joined, access, sealer, clock });
@@ -253,6 +259,17 @@ function operatorServices(
     ],
     [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, clock, ...lists }))],
     [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],
-    [PieceAgentService, agents],
   ];
+}
+
+function agentService({ access, stores, dispatch, meter, onKeyChanged }: SharedParts, logger: Dependencies['logger']) {
+  return agentHandlers({
+    access,
+    keys: stores.keys,
+    images: stores.images,
+    onBound: onKeyChanged,
+    context: dispatch.sessions,
+    meter: meter.engine.budgets,
+    logger,
+  });
 }

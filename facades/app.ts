@@ -10,6 +10,7 @@ import type { Transport } from '@slipway/kit/net/channel';
 import { networkTransport } from '@slipway/kit/net/channel';
 import { MetricsServer } from '@slipway/kit/net/metrics-server';
 import { TlsSource } from '@slipway/kit/net/tls-source';
+import { callerAddress } from '@slipway/kit/observe/caller-address';
 import { Metrics } from '@slipway/kit/observe/metrics';
 import { tracingOf } from '@slipway/kit/observe/tracing';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -46,6 +47,7 @@ import { AnswerBudget } from './plugins/limits/answer-budget.ts';
 import { BodyWork } from './plugins/limits/body-work.ts';
 import { KeyWatch } from './plugins/limits/key-watch.ts';
 import { RateLimit } from './plugins/limits/rate-limit.ts';
+import { nameCallers } from './plugins/name-callers.ts';
 import { ReadBeforeAnswer } from './plugins/read-before-answer.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
@@ -177,7 +179,10 @@ interface GateDependencies {
 }
 
 function buildGate(config: FacadeConfig, { core, meter, reporter, clock }: GateDependencies): GateParts {
-  const access = new AccessCache(({ apiKey, ...request }) => core.pipelinedAccess.check(apiKey, request), clock);
+  const access = new AccessCache(
+    ({ apiKey, ...request }) => core.pipelinedAccess.check(apiKey, { ...request, callerAddress: callerAddress() }),
+    clock,
+  );
   const rateLimit = config.rateLimits
     ? new RateLimit(perWorkerOf(config), clock, { onRejected: meter.onRejected, reporter })
     : undefined;
@@ -207,6 +212,7 @@ function addHooks(app: FastifyInstance, parts: HookParts): UnroutedHandler {
   tried.addTo(app);
   addAuthorizer(app, { loadBalancer: balancing.loadBalancer, gate, keys, settings, edgeKey, clock, logger });
   addRequestState(app);
+  nameCallers(app, balancing.peers);
   addHttpRules(app);
   logRequests(app, clock, logger);
   readRawBodies(app, { timeouts, budget: budgets.bodies, clock });

@@ -4,12 +4,13 @@
  */
 
 import { printable } from '@slipway/kit/log/printable';
-import type { Release, ReleaseValue } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import type { Release } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { wholeNumber } from '../option-values.ts';
 import type { Column } from '../output/table.ts';
+import { bothOf, valueText } from '../output/value-text.ts';
 import { ago } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { endpointFields, presentEndpoint } from './present-endpoint.ts';
@@ -58,9 +59,6 @@ async function rollBack(cli: Cli, named: string | undefined, version: number | u
   output.result(presentEndpoint(endpoint!), () => output.fields(endpointFields(endpoint!, output.nowMs())));
 }
 
-/** Longest value in the table, in characters. */
-const VALUE_LENGTH_MAX = 40;
-
 function presentRelease(release: Release) {
   const { version, isNew, time, keyId, keyName, action, fields, values, outcome, outcomeReason, imageDigest } = release;
   return {
@@ -85,7 +83,7 @@ function columns(nowMs: number): Column<Release>[] {
     {
       title: 'WHAT',
       text: ({ action, fields, values }) =>
-        [action, action === 'CreateEndpoint' ? '' : fields.map((field) => changeText(field, values)).join(', ')]
+        [action, action === 'CreateEndpoint' ? '' : fields.map((field) => valueText(field, values)).join(', ')]
           .join(' ')
           .trimEnd(),
     },
@@ -96,21 +94,6 @@ function columns(nowMs: number): Column<Release>[] {
       text: ({ isNew, outcome, outcomeReason }) => (isNew ? `${outcome}${firstLine(outcomeReason)}` : ''),
     },
   ];
-}
-
-/** Returns old and new value. Absent ones were not set, or are not kept. */
-function bothOf({ oldJson, newJson }: ReleaseValue): { old?: unknown; new?: unknown } {
-  return {
-    ...(oldJson !== undefined && { old: JSON.parse(oldJson) as unknown }),
-    ...(newJson !== undefined && { new: JSON.parse(newJson) as unknown }),
-  };
-}
-
-/** Returns a field with its old and new value, where both are kept and short. */
-function changeText(field: string, values: readonly ReleaseValue[]): string {
-  const { oldJson = '', newJson = '' } = values.find((value) => value.field === field) ?? {};
-  const isShown = [oldJson, newJson].every((json) => json !== '' && json.length <= VALUE_LENGTH_MAX);
-  return isShown ? printable(`${field} ${oldJson} → ${newJson}`) : field;
 }
 
 function firstLine(reason: string): string {

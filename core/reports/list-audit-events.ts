@@ -17,10 +17,14 @@ interface AuditRequest {
   pageToken: string;
   /** Only changes of this resource. Empty: all. */
   subjectId: string;
-  /** Only changes with this text in their action, subject, key or fields. Empty: all. */
+  /** Only changes with this text in their action, subject, key, address or fields. Empty: all. */
   search: string;
   /** Only this action. `undefined`: all. */
   action: string | undefined;
+  /** Only calls from this address. `undefined`: all. */
+  address: string | undefined;
+  /** True: only refused attempts; false: only changes. `undefined`: both. */
+  refused: boolean | undefined;
   /** Only changes at or after this time. `undefined`: all. */
   since: Date | undefined;
   /** Only changes before this time. `undefined`: all. */

@@ -44,6 +44,7 @@ export class DecisionReaper extends LoopService {
       await traffic.reap(BATCH_ITEMS_MAX),
       await loads.reap(BATCH_ITEMS_MAX),
       await requests.reap(BATCH_ITEMS_MAX),
+      await audit.reapRefused(BATCH_ITEMS_MAX),
       auditDays === 0 ? 0 : await audit.reap(auditDays, BATCH_ITEMS_MAX),
       usageDays === 0 ? 0 : await usage.reap(usageDays, BATCH_ITEMS_MAX),
     );

@@ -6,6 +6,7 @@ import type { Client, ClientUnaryCall, CallOptions as GrpcOptions, Metadata, Ser
 import { retry } from '@slipway/kit/lifecycle/retry';
 import type { ClientConstructor } from '@slipway/kit/net/channel';
 import { callMetadata } from '@slipway/kit/net/channel';
+import { CALLER_ADDRESS_KEY, callerAddress } from '@slipway/kit/observe/caller-address';
 import { fromGrpcError } from '@slipway/proto/wire/reason';
 import { CoreConnection, isAnswer } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
@@ -79,6 +80,8 @@ export class ServiceCalls<Service extends Client> {
     const { apiKey, repeatable, failFast = false, tryMs = TRY_MS, signal } = options;
     const line = this.#next();
     const metadata = callMetadata(apiKey, { waitForReady: !repeatable && !failFast });
+    const address = callerAddress();
+    if (address !== '') metadata.set(CALLER_ADDRESS_KEY, address);
     const deadline = this.#parts.clock.nowMs() + tryMs;
     return new Promise((resolve, reject) => {
       const { client } = line;

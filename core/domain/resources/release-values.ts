@@ -29,6 +29,15 @@ export function changedValues(before: object, after: object, prefix = ''): Recor
   );
 }
 
+/** Returns the values of fields that a creation has set, by their names in the contract. Without secrets. */
+export function createdValues(settings: object, fields: readonly string[]): Record<string, ReleaseValue> {
+  const values = Object.entries(changedValues({}, settings)).filter(([field]) => fields.includes(field));
+  return Object.fromEntries(values.map(([field, { new: fresh }]) => [field, { new: fresh }]));
+}
+
+/** Value of a secret that changed: only that there is one. */
+export const SECRET_VALUE: ReleaseValue = { new: HIDDEN_VALUE };
+
 function storable(name: string, value: unknown): unknown {
   const shown =
     name === 'env' ? Object.fromEntries(Object.keys(value ?? {}).map((variable) => [variable, HIDDEN_VALUE])) : value;

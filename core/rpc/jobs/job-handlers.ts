@@ -12,6 +12,7 @@ import type { ExplainContext } from '../../endpoints/explain.ts';
 import { explainJob } from '../../endpoints/explain.ts';
 import type { JobCalls } from '../../jobs/job-engine.ts';
 import { WaitStopper } from '../../jobs/read/wait-stopper.ts';
+import type { Stores } from '../../store/storage.ts';
 import type { AccessChecks } from '../accounts/access-checks.ts';
 import { sightOf } from '../reports/explain-messages.ts';
 import type { CallRate } from '../server/call-rate.ts';
@@ -34,6 +35,7 @@ interface JobHandlersOptions {
   logs: LogParts;
   lists: ListParts;
   checks: AccessChecks;
+  audit: Stores['audit'];
   /** Default: nothing is traced. */
   tracing?: Tracing | undefined;
   access: Access;
@@ -115,17 +117,21 @@ export function createJobHandlers(options: JobHandlersOptions): JobHandlers {
 function bulkHandlers({
   calls,
   access,
+  audit,
   logger,
 }: JobHandlersOptions): Pick<JobServiceServer, 'cancelJobs' | 'retryJobs' | 'purgeQueue'> {
-  const many = new ManyJobs({ calls, access });
+  const many = new ManyJobs({ calls, access, audit });
   return {
     cancelJobs: unary(logger, (request, apiKey) =>
       many.change('cancel', { ...request, errorGroup: '', endedFrom: undefined }, apiKey),
     ),
     retryJobs: unary(logger, (request, apiKey) => many.change('retry', request, apiKey)),
     purgeQueue: unary(logger, async ({ endpointId }, apiKey) => {
-      await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
-      return { removed: await calls.purge(endpointId) };
+      const { accountId, keyId } = await access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+      const removed = await calls.purge(endpointId);
+      const values = { removed: { new: removed } };
+      await audit.record({ accountId, keyId, action: 'PurgeQueue', subjectId: endpointId, fields: [], values });
+      return { removed };
     }),
   };
 }

@@ -4,10 +4,14 @@ import { SharedPermits } from '@slipway/kit/lifecycle/shared-permits';
 import { JobState as WireState } from '@slipway/proto/gen/slipway/v1/job';
 import type { CancelJobsResponse, RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Access } from '../../access/access.ts';
+import type { Actor } from '../../domain/accounts/permission.ts';
+import { createdValues } from '../../domain/resources/release-values.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { ChangeResult } from '../../jobs/change/change-jobs.ts';
 import type { JobCalls } from '../../jobs/job-engine.ts';
+import type { Change } from '../../store/accounts/audit-rows.ts';
 import type { WalkedJobs } from '../../store/jobs/job-walk.ts';
+import type { Stores } from '../../store/storage.ts';
 import { cursorOf, walkFrom } from '../server/walk-cursor.ts';
 import { STATE_TO_WIRE, stateFromWire, submittedFromMessage } from './job-messages.ts';
 
@@ -20,9 +24,11 @@ const CALLS_MAX = 4;
 export class ManyJobs {
   readonly #calls: JobCalls;
   readonly #access: Access;
+  readonly #audit: Stores['audit'];
   readonly #permits = new SharedPermits(CALLS_MAX);
 
-  constructor({ calls, access }: { calls: JobCalls; access: Access }) {
+  constructor({ calls, access, audit }: { calls: JobCalls; access: Access; audit: Stores['audit'] }) {
+    this.#audit = audit;
     this.#calls = calls;
     this.#access = access;
   }
@@ -33,7 +39,8 @@ export class ManyJobs {
    */
   async change(move: WalkedJobs['move'], request: RetryJobsRequest, apiKey: string): Promise<CancelJobsResponse> {
     const { endpointId, limit, cursor } = request;
-    const { accountId } = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+    const actor = await this.#access.check(apiKey, { api: 'JOBS', endpointId, write: true });
+    const { accountId } = actor;
     const wanted = cursor === '' ? wantedOf(move, request) : walkFrom(cursor, endpointId, move);
     if (!this.#permits.tryAcquire(accountId)) {
       throw new DomainError(
@@ -42,11 +49,22 @@ export class ManyJobs {
       );
     }
     try {
-      return answerOf(await this.#calls.change({ ...wanted, limit }));
+      const changed = await this.#calls.change({ ...wanted, limit });
+      // A later call of a walk that changed nothing is no change.
+      if (cursor === '' || changed.done > 0) await this.#audit.record(changeOf(actor, wanted, changed.done));
+      return answerOf(changed);
     } finally {
       this.#permits.release(accountId);
     }
   }
+}
+
+/** Returns the entry of the audit trail: what was asked, and how many jobs the call changed. */
+function changeOf({ accountId, keyId }: Actor, wanted: WalkedJobs, done: number): Change {
+  const { endpointId, move, states, submitted, ended } = wanted;
+  const values = createdValues({ states, submitted, ended, done }, ['states', 'submitted', 'ended', 'done']);
+  const action = move === 'cancel' ? 'CancelJobs' : 'RetryJobs';
+  return { accountId, keyId, action, subjectId: endpointId, fields: Object.keys(values), values };
 }
 
 function wantedOf(move: WalkedJobs['move'], request: RetryJobsRequest): WalkedJobs {

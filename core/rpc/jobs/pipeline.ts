@@ -18,6 +18,8 @@ import { REASONS } from '@slipway/proto/wire/reason';
 import type { Job } from '../../domain/jobs/job.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { WaitStopper } from '../../jobs/read/wait-stopper.ts';
+import { fromSource } from '../../store/accounts/call-source.ts';
+import { claimedSource } from '../server/source-of-call.ts';
 import { refusalOf } from '../server/unary.ts';
 import type { JobRpc } from './job-rpc.ts';
 
@@ -140,7 +142,13 @@ export class Pipeline {
         };
       }
       case 'checkAccess':
-        return { $case: 'checkAccess', value: await this.#rpc.checkAccess(call.value, apiKey) };
+        return {
+          $case: 'checkAccess',
+          value: await fromSource(
+            () => claimedSource(call.value.callerAddress ?? '', this.#stream),
+            () => this.#rpc.checkAccess(call.value, apiKey),
+          ),
+        };
       case 'abandon':
       case undefined:
         return error('INVALID_REQUEST', 'the call is empty or of a newer version');

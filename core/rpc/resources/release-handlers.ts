@@ -12,6 +12,7 @@ import { listReleases } from '../../endpoints/explain.ts';
 import { rollBackEndpoint } from '../../endpoints/roll-back.ts';
 import type { Release } from '../../store/resources/release-store.ts';
 import { unary } from '../server/unary.ts';
+import { valuesToMessage } from './release-values-message.ts';
 
 /** Handlers of the service. `changed`: presents an endpoint after a change. */
 export function releaseHandlers(
@@ -39,10 +40,5 @@ export function releaseHandlers(
 }
 
 function releaseToMessage({ at, endpointId: _of, values, ...release }: Release): ReleaseMessage {
-  const shown = Object.entries(values).map(([field, { old, new: fresh }]) => ({
-    field,
-    oldJson: JSON.stringify(old) as string | undefined,
-    newJson: JSON.stringify(fresh) as string | undefined,
-  }));
-  return { ...release, values: shown, time: at };
+  return { ...release, values: valuesToMessage(values), time: at };
 }

@@ -10,8 +10,10 @@ import type { AgentCredential } from '../../access/agent-key.ts';
 import { certificateOf } from '../../access/machine-certificate.ts';
 import type { DomainReason } from '../../domain/settings/errors.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
+import { fromSource } from '../../store/accounts/call-source.ts';
 import { isTransient, isUnstorable } from '../../store/sql/transient.ts';
 import { REQUEST_ID_KEY } from './interceptors.ts';
+import { sourceOfCall } from './source-of-call.ts';
 
 /** A status as grpc-js sends it. */
 type FailedStatus = ReturnType<typeof toGrpcStatus>;
@@ -64,7 +66,7 @@ export function agentUnary<Request, Response>(
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
     const answer = async (): Promise<Response> => handle(call.request, credentialOf(call));
-    answer().then(
+    fromSource(() => sourceOfCall(call), answer).then(
       (response) => done(null, response),
       (error: unknown) => done(statusOf(error, call, logger)),
     );
@@ -78,7 +80,7 @@ export function unary<Request, Response>(
 ): handleUnaryCall<Request, Response> {
   return (call, done) => {
     const answer = async (): Promise<Response> => handle(call.request, keyOf(call.metadata), call.metadata);
-    answer().then(
+    fromSource(() => sourceOfCall(call), answer).then(
       (response) => done(null, response),
       (error: unknown) => done(statusOf(error, call, logger)),
     );

@@ -4,6 +4,7 @@ import { account } from '@slipway/drizzle/schema/account';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { Quota } from '../../domain/accounts/quota.ts';
+import { changedValues, createdValues } from '../../domain/resources/release-values.ts';
 import type { Database } from '../sql/database.ts';
 import { whereYes } from '../sql/list-filter.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
@@ -32,7 +33,10 @@ export class AccountStore {
         .onConflictDoNothing({ target: account.name })
         .returning({ id: account.id });
       if (row)
-        await recordChange(tx, { accountId: id, keyId, action: 'CreateAccount', subjectId: id, fields: ['name'] });
+        await recordChange(tx, {
+          ...{ accountId: id, keyId, action: 'CreateAccount', subjectId: id },
+          ...{ fields: ['name'], values: createdValues({ name }, ['name']) },
+        });
       return row;
     });
     if (made) return made.id;
@@ -70,12 +74,15 @@ export class AccountStore {
     const { workers: workerQuota, gpus: gpuQuota, queuedJobs: queuedJobQuota, requests: requestQuota } = quota;
     const gpuWeight = quota.gpuWeight ?? 1;
     return this.#database.db.transaction(async (tx) => {
+      const [before] = await tx.select().from(account).where(eq(account.id, id)).for('update');
       const [row] = await tx
         .update(account)
         .set({ workerQuota, gpuQuota, queuedJobQuota, requestQuota, gpuWeight })
         .where(eq(account.id, id))
         .returning();
-      if (row) await recordChange(tx, { accountId: id, keyId, action: 'SetQuota', subjectId: id, fields: ['quota'] });
+      if (!before || !row) return undefined;
+      const values = changedValues(quotaOf(before), quotaOf(row), 'quota.');
+      await recordChange(tx, { accountId: id, keyId, action: 'SetQuota', subjectId: id, fields: ['quota'], values });
       return row;
     });
   }
@@ -84,8 +91,11 @@ export class AccountStore {
   async setPublicKey(actor: Actor, publicKey: string): Promise<Account | undefined> {
     const id = actor.accountId;
     return this.#database.db.transaction(async (tx) => {
+      const [before] = await tx.select().from(account).where(eq(account.id, id)).for('update');
       const [row] = await tx.update(account).set({ publicKey }).where(eq(account.id, id)).returning();
-      if (row) await recordChange(tx, { ...actor, action: 'UpdateAccount', subjectId: id, fields: ['public_key'] });
+      if (!before || !row) return undefined;
+      const values = changedValues({ publicKey: before.publicKey }, { publicKey });
+      await recordChange(tx, { ...actor, action: 'UpdateAccount', subjectId: id, fields: ['public_key'], values });
       return row;
     });
   }
@@ -95,4 +105,8 @@ export class AccountStore {
     const rows = await this.#database.db.select({ id: account.id }).from(account).where(eq(account.id, id));
     return rows.length > 0;
   }
+}
+
+function quotaOf({ workerQuota, gpuQuota, queuedJobQuota, requestQuota, gpuWeight }: Account) {
+  return { workers: workerQuota, gpus: gpuQuota, queuedJobs: queuedJobQuota, requests: requestQuota, gpuWeight };
 }

@@ -3,6 +3,7 @@ import { alias, and, arrayContained, eq, getTableColumns, inArray, isNull, notEx
 import { account } from '@slipway/drizzle/schema/account';
 import { apiKey } from '@slipway/drizzle/schema/api-key';
 import type { Actor, Caller, Permission, Scope } from '../../domain/accounts/permission.ts';
+import { createdValues } from '../../domain/resources/release-values.ts';
 import type { Database } from '../sql/database.ts';
 import { whereValue, whereWord, whereYes } from '../sql/list-filter.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
@@ -51,7 +52,8 @@ export class ApiKeyStore {
         .insert(apiKey)
         .values({ ...settings, accountId: accountId || null, management, jobs, secretHash })
         .returning();
-      await recordChange(tx, { accountId, keyId: madeBy, action: 'CreateKey', subjectId: key.id, fields });
+      const values = createdValues(key, fields);
+      await recordChange(tx, { accountId, keyId: madeBy, action: 'CreateKey', subjectId: key.id, fields, values });
       return keyFromRow(row!);
     });
   }

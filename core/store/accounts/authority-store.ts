@@ -4,6 +4,7 @@ import type { CertifiedKey } from '@slipway/kit/tls/authority';
 import { authorityKeyIdentity } from '../../domain/settings/sealed-identity.ts';
 import type { Database, Sql } from '../sql/database.ts';
 import { inTransaction } from '../sql/database.ts';
+import { currentSource } from './call-source.ts';
 
 /** Seconds after which all replicas know a new authority: each reads them twice as often. */
 const SETTLED_SECONDS = 60;
@@ -126,9 +127,10 @@ export class AuthorityStore {
     return inTransaction(this.#sql, async (tx) => {
       const { count } = await change(tx);
       if (count === 0) return false;
+      const { address, via } = currentSource();
       await tx`
-        INSERT INTO audit_event (key_id, action, subject_id, fields)
-        VALUES (${keyId}, ${action}, 'installation', '{}')`;
+        INSERT INTO audit_event (key_id, action, subject_id, fields, address, via)
+        VALUES (${keyId}, ${action}, 'installation', '{}', ${address}, ${via})`;
       return true;
     });
   }

@@ -79,7 +79,12 @@ export class BatchStore {
         })
         .returning();
       const fields = ['input_file_id', 'endpoint', 'completion_window'];
-      await recordChange(tx, { ...actor, action: 'CreateBatch', subjectId: made.id, fields });
+      const values = {
+        input_file_id: { new: made.fileId },
+        endpoint: { new: made.route },
+        completion_window: { new: WINDOW_MS },
+      };
+      await recordChange(tx, { ...actor, action: 'CreateBatch', subjectId: made.id, fields, values });
       return stored;
     });
     return row && (await this.#view(row));
@@ -103,7 +108,8 @@ export class BatchStore {
           ...{ state: 'DRAFT', windowMs: WINDOW_MS, expiresAt: afterNow(WINDOW_MS), resultSeconds: FILE_SECONDS_MAX },
         })
         .returning();
-      await recordChange(tx, { ...actor, action: 'CreateDraft', subjectId: made.id, fields: ['endpoint_id'] });
+      const values = { endpoint_id: { new: made.endpointId } };
+      await recordChange(tx, { ...actor, action: 'CreateDraft', subjectId: made.id, fields: ['endpoint_id'], values });
       return stored!;
     });
     return this.#view(row);

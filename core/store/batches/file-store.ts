@@ -5,6 +5,7 @@ import { accountFile } from '@slipway/drizzle/schema/batches/account-file';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { AccountFile, FileLimits, FileScope } from '../../domain/batches/file.ts';
 import { FILE_BYTES_MAX, FILE_READ_BYTES, tooManyBytes, tooManyFiles } from '../../domain/batches/file.ts';
+import { createdValues } from '../../domain/resources/release-values.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database } from '../sql/database.ts';
@@ -141,7 +142,8 @@ export class FileStore {
         .where(eq(accountFile.id, id))
         .returning(SHOWN);
       const fields = ['purpose', 'filename'];
-      await recordChange(tx, { ...actor, action: 'CreateFile', subjectId: id, fields });
+      const values = createdValues(ready!, fields);
+      await recordChange(tx, { ...actor, action: 'CreateFile', subjectId: id, fields, values });
       return ready;
     });
   }

@@ -1,6 +1,7 @@
 /** Drains machines: empties them of workers, and hands back what still runs at the deadline. */
 
 import type { DrainRequest } from '../../domain/machines/drain.ts';
+import { createdValues } from '../../domain/resources/release-values.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { CurrentAttempt } from '../jobs/running-jobs.ts';
 import { lockPlacement } from '../scaling/standby-rows.ts';
@@ -38,7 +39,8 @@ export class DrainStore {
         ) AS l
         WHERE w.id = l.id RETURNING w.endpoint_id`;
       const fields = [...(deadlineMs === undefined ? [] : ['deadline_ms']), ...(reason === '' ? [] : ['reason'])];
-      await recordChange(tx, { accountId: '', keyId, action: 'DrainMachine', subjectId: id, fields });
+      const values = createdValues({ deadlineMs, reason }, fields);
+      await recordChange(tx, { accountId: '', keyId, action: 'DrainMachine', subjectId: id, fields, values });
       return [...new Set(workers.map((worker) => worker.endpoint_id))];
     });
   }

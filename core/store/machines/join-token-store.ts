@@ -4,6 +4,7 @@ import { apiKey } from '@slipway/drizzle/schema/api-key';
 import { joinToken } from '@slipway/drizzle/schema/machines/join-token';
 import type { JoinRejection, JoinToken, JoinTokenSettings } from '../../domain/machines/join-token.ts';
 import { ENDED_DAYS, OPEN_TOKENS_MAX } from '../../domain/machines/join-token.ts';
+import { createdValues } from '../../domain/resources/release-values.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database, Transaction } from '../sql/database.ts';
 import { isDuplicate } from '../sql/transient.ts';
@@ -56,7 +57,8 @@ export class JoinTokenStore {
         .values({ id, secretHash, pool, locations, usesMax, expiresAt })
         .returning();
       const fields = ['uses_max', 'ttl_seconds', 'pool', 'locations'];
-      await recordChange(tx, { accountId: '', keyId, action: 'CreateJoinToken', subjectId: id, fields });
+      const values = createdValues({ usesMax, ttlSeconds, pool, locations }, fields);
+      await recordChange(tx, { accountId: '', keyId, action: 'CreateJoinToken', subjectId: id, fields, values });
       return tokenOf(row!, true);
     });
   }
@@ -127,8 +129,8 @@ async function letIn(tx: Transaction, machine: JoiningMachine): Promise<JoinedMa
     .update(joinToken)
     .set({ uses: sql`${joinToken.uses} + 1` })
     .where(eq(joinToken.id, joinTokenId));
-  const change = { accountId: '', keyId: joinTokenId, action: 'JoinMachine', subjectId: machineId, fields: ['name'] };
-  await recordChange(tx, change);
+  const change = { accountId: '', keyId: joinTokenId, action: 'JoinMachine', subjectId: machineId };
+  await recordChange(tx, { ...change, subjectName: name, fields: ['name'], values: { name: { new: name } } });
   return { pool, locations };
 }
 

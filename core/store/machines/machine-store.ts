@@ -217,15 +217,12 @@ export class MachineStore {
       const workers = await statement<{ endpoint_id: string }[]>`
         SELECT endpoint_id FROM worker WHERE machine_id = ${id} AND ended_at IS NULL AND machine_id <> ''`;
       const pods = await statement<
-        { id: string; account_id: string }[]
-      >`SELECT id, account_id FROM pod WHERE machine_id = ${id}`;
+        { id: string; account_id: string; name: string }[]
+      >`SELECT id, account_id, name FROM pod WHERE machine_id = ${id}`;
       for (const pod of pods)
         await recordChange(tx, {
-          accountId: pod.account_id,
-          keyId,
-          action: 'ForgetMachine',
-          subjectId: pod.id,
-          fields: [],
+          ...{ accountId: pod.account_id, keyId, action: 'ForgetMachine' },
+          ...{ subjectId: pod.id, subjectName: pod.name, fields: [] },
         });
       const ended = await statement<
         { id: string }[]
@@ -234,10 +231,10 @@ export class MachineStore {
         statement,
         ended.map((worker) => worker.id),
       );
+      await recordChange(tx, { accountId: '', keyId, action: 'ForgetMachine', subjectId: id, fields: [] });
       await statement`DELETE FROM machine WHERE id = ${id}`;
       const keys = await statement<{ id: string }[]>`
         UPDATE api_key SET revoked_at = now() WHERE machine_id = ${id} AND revoked_at IS NULL RETURNING id`;
-      await recordChange(tx, { accountId: '', keyId, action: 'ForgetMachine', subjectId: id, fields: [] });
       const endpointIds = [...new Set(workers.map((worker) => worker.endpoint_id))];
       return { lostWorkers: workers.length, deletedPods: pods.length, endpointIds, keyIds: keys.map((key) => key.id) };
     });
@@ -272,7 +269,8 @@ export class MachineStore {
           WHERE m.id = ${id} AND before.id = m.id
         RETURNING before.cordoned <> m.cordoned AS changed`;
       const action = cordoned ? 'CordonMachine' : 'UncordonMachine';
-      if (rows[0]?.changed) await recordChange(tx, { accountId: '', keyId, action, subjectId: id, fields: [] });
+      const values = { cordoned: { old: !cordoned, new: cordoned } };
+      if (rows[0]?.changed) await recordChange(tx, { accountId: '', keyId, action, subjectId: id, fields: [], values });
       return rows.length > 0;
     });
   }

@@ -7,6 +7,7 @@ import type { QuotaState } from '../../domain/accounts/quota.ts';
 import { sameCard } from '../../domain/machines/gpu-pools.ts';
 import type { Pod, PodSettings } from '../../domain/pods/pod.ts';
 import type { CreationKey } from '../../domain/resources/creation-key.ts';
+import { changedValues, createdValues } from '../../domain/resources/release-values.ts';
 import type { PlacementSlot } from '../../domain/scaling/placement.ts';
 import type { PlacementMachine } from '../../domain/scaling/placement-machine.ts';
 import { invalid } from '../../domain/settings/fields.ts';
@@ -86,7 +87,8 @@ export class PodStore {
         .insert(pod)
         .values({ ...settings, ...this.#sealed(id, settings), templateEnvSealed, ...placed, id, accountId })
         .returning();
-      await recordChange(tx, { ...actor, action: 'CreatePod', subjectId: id, fields });
+      const values = createdValues(settings, fields);
+      await recordChange(tx, { ...actor, action: 'CreatePod', subjectId: id, fields, values });
       return podFromRow(this.#sealer, row!);
     });
   }
@@ -120,7 +122,8 @@ export class PodStore {
         Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, placement));
       }
       const [row] = await tx.update(pod).set(set).where(eq(pod.id, id)).returning();
-      await recordChange(tx, { ...actor, action, subjectId: id, fields });
+      const values = changedValues(current, settings);
+      await recordChange(tx, { ...actor, action, subjectId: id, fields, values });
       return podFromRow(this.#sealer, row!);
     });
   }
@@ -131,8 +134,9 @@ export class PodStore {
       const [row] = await tx
         .delete(pod)
         .where(and(eq(pod.id, id), eq(pod.accountId, actor.accountId)))
-        .returning({ machineId: pod.machineId });
-      if (row) await recordChange(tx, { ...actor, action: 'DeletePod', subjectId: id, fields: [] });
+        .returning({ machineId: pod.machineId, name: pod.name });
+      if (row)
+        await recordChange(tx, { ...actor, action: 'DeletePod', subjectId: id, subjectName: row.name, fields: [] });
       return row?.machineId;
     });
   }

@@ -5,6 +5,7 @@ import type { Actor } from '../../domain/accounts/permission.ts';
 import type { AlertMessage, AlertRecord, AlertTargetKind } from '../../domain/reports/alert.ts';
 import { ALERT_AFTER_MS, ALERT_TARGETS_MAX, identityOf } from '../../domain/reports/alert.ts';
 import type { Problem } from '../../domain/reports/problem.ts';
+import { createdValues, SECRET_VALUE } from '../../domain/resources/release-values.ts';
 import { invalid } from '../../domain/settings/fields.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database, Fragment, Sql } from '../sql/database.ts';
@@ -74,6 +75,7 @@ export class AlertStore {
       await recordChange(tx, {
         ...{ accountId, keyId: actor.keyId },
         ...{ action: 'CreateAlertTarget', subjectId: fields.id, fields: ['name', 'kind', 'url'] },
+        values: { ...createdValues(fields, ['name', 'kind']), url: SECRET_VALUE },
       });
       return made!;
     });
@@ -103,6 +105,7 @@ export class AlertStore {
         await recordChange(tx, {
           ...{ accountId, keyId },
           ...{ action: 'SilenceAlertTarget', subjectId: id, fields: ['silence_ms'] },
+          values: { silence_ms: { new: ms } },
         });
       return changed;
     });
@@ -113,12 +116,15 @@ export class AlertStore {
    */
   async remove({ accountId, keyId }: Actor, id: string): Promise<boolean> {
     return this.#database.db.transaction(async (tx) => {
-      const [removed] = await tx.delete(alertTarget).where(own(id, accountId)).returning({ id: alertTarget.id });
+      const [removed] = await tx.delete(alertTarget).where(own(id, accountId)).returning({ name: alertTarget.name });
       if (!removed) return false;
       await tx.execute(sql`
         UPDATE alert SET ended_at = seen_at WHERE account_id = ${accountId} AND ended_at IS NULL
           AND NOT EXISTS (SELECT FROM alert_target WHERE account_id = ${accountId})`);
-      await recordChange(tx, { accountId, keyId, action: 'DeleteAlertTarget', subjectId: id, fields: [] });
+      await recordChange(tx, {
+        ...{ accountId, keyId, action: 'DeleteAlertTarget', subjectId: id },
+        ...{ subjectName: removed.name, fields: [] },
+      });
       return true;
     });
   }

@@ -1,5 +1,5 @@
 /** Stores the operator's prices. */
-import { sql } from '@slipway/drizzle/orm';
+import { inArray, sql } from '@slipway/drizzle/orm';
 import { price } from '@slipway/drizzle/schema/price';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database } from '../sql/database.ts';
@@ -26,12 +26,19 @@ export class PriceStore {
   async set(prices: readonly Price[], keyId: string): Promise<void> {
     if (prices.length === 0) return;
     await this.#database.db.transaction(async (tx) => {
+      const items = prices.map(({ item }) => item);
+      const before = await tx.select().from(price).where(inArray(price.item, items)).for('update');
+      const olds = new Map(before.map(({ item, usdPerHour }) => [item, usdPerHour]));
       await tx
         .insert(price)
         .values([...prices])
         .onConflictDoUpdate({ target: price.item, set: { usdPerHour: sql`excluded.usd_per_hour` } });
-      const fields = prices.map(({ item }) => item);
-      await recordChange(tx, { accountId: '', keyId, action: 'SetPrices', subjectId: 'prices', fields });
+      const values = Object.fromEntries(
+        prices.map(({ item, usdPerHour }) => [item, { old: olds.get(item), new: usdPerHour }]),
+      );
+      await recordChange(tx, {
+        ...{ accountId: '', keyId, action: 'SetPrices', subjectId: 'prices', fields: items, values },
+      });
     });
   }
 }

@@ -6,7 +6,7 @@ import type { Sealer } from '@slipway/kit/host/seal';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import type { Endpoint, EndpointSettings } from '../../domain/resources/endpoint.ts';
-import { changedValues } from '../../domain/resources/release-values.ts';
+import { changedValues, createdValues, SECRET_VALUE } from '../../domain/resources/release-values.ts';
 import type { Template } from '../../domain/resources/template.ts';
 import { checkVolumesOfEndpoint } from '../../domain/resources/volume.ts';
 import { filledFields } from '../../domain/settings/fields.ts';
@@ -63,6 +63,9 @@ const AGAIN = 'again';
 /** Fields of an endpoint that decide about access to it. */
 export type OwnedEndpoint = Pick<Endpoint, 'id' | 'accountId' | 'type'>;
 
+/** Value of a webhook secret that was set or removed. */
+const HIDDEN_WEBHOOK = { webhook_secret: SECRET_VALUE };
+
 export class EndpointStore {
   readonly #database: Database;
   readonly #sealer: Sealer;
@@ -97,7 +100,8 @@ export class EndpointStore {
         ...(fresh.webhookSecretSealed ? ['webhook_secret'] : []),
         ...(isWanted ? ['wanted_id'] : []),
       ];
-      await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields });
+      const made = { ...createdValues(settings, fields), ...(fresh.webhookSecretSealed && HIDDEN_WEBHOOK) };
+      await recordChange(tx, { ...actor, action: 'CreateEndpoint', subjectId: row.id, fields, values: made });
       const values = changedValues({}, settings);
       await recordReleases(tx, { keyId: actor.keyId, action: 'CreateEndpoint', fields, values, isNew: true }, [row]);
       return endpointFromRow(this.#sealer, row);
@@ -211,11 +215,12 @@ export class EndpointStore {
             .returning();
           await dropOwnTemplate(tx, id, row!.templateId);
           if (settings.name !== current.name) await renameOwnTemplate(tx, id, settings.name);
-          await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields });
           const values = {
             ...changedValues(current, settings),
             ...(own && run ? changedValues(run, own.settings, 'template.') : {}),
           };
+          const audited = { ...values, ...(webhookSecretSealed !== undefined && HIDDEN_WEBHOOK) };
+          await recordChange(tx, { ...actor, action: 'UpdateEndpoint', subjectId: id, fields, values: audited });
           await recordReleases(
             tx,
             { keyId: actor.keyId, action: 'UpdateEndpoint', fields, values, isNew: version > current.version },
@@ -269,9 +274,9 @@ export class EndpointStore {
         // The secret is deleted with the endpoint. A call that its receiver can verify must not be sent unsigned.
         await tx.execute(sql`DELETE FROM webhook_delivery w USING endpoint e
         WHERE e.id = ${id} AND e.webhook_secret_sealed IS NOT NULL AND w.endpoint_id = e.id`);
+        await recordChange(tx, { ...actor, action: 'DeleteEndpoint', subjectId: id, fields: [] });
         await tx.delete(endpoint).where(eq(endpoint.id, id));
         await dropOwnTemplate(tx, id);
-        await recordChange(tx, { ...actor, action: 'DeleteEndpoint', subjectId: id, fields: [] });
         return machines.map((row) => row.machine_id);
       }),
     );

@@ -62,9 +62,11 @@ export async function notifyUsers(
   fields: readonly string[],
 ): Promise<void> {
   await tx.execute(sql`
-    INSERT INTO audit_event (account_id, key_id, action, subject_id, fields)
-    SELECT DISTINCT e.account_id, ${OTHER_ACCOUNT}, 'UpdateTemplate', ${id}, ${textArray(fields)}::text[]
-    FROM endpoint e WHERE e.template_id = ${id} AND e.account_id <> ${accountId}`);
+    INSERT INTO audit_event (account_id, key_id, action, subject_id, fields, subject_name)
+    SELECT DISTINCT e.account_id, ${OTHER_ACCOUNT}, 'UpdateTemplate', ${id}, ${textArray(fields)}::text[],
+      t.name
+    FROM endpoint e JOIN template t ON t.id = e.template_id
+    WHERE e.template_id = ${id} AND e.account_id <> ${accountId}`);
 }
 
 /**

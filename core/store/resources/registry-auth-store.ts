@@ -7,6 +7,7 @@ import type { Actor } from '../../domain/accounts/permission.ts';
 import type { CreationKey } from '../../domain/resources/creation-key.ts';
 import type { RegistryAuth } from '../../domain/resources/registry-auth.ts';
 import { registryAuthNameTaken } from '../../domain/resources/registry-auth.ts';
+import { SECRET_VALUE } from '../../domain/resources/release-values.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import type { Database, Transaction } from '../sql/database.ts';
 import type { Page, PageRequest } from '../sql/page.ts';
@@ -42,6 +43,9 @@ const SHOWN = {
   createdAt: registryAuth.createdAt,
 };
 
+/** Values of credentials that were set. */
+const HIDDEN_CREDENTIALS = { username: SECRET_VALUE, password: SECRET_VALUE };
+
 export class RegistryAuthStore {
   readonly #database: Database;
 
@@ -69,7 +73,8 @@ export class RegistryAuthStore {
         .returning(SHOWN);
       if (!row) throw registryAuthNameTaken(name);
       const fields = ['name', 'username', 'password'];
-      await recordChange(tx, { ...actor, action: 'CreateRegistryAuth', subjectId: id, fields });
+      const values = { name: { new: name }, ...HIDDEN_CREDENTIALS };
+      await recordChange(tx, { ...actor, action: 'CreateRegistryAuth', subjectId: id, fields, values });
       return row;
     });
   }
@@ -114,6 +119,7 @@ export class RegistryAuthStore {
         action: 'UpdateRegistryAuth',
         subjectId: id,
         fields: ['username', 'password'],
+        values: HIDDEN_CREDENTIALS,
       });
       return { auth, ...(await endPauses(tx, id)) };
     });
@@ -151,8 +157,8 @@ export class RegistryAuthStore {
           };
         }
         const endpointIds = templates.length > 0 ? await dropRegistryAuth(tx, actor, id) : [];
-        await tx.delete(registryAuth).where(eq(registryAuth.id, id));
         await recordChange(tx, { ...actor, action: 'DeleteRegistryAuth', subjectId: id, fields: [] });
+        await tx.delete(registryAuth).where(eq(registryAuth.id, id));
         return { removed: true, endpointIds };
       }),
     );

@@ -5,6 +5,7 @@ import { secret } from '@slipway/drizzle/schema/secret';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { CreationKey } from '../../domain/resources/creation-key.ts';
+import { changedValues, createdValues, SECRET_VALUE } from '../../domain/resources/release-values.ts';
 import type { Secret, SecretUse } from '../../domain/resources/secret.ts';
 import { SECRETS_MAX, secretNameTaken, tooManySecrets } from '../../domain/resources/secret.ts';
 import type { SecretRefusal } from '../../domain/resources/secret-reference.ts';
@@ -100,7 +101,9 @@ export class SecretStore {
         .from(secret)
         .where(eq(secret.accountId, accountId));
       if (count > SECRETS_MAX) throw tooManySecrets();
-      await recordChange(tx, { ...actor, action: 'CreateSecret', subjectId: id, fields: fieldsOf(fields) });
+      const set = fieldsOf(fields);
+      const values = { ...createdValues(fields, set), value: SECRET_VALUE };
+      await recordChange(tx, { ...actor, action: 'CreateSecret', subjectId: id, fields: set, values });
       return { secret: made, ...(await endPauses(tx, made, true)) };
     });
   }
@@ -123,13 +126,17 @@ export class SecretStore {
   async update(id: string, actor: Actor, change: SecretChange): Promise<SecretWrite | undefined> {
     return this.#database.db.transaction(async (tx) => {
       const hasValue = change.valueSealed !== undefined;
+      const [before] = await tx.select(SHOWN).from(secret).where(own(id, actor.accountId)).for('update');
       const [changed] = await tx
         .update(secret)
         .set({ ...change, ...(hasValue && { valueSetAt: sql`now()` }) })
         .where(own(id, actor.accountId))
         .returning(SHOWN);
-      if (!changed) return undefined;
-      await recordChange(tx, { ...actor, action: 'UpdateSecret', subjectId: id, fields: fieldsOf(change) });
+      if (!before || !changed) return undefined;
+      const { valueSealed: _sealed, ...shown } = change;
+      const values = { ...changedValues(before, shown), ...(hasValue && { value: SECRET_VALUE }) };
+      const fields = fieldsOf(change);
+      await recordChange(tx, { ...actor, action: 'UpdateSecret', subjectId: id, fields, values });
       return { secret: changed, ...(hasValue ? await endPauses(tx, changed, false) : NONE_ENDED) };
     });
   }
@@ -137,8 +144,8 @@ export class SecretStore {
   /** Deletes a secret. Returns false if there is none in this account. */
   async remove(id: string, actor: Actor): Promise<boolean> {
     return this.#database.db.transaction(async (tx) => {
-      const [removed] = await tx.delete(secret).where(own(id, actor.accountId)).returning({ id: secret.id });
-      if (removed) await recordRemoval(tx, actor, id);
+      const [removed] = await tx.delete(secret).where(own(id, actor.accountId)).returning({ name: secret.name });
+      if (removed) await recordRemoval(tx, actor, id, removed.name);
       return removed !== undefined;
     });
   }
@@ -164,8 +171,8 @@ export class SecretStore {
 
 const NONE_ENDED: DueStarts = { endpointIds: [], machineIds: [] };
 
-async function recordRemoval(tx: Transaction, actor: Actor, id: string): Promise<void> {
-  await recordChange(tx, { ...actor, action: 'DeleteSecret', subjectId: id, fields: [] });
+async function recordRemoval(tx: Transaction, actor: Actor, id: string, name: string): Promise<void> {
+  await recordChange(tx, { ...actor, action: 'DeleteSecret', subjectId: id, subjectName: name, fields: [] });
 }
 
 /** Returns the names of the set fields, for the audit trail. */

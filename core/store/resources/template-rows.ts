@@ -50,6 +50,7 @@ export async function dropRegistryAuth(tx: Transaction, actor: Actor, registryAu
     .returning({ id: endpoint.id, version: endpoint.version });
   const fields = ['registry_auth_id'];
   await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, isNew: true }, raised);
-  for (const id of ids) await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
+  const values = { registry_auth_id: { old: registryAuthId } };
+  for (const id of ids) await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields, values });
   return raised.map(({ id }) => id);
 }

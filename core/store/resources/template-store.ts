@@ -6,7 +6,7 @@ import { template } from '@slipway/drizzle/schema/template';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { CreationKey } from '../../domain/resources/creation-key.ts';
-import { changedValues } from '../../domain/resources/release-values.ts';
+import { changedValues, createdValues } from '../../domain/resources/release-values.ts';
 import type { Template, TemplateSettings } from '../../domain/resources/template.ts';
 import { templateNameTaken } from '../../domain/resources/template.ts';
 import { idTaken } from '../../domain/resources/wanted-id.ts';
@@ -71,7 +71,9 @@ export class TemplateStore {
           throw isDuplicate(error) ? idTaken(id, 'template') : error;
         });
       if (!row) throw templateNameTaken(settings.name);
-      await recordChange(tx, { ...actor, action: 'CreateTemplate', subjectId: id, fields: filledFields(settings) });
+      const fields = filledFields(settings);
+      const values = createdValues(settings, fields);
+      await recordChange(tx, { ...actor, action: 'CreateTemplate', subjectId: id, fields, values });
       return this.#fromRow(row);
     });
   }
@@ -196,7 +198,7 @@ export class TemplateStore {
         const values = changedValues(this.#fromRow(current), settings);
         await recordReleases(tx, { keyId: actor.keyId, action: 'UpdateTemplate', fields, values, isNew: true }, raised);
         if (replacesWorkers) await notifyUsers(tx, current, fields);
-        await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields });
+        await recordChange(tx, { ...actor, action: 'UpdateTemplate', subjectId: id, fields, values });
         return { template: this.#fromRow(row!), endpointIds: raised.map((found) => found.id) };
       }),
     ).catch((error: unknown) => {
@@ -229,8 +231,8 @@ export class TemplateStore {
       const usedElsewhere = elsewhere.length > 0;
       if (usedBy.length > 0 || usedElsewhere)
         return { removed: false, usedBy: usedBy.map((user) => user.id), usedElsewhere };
-      await tx.delete(template).where(eq(template.id, id));
       await recordChange(tx, { ...actor, action: 'DeleteTemplate', subjectId: id, fields: [] });
+      await tx.delete(template).where(eq(template.id, id));
       return { removed: true };
     });
   }

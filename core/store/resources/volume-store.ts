@@ -5,6 +5,7 @@ import { networkVolume } from '@slipway/drizzle/schema/network-volume';
 import { pod } from '@slipway/drizzle/schema/pod';
 import type { Actor } from '../../domain/accounts/permission.ts';
 import type { CreationKey } from '../../domain/resources/creation-key.ts';
+import { changedValues, createdValues } from '../../domain/resources/release-values.ts';
 import type { NetworkVolume, VolumeSettings } from '../../domain/resources/volume.ts';
 import { VOLUME_SETTINGS } from '../../domain/resources/volume.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
@@ -58,7 +59,8 @@ export class VolumeStore {
         .values({ ...settings, id, accountId: actor.accountId })
         .returning();
       const fields = ['name', 'size_gb', 'data_center_id'];
-      await recordChange(tx, { ...actor, action: 'CreateNetworkVolume', subjectId: id, fields });
+      const values = createdValues(settings, fields);
+      await recordChange(tx, { ...actor, action: 'CreateNetworkVolume', subjectId: id, fields, values });
       return row!;
     });
   }
@@ -119,7 +121,8 @@ export class VolumeStore {
       const named = FIELDS.filter((field) => field !== 'sizeGb' || settings.sizeGb !== current.sizeGb);
       const set = Object.fromEntries(named.map((field) => [field, settings[field]]));
       const [row] = await tx.update(networkVolume).set(set).where(eq(networkVolume.id, id)).returning();
-      await recordChange(tx, { ...actor, action: 'UpdateNetworkVolume', subjectId: id, fields });
+      const values = changedValues(current, settings);
+      await recordChange(tx, { ...actor, action: 'UpdateNetworkVolume', subjectId: id, fields, values });
       return row;
     });
   }
@@ -146,8 +149,8 @@ export class VolumeStore {
           usedBy: { endpointIds: endpoints.map((user) => user.id), podIds: pods.map((user) => user.id) },
         };
       }
-      await tx.delete(networkVolume).where(eq(networkVolume.id, id));
       await recordChange(tx, { ...actor, action: 'DeleteNetworkVolume', subjectId: id, fields: [] });
+      await tx.delete(networkVolume).where(eq(networkVolume.id, id));
       return { removed: true };
     });
   }

@@ -18,7 +18,7 @@ export async function claimEndpointId(tx: Transaction, id: string): Promise<void
       OR EXISTS (SELECT FROM job WHERE endpoint_id = ${id})
       OR EXISTS (SELECT FROM account a CROSS JOIN LATERAL (
         SELECT FROM audit_event v
-        WHERE v.account_id = a.id AND v.subject_id = ${id} AND v.action = 'DeleteEndpoint'
+        WHERE v.account_id = a.id AND v.subject_id = ${id} AND v.action = 'DeleteEndpoint' AND v.refused = ''
           AND v.at > now() - make_interval(secs => ${ENDPOINT_ID_REST_SECONDS})
         LIMIT 1) AS deleted) AS taken`);
   if (found?.taken) throw idTaken(id, 'endpoint');

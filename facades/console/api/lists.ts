@@ -1,4 +1,5 @@
 /** Lists for the tables of the console, with flat rows. Core searches, sorts and pages them. */
+import type { AuditEvent } from '@slipway/proto/gen/slipway/v1/audit_service';
 import type { SecretUser } from '@slipway/proto/gen/slipway/v1/secret_service';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { queryTime } from '../../jobs/query-time.ts';
@@ -83,16 +84,34 @@ const audit: ReadPage = async ({ core, clock }, request) => {
     ...(untilTime ? { untilTime } : {}),
   };
   const page = await core.audit.call((client) => client.listAuditEvents, asked, optionsOf(request));
-  const rows = page.events.map(({ time, action, subjectId, keyId, fields, accountId }) => ({
-    time: iso(time),
-    action,
-    subject: subjectId,
-    key: keyId,
-    fields: fields.join(', '),
-    account: accountId,
+  const rows = page.events.map((event) => ({
+    time: iso(event.time),
+    action: event.action,
+    subject: named(event.subjectId, event.subjectName),
+    changes: changesText(event),
+    key: named(event.keyId, event.keyName),
+    address: event.address,
+    account: event.accountId,
   }));
   return { rows, next: page.nextPageToken };
 };
+
+/** Returns a name with the id beside it. */
+function named(id: string, name: string): string {
+  return name === '' || name === id ? id : `${name} (${id})`;
+}
+
+/** Returns what was changed, from what to what, or why nothing was. */
+function changesText({ fields, values, refused, detail, attempts }: AuditEvent): string {
+  if (refused !== '') return `refused${attempts > 1 ? ` ${attempts} times` : ''}: ${detail || refused}`;
+  const known = new Map(values.map(({ field, oldJson, newJson }) => [field, [oldJson, newJson]] as const));
+  return [...new Set([...fields, ...known.keys()])]
+    .map((field) => {
+      const [old = '–', fresh = '–'] = known.get(field) ?? [];
+      return known.has(field) ? `${field}: ${old} → ${fresh}` : field;
+    })
+    .join(', ');
+}
 
 /** Most alerts of a page in core. */
 const ALERTS_MAX = 200;

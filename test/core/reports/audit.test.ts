@@ -2,7 +2,9 @@
 /** The audit trail over gRPC: every change is in it with its key and the names of its fields, and nothing else is. */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import type { AuditEvent } from '@slipway/proto/gen/slipway/v1/audit_service';
 import { ListAuditEventsRequest } from '@slipway/proto/gen/slipway/v1/audit_service';
+import { CancelJobsRequest, RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
 import t from 'tap';
@@ -15,6 +17,9 @@ t.setTimeout(600_000);
 
 const list = (core: CoreReplicas, request: Partial<ListAuditEventsRequest> = {}, key = core.key) =>
   call(core.clients.audit, 'listAuditEvents', ListAuditEventsRequest.fromPartial(request), key);
+/** Old and new value by field. */
+const valuesOf = (event?: AuditEvent) =>
+  Object.fromEntries(event!.values.map(({ field, oldJson, newJson }) => [field, [oldJson, newJson]]));
 /** The changes of one thing, oldest first, as `action fields`. */
 const trail = async (core: CoreReplicas, subjectId: string): Promise<string[]> =>
   (await list(core, { subjectId })).events.toReversed().map(({ action, fields }) => [action, ...fields].join(' '));
@@ -44,6 +49,12 @@ t.test('every kind of change', async (t) => {
   await call(clients.usage, 'setPrices', { prices: [{ item: 'NVIDIA L4', usdPerHour: 0.5 }] }, core.rootKey);
   const prices = await list(core, { subjectId: 'prices' }, core.rootKey);
   t.match(prices.events, [{ action: 'SetPrices', keyId: 'root', fields: ['NVIDIA L4'], accountId: '' }]);
+  t.same(valuesOf(prices.events[0]), { 'NVIDIA L4': [undefined, '0.5'] });
+  const quotas = { accountId: core.accountId, quota: { workers: 7 } };
+  await call(clients.access, 'setQuota', quotas, core.rootKey);
+  await call(clients.access, 'setQuota', { ...quotas, quota: { workers: 8, gpus: 2 } }, core.rootKey);
+  const [quota] = (await list(core, { subjectId: core.accountId })).events;
+  t.same(valuesOf(quota), { 'quota.workers': ['7', '8'], 'quota.gpus': ['null', '2'] });
   t.same(await trail(core, 'prices'), [], "which is the operator's business");
 
   await call(clients.keys, 'revokeKey', { id: made.key!.id }, key);
@@ -144,6 +155,14 @@ t.test('every kind of change', async (t) => {
   t.same(events[2]!.fields, updateMask);
   t.match(events[3]!.fields.join(), /^name,template_id,type,.*network_volume_ids.*,webhook_secret$/);
   t.ok(events.every(({ time }) => time instanceof Date));
+  t.match(valuesOf(events[2]), { workers_max: ['3', '0'], webhook_secret: [undefined, '"***"'] });
+  t.ok(
+    events.every(({ subjectName }) => subjectName === events[3]!.subjectName),
+    'also the one of its deletion',
+  );
+  t.ok(events[3]!.subjectName, 'an endpoint has a name');
+  t.match(events[3], { keyName: /./, address: '127.0.0.1', via: '' });
+  t.match(events[0], { keyId: 'root', keyName: '' });
 
   await call(clients.templates, 'deleteTemplate', { id: templateId }, key);
   await call(clients.registryAuths, 'deleteRegistryAuth', { id: registryAuth!.id }, key);
@@ -161,8 +180,13 @@ t.test('every kind of change', async (t) => {
   const [first, ...rest] = await trail(core, templateId);
   t.match(first, /^CreateTemplate name image_name start_command env .*registry_auth_id/);
   t.same(rest, ['UpdateTemplate readme registry_auth_id', 'UpdateTemplate image_name', 'DeleteTemplate']);
+  const [created] = (await list(core, { subjectId: templateId })).events.slice(-1);
+  t.match(valuesOf(created), { image_name: [undefined, '"i"'], env: [undefined, '{"TOKEN":"***"}'] });
+  const everything = (await list(core, { pageSize: 1_000 }, core.rootKey)).events;
+  const unnamed = everything.filter(({ subjectName, subjectId }) => subjectName === '' && subjectId !== 'prices');
+  t.same(unnamed, [], 'each has the name of what was changed, deletions too');
   const rows = await core.sql`SELECT t::text AS row FROM audit_event t`;
-  for (const value of ['env-secret', 'hook-secret', 'ssh-ed25519', key])
+  for (const value of ['env-secret', 'hook-secret', '"q"', '"w"', key])
     t.notOk(
       rows.some(({ row }) => row.includes(value)),
       `no value: ${value}`,
@@ -172,22 +196,25 @@ t.test('every kind of change', async (t) => {
 const get = async (core: CoreReplicas, id: string) =>
   (await call(core.clients.endpoints, 'getEndpoint', { id }, core.key)).endpoint!;
 
-t.test('what is refused is not in it', async (t) => {
+t.test('calls that change many jobs', async (t) => {
   const core = await startReplicas(t);
-  const id = await core.createEndpoint({ workersMin: 0 });
-  const reads = await core.newKey(KeyScope.READ_ONLY);
-  const before = (await list(core)).events.length;
-  await reasonOf(core.createTemplate({ name: '' }));
-  await reasonOf(core.createEndpoint({ networkVolumeIds: ['nosuch'] }));
-  await reasonOf(core.updateEndpoint(id, { workersMin: 9 }));
-  await reasonOf(call(core.clients.endpoints, 'deleteEndpoint', { id }, core.key));
-  await reasonOf(call(core.clients.endpoints, 'deleteEndpoint', { id }, reads));
-  await reasonOf(call(core.clients.keys, 'revokeKey', { id: 'nosuch' }, core.key));
-  const { events } = await list(core);
-  // The template that the rejected endpoint would have run.
-  t.same(
-    events.slice(0, events.length - before).map(({ action }) => action),
-    ['CreateTemplate'],
+  const endpointId = await core.createEndpoint({ workersMin: 0 });
+  await core.submit(endpointId);
+  await core.submit(endpointId);
+  const { jobs } = core.clients;
+  const none = { endpointId, states: [], limit: 0, cursor: '' };
+  await call(jobs, 'cancelJobs', CancelJobsRequest.fromPartial(none), core.key);
+  await call(jobs, 'retryJobs', RetryJobsRequest.fromPartial(none), core.key);
+  await core.submit(endpointId);
+  await call(jobs, 'purgeQueue', { endpointId }, core.key);
+  const { events } = await list(core, { subjectId: endpointId });
+  t.match(
+    events.slice(0, 3).map((event) => [event.action, event.subjectName !== '', valuesOf(event)]),
+    [
+      ['PurgeQueue', true, { removed: [undefined, '1'] }],
+      ['RetryJobs', true, { done: [undefined, '0'] }],
+      ['CancelJobs', true, { done: [undefined, '2'] }],
+    ],
   );
 });
 

@@ -58,6 +58,8 @@ t.test('changes and metered time are deleted after their days', async (t) => {
     ).map(({ id }) => id);
   const { stores } = storage;
   const parts = { stores, clock: systemClock, random: systemRandom, logger };
+  await sql`INSERT INTO audit_event (at, key_id, action, subject_id, refused)
+    VALUES (now() - interval '31 days', '', 'x', 'refused', 'UNAUTHORIZED')`;
   await new DecisionReaper(parts).runOnce();
   await new DecisionReaper({ ...parts, config: { auditDays: 0, usageDays: 0 } }).runOnce();
   t.equal((await left()).length, 7, 'nothing without a number of days');

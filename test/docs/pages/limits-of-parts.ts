@@ -90,6 +90,12 @@ export const LIMITS_OF_PARTS: Readonly<Record<string, readonly Limit[]>> = {
       'core/reports/list-audit-events.ts',
     ),
     row(
+      'refused attempts with rows of their own in the audit trail, in {REFUSALS_WINDOW_MS}',
+      '{CALLER_REFUSALS_MAX} of a caller, {REFUSALS_MAX} of all; others are counted. Kept for {REFUSED_DAYS} days',
+      'core/reports/refused-attempts.ts',
+      'core/store/accounts/audit-store.ts',
+    ),
+    row(
       'list of problems',
       '{GIVEN_UP_MAX} webhook calls of an endpoint, {PODS_MAX} pods counted; read anew after {FRESH_MS}, at ' +
         'most {FRESH_MS_MAX}',

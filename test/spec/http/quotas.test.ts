@@ -107,5 +107,29 @@ t.test('requests: the quota holds per 10 s, and the command line shows it', asyn
     ),
   );
   t.ok((await root.json<{ action: string }[]>('audit', '--all')).some(({ action }) => action === 'SetQuota'));
+  const asked = await fetch(`${system.url}/v1/networkvolumes`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${system.key}`,
+      'content-type': 'application/json',
+      'x-forwarded-for': '203.0.113.9',
+    },
+    body: JSON.stringify({ name: 'kept', size: 1, dataCenterId: 'default' }),
+  });
+  t.equal(asked.status, 200, await asked.text());
+  t.match(await root.json('audit', '--limit', '1'), [
+    {
+      ...{ action: 'CreateNetworkVolume', subjectName: 'kept', address: '203.0.113.9', via: '127.0.0.1' },
+      ...{ keyName: /./, values: { size_gb: { new: 1 } } },
+    },
+  ]);
+  const badKey = { authorization: 'Bearer rpa_nosuchkey', 'x-forwarded-for': '203.0.113.10' };
+  t.equal((await fetch(`${system.url}/v1/networkvolumes`, { headers: badKey })).status, 401);
+  await waitFor('the refused key', async () =>
+    (await root.json<{ address: string; refused: string }[]>('audit', '--all', '--refused')).some(
+      ({ address, refused: why }) => address === '203.0.113.10' && why === 'UNAUTHORIZED',
+    ),
+  );
+  t.match(await root.run('audit', '--all', '--refused'), { stdout: /203\.0\.113\.10 +refused: The API key is/ });
   t.match(await root.run('machines', 'forget', 'nosuchmachine'), { code: 1, stderr: /NOT_FOUND/ });
 });

@@ -199,6 +199,8 @@ export interface CheckAccessRequest {
   write: boolean;
   /** Part of the API to which the request belongs. */
   api: Api;
+  /** IP address of the client, as the facade saw it. The audit trail names it when the key is refused. */
+  callerAddress?: string | undefined;
 }
 
 /** Response of CheckAccess. */
@@ -915,7 +917,7 @@ export const CreateAccountResponse: MessageFns<CreateAccountResponse> = {
 };
 
 function createBaseCheckAccessRequest(): CheckAccessRequest {
-  return { endpointId: "", write: false, api: 0 };
+  return { endpointId: "", write: false, api: 0, callerAddress: undefined };
 }
 
 export const CheckAccessRequest: MessageFns<CheckAccessRequest> = {
@@ -928,6 +930,9 @@ export const CheckAccessRequest: MessageFns<CheckAccessRequest> = {
     }
     if (message.api !== 0) {
       writer.uint32(24).int32(message.api);
+    }
+    if (message.callerAddress !== undefined) {
+      writer.uint32(34).string(message.callerAddress);
     }
     return writer;
   },
@@ -969,6 +974,14 @@ export const CheckAccessRequest: MessageFns<CheckAccessRequest> = {
             message.api = reader.int32() as any;
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.callerAddress = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -989,6 +1002,7 @@ export const CheckAccessRequest: MessageFns<CheckAccessRequest> = {
     message.endpointId = object.endpointId ?? "";
     message.write = object.write ?? false;
     message.api = object.api ?? 0;
+    message.callerAddress = object.callerAddress ?? undefined;
     return message;
   },
 };

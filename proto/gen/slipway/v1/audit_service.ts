@@ -21,7 +21,10 @@ import {
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 import { ListView } from "./list_view.ts";
 
-/** A change that a caller made. It is committed together with the change and never modified. */
+/**
+ * A change that a caller made, or an attempt that was refused. It is never modified. It is committed together with the
+ * change; that of a call that changes many jobs is written after it.
+ */
 export interface AuditEvent {
   /** ID of the event. Later events have higher IDs. */
   id: number;
@@ -32,17 +35,63 @@ export interface AuditEvent {
   /**
    * ID of the key that was used. `root`: the operator's key. `another-account`: a key of another account, which took a
    * public template of this account (`UseTemplate`), or changed a public template that endpoints of this account use
-   * (`UpdateTemplate`).
+   * (`UpdateTemplate`). Empty: no known key, for refused attempts.
    */
   keyId: string;
-  /** Name of the rpc, for example `UpdateEndpoint`, or `UseTemplate`. */
+  /**
+   * Name of the rpc, for example `UpdateEndpoint`, or `UseTemplate`. `several`: refused attempts at more than the few
+   * different rpcs of a caller, or of more callers, than are recorded in ten minutes.
+   */
   action: string;
   /** ID of the changed resource. */
   subjectId: string;
-  /** Names of the fields that were set. Never their values, which may be secret. */
+  /** Names of the fields that were set. */
   fields: string[];
   /** ID of the account in which the change was made. Empty for resources that belong to no account. */
   accountId: string;
+  /**
+   * Old and new values of fields that changed, of at most 8,192 characters together. Secrets are masked. Changes of
+   * earlier releases have none.
+   */
+  values: AuditValue[];
+  /** Name of the key at the time of the change. Empty for the operator's key. */
+  keyName: string;
+  /** Name of the resource at the time of the change. Empty if it has none. */
+  subjectName: string;
+  /**
+   * IP address of the caller, as the facade saw it (by the rules of its trusted proxies); for direct calls of core, the
+   * address of the connection. Empty for changes that core makes by itself, and those of earlier releases.
+   */
+  address: string;
+  /**
+   * IP address of the connection that named `address`: the facade's. A program that calls core directly may claim an
+   * address, but not hide its own. Empty for direct calls.
+   */
+  via: string;
+  /** Reason of error.proto why the attempt was refused, for example `UNAUTHORIZED`. Empty: the change was made. */
+  refused: string;
+  /** Text of the refusal, of at most 300 characters. */
+  detail: string;
+  /**
+   * Number of equal attempts that the event stands for. Repeats of a refused attempt within ten minutes are counted in
+   * one further event. 1 for changes.
+   */
+  attempts: number;
+}
+
+/**
+ * Values of a field before and after a change, as JSON of at most 1,024 characters. Absent if there was no value or it
+ * is longer. Environment variables are shown by name, each with the value `***`.
+ */
+export interface AuditValue {
+  /** Name of the field, as in `fields`. */
+  field: string;
+  /** Value before the change. */
+  oldJson?:
+    | string
+    | undefined;
+  /** Value after the change. */
+  newJson?: string | undefined;
 }
 
 /** Request of ListAuditEvents. */
@@ -61,8 +110,8 @@ export interface ListAuditEventsRequest {
     | string
     | undefined;
   /**
-   * Searches action, subject, key and field names. Sorting: `time`, oldest first unless descending; without `order_by`,
-   * newest first. Filters: `action`. Absent: all.
+   * Searches action, subject and key with their names, address, and field names. Sorting: `time`, oldest first unless
+   * descending; without `order_by`, newest first. Filters: `action`, `refused` (`yes`, `no`), `address`. Absent: all.
    */
   view?:
     | ListView
@@ -84,7 +133,23 @@ export interface ListAuditEventsResponse {
 }
 
 function createBaseAuditEvent(): AuditEvent {
-  return { id: 0, time: undefined, keyId: "", action: "", subjectId: "", fields: [], accountId: "" };
+  return {
+    id: 0,
+    time: undefined,
+    keyId: "",
+    action: "",
+    subjectId: "",
+    fields: [],
+    accountId: "",
+    values: [],
+    keyName: "",
+    subjectName: "",
+    address: "",
+    via: "",
+    refused: "",
+    detail: "",
+    attempts: 0,
+  };
 }
 
 export const AuditEvent: MessageFns<AuditEvent> = {
@@ -109,6 +174,30 @@ export const AuditEvent: MessageFns<AuditEvent> = {
     }
     if (message.accountId !== "") {
       writer.uint32(58).string(message.accountId);
+    }
+    for (const v of message.values) {
+      AuditValue.encode(v!, writer.uint32(66).fork()).join();
+    }
+    if (message.keyName !== "") {
+      writer.uint32(74).string(message.keyName);
+    }
+    if (message.subjectName !== "") {
+      writer.uint32(82).string(message.subjectName);
+    }
+    if (message.address !== "") {
+      writer.uint32(90).string(message.address);
+    }
+    if (message.via !== "") {
+      writer.uint32(98).string(message.via);
+    }
+    if (message.refused !== "") {
+      writer.uint32(106).string(message.refused);
+    }
+    if (message.detail !== "") {
+      writer.uint32(114).string(message.detail);
+    }
+    if (message.attempts !== 0) {
+      writer.uint32(120).int32(message.attempts);
     }
     return writer;
   },
@@ -182,6 +271,70 @@ export const AuditEvent: MessageFns<AuditEvent> = {
             message.accountId = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.values.push(AuditValue.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.keyName = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.subjectName = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.address = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.via = reader.string();
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.refused = reader.string();
+            continue;
+          }
+          case 14: {
+            if (tag !== 114) {
+              break;
+            }
+
+            message.detail = reader.string();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.attempts = reader.int32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -206,6 +359,93 @@ export const AuditEvent: MessageFns<AuditEvent> = {
     message.subjectId = object.subjectId ?? "";
     message.fields = object.fields?.map((e) => e) || [];
     message.accountId = object.accountId ?? "";
+    message.values = object.values?.map((e) => AuditValue.fromPartial(e)) || [];
+    message.keyName = object.keyName ?? "";
+    message.subjectName = object.subjectName ?? "";
+    message.address = object.address ?? "";
+    message.via = object.via ?? "";
+    message.refused = object.refused ?? "";
+    message.detail = object.detail ?? "";
+    message.attempts = object.attempts ?? 0;
+    return message;
+  },
+};
+
+function createBaseAuditValue(): AuditValue {
+  return { field: "", oldJson: undefined, newJson: undefined };
+}
+
+export const AuditValue: MessageFns<AuditValue> = {
+  encode(message: AuditValue, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.field !== "") {
+      writer.uint32(10).string(message.field);
+    }
+    if (message.oldJson !== undefined) {
+      writer.uint32(18).string(message.oldJson);
+    }
+    if (message.newJson !== undefined) {
+      writer.uint32(26).string(message.newJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditValue {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuditValue();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.field = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.oldJson = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.newJson = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<AuditValue>): AuditValue {
+    return AuditValue.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<AuditValue>): AuditValue {
+    const message = createBaseAuditValue();
+    message.field = object.field ?? "";
+    message.oldJson = object.oldJson ?? undefined;
+    message.newJson = object.newJson ?? undefined;
     return message;
   },
 };
@@ -413,8 +653,9 @@ export const ListAuditEventsResponse: MessageFns<ListAuditEventsResponse> = {
 };
 
 /**
- * Lists who changed what: accounts, keys, endpoints, templates, volumes, registry credentials and pods. Jobs are not
- * recorded.
+ * Lists who changed what: accounts, keys, endpoints, templates, volumes, registry credentials, secrets, pods, machines,
+ * prices and alerts, and calls that change many jobs. Single jobs are not recorded. Refused attempts are kept for 30
+ * days, at most a few each minute.
  */
 export type AuditServiceService = typeof AuditServiceService;
 export const AuditServiceService = {

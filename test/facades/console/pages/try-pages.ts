@@ -196,7 +196,7 @@ function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
       ['volumes', 'name,id,size,dataCenterId,created', ['a "quoted", name', String(volume.id), '3', 'default']],
       ['registries', 'name,id,created', ['taken', String(auth.id)]],
       ['keys', 'name,id,may,endpoints,belongsTo,created,revoked', ['test']],
-      ['audit', 'time,action,subject,fields,key,account', ['CreateNetworkVolume', String(volume.id)]],
+      ['audit', 'time,action,subject,changes,key,address,account', ['CreateNetworkVolume', 'size_gb']],
     ]);
     await call(
       system.clients.usage,

@@ -139,14 +139,16 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   audit: {
     title: 'Audit',
     path: '/api/audit',
-    columns: ['time', 'action', 'subject', 'fields', 'key', 'account'],
+    columns: ['time', 'action', 'subject', 'changes', 'key', 'address', 'account'],
     orders: { time: 'time' },
     first: { order: 'time', descending: true },
     ofOperator: ['account'],
     empty: 'Nothing has been changed yet.',
     filters: [
       { name: 'filter.action', text: 'Action' },
-      { name: 'subject', text: 'Subject' },
+      { name: 'filter.refused', text: 'Refused', choices: YES_NO },
+      { name: 'subject', text: 'Subject (id)' },
+      { name: 'filter.address', text: 'Address' },
       { name: 'account', text: 'Account' },
       { name: 'from', until: 'until', text: 'Made' },
     ],

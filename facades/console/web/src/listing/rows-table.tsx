@@ -47,7 +47,7 @@ const NUMBERS = [
   'usdPerHour',
 ];
 /** Columns with lists of words, all of which are shown. */
-const WIDE = ['fields', 'endpoints', 'may', 'usedBy', 'problem'];
+const WIDE = ['changes', 'endpoints', 'may', 'usedBy', 'problem'];
 
 interface RowsTableProps {
   rows: readonly Row[];
