@@ -48,6 +48,7 @@ import { BodyWork } from './plugins/limits/body-work.ts';
 import { KeyWatch } from './plugins/limits/key-watch.ts';
 import { RateLimit } from './plugins/limits/rate-limit.ts';
 import { nameCallers } from './plugins/name-callers.ts';
+import { paceRequests } from './plugins/pace-requests.ts';
 import { ReadBeforeAnswer } from './plugins/read-before-answer.ts';
 import { logRequests } from './plugins/request-log.ts';
 import { addRequestState } from './plugins/request-state.ts';
@@ -209,6 +210,7 @@ function addHooks(app: FastifyInstance, parts: HookParts): UnroutedHandler {
   const timeouts = { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs };
   const readFirst = new ReadBeforeAnswer(app, edgeKey, clock);
   balancing.routing.addTo(app);
+  paceRequests(app, gate.access, (request) => balancing.routing.routeFor(request)?.target?.authorized?.accountId);
   tried.addTo(app);
   addAuthorizer(app, { loadBalancer: balancing.loadBalancer, gate, keys, settings, edgeKey, clock, logger });
   addRequestState(app);

@@ -136,17 +136,16 @@ export class Activator extends BaseService {
     watchKey: WatchKey | undefined,
   ): Promise<WorkerSlot> {
     if (!watchKey) return this.#loadBalancer.acquire(endpointId, who, request);
-    const revoked = new AbortController();
-    const unwatch = watchKey(() => revoked.abort());
+    // AbortSignal.any would cost more than the rest of the wait.
+    const over = new AbortController();
+    const leave = (): void => over.abort(request.signal.reason);
+    request.signal.addEventListener('abort', leave);
+    const unwatch = watchKey(() => over.abort(unauthorized('invalid api key')));
     try {
-      return await this.#loadBalancer.acquire(endpointId, who, {
-        ...request,
-        signal: AbortSignal.any([request.signal, revoked.signal]),
-      });
-    } catch (error) {
-      throw revoked.signal.aborted ? unauthorized('invalid api key') : error;
+      return await this.#loadBalancer.acquire(endpointId, who, { ...request, signal: over.signal });
     } finally {
       unwatch();
+      request.signal.removeEventListener('abort', leave);
     }
   }
 

@@ -29,6 +29,7 @@ import { isPreflight } from '../plugins/cors.ts';
 import type { KeyWatch } from '../plugins/limits/key-watch.ts';
 import type { AuthenticatedCaller } from './authenticate-caller.ts';
 import { authenticateCaller } from './authenticate-caller.ts';
+import { CLIENT_GONE } from './client-gone.ts';
 import { toLbError, unauthorized } from './lb-error.ts';
 import { WORKER_HEADER } from './lb-headers.ts';
 import type { LbTarget } from './lb-target.ts';
@@ -164,7 +165,7 @@ export class Authorizer {
     if (!GRPC.test(headers['content-type'] ?? '')) return false;
     if (socket.destroyed) return false;
     const gone = new AbortController();
-    const leave = (): void => gone.abort();
+    const leave = (): void => gone.abort(CLIENT_GONE);
     let isRevoked = false;
     const unwatch = keys.access(who.question)(() => {
       isRevoked = true;

@@ -3,6 +3,9 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { UpgradeSocket } from './upgrade-socket.ts';
 
+/** Reason of the signal. One for all, because thousands may disconnect at a time, and a new error records its stack. */
+export const CLIENT_GONE = new Error('the client has disconnected');
+
 /**
  * Watches a socket for its end without reading data: a socket that is not read emits no end. Early bytes stay in its
  * buffer.
@@ -22,7 +25,7 @@ function watch(socket: Socket, leave: () => void): void {
  */
 export function clientGone(reply: ServerResponse, upgrade: UpgradeSocket | undefined): AbortSignal {
   const gone = new AbortController();
-  const leave = (): void => gone.abort();
+  const leave = (): void => gone.abort(CLIENT_GONE);
   reply.once('close', leave);
   if (upgrade) watch(upgrade.socket, leave);
   if (reply.closed || upgrade?.socket.destroyed) leave();

@@ -98,7 +98,7 @@ export class EndpointQueue {
           reject(error);
         },
       };
-      const abort = (): void => waiter.fail(new Error('the client has disconnected'));
+      const abort = (): void => waiter.fail(request.signal.reason as Error);
       request.signal.addEventListener('abort', abort, { once: true });
       this.#enqueue(waiter);
       this.#dispatch();

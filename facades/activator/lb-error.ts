@@ -82,11 +82,24 @@ export function noWorkers(): LbError {
   return new LbError(503, { error: 'no workers available', code: 'no_workers_available' }, 5);
 }
 
+/** Owners of a queue that can be full. */
+type QueueOwner = 'endpoint' | 'account' | 'service';
+
+/** Created once: an error records its stack, and thousands of requests may be rejected at a time. */
+const QUEUE_FULL = {
+  endpoint: newQueueFull('endpoint'),
+  account: newQueueFull('account'),
+  service: newQueueFull('service'),
+} satisfies Record<QueueOwner, LbError>;
+
 /** 429 or 503: the queue of the endpoint, the account or the service is full. */
-export function queueFull(whose: 'endpoint' | 'account' | 'service'): LbError {
-  const status = whose === 'service' ? 503 : 429;
+export function queueFull(whose: QueueOwner): LbError {
+  return QUEUE_FULL[whose];
+}
+
+function newQueueFull(whose: QueueOwner): LbError {
   return new LbError(
-    status,
+    whose === 'service' ? 503 : 429,
     { error: `Too many requests of this ${whose} wait for a worker; try again shortly.`, code: 'queue_full' },
     1,
   );

@@ -72,6 +72,8 @@ export interface Options {
   minutes: number;
   /** Base name of two files, .md and .json, that the report is also written to. */
   report: string | undefined;
+  /** Text in the names of the floods of the part `floods` that are measured. Empty: all. */
+  floods: string;
   /** Folder for CPU profiles of core, facade and agent; `undefined` if none are taken. */
   profile: string | undefined;
 }
@@ -95,6 +97,7 @@ export function readOptions(argv: string[]): Options | 'help' {
       readers: { type: 'string' },
       minutes: { type: 'string' },
       'open-seconds': { type: 'string' },
+      floods: { type: 'string' },
       report: { type: 'string' },
       json: { type: 'boolean' },
       peers: { type: 'boolean' },
@@ -118,6 +121,7 @@ export function readOptions(argv: string[]): Options | 'help' {
     only: beRaced,
     beside,
     json: values.json ?? false,
+    floods: values.floods ?? '',
     profile: values.profile,
     report: values.report,
     peers: values.peers ?? false,

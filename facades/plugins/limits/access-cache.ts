@@ -47,6 +47,8 @@ export class AccessCache {
   readonly #check: CheckAccess;
   readonly #clock: Clock;
   readonly #entries = boundedCache<string, Entry>(ENTRIES_MAX);
+  /** Accounts by key. */
+  readonly #accounts = boundedCache<string, string>(ENTRIES_MAX);
   readonly #questions = new Map<string, Promise<Decision>>();
   /** Whether core does not answer. Requests with a cached positive decision then do not wait for it. */
   #away = false;
@@ -90,6 +92,11 @@ export class AccessCache {
     return decision;
   }
 
+  /** Returns the account whose key it was when core was last asked. `undefined` if the key is not known to be valid. */
+  accountOf(apiKey: string): string | undefined {
+    return this.#accounts.get(apiKey);
+  }
+
   #question(name: string, asking: AccessRequest): Decision | Promise<Decision> {
     const asked = this.#questions.get(name);
     if (asked !== undefined) return asked;
@@ -106,12 +113,14 @@ export class AccessCache {
     try {
       const decision = await this.#check(question);
       this.#away = false;
+      this.#accounts.set(question.apiKey, decision.accountId);
       this.#entries.set(name, { decision, askedMs, untilMs: askedMs + Math.min(decision.validMs, GOOD_MS_MAX) });
       return decision;
     } catch (error) {
       if (!(error instanceof CoreError)) return new CoreError('INTERNAL', String(error), { cause: error });
       if (error.httpStatus === 401 || error.httpStatus === 404) {
         this.#away = false;
+        if (error.httpStatus === 401) this.#accounts.delete(question.apiKey);
         this.#entries.set(name, { decision: error, askedMs, untilMs: this.#clock.monotonicMs() + BAD_MS });
       }
       return error;

@@ -19,11 +19,15 @@ export interface Flood {
    */
   body: string;
   bytes?: number;
+  /** Number of connections. 0: nothing is sent, and the child only keeps a processor busy. */
   connections: number;
 }
 
 /** Number of answers by status, and of broken connections. */
 export type FloodResult = Record<string, number>;
+
+/** Time between two checks whether the flood has ended, in milliseconds. */
+const SPIN_MS = 10;
 
 let stopped = true;
 let loops: Promise<void>[] = [];
@@ -55,9 +59,17 @@ function once(flood: Flood, agent: Agent, body: string): Promise<void> {
   });
 }
 
+/** Keeps a processor busy until the flood ends. */
+function spin(): void {
+  const until = performance.now() + SPIN_MS;
+  while (performance.now() < until);
+  if (!stopped) setImmediate(spin);
+}
+
 function begin(flood: Flood): void {
   stopped = false;
   counts = {};
+  if (flood.connections === 0) return spin();
   const body = flood.bytes === undefined ? flood.body : JSON.stringify({ input: { text: 'x'.repeat(flood.bytes) } });
   const isNumbered = flood.bytes === undefined && body.includes('{n}');
   loops = Array.from({ length: flood.connections }, async () => {

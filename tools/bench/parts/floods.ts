@@ -37,6 +37,7 @@ export async function measureFloods(bench: Bench): Promise<Figure[]> {
     ];
     const figures: Figure[] = [];
     for (const [name, flood] of loud.kinds) {
+      if (!name.includes(bench.options.floods)) continue;
       const whole: Flood = { body: '', headers: { authorization: `Bearer ${loud.key}` }, ...flood, url: stack.url };
       const { ratios, said } = await besides(bench, { stack, flooder, probes, flood: whole });
       bench.say(`${name}: ${said}`);

@@ -89,6 +89,7 @@ function kindsOf({ endpointId, idle, jobId, http, webhook, console, template }: 
   const job = (rest: string): string => `/v2/${idle}/${rest}`;
   const run = `{"input":${INPUT}}`;
   return [
+    ['a busy processor, no requests', { method: 'GET', path: '', connections: 0 }],
     ['/run ×40', { method: 'POST', path: job('run'), body: run, connections: 40 }],
     ['/runsync ×40', { method: 'POST', path: `/v2/${endpointId}/runsync`, body: run, connections: 40 }],
     ['/run of 10 MB ×16', { method: 'POST', path: job('run'), bytes: 9_900_000, connections: 16 }],
