@@ -45,6 +45,7 @@ import { addHttpRules } from './plugins/http-rules.ts';
 import { AccessCache } from './plugins/limits/access-cache.ts';
 import { AnswerBudget } from './plugins/limits/answer-budget.ts';
 import { BodyWork } from './plugins/limits/body-work.ts';
+import { ConnectionLimit } from './plugins/limits/connection-limit.ts';
 import { KeyWatch } from './plugins/limits/key-watch.ts';
 import { RateLimit } from './plugins/limits/rate-limit.ts';
 import { nameCallers } from './plugins/name-callers.ts';
@@ -116,6 +117,12 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
     ...{ core, replicas, gate, keys, routing, tracing, waits, tunnelAuthorizeMs, clock, random, logger },
   });
   if (config.metricsListen !== '') meter.countRequests(app);
+  new ConnectionLimit({
+    ofAddressMax: config.connectionsPerAddress,
+    peers: balancing.peers,
+    onRejected: meter.onConnectionRejected,
+    logger,
+  }).addTo(app);
   const rejectUnrouted = addHooks(app, { config, tried, balancing, gate, keys, budgets, clock, logger });
   const executor = new GraphqlExecutor(core, clock, config.graphqlAtStart);
   const answers = new AnswerBudget({ budget: budgets.responses, idleMs: config.answerIdleMs, clock });

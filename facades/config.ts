@@ -38,6 +38,8 @@ export interface FacadeConfig {
   requestsPerWorker: number;
   /** Concurrent requests that every running worker adds. Default: 20. */
   concurrencyPerWorker: number;
+  /** Most open connections of one client address. Proxies and edges are not bounded. */
+  connectionsPerAddress: number;
   /** Whether rate limits apply. False for instance behind an edge that has its own. */
   rateLimits: boolean;
   /** Longest pause between two chunks of a request body, in milliseconds. */
@@ -122,6 +124,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     streamShape: reader.choice('SLIPWAY_STREAM_SHAPE', ['auto', 'seed', 'sdk'], 'auto'),
     requestsPerWorker: reader.integer('SLIPWAY_REQUESTS_PER_WORKER', 100, 0, 1_000_000),
     concurrencyPerWorker: reader.integer('SLIPWAY_CONCURRENCY_PER_WORKER', 20, 0, 100_000),
+    connectionsPerAddress: reader.integer('SLIPWAY_CONNECTIONS_PER_ADDRESS', 5_000, 1, 10_000_000),
     rateLimits: reader.flag('SLIPWAY_RATE_LIMITS', true),
     bodyIdleMs: reader.integer('SLIPWAY_BODY_IDLE_MS', 15_000, 100, 300_000),
     bodyTotalMs: reader.integer('SLIPWAY_BODY_TOTAL_MS', 120_000, 100, 3_600_000),

@@ -12,6 +12,7 @@ import type { RejectionListener } from './plugins/limits/rate-limit.ts';
 export interface FacadeMeter {
   countRequests(app: FastifyInstance): void;
   onRejected: RejectionListener;
+  onConnectionRejected(): void;
 }
 
 /** Values that are read at each scrape. */
@@ -29,6 +30,10 @@ export function facadeMetrics(metrics: Metrics, { queued, budgets }: FacadeReadi
     help: 'Requests rejected with 429.',
     labels: ['operation', 'cause'],
   });
+  const connections = metrics.counter({
+    name: 'slipway_facade_connections_rejected_total',
+    help: 'Connections closed because their address had too many.',
+  });
   metrics.gauge(
     {
       name: 'slipway_facade_requests_queued',
@@ -41,5 +46,6 @@ export function facadeMetrics(metrics: Metrics, { queued, budgets }: FacadeReadi
   return {
     countRequests: httpMetrics(metrics, 'slipway_facade', clock),
     onRejected: (operation, cause) => rejections.inc({ operation, cause }),
+    onConnectionRejected: () => connections.inc(),
   };
 }

@@ -23,7 +23,8 @@ export class TrustedPeers {
 
   /** Strips forwarded headers unless the peer is trusted, and says so where TLS ends here. */
   clean(request: IncomingMessage): void {
-    if (!this.#trusts(request)) for (const name of FORWARDED) delete request.headers[name];
+    if (!this.isFromEdge(request) && !this.isProxy(request.socket.remoteAddress ?? ''))
+      for (const name of FORWARDED) delete request.headers[name];
     if ((request.socket as Partial<TLSSocket>).encrypted) request.headers['x-forwarded-proto'] ??= 'https';
   }
 
@@ -38,17 +39,18 @@ export class TrustedPeers {
       .split(',')
       .map((address) => address.trim())
       .filter((address) => isIP(address) !== 0);
-    return seen.findLast((address) => !this.#isProxy(address)) ?? seen[0] ?? socket.remoteAddress ?? '';
+    return seen.findLast((address) => !this.isProxy(address)) ?? seen[0] ?? socket.remoteAddress ?? '';
   }
 
-  #trusts({ headers, socket }: IncomingMessage): boolean {
+  /** Returns whether an edge proves by its key that the request comes from it. */
+  isFromEdge({ headers }: IncomingMessage): boolean {
     const { [EDGE_HEADER]: edgeText, [ACTIVATION_HEADER]: activation } = headers;
     if (typeof edgeText === 'string' && isEdgeText(this.#edgeKey, edgeText)) return true;
-    if (typeof activation === 'string' && readActivation(this.#edgeKey, activation)) return true;
-    return this.#isProxy(socket.remoteAddress ?? '');
+    return typeof activation === 'string' && readActivation(this.#edgeKey, activation) !== undefined;
   }
 
-  #isProxy(address: string): boolean {
+  /** Returns whether the operator has named the address as a proxy. */
+  isProxy(address: string): boolean {
     const family = isIP(address);
     // BlockList matches IPv4-mapped IPv6 addresses against IPv4 networks too.
     return family !== 0 && this.#proxies.check(address, family === 4 ? 'ipv4' : 'ipv6');
