@@ -127,6 +127,16 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'facades/plugins/limits/fair-queue.ts',
     ),
     row(
+      'requests that start in one tick of a facade',
+      '{OF_TICK_MAX}; others wait unread, and accounts take turns',
+      'facades/plugins/limits/request-pace.ts',
+    ),
+    row(
+      'connections of one client address at a facade',
+      '{SLIPWAY_CONNECTIONS_PER_ADDRESS}; further ones are closed. Not of proxies and edges',
+      'facades/config.ts',
+    ),
+    row(
       'rejections of one account',
       '{AT_ONCE_MAX} in {WINDOW_MS} at once, then each {DELAY_MS} late and {PACE_MS} after the last; ' +
         '{OF_ONE_MAX} wait so',
