@@ -60,7 +60,20 @@ async function rollBack(cli: Cli, named: string | undefined, version: number | u
 }
 
 function presentRelease(release: Release) {
-  const { version, isNew, time, keyId, keyName, action, fields, values, outcome, outcomeReason, imageDigest } = release;
+  const {
+    version,
+    isNew,
+    time,
+    keyId,
+    keyName,
+    action,
+    fields,
+    values,
+    outcome,
+    outcomeReason,
+    imageDigest,
+    imageMoved,
+  } = release;
   return {
     version,
     isNew,
@@ -73,6 +86,7 @@ function presentRelease(release: Release) {
     ...(outcome !== '' && { outcome }),
     ...(outcomeReason !== '' && { outcomeReason }),
     ...(imageDigest !== '' && { imageDigest }),
+    ...(imageMoved && { imageMoved }),
   };
 }
 
@@ -88,7 +102,11 @@ function columns(nowMs: number): Column<Release>[] {
           .trimEnd(),
     },
     { title: 'BY', text: ({ keyId, keyName }) => keyName || (keyId === 'root' ? 'the operator' : keyId) },
-    { title: 'IMAGE', text: ({ imageDigest }) => imageDigest.replace(/^sha256:/, '').slice(0, 12) },
+    {
+      title: 'IMAGE',
+      text: ({ imageDigest, imageMoved }) =>
+        `${imageDigest.replace(/^sha256:/, '').slice(0, 12)}${imageMoved ? ' (the tag has moved since)' : ''}`,
+    },
     {
       title: 'OUTCOME',
       text: ({ isNew, outcome, outcomeReason }) => (isNew ? `${outcome}${firstLine(outcomeReason)}` : ''),

@@ -21,6 +21,8 @@ export interface ReleaseView {
   outcomeReason: string;
   /** Empty if unknown, or if there is no image. */
   imageDigest: string;
+  /** The tag has been resolved to another digest since. */
+  imageMoved: boolean;
 }
 
 /** An endpoint that was made or changed. */

@@ -15,6 +15,8 @@ import { recordReleases } from './release-rows.ts';
 export type Release = typeof endpointRelease.$inferSelect & {
   /** Digest of the version's image. Empty: not resolved, no longer stored, or no image. */
   imageDigest: string;
+  /** An endpoint of the account has resolved the same image name to another digest later. */
+  imageMoved: boolean;
   /** Empty for the operator's key, and if the key no longer exists. */
   keyName: string;
 };
@@ -29,21 +31,39 @@ export class ReleaseStore {
   /** Returns the latest changes of an endpoint, at most `limit`. `beforeId`: only changes before this id; 0: all. */
   async list(endpointId: string, beforeId: number, limit: number): Promise<Release[]> {
     const earlier = beforeId === 0 ? undefined : lt(endpointRelease.id, beforeId);
-    const digest = sql<string>`coalesce((SELECT i.digest FROM endpoint_image i
-      WHERE i.endpoint_id = ${endpointRelease.endpointId} AND i.version = ${endpointRelease.version}
+    const image = (column: 'digest' | 'image_name') => sql<string>`coalesce((SELECT i.${sql.raw(column)}
+      FROM endpoint_image i WHERE i.endpoint_id = ${endpointRelease.endpointId} AND i.version = ${endpointRelease.version}
         ORDER BY i.settled_at DESC LIMIT 1), '')`;
     const rows = await this.#database.db
-      .select({ release: endpointRelease, digest, keyName: apiKey.name })
+      .select({
+        release: endpointRelease,
+        digest: image('digest'),
+        imageName: image('image_name'),
+        keyName: apiKey.name,
+      })
       .from(endpointRelease)
       .leftJoin(apiKey, eq(apiKey.id, endpointRelease.keyId))
       .where(and(eq(endpointRelease.endpointId, endpointId), earlier))
       .orderBy(desc(endpointRelease.id))
       .limit(limit);
-    return rows.map(({ release, digest: imageDigest, keyName }) => ({
+    const latest = await this.#latestDigests(endpointId);
+    return rows.map(({ release, digest: imageDigest, imageName, keyName }) => ({
       ...release,
       imageDigest,
+      imageMoved: imageDigest !== '' && latest.get(imageName) !== imageDigest,
       keyName: keyName ?? '',
     }));
+  }
+
+  /** Returns the latest digest of each image name of an endpoint that an endpoint of its account has resolved. */
+  async #latestDigests(endpointId: string): Promise<Map<string, string>> {
+    const rows = await this.#database.sql<{ name: string; digest: string }[]>`
+      SELECT DISTINCT ON (i.image_name) i.image_name AS name, i.digest
+      FROM endpoint e JOIN endpoint o ON o.account_id = e.account_id JOIN endpoint_image i ON i.endpoint_id = o.id
+      WHERE e.id = ${endpointId}
+        AND i.image_name IN (SELECT own.image_name FROM endpoint_image own WHERE own.endpoint_id = ${endpointId})
+      ORDER BY i.image_name, i.settled_at DESC`;
+    return new Map(rows.map(({ name, digest }) => [name, digest]));
   }
 
   /** Returns the rollouts of these endpoints that are not complete. */

@@ -69,6 +69,20 @@ t.test('two machines at once, on two replicas: one meaning for each version, whi
     digest('9'),
     'means what the tag means now',
   );
+  const { releases } = await call(
+    core.clients.endpoints,
+    'listReleases',
+    { endpointId, pageSize: 10, beforeId: 0 },
+    core.key,
+  );
+  t.match(
+    releases.filter(({ isNew }) => isNew),
+    [
+      { version: 1, imageDigest: digest('9'), imageMoved: false },
+      { version: 0, imageDigest: said[0], imageMoved: true },
+    ],
+    'the owner sees that the tag has moved since the first version',
+  );
   await core.updateEndpoint(endpointId, { workersMax: 5, workersMin: 5 });
   const told = await waitFor('one more', () =>
     agents.flatMap(({ desired }) => desired).find(({ spec }) => spec?.version === 1 && spec.imageDigest !== ''),

@@ -371,6 +371,12 @@ export interface Release {
   values: ReleaseValue[];
   /** Name of the key. Empty for the operator's key, and if the key no longer exists. */
   keyName: string;
+  /**
+   * The tag has moved since: an endpoint of the account has resolved the same image name to another digest later.
+   * Workers of this version keep `image_digest`; a restart or a new version takes what the tag names then. A tag that
+   * has moved only in its registry is not known here.
+   */
+  imageMoved: boolean;
 }
 
 /**
@@ -2383,6 +2389,7 @@ function createBaseRelease(): Release {
     imageDigest: "",
     values: [],
     keyName: "",
+    imageMoved: false,
   };
 }
 
@@ -2423,6 +2430,9 @@ export const Release: MessageFns<Release> = {
     }
     if (message.keyName !== "") {
       writer.uint32(98).string(message.keyName);
+    }
+    if (message.imageMoved !== false) {
+      writer.uint32(104).bool(message.imageMoved);
     }
     return writer;
   },
@@ -2536,6 +2546,14 @@ export const Release: MessageFns<Release> = {
             message.keyName = reader.string();
             continue;
           }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.imageMoved = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2565,6 +2583,7 @@ export const Release: MessageFns<Release> = {
     message.imageDigest = object.imageDigest ?? "";
     message.values = object.values?.map((e) => ReleaseValue.fromPartial(e)) || [];
     message.keyName = object.keyName ?? "";
+    message.imageMoved = object.imageMoved ?? false;
     return message;
   },
 };

@@ -73,7 +73,7 @@ export function Releases({ id }: { id: string }) {
 }
 
 function Entry({ id, release, isCurrent }: { id: string; release: ReleaseView; isCurrent: boolean }) {
-  const { version, isNew, atMs, action, fields, values, outcome, outcomeReason, imageDigest } = release;
+  const { version, isNew, atMs, action, fields, values, outcome, outcomeReason, imageDigest, imageMoved } = release;
   const mayChange = useSession().manage === 'write';
   const isShown = action !== 'CreateEndpoint' && fields.length > 0;
   return (
@@ -87,6 +87,7 @@ function Entry({ id, release, isCurrent }: { id: string; release: ReleaseView; i
           <>
             {' '}
             · image <code title={imageDigest}>{imageDigest.replace(/^sha256:/, '').slice(0, 12)}</code>
+            {imageMoved && ' (the tag has moved since)'}
           </>
         )}
       </p>
