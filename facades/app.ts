@@ -217,7 +217,12 @@ function addHooks(app: FastifyInstance, parts: HookParts): UnroutedHandler {
   const timeouts = { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs };
   const readFirst = new ReadBeforeAnswer(app, edgeKey, clock);
   balancing.routing.addTo(app);
-  paceRequests(app, gate.access, (request) => balancing.routing.routeFor(request)?.target?.authorized?.accountId);
+  paceRequests(
+    app,
+    gate.access,
+    (request) => balancing.routing.routeFor(request)?.target?.authorized?.accountId,
+    clock,
+  );
   tried.addTo(app);
   addAuthorizer(app, { loadBalancer: balancing.loadBalancer, gate, keys, settings, edgeKey, clock, logger });
   addRequestState(app);

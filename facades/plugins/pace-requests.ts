@@ -1,5 +1,6 @@
 /** Paces the requests of an app by account, those without a valid key by address. */
 import type { IncomingMessage } from 'node:http';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
 import { keyOfQueueRequest } from './credentials.ts';
 import type { AccessCache } from './limits/access-cache.ts';
@@ -16,8 +17,9 @@ export function paceRequests(
   app: FastifyInstance,
   access: Pick<AccessCache, 'accountOf'>,
   authorizedAccount: AuthorizedAccount,
+  clock: Clock,
 ): void {
-  const pace = new RequestPace();
+  const pace = new RequestPace(clock);
   const clientOf = (request: IncomingMessage): string => {
     const key = keyOfQueueRequest(request.headers.authorization, undefined);
     const account = authorizedAccount(request) ?? (key === undefined ? undefined : access.accountOf(key));

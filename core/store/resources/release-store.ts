@@ -32,8 +32,8 @@ export class ReleaseStore {
   async list(endpointId: string, beforeId: number, limit: number): Promise<Release[]> {
     const earlier = beforeId === 0 ? undefined : lt(endpointRelease.id, beforeId);
     const image = (column: 'digest' | 'image_name') => sql<string>`coalesce((SELECT i.${sql.raw(column)}
-      FROM endpoint_image i WHERE i.endpoint_id = ${endpointRelease.endpointId} AND i.version = ${endpointRelease.version}
-        ORDER BY i.settled_at DESC LIMIT 1), '')`;
+      FROM endpoint_image i WHERE i.endpoint_id = ${endpointRelease.endpointId}
+        AND i.version = ${endpointRelease.version} ORDER BY i.settled_at DESC LIMIT 1), '')`;
     const rows = await this.#database.db
       .select({
         release: endpointRelease,

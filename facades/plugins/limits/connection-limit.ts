@@ -9,7 +9,7 @@ import { clientNetwork } from '@slipway/kit/net/network';
 import type { FastifyInstance } from 'fastify';
 
 /** Tells clients from proxies. */
-export interface ProxyCheck {
+interface ProxyCheck {
   /** Returns whether the operator has named the address as a proxy. */
   isProxy(address: string): boolean;
   /** Returns whether an edge proves by its key that a request comes from it. */

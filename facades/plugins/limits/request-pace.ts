@@ -4,6 +4,8 @@
  * requests have started: Node reads up to 1,024 of them in one tick.
  */
 
+import type { Clock } from '@slipway/kit/time/clock';
+
 /** Most requests that start in one tick. A request takes about 0.1 ms until it waits for something. */
 const OF_TICK_MAX = 8;
 
@@ -11,15 +13,14 @@ const OF_TICK_MAX = 8;
 type Start = () => void;
 
 export class RequestPace {
-  readonly #nextTick: (round: () => void) => void;
+  readonly #clock: Pick<Clock, 'soon'>;
   /** Waiting requests by client. The client whose turn is next comes first. */
   readonly #waiting = new Map<string, Start[]>();
   #ofTick = 0;
   #isScheduled = false;
 
-  /** `nextTick`: calls the function in the next tick of the event loop. */
-  constructor(nextTick: (round: () => void) => void = setImmediate) {
-    this.#nextTick = nextTick;
+  constructor(clock: Pick<Clock, 'soon'>) {
+    this.#clock = clock;
   }
 
   /** Starts a request, now or in a later tick. `clientOf` names its client. It is called if the request must wait. */
@@ -36,7 +37,7 @@ export class RequestPace {
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    this.#nextTick(() => this.#round());
+    this.#clock.soon(() => this.#round());
   }
 
   /** Starts the requests of a new tick. */

@@ -4,7 +4,7 @@ import t from 'tap';
 
 function paced() {
   const ticks: (() => void)[] = [];
-  const pace = new RequestPace((round) => ticks.push(round));
+  const pace = new RequestPace({ soon: (round) => void ticks.push(round) });
   const started: string[] = [];
   const ask = (client: string, count = 1): void => {
     for (let n = 0; n < count; n += 1)
