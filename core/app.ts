@@ -55,8 +55,9 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
   const dependencies = withDefaults(given);
   const { logger, activity } = dependencies;
   const sealer = sealerOf(config);
-  const storage = openStorage(config.databaseUrl, sealer, logger, { release: releaseOf(config) });
-  const health = new Health({ ping: storage.ping, ...dependencies });
+  const options = { release: releaseOf(config), ...config, ...dependencies };
+  const storage = openStorage(config.databaseUrl, sealer, logger, options);
+  const health = new Health({ ...storage, ...dependencies });
   const stability = new Stability(dependencies.clock);
   const onCheck = (answers: boolean): void => {
     health.reportDatabase(answers);

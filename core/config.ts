@@ -19,6 +19,8 @@ export interface CoreConfig {
   databaseUrl: string;
   /** Runs on a database that a newer release has migrated, if that one allows it. */
   allowNewerDatabase: boolean;
+  /** Longest wait for an answer of the database, in milliseconds. It grows while the database is slow, not silent. */
+  databaseAnswerMs: number;
   /** Addresses to listen on, at least one. */
   listen: ListenAddress[];
   /** Names and addresses of this replica for its certificate, besides those that it finds itself. */
@@ -84,6 +86,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   const config: CoreConfig = {
     databaseUrl: reader.secret('SLIPWAY_DATABASE_URL'),
     allowNewerDatabase: reader.flag('SLIPWAY_ALLOW_NEWER_DATABASE', false),
+    databaseAnswerMs: reader.integer('SLIPWAY_DATABASE_ANSWER_MS', 5_000, 1_000, 60_000),
     listen: readListen(reader),
     tlsNames: reader.list('SLIPWAY_CORE_NAMES', []),
     tlsCertFile: reader.text('SLIPWAY_CORE_TLS_CERT_FILE', ''),

@@ -4,12 +4,19 @@ import type { Service } from '@slipway/kit/lifecycle/service';
 import { SingleRunService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import { isAccessDenied, isDiskFull, isReadOnly, isTransient, persist } from './store/sql/transient.ts';
+import {
+  isAccessDenied,
+  isConnectTimeout,
+  isDiskFull,
+  isReadOnly,
+  isTransient,
+  persist,
+} from './store/sql/transient.ts';
 import type { Storage } from './store/storage.ts';
 
 /**
- * Longest wait of a starting core for its database, in milliseconds. While only the database's disk is full, the wait
- * has no limit.
+ * Longest wait of a starting core for its database, in milliseconds. It has no limit while only the database's disk is
+ * full, and begins anew whenever a login timed out and the database had sent something.
  */
 const DATABASE_WAIT_MS = 30_000;
 /** Dependencies of a replica's start and stop. */
@@ -44,7 +51,8 @@ export class Replica extends SingleRunService {
         reported = message;
       } else if (isTransient(error)) logger.warn({ err: error }, 'the database is not there yet');
     };
-    const forMs = (error: unknown): number => (isDiskFull(error) || isReadOnly(error) ? Infinity : DATABASE_WAIT_MS);
+    const waitMs = this.#slowStart();
+    const forMs = (error: unknown): number => (isDiskFull(error) || isReadOnly(error) ? Infinity : waitMs(error));
     try {
       await persist(this.#storage.prepare, { ...this.#dependencies, forMs, signal: this.ending, onFailure });
     } catch (error) {
@@ -52,6 +60,23 @@ export class Replica extends SingleRunService {
       throw new Error(`SLIPWAY_DATABASE_URL does not let core in: ${(error as Error).message}`, { cause: error });
     }
     await startAll(this.#services, logger, this.ending);
+  }
+
+  /** Returns how long to wait for the database from the start on, in milliseconds, to be called at each failure. */
+  #slowStart(): (error: unknown) => number {
+    const { clock } = this.#dependencies;
+    const { answers } = this.#storage;
+    const startedMs = clock.monotonicMs();
+    let heardMs = startedMs;
+    let isHeard = answers.listen();
+    return (error) => {
+      if (isConnectTimeout(error) && isHeard()) {
+        heardMs = clock.monotonicMs();
+        isHeard = answers.listen();
+        answers.missed();
+      }
+      return heardMs - startedMs + DATABASE_WAIT_MS;
+    };
   }
 
   protected override async onStop(): Promise<void> {

@@ -17,7 +17,7 @@ import type { Stores } from '../store/storage.ts';
 const SLOW_MS = 15_000;
 /**
  * Time after which a transaction is aborted, in milliseconds. Everything that it can wait for has a shorter timeout;
- * this is the last resort.
+ * this is the last resort. It grows where the database is slow.
  */
 const TIMEOUT_MS = 60_000;
 /** Reported if the database could not be asked. */
@@ -55,8 +55,9 @@ export class ReconcileWatchdog {
     const monitor = store.monitor();
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const slow = clock.after(SLOW_MS, () => void this.#report(endpointIds, monitor));
-    const end = clock.after(TIMEOUT_MS, () => {
-      logger.warn({ endpointIds, ms: TIMEOUT_MS }, 'reconcile timed out and was aborted; it is retried');
+    const ms = TIMEOUT_MS * monitor.slowness;
+    const end = clock.after(ms, () => {
+      logger.warn({ endpointIds, ms }, 'reconcile timed out and was aborted; it is retried');
       meter?.onTimedOut();
       monitor.abort();
       reject(new ReconcileTimeoutError());

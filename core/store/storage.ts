@@ -71,6 +71,7 @@ import type { MigratingRelease } from './sql/migrate.ts';
 import { migrate } from './sql/migrate.ts';
 import type { NoticeChannelOptions } from './sql/notice-channel.ts';
 import { NoticeChannel } from './sql/notice-channel.ts';
+import type { ServerAnswers } from './sql/server-answers.ts';
 
 type Classes = ReturnType<typeof makeStores>;
 
@@ -85,10 +86,12 @@ export interface Storage {
    * WrongSecretKeyError.
    */
   prepare(): Promise<void>;
+  /** What is heard of the database's server. */
+  readonly answers: Pick<ServerAnswers, 'limit' | 'listen' | 'missed'>;
   /** Resolves while the database answers. */
   ping(): Promise<void>;
   /** Short messages between the replicas on this database. */
-  openChannel(options: Omit<NoticeChannelOptions, 'url' | 'onSilence' | 'lostAnswers'>): NoticeChannel;
+  openChannel(options: Omit<NoticeChannelOptions, 'url' | 'onSilence' | 'answers' | 'lostAnswers'>): NoticeChannel;
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;
 }
@@ -167,10 +170,12 @@ export function openStorage(
   options: Omit<DatabaseOptions, 'logger'> & { release?: MigratingRelease } = {},
 ): Storage {
   const database = openDatabase(url, { ...options, hasTwoKeys: sealer.fingerprints().length > 1, logger });
+  const { answers } = database;
   return {
     stores: makeStores(database, sealer),
+    answers,
     prepare: async () => {
-      await requireOwnSessions(url, logger);
+      await requireOwnSessions(url, logger, answers);
       await migrate(database, logger, options.release);
       await new InstallationStore(database, sealer).claimSecretKey();
     },
@@ -181,6 +186,7 @@ export function openStorage(
       new NoticeChannel({
         url,
         onSilence: () => database.cut(),
+        answers,
         lostAnswers: new LostAnswers(() => database.connections()),
         ...channel,
       }),

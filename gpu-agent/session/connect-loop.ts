@@ -8,6 +8,7 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Transport } from '@slipway/kit/net/channel';
 import { explainConnection } from '@slipway/kit/net/tls';
 import type { TlsSource } from '@slipway/kit/net/tls-source';
+import { AnswerLimit } from '@slipway/kit/time/answer-limit';
 import { backoffMs } from '@slipway/kit/time/backoff';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
@@ -16,7 +17,7 @@ import { CoreLink } from './core-link.ts';
 import type { Lease } from './lease.ts';
 import type { Outbox, Reports } from './outbox.ts';
 import type { SessionEnd } from './session.ts';
-import { Session } from './session.ts';
+import { Session, WELCOME_MS } from './session.ts';
 
 /** Pauses between tries. They are short, because jobs wait for this machine. */
 const PAUSE = { firstMs: 100, maxMs: 1_000 };
@@ -62,6 +63,7 @@ export class ConnectLoop extends BaseService {
   readonly #options: ConnectOptions;
   #connecting: Promise<void> = Promise.resolve();
   #session: Session | undefined;
+  readonly #limit = new AnswerLimit(WELCOME_MS);
   #failures = 0;
   #wasWelcomed = false;
   /** Consecutive failures in which core rejected this agent. */
@@ -119,6 +121,7 @@ export class ConnectLoop extends BaseService {
       outbox,
       reports,
       lease,
+      limit: this.#limit,
       clock,
       hello: hello(),
       onWelcome: () => {

@@ -55,13 +55,17 @@ export class Lease {
     this.#sentAtMs.set(sequence, this.#clock.monotonicMs());
   }
 
-  /** Handles core's answer to this heartbeat, which also answers all earlier ones. */
-  answered(sequence: number): void {
+  /**
+   * Handles core's answer to this heartbeat, which also answers all earlier ones. Returns how long the answer took, in
+   * milliseconds; `undefined` if it was answered before.
+   */
+  answered(sequence: number): number | undefined {
     const sentAtMs = this.#sentAtMs.get(sequence);
-    if (sentAtMs === undefined) return;
+    if (sentAtMs === undefined) return undefined;
     for (const earlier of this.#sentAtMs.keys()) if (earlier <= sequence) this.#sentAtMs.delete(earlier);
     this.#heldFromMs = Math.max(this.#heldFromMs ?? sentAtMs, sentAtMs);
     this.#arm();
+    return this.#clock.monotonicMs() - sentAtMs;
   }
 
   /** Stops the timer at the end of the agent. */

@@ -6,17 +6,21 @@
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
+import type { AnswerLimit } from '@slipway/kit/time/answer-limit';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import type { Hello, SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { Lease } from './lease.ts';
 import type { Outbox, Reports } from './outbox.ts';
 
-/** Longest wait for core's welcome, in milliseconds. */
-const WELCOME_MS_MAX = 5_000;
+/**
+ * Longest wait for core's welcome, in milliseconds. It grows with each core that does not answer in time: a new session
+ * costs a slow core several statements, and nothing of the last one is left.
+ */
+export const WELCOME_MS = { firstMs: 5_000, maxMs: 40_000 };
 /**
  * Number of periods with unanswered heartbeats after which the session ends: the connection is dead, even if it looks
- * open.
+ * open. It grows with the wait for a welcome.
  */
 const PERIODS_SILENT_MAX = 4;
 
@@ -26,6 +30,8 @@ interface SessionOptions {
   outbox: Outbox;
   reports: Reports;
   lease: Lease;
+  /** Longest wait for core's answers; outlives the session. */
+  limit: AnswerLimit;
   clock: Clock;
   /** Complete state at the start of the session. */
   hello: Hello;
@@ -73,7 +79,7 @@ export class Session {
 
   /** Runs the session to its end. Never rejects. */
   run(): Promise<SessionEnd> {
-    const { stream, outbox, reports, lease, clock, hello } = this.#options;
+    const { stream, outbox, reports, lease, limit, clock, hello } = this.#options;
     return new Promise((resolve) => {
       this.#resolveEnd = resolve;
       stream.on('data', (message: SessionResponse) => this.#receive(message));
@@ -81,7 +87,7 @@ export class Session {
         this.end(`${status[code] ?? 'failed'}: ${details || message}`, code),
       );
       stream.on('end', () => this.end(this.#endReason));
-      this.#timer = clock.after(WELCOME_MS_MAX, () => this.end('core did not welcome the agent in time'));
+      this.#timer = clock.after(limit.ms, () => this.#endSilent('core did not welcome the agent in time'));
       lease.beginSession();
       outbox.beginSession();
       outbox.onWaiting = () => this.#sending.wake();
@@ -101,6 +107,11 @@ export class Session {
     this.#resolveEnd?.(this.#ended);
   }
 
+  #endSilent(reason: string): void {
+    this.#options.limit.missed();
+    this.end(reason);
+  }
+
   #receive(message: SessionResponse): void {
     if (this.#ended) return;
     if (message.end) this.#endReason = message.end.text;
@@ -108,7 +119,8 @@ export class Session {
     else if (!this.#welcomed && !message.end) return this.end('core sent something else before its welcome');
     if (message.heartbeat) {
       this.#answeredAtMs = this.#options.clock.monotonicMs();
-      this.#options.lease.answered(message.heartbeat.sequence);
+      const tookMs = this.#options.lease.answered(message.heartbeat.sequence);
+      if (tookMs !== undefined) this.#options.limit.answered(tookMs);
     }
     this.#options.onMessage(message);
   }
@@ -134,10 +146,10 @@ export class Session {
   }
 
   #tick(): void {
-    const { clock, outbox } = this.#options;
+    const { clock, limit, outbox } = this.#options;
     if (this.#ended) return;
-    if (clock.monotonicMs() - this.#answeredAtMs > PERIODS_SILENT_MAX * this.#periodMs)
-      return this.end('core stopped answering');
+    if (clock.monotonicMs() - this.#answeredAtMs > PERIODS_SILENT_MAX * this.#periodMs * limit.factor)
+      return this.#endSilent('core stopped answering');
     outbox.addHeartbeat(this.#beat());
     this.#timer = clock.after(this.#periodMs, () => this.#tick());
   }

@@ -84,7 +84,7 @@ export const PLANTED: readonly PlantedBug[] = [
     0,
     'core/store/jobs/endpoint-counters.ts',
     'queued = t.queued + excluded.queued,',
-    'queued = t.queued + 2 * excluded.queued,',
+    'queued = t.queued + excluded.queued + greatest(excluded.queued, 0),',
   ),
   bug(
     'lost notification without a poll',

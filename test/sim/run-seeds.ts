@@ -1,7 +1,7 @@
 /** Runs seeds one after the other on one server, checks them, and makes the report. */
 import { performance } from 'node:perf_hooks';
 import { check } from './checker/checker.ts';
-import type { Violation } from './checker/history.ts';
+import type { HistoryEvent, Violation } from './checker/history.ts';
 import { startSimServer } from './database/sim-server.ts';
 import { useSimSockets } from './database/sim-socket.ts';
 import type { RunResult } from './simulation.ts';
@@ -15,6 +15,8 @@ interface SeedsOptions {
   /** Runs each seed twice and compares. */
   twice: boolean;
   keepsTrace: boolean;
+  /** In place of all faults, the database is slow for a minute. */
+  slow: boolean;
   /** Ends with the first violation. */
   stopsAtFirst: boolean;
   /** Name of the planted bug. */
@@ -38,6 +40,10 @@ export interface SeedsReport {
   executions: number;
   statements: number;
   kills: number;
+  /** Connections to the database that replicas have closed by themselves. */
+  closed: number;
+  /** Jobs that FAILED, though no handler had said so: their attempts were lost too often. */
+  givenUp: number;
   faults: Record<string, number>;
   /** Virtual seconds from the last fault until everything was over. */
   recovery: { p50: number; p95: number; max: number };
@@ -81,13 +87,21 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
   function count({ history }: RunResult): void {
     totals.jobs += new Set(history.flatMap((event) => (event.is === 'acknowledged' ? [event.job] : []))).size;
     totals.executions += history.filter(({ is }) => is === 'started').length;
+    totals.givenUp += givenUpIn(history);
   }
 }
 
-const totals = { jobs: 0, executions: 0 };
+const totals = { jobs: 0, executions: 0, givenUp: 0 };
 
-function commandOf(seed: number, { jobs, planted }: SeedsOptions): string {
-  const more = planted === undefined ? '' : ` --planted '${planted}'`;
+function givenUpIn(history: readonly HistoryEvent[]): number {
+  const failed = history.flatMap((event) =>
+    event.is === 'seen' && event.state === 'FAILED' && !event.error.startsWith('failed ') ? [event.job] : [],
+  );
+  return new Set(failed).size;
+}
+
+function commandOf(seed: number, { jobs, planted, slow }: SeedsOptions): string {
+  const more = `${slow ? ' --slow' : ''}${planted === undefined ? '' : ` --planted '${planted}'`}`;
   return `npm run sim -- --from ${seed} --seeds 1 --jobs ${jobs}${more} --trace trace.txt`;
 }
 
@@ -114,6 +128,7 @@ function reportOf(results: readonly RunResult[], failures: Failure[], took: numb
   const numbers = {
     ...{ seeds: results.length, ...totals, kills, faults, failures },
     statements: results.reduce((sum, { statements }) => sum + statements, 0),
+    closed: results.reduce((sum, { closed }) => sum + closed, 0),
     recovery: { p50: at(0.5), p95: at(0.95), max: at(1) },
     ...{ seconds: Math.round(took), cpuSeconds: Math.round((user + system) / 1e6) },
   };
@@ -130,6 +145,7 @@ function textOf(report: Omit<SeedsReport, 'trace' | 'text'>): string {
   return [
     `${seeds} seeds: ${jobs} jobs, ${executions} executions, ${statements} statements, ${kills} kills`,
     `in ${report.seconds} s, of which this process worked ${report.cpuSeconds} s`,
+    `${report.closed} connections to the database were closed by core; ${report.givenUp} jobs were given up`,
     `recovery in virtual seconds: p50 ${recovery.p50}, p95 ${recovery.p95}, max ${recovery.max}`,
     'faults:',
     ...kinds.map(([kind, number]) => `${String(number).padStart(7)}  ${kind}`),

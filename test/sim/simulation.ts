@@ -21,6 +21,8 @@ interface RunOptions {
   /** Clients. */
   jobs: number;
   keepsTrace?: boolean;
+  /** In place of all faults, the database is slow for a minute. */
+  slow?: boolean;
 }
 
 export interface RunResult {
@@ -29,6 +31,8 @@ export interface RunResult {
   history: HistoryEvent[];
   faults: ReadonlyMap<string, number>;
   statements: number;
+  /** Connections to the database that replicas have closed by themselves. */
+  closed: number;
   /** Virtual milliseconds from the end of the faults until all was over. `undefined`: it never was. */
   recoveryMs: number | undefined;
   trace: readonly string[];
@@ -49,6 +53,9 @@ const RESPAWN_MS = { least: 50, most: 2_000 };
 
 /** Share of statements at which a fault strikes; a run has one. */
 const SHARE = { least: 0.015, most: 0.08 };
+
+/** When a database is slow, in virtual milliseconds. */
+const SLOW = { fromMs: 5_000, untilMs: 65_000 };
 
 let runs = 0;
 
@@ -104,7 +111,8 @@ export class Simulation {
         await this.#kill(replica, why);
       },
     };
-    this.#nemesis = new Nemesis(parts, world.between(SHARE.least, SHARE.most));
+    this.#nemesis = new Nemesis(parts, options.slow ? 0 : world.between(SHARE.least, SHARE.most));
+    if (options.slow) this.#gate.slow = SLOW;
   }
 
   async #run(): Promise<RunResult> {
@@ -135,8 +143,9 @@ export class Simulation {
       record: (event) => this.#record(event),
       isCalm: () => this.#nemesis.isOver && this.#living().length > 0,
     }).begin();
-    this.#nemesis.begin();
-    const jobs = (): boolean => this.#clients.length >= this.#options.jobs;
+    if (!this.#options.slow) this.#nemesis.begin();
+    const jobs = (): boolean =>
+      this.#clients.length >= this.#options.jobs && (!this.#options.slow || world.nowMs >= SLOW.untilMs);
     await world.run(jobs, FAULTS_MS_MAX);
     this.#nemesis.isOver = true;
     const calmMs = world.nowMs;
@@ -171,6 +180,7 @@ export class Simulation {
       history: this.#history,
       faults: world.faults,
       statements: this.#gate.statements,
+      closed: this.#gate.closed,
       recoveryMs,
       trace: world.trace,
     };

@@ -3,18 +3,24 @@
 import type { Server } from '@grpc/grpc-js';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
+import type { AnswerLimit } from '@slipway/kit/time/answer-limit';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { HealthImplementation } from 'grpc-health-check';
 
 const PERIOD_MS = 1_000;
-/** Time in milliseconds after which a database that does not answer counts as unavailable. */
+/** Time in milliseconds after which a database that does not answer counts as unavailable. Grows where it is slow. */
 const ANSWER_MS_MAX = 2_000;
-/** Time in milliseconds for which an answer of the database, also one to another part of the replica, is valid. */
+/**
+ * Time in milliseconds for which an answer of the database, also one to another part of the replica, is valid. It grows
+ * too.
+ */
 const ANSWER_VALID_MS = 3_000;
 
 interface HealthOptions {
   /** Runs any statement. Resolves when the database answers. */
   ping(): Promise<unknown>;
+  /** By how much the limits of the database's answers have grown, see AnswerLimit.factor. */
+  answers: { readonly limit: Pick<AnswerLimit, 'factor'> };
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -25,6 +31,8 @@ export class Health extends LoopService {
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   #serving = false;
   #answeredAtMs = -Infinity;
+  /** The ping that has no answer yet: a slow database gets no second one. */
+  #pinging: Promise<boolean> | undefined;
 
   constructor(options: HealthOptions) {
     super({ ...options, name: 'health', periodMs: PERIOD_MS });
@@ -53,14 +61,24 @@ export class Health extends LoopService {
   }
 
   #answers(): Promise<boolean> {
-    if (this.#options.clock.monotonicMs() - this.#answeredAtMs < ANSWER_VALID_MS) return Promise.resolve(true);
+    const { clock, ping, answers } = this.#options;
+    const { factor } = answers.limit;
+    if (clock.monotonicMs() - this.#answeredAtMs < ANSWER_VALID_MS * factor) return Promise.resolve(true);
+    this.#pinging ??= ping()
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        this.#pinging = undefined;
+      });
+    const pinging = this.#pinging;
     return new Promise((resolve) => {
-      const timer = this.#options.clock.after(ANSWER_MS_MAX, () => resolve(false));
-      const done = (answered: boolean) => (): void => {
+      const timer = clock.after(ANSWER_MS_MAX * factor, () => resolve(false));
+      void pinging.then((answered) => {
         timer.cancel();
         resolve(answered);
-      };
-      this.#options.ping().then(done(true), done(false));
+      });
     });
   }
 

@@ -5,6 +5,7 @@
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Sql } from '../sql/database.ts';
 import { connect, HOT_SETTINGS } from '../sql/database.ts';
+import type { ServerAnswers } from '../sql/server-answers.ts';
 import { PROTOCOL_VIOLATION } from '../sql/transient.ts';
 
 /** The connections are not sessions that belong to core alone. */
@@ -20,8 +21,8 @@ export class PoolerError extends Error {
 }
 
 /** Checks that each connection is a session of its own with the requested settings. Throws PoolerError. */
-export async function requireOwnSessions(url: string, logger: Logger): Promise<void> {
-  const sql = connect(url, 'slipway-check', 2, logger, HOT_SETTINGS);
+export async function requireOwnSessions(url: string, logger: Logger, answers: ServerAnswers): Promise<void> {
+  const sql = connect(url, 'slipway-check', 2, logger, HOT_SETTINGS, { answers });
   try {
     if (!(await hasSettings(sql)) || (await isShared(sql))) throw new PoolerError();
   } catch (error) {

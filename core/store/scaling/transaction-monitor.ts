@@ -51,6 +51,11 @@ export class TransactionMonitor {
     this.#database = database;
   }
 
+  /** Returns by how much the limits of the database's answers have grown: 1 while it answers in time. */
+  get slowness(): number {
+    return this.#database.answers.limit.factor;
+  }
+
   /**
    * Records the backend process of the transaction's connection. Throws ReconcileTimeoutError if the transaction was
    * aborted before.

@@ -8,6 +8,8 @@ import { drizzle, sql as drizzleSql } from '@slipway/drizzle/orm';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import type { ServerAnswersOptions } from './server-answers.ts';
+import { ServerAnswers } from './server-answers.ts';
 
 /** bigint columns arrive as numbers: none of ours passes 2^53. */
 const TYPES = { bigint: { to: 20, from: [20], parse: Number, serialize: String } };
@@ -88,7 +90,7 @@ export const ONE_KEY_NAME = 'slipway-core';
 const TWO_KEYS_NAME = 'slipway-core-two-keys';
 
 /** Connection settings. */
-export interface DatabaseOptions {
+export interface DatabaseOptions extends ServerAnswersOptions {
   logger: Logger;
   /** The replica has two secret keys. Others see it by the name of its connections. Default: false. */
   hasTwoKeys?: boolean;
@@ -112,6 +114,8 @@ export interface Database {
   readonly db: PostgresJsDatabase;
   /** Small pool for short statements that everything else waits for. */
   readonly urgent: Pick<Database, 'sql' | 'db'>;
+  /** What is heard of the server, on these connections and on those that are opened with it. */
+  readonly answers: ServerAnswers;
   /** See `cutAll`. */
   cut(): void;
   /** Connections of all pools that are open now. */
@@ -136,8 +140,6 @@ export const HOT_SETTINGS: Readonly<Record<string, string>> = {
 
 /** Idle time in seconds after which a connection is closed. Each is a process of the server with memory of its own. */
 const IDLE_SECONDS_MAX = 60;
-/** Longest pause before a reconnection, in seconds: a restarted database is used again within this time. */
-const RECONNECT_SECONDS_MAX = 0.5;
 const CLOSE_SECONDS_MAX = 5;
 /**
  * Idle time in milliseconds after which the server ends a transaction and releases its locks: its replica hangs or is
@@ -175,6 +177,13 @@ const CONNECTIONS = new WeakMap<Sql, Map<Socket, OpenConnection>>();
 /** Listeners by client that receive each statement's wait for a connection, in milliseconds. */
 const POOL_WAIT_LISTENERS = new WeakMap<Sql, { onWait: (waitedMs: number) => void }>();
 
+interface ConnectOptions {
+  /** Shared by all clients of one server. Default: those of this client alone. */
+  answers?: ServerAnswers;
+  /** Called with each notification. Its connection is never closed for being idle. */
+  onnotify?: (channel: string, payload: string) => void;
+}
+
 /** Creates a client. `name` identifies its connections in pg_stat_activity. */
 export function connect(
   url: string,
@@ -182,13 +191,14 @@ export function connect(
   max: number,
   logger: Logger,
   settings: Record<string, string> = {},
-  onnotify?: (channel: string, payload: string) => void,
+  { answers = new ServerAnswers(), onnotify }: ConnectOptions = {},
 ): Sql {
   checkPatched();
   const connections = new Map<Socket, OpenConnection>();
   const onsocket = (socket: Socket, state: Omit<OpenConnection, 'socket'>): void => {
     for (const known of connections.keys()) if (known.destroyed) connections.delete(known);
     connections.set(socket, { socket, ...state });
+    answers.add(socket);
   };
   const listener = { onWait: (_waitedMs: number): void => {} };
   const sql = postgres(url, {
@@ -199,11 +209,11 @@ export function connect(
     max,
     types: TYPES,
     fetch_types: false,
-    connect_timeout: 5,
+    connect_timeout: answers.connectSeconds,
     max_lifetime: null,
     // A listening connection must stay: it would miss what is sent meanwhile, and its locks would be free.
     ...(onnotify ? {} : { idle_timeout: IDLE_SECONDS_MAX }),
-    backoff: (failures: number) => Math.min(0.05 * 2 ** failures, RECONNECT_SECONDS_MAX),
+    backoff: (failures: number) => answers.reconnectSeconds(failures),
     connection: {
       application_name: name,
       jit: 'off',
@@ -245,24 +255,27 @@ export function resumeAll(sql: Sql): void {
  * Opens the database at a postgres:// URL. Connects on first use, so the first statement fails if the database is down.
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
+  const answers = new ServerAnswers(options);
   const sql = connect(
     url,
     options.hasTwoKeys ? TWO_KEYS_NAME : ONE_KEY_NAME,
     options.connectionsMax ?? 8,
     options.logger,
     LOCKS,
+    { answers },
   );
-  const hot = connect(url, 'slipway-core-hot', options.hotConnectionsMax ?? 8, options.logger, {
-    ...HOT_SETTINGS,
-    ...LOCKS,
+  const hotSettings = { ...HOT_SETTINGS, ...LOCKS };
+  const hot = connect(url, 'slipway-core-hot', options.hotConnectionsMax ?? 8, options.logger, hotSettings, {
+    answers,
   });
-  const urgent = connect(url, 'slipway-core-urgent', URGENT_CONNECTIONS, options.logger, LOCKS);
+  const urgent = connect(url, 'slipway-core-urgent', URGENT_CONNECTIONS, options.logger, LOCKS, { answers });
   return {
     url,
     sql,
     hot,
     db: drizzle(sql),
     urgent: { sql: urgent, db: drizzle(urgent) },
+    answers,
     cut: () => [sql, hot, urgent].forEach(cutAll),
     connections: () =>
       [sql, hot, urgent]

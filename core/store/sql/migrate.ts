@@ -8,6 +8,7 @@ import { tuneHotTables } from './hot-tables.ts';
 import { MIGRATIONS_FOLDER } from './journal.ts';
 import { buildLargeIndexes } from './large-indexes.ts';
 import { runsOnNewer } from './newer-database.ts';
+import type { ServerAnswers } from './server-answers.ts';
 
 /** Key of the advisory lock: any number that is otherwise unused. drizzle's migrator takes no lock itself. */
 const LOCK = 5_947_213_005;
@@ -52,15 +53,13 @@ export interface MigratingRelease {
  * run on stays as it is. NewerDatabaseError: it may not. ReadOnlyDatabaseError: the database accepts no writes.
  */
 export async function migrate(
-  database: { url: string },
+  database: { url: string; answers?: ServerAnswers },
   logger: Logger,
   release: MigratingRelease = { version: '', allowNewer: false },
 ): Promise<void> {
   // Building an index on millions of rows may exceed the operator's statement timeout.
-  const sql = connect(database.url, 'slipway-migrate', 1, logger, {
-    client_min_messages: 'warning',
-    statement_timeout: '0',
-  });
+  const settings = { client_min_messages: 'warning', statement_timeout: '0' };
+  const sql = connect(database.url, 'slipway-migrate', 1, logger, settings, database);
   try {
     await rejectReadOnly(sql);
     await lock(sql);

@@ -11,6 +11,8 @@ import type { Sql } from './database.ts';
 import { connect, cutAll } from './database.ts';
 import type { LostAnswers } from './lost-answers.ts';
 import { textArray } from './pack.ts';
+import type { ServerAnswers } from './server-answers.ts';
+import { isConnectTimeout } from './transient.ts';
 
 export interface NoticeChannelOptions {
   url: string;
@@ -27,8 +29,10 @@ export interface NoticeChannelOptions {
   };
   /** Called after each check: whether the database has responded. */
   onCheck?(answers: boolean): void;
-  /** Called if the database has not responded for ANSWER_MS_MAX: other connections may be dead too. */
+  /** Called if nothing was heard of the database for as long as an answer may take: all connections may be dead. */
   onSilence?(): void;
+  /** What is heard of the server. Its limit is that of a check's statements. */
+  answers: ServerAnswers;
   /** Checks the other connections. */
   lostAnswers?: Pick<LostAnswers, 'check'>;
   clock: Clock;
@@ -47,15 +51,10 @@ const LISTENER_NAME = 'slipway-core-notices';
  */
 const CHECK_PERIOD_MS = 2_500;
 /**
- * A check waits for no lock. Without a response after this many milliseconds the other end is dead, for instance its
- * host lost power or network. The system would wait a quarter of an hour.
+ * The server ends a connection that is idle for this many times the first limit of an answer and releases its locks:
+ * its replica hangs or is unreachable.
  */
-const ANSWER_MS_MAX = 5_000;
-/**
- * The server ends a connection that is idle for this long and releases its locks: its replica hangs or is
- * unreachable.
- */
-const SILENT_MAX = '10s';
+const IDLE_ANSWERS = 2;
 /** First key of the advisory locks of singleton tasks. */
 const SINGLETON_TASK_LOCKS = 594_721_301;
 
@@ -75,6 +74,7 @@ export class NoticeChannel extends BaseService {
   readonly #onCheck: (answers: boolean) => void;
   readonly #onSilence: () => void;
   readonly #lostAnswers: NoticeChannelOptions['lostAnswers'];
+  readonly #answers: ServerAnswers;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #peers = true;
@@ -84,10 +84,11 @@ export class NoticeChannel extends BaseService {
 
   constructor(options: NoticeChannelOptions) {
     super();
-    const { url, onNotice, singletonTasks, onCheck, onSilence, lostAnswers, clock, random, logger } = options;
+    const { url, onNotice, singletonTasks, onCheck, onSilence, lostAnswers, answers, clock, random, logger } = options;
     this.#onCheck = onCheck ?? (() => undefined);
     this.#onSilence = onSilence ?? (() => undefined);
     this.#lostAnswers = lostAnswers;
+    this.#answers = answers;
     this.#clock = clock;
     this.#logger = logger;
     this.#singletonTasks = singletonTasks ?? { wanted: [], set: () => undefined };
@@ -95,8 +96,11 @@ export class NoticeChannel extends BaseService {
     const hear = (channel: string, payload: string): void => {
       if (channel === CHANNEL) onNotice(payload);
     };
-    this.#connect = () =>
-      connect(url, LISTENER_NAME, 1, logger, { synchronous_commit: 'off', idle_session_timeout: SILENT_MAX }, hear);
+    const settings = {
+      synchronous_commit: 'off',
+      idle_session_timeout: `${IDLE_ANSWERS * answers.firstMs}ms`,
+    };
+    this.#connect = () => connect(url, LISTENER_NAME, 1, logger, settings, { answers, onnotify: hear });
     this.#loop = new Loop({
       name: this.name,
       periodMs: CHECK_PERIOD_MS,
@@ -146,18 +150,11 @@ export class NoticeChannel extends BaseService {
   }
 
   async #check(sql: Sql): Promise<void> {
-    let over = false;
-    // After the current tick, in which a response may have been read.
-    const silence = this.#clock.after(ANSWER_MS_MAX, () =>
-      this.#clock.soon(() => {
-        if (!over) this.#cut(sql);
-      }),
-    );
     try {
-      const row = await this.#readState(sql);
+      const row = await this.#inTime(sql, () => this.#readState(sql));
       // Listens again after a lost connection.
-      if (!row.listening) await sql`LISTEN slipway`;
-      const cut = (await this.#lostAnswers?.check(sql)) ?? 0;
+      if (!row.listening) await this.#inTime(sql, () => sql`LISTEN slipway`);
+      const cut = (await this.#inTime(sql, async () => this.#lostAnswers?.check(sql))) ?? 0;
       if (cut > 0)
         this.#logger.warn(
           { connections: cut },
@@ -166,22 +163,51 @@ export class NoticeChannel extends BaseService {
       this.#peers = row.listeners > 1;
       this.#onCheck(true);
     } catch (error) {
+      if (isConnectTimeout(error)) this.#answers.missed();
       this.#keep(0, []);
       this.#onCheck(false);
       throw error;
+    }
+  }
+
+  /**
+   * Runs a statement that waits for no lock. Without an answer within the limit its connection is dead, for instance
+   * because the host lost power or network; the system would wait a quarter of an hour. Or the server is slow: then the
+   * limit grows.
+   */
+  async #inTime<Result>(sql: Sql, ask: () => PromiseLike<Result>): Promise<Result> {
+    const { limit } = this.#answers;
+    const askedMs = this.#clock.monotonicMs();
+    const isHeard = this.#answers.listen();
+    let over = false;
+    const waitedMs = limit.ms;
+    // After the current tick, in which a response may have been read.
+    const silence = this.#clock.after(waitedMs, () =>
+      this.#clock.soon(() => {
+        if (!over) this.#cut(sql, waitedMs, isHeard());
+      }),
+    );
+    try {
+      const result = await ask();
+      limit.answered(this.#clock.monotonicMs() - askedMs);
+      return result;
     } finally {
       over = true;
       silence.cancel();
     }
   }
 
-  #cut(sql: Sql): void {
+  /** Cuts this connection, and all others if nothing was heard on any. */
+  #cut(sql: Sql, waitedMs: number, isHeard: boolean): void {
+    this.#answers.missed();
     this.#logger.warn(
-      { waitedMs: ANSWER_MS_MAX },
-      'the database does not answer; its connections are closed and reopened',
+      { waitedMs, nextMs: this.#answers.limit.ms },
+      isHeard
+        ? 'the database answers slowly; the connection of notices is closed and reopened'
+        : 'the database does not answer; its connections are closed and reopened',
     );
     cutAll(sql);
-    this.#onSilence();
+    if (!isHeard) this.#onSilence();
   }
 
   /** One statement checks everything. Locks of a lost connection are released with it. */

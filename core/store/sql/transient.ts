@@ -77,6 +77,12 @@ export function isReadOnly(error: unknown): boolean {
   return code === '25006' || (cause !== undefined && isReadOnly(cause));
 }
 
+/** Returns whether a connection was not open and logged in in time. */
+export function isConnectTimeout(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === 'CONNECT_TIMEOUT' || (cause !== undefined && isConnectTimeout(cause));
+}
+
 /** Returns whether a wait for a lock timed out. */
 export function isLockTimeout(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };

@@ -5,7 +5,8 @@ import { status } from '@grpc/grpc-js';
 import { ChunkLog } from '@slipway/gpu-agent/attempts/chunk-log';
 import { Lease } from '@slipway/gpu-agent/session/lease';
 import { Outbox } from '@slipway/gpu-agent/session/outbox';
-import { Session } from '@slipway/gpu-agent/session/session';
+import { Session, WELCOME_MS } from '@slipway/gpu-agent/session/session';
+import { AnswerLimit } from '@slipway/kit/time/answer-limit';
 import type { SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { Hello, SessionResponse } from '@slipway/proto/gen/slipway/v1/agent_service';
 import t from 'tap';
@@ -16,7 +17,7 @@ import { chunkOf, outcomeOf } from '../make-outcome.ts';
 const PERIOD_MS = 2_000;
 const LEASE_MS = 10_000;
 
-async function begin() {
+async function begin(limit = new AnswerLimit(WELCOME_MS)) {
   const clock = new ManualClock();
   const sent: SessionRequest[] = [];
   const cancelled: boolean[] = [];
@@ -37,6 +38,7 @@ async function begin() {
     stream,
     outbox,
     lease,
+    limit,
     clock,
     hello: Hello.fromPartial({ instance: 'me' }),
     reports: {
@@ -102,6 +104,25 @@ t.test('heartbeats go on as long as they are answered', async (t) => {
   }
   for (let i = 0; i < 4; i += 1) clock.pass(PERIOD_MS);
   t.match(await end, { reason: 'core stopped answering', welcomed: true });
+});
+
+t.test('a slow core gets more time with each session, until it answers again', async (t) => {
+  const limit = new AnswerLimit(WELCOME_MS);
+  const first = await begin(limit);
+  first.clock.pass(WELCOME_MS.firstMs);
+  t.match(await first.end, { welcomed: false });
+  const second = await begin(limit);
+  second.clock.pass(WELCOME_MS.firstMs);
+  await second.welcome();
+  for (let i = 0; i < 5; i += 1) second.clock.pass(PERIOD_MS);
+  second.say({ heartbeat: { sequence: 7 } });
+  t.equal(second.cancelled.length, 0, 'neither a late welcome nor a late answer ends the session');
+  for (let i = 0; i < 20; i += 1) {
+    second.clock.pass(PERIOD_MS);
+    await turn();
+    second.say({ heartbeat: { sequence: second.sent.at(-1)!.heartbeat!.sequence } });
+  }
+  t.equal(limit.factor, 1);
 });
 
 t.test('what waits leaves together, and what core says is handed on', async (t) => {

@@ -123,7 +123,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
   const engine = buildJobEngine({
     stores,
     cannotRun: new CannotRun(stores, systemClock),
-    openChannel: (channel) => new NoticeChannel({ url, ...channel }),
+    openChannel: (channel) => new NoticeChannel({ url, answers: database.answers, ...channel }),
     events,
     singletonTasks: new SingletonTaskRegistry(),
     slots,

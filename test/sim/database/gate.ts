@@ -14,30 +14,8 @@ import { errorMessage, readyMessage } from './pg-wire.ts';
 import type { PlainConnection } from './sim-server.ts';
 import type { SimSocket } from './sim-socket.ts';
 import { listenAt } from './sim-socket.ts';
-
-/** Faults that strike at statements. */
-export const STATEMENT_FAULTS = [
-  'killed before a statement',
-  'killed after a commit',
-  'cut before a statement',
-  'answer lost',
-  'answer late',
-  'error 40001',
-  'error 40P01',
-  'error 53100',
-  'error 57P01',
-  'error 25006',
-  'silent connection',
-] as const;
-export type StatementFault = (typeof STATEMENT_FAULTS)[number];
-
-const ERROR_TEXTS: Record<string, string> = {
-  '40001': 'could not serialize access due to concurrent update',
-  '40P01': 'deadlock detected',
-  '53100': 'could not extend file: No space left on device',
-  '57P01': 'terminating connection due to administrator command',
-  '25006': 'cannot execute statement in a read-only transaction',
-};
+import type { StatementFault } from './statement-faults.ts';
+import { ERROR_TEXTS } from './statement-faults.ts';
 
 interface GateOptions {
   world: World;
@@ -59,6 +37,8 @@ const ANSWER_MS = 12;
 const SILENT_TRANSACTION_MS = 20_000;
 const SILENT_LISTENER_MS = 10_000;
 const LATENCY_MS = { least: 0.1, most: 2 };
+/** How long an answer of a slow database takes, in virtual milliseconds. */
+const SLOW_MS = { least: 4_000, most: 8_000 };
 
 export class Gate {
   readonly #options: GateOptions;
@@ -68,6 +48,10 @@ export class Gate {
   /** Difference of the database's clock, in milliseconds. */
   clockErrorMs = 0;
   statements = 0;
+  /** The database is slow in this span of virtual milliseconds. */
+  slow = { fromMs: Infinity, untilMs: Infinity };
+  /** Connections that replicas have closed by themselves. */
+  closed = 0;
   #numbers = 0;
 
   constructor(options: GateOptions) {
@@ -137,6 +121,7 @@ export class Gate {
       closed: () => {
         if (!connection || connection.isGone) return;
         connection.isGone = true;
+        this.closed += 1;
         // A connection that is cut off reaches the server no more: it learns of its end later.
         if (!connection.isSilent) world.perform(0, NATURE, () => this.#end(connection!));
       },
@@ -189,7 +174,9 @@ export class Gate {
     if (fault === 'answer lost') return this.cut(connection);
     if (connection.isGone || connection.owner.dead) return;
     connection.hasLoggedIn = true;
-    const ms = fault === 'answer late' ? world.between(500, 8_000) : world.between(0, LATENCY_MS.most);
+    const isSlow = world.nowMs >= this.slow.fromMs && world.nowMs < this.slow.untilMs;
+    const usualMs = isSlow ? world.between(SLOW_MS.least, SLOW_MS.most) : world.between(0, LATENCY_MS.most);
+    const ms = fault === 'answer late' ? world.between(500, 8_000) : usualMs;
     world.after(ms, connection.owner, () => {
       if (connection.isGone || connection.isSilent) return;
       connection.near.arrive(Buffer.concat(answer));

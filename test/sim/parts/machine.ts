@@ -75,8 +75,8 @@ export class SimMachine {
     this.#killAll();
     this.#life.dead = true;
     this.#workers.clear();
-    this.#pieces.clear();
-    if (losesDisk) this.#spool.clear();
+    // The pieces of an attempt are on the disk beside its outcome.
+    if (losesDisk) for (const kept of [this.#spool, this.#pieces]) kept.clear();
     const link = this.#link;
     this.#link = undefined;
     link?.cut();

@@ -1,6 +1,7 @@
 /** Chooses the faults of a run: at statements, and at moments of its own. */
-import type { Gate, StatementFault } from '../database/gate.ts';
-import { STATEMENT_FAULTS } from '../database/gate.ts';
+import type { Gate } from '../database/gate.ts';
+import type { StatementFault } from '../database/statement-faults.ts';
+import { STATEMENT_FAULTS } from '../database/statement-faults.ts';
 import { NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
 import type { SimMachine } from './machine.ts';

@@ -40,7 +40,10 @@ export class SimReplica implements Being {
     });
     const activity = new ActivityMonitor(clock);
     const dependencies = { clock, random: world.random, transport: systemTransport, logger, activity };
-    const storage = openStorage(config.databaseUrl, SEALER, logger, { connectionsMax: 2, hotConnectionsMax: 2 });
+    const storage = openStorage(config.databaseUrl, SEALER, logger, {
+      ...{ connectionsMax: 2, hotConnectionsMax: 2 },
+      random: world.random,
+    });
     const stability = new Stability(clock);
     const { authorities } = storage.stores;
     this.#parts = buildParts(
