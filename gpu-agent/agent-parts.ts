@@ -29,6 +29,7 @@ import { buildGpuMemory } from './gpu-memory/build-gpu-memory.ts';
 import type { GpuMemory } from './gpu-memory/gpu-memory.ts';
 import type { ImageHost } from './hosts/image-host.ts';
 import { KubernetesHost } from './hosts/kubernetes-host.ts';
+import { AgentKey } from './identity/agent-key.ts';
 import { IdentityFiles } from './identity/identity-files.ts';
 import { Joining } from './identity/joining.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
@@ -78,6 +79,7 @@ export class AgentParts {
   readonly inbound: Inbound;
   readonly lease: Lease;
   readonly adoption: Adoption;
+  readonly key: AgentKey;
   readonly gpus: MachineGpus;
   readonly gpuMemory: GpuMemory;
   readonly inventory: StartInventory;
@@ -140,6 +142,7 @@ export class AgentParts {
       models: this.models,
       archive: this.workloads.archive,
     });
+    this.key = new AgentKey({ ...config, ...deps, onReplaced: () => this.#renew('the agent key was replaced') });
     const connect = buildConnectLoop(this, this.#tls);
     this.#renew = (reason) => connect.renew(reason);
     this.gpus = this.#buildGpus(connect);
@@ -263,8 +266,7 @@ export class AgentParts {
     const standbyCapacity = new StandbyCapacity({ pool, freeShare: freeMemoryShare, ...this.deps });
     const parts = [pool, standbyCapacity, this.pods, stopper, watch];
     return new Loop({
-      name: 'watch',
-      periodMs: WATCH_PERIOD_MS,
+      ...{ name: 'watch', periodMs: WATCH_PERIOD_MS },
       pass: async () => {
         for (const part of parts) part.pass();
         this.adoption.beat();
@@ -274,10 +276,9 @@ export class AgentParts {
   }
 
   #buildTunnels(): Service {
-    const { tunnelAddresses: addresses, key: ownKey, trust } = this.config;
-    const key = (): string => ownKey || this.identity.facts.tunnelKey;
-    const find = (name: string): ReturnType<typeof findHttpServer> =>
-      findHttpServer(name, this.attempts.pool, this.pods);
+    const { tunnelAddresses: addresses, trust } = this.config;
+    const key = (): string => this.key.current || this.identity.facts.tunnelKey;
+    const find = (name: string) => findHttpServer(name, this.attempts.pool, this.pods);
     return new TunnelPool({ addresses, tls: new TlsSource(trust), key, ...this.deps, find });
   }
 
@@ -286,7 +287,7 @@ export class AgentParts {
     const pass = (): Promise<void> => this.workloads.archive.prune();
     return [
       memoryWatch({ ...this.attempts, ...this.deps, gpuMemory: this.gpuMemory }),
-      ...(this.config.key === '' ? [this.joining] : []),
+      this.config.key === '' ? this.joining : this.key,
       new Loop({ name: 'old-logs', periodMs: OLD_LOGS_PERIOD_MS, pass, ...this.deps }),
       new CertificateWatch({
         prefix: 'slipway_agent',

@@ -6,6 +6,7 @@ import { buildHello } from './build-hello.ts';
 import type { AgentConfig } from './config.ts';
 import type { GpuMemory } from './gpu-memory/gpu-memory.ts';
 import type { ImageHost } from './hosts/image-host.ts';
+import type { AgentKey } from './identity/agent-key.ts';
 import type { IdentityFiles } from './identity/identity-files.ts';
 import type { AgentInstance } from './inventory/agent-instance.ts';
 import type { MachineGpus } from './inventory/machine-gpus.ts';
@@ -33,6 +34,7 @@ interface ConnectedParts {
   readonly inbound: Inbound;
   readonly lease: Lease;
   readonly identity: IdentityFiles;
+  readonly key: AgentKey;
   readonly instance: AgentInstance;
   readonly machineId: string;
   isConnected: boolean;
@@ -46,7 +48,7 @@ export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): Connect
     ...deps,
     addresses: config.coreAddresses,
     tls,
-    key: config.key,
+    key: () => parts.key.current,
     outbox,
     reports: {
       worker: (id) => {

@@ -52,6 +52,8 @@ export interface AgentConfig extends ModelSettings, PublicPortSettings {
    * API key with the scope AGENT. SLIPWAY_AGENT_KEY, or SLIPWAY_AGENT_KEY_FILE with the name of a file that holds it.
    */
   key: string;
+  /** File of the key, which is read again while the agent runs. Empty: there is none. */
+  keyFile: string;
   /**
    * Text of the token by which this machine joins if it has no key. SLIPWAY_JOIN_TOKEN, or SLIPWAY_JOIN_TOKEN_FILE.
    * Empty: it has joined, or has a key.
@@ -232,6 +234,7 @@ export function readAgentConfig(
     ),
     coreTls,
     key: identity.key,
+    keyFile: identity.keyFile,
     joinToken: identity.joinToken,
     trust,
     ...locations,

@@ -20,6 +20,7 @@ interface CreateOptions {
   endpoint?: string[];
   account?: string;
   save?: string;
+  replaces?: string;
 }
 
 interface ListOptions {
@@ -52,6 +53,7 @@ export function addKeys(program: Command, cli: Cli): void {
       'keys create dashboard --scope restricted --management read --jobs none',
       'keys create shop --scope restricted --jobs read-write --endpoint cvedjim4ix3lzj',
       'keys create rack-1 --scope agent --save rack-1.key',
+      'keys create rack-1 --scope agent --replaces 4dW1xKfTq9RbYcZm0LsA --save rack-1.key.new',
       'keys create admin --account user_2bK…',
     ],
   })
@@ -68,6 +70,10 @@ export function addKeys(program: Command, cli: Cli): void {
     .option('--jobs <permission>', 'of a restricted key: none, read or read-write on jobs', oneOf(PERMISSIONS))
     .option('--endpoint <id>', 'only this endpoint; may be given more than once', collect)
     .option('--account <id>', 'account of the key; for the operator')
+    .option(
+      '--replaces <id>',
+      'agent key that the new one replaces; it ends 10 minutes after the new one is first used',
+    )
     .option('--save <file>', 'write the key into a new file that only you can read, and do not show it')
     .action((name: string, options: CreateOptions) => createKey(cli, name, options));
   addCommand(keys, {
@@ -99,7 +105,14 @@ async function createKey(cli: Cli, name: string, options: CreateOptions): Promis
     throw new UsageError('A key of scope restricted needs --management or --jobs, and only such a key takes them.');
   }
   const permissions = restricts ? KeyPermissions.fromPartial({ management, jobs }) : undefined;
-  const request = { name, scope, endpointIds: endpoint, accountId: account, permissions };
+  const request = {
+    name,
+    scope,
+    endpointIds: endpoint,
+    accountId: account,
+    permissions,
+    replacesKeyId: options.replaces,
+  };
   // Opened before the key is created: a key that can be neither shown nor saved would be useless.
   const file = options.save === undefined ? undefined : openSecretFile(resolve(cli.config.workingDir, options.save));
   const { key, secret } = await callerOf(cli, options)

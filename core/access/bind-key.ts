@@ -27,7 +27,8 @@ export async function bindKey(
   throw new DomainError(
     'UNAUTHORIZED',
     `Machine ${wanted} has joined with another key, which still works. If this is that machine, revoke the ` +
-      'other key (npx slipway keys list --scope agent; npx slipway keys revoke ID --scope agent) and start again. ' +
+      'other key (npx slipway keys list --scope agent; npx slipway keys revoke ID --scope agent) and start again, or ' +
+      'make a key that replaces it (npx slipway keys create NAME --scope agent --replaces ID). ' +
       "If it is not, it has a copy of the other's data folder: give it an empty one and a key of its own. " +
       `${MAKE_ANOTHER}`,
   );

@@ -21,6 +21,8 @@ export interface KeyRequest {
   permissions: Caller['permissions'] | undefined;
   /** Account that owns the key. Empty: the caller's. Always empty for AGENT: agent keys belong to the installation. */
   accountId: string;
+  /** Agent key that the new one replaces. Empty: none. */
+  replacesKeyId: string;
 }
 
 export type KeyContext = Pick<Stores, 'keys' | 'accounts' | 'endpoints'> & { random: Random };
@@ -49,13 +51,30 @@ export async function createKey(
   const secret = newKeyText(random, request.scope);
   const { name, scope, endpointIds, permissions = NO_PERMISSIONS } = request;
   const accountId = await ownerOf(context, caller, request);
+  const replacesId = await replacedBy(context, request);
   const hash = Buffer.from(hashKey(secret), 'hex');
   const key = await keys.create(
-    { id: base62(random, ID_LENGTH), accountId, name, scope, endpointIds, permissions },
+    { id: base62(random, ID_LENGTH), accountId, name, scope, endpointIds, permissions, replacesId },
     hash,
     caller.keyId,
   );
   return { key, secret };
+}
+
+/** Returns the key that the new one replaces. Null: none. */
+async function replacedBy({ keys }: KeyContext, { scope, replacesKeyId: id }: KeyRequest): Promise<string | null> {
+  if (id === '') return null;
+  if (scope !== 'AGENT')
+    throw invalid('replaces_key_id is for keys of scope AGENT: other keys are valid beside others');
+  checkTexts('replaces_key_id', [id]);
+  const found = await keys.agentKey(id);
+  if (!found || found.revokedAt)
+    throw new DomainError(
+      'NOT_FOUND',
+      `There is no valid agent key ${JSON.stringify(id.slice(0, 64))}. A machine that joined by a token renews its ` +
+        'certificate itself.',
+    );
+  return id;
 }
 
 /** Returns the account that will own the key. Empty: the installation. */

@@ -27,6 +27,8 @@ export const apiKey = pgTable(
     joinTokenId: text('join_token_id'),
     /** Digest of the authority that signed its last certificate. Null: signed before digests were kept. */
     authorityDigest: text('authority_digest'),
+    /** For an AGENT key: the key that it replaces. At its first use that one gets an end. Null: it replaces none. */
+    replacesId: text('replaces_id'),
     createdAt: instant('created_at').notNull().defaultNow(),
     revokedAt: instant('revoked_at'),
   },

@@ -9,7 +9,7 @@ export function readIdentity(
   reader: EnvReader,
   dataDir: string,
   trust: TlsFiles,
-): { key: string; joinToken: string; tls: TlsFiles } {
+): { key: string; keyFile: string; joinToken: string; tls: TlsFiles } {
   const key = reader.secret('SLIPWAY_AGENT_KEY', '');
   const joinToken = reader.secret('SLIPWAY_JOIN_TOKEN', '');
   const files = new IdentityFiles(dataDir);
@@ -22,7 +22,8 @@ export function readIdentity(
       'SLIPWAY_AGENT_KEY is not set, nor SLIPWAY_JOIN_TOKEN: make a token where core runs (slipway machines token)',
     );
   }
-  if (key !== '') return { key, joinToken: '', tls: trust };
+  const keyFile = reader.text('SLIPWAY_AGENT_KEY_FILE', '');
+  if (key !== '') return { key, keyFile, joinToken: '', tls: trust };
   const isSystem = text && !files.exists ? text.authority === undefined : files.isSystem;
-  return { key, joinToken, tls: files.tls(trust, isSystem) };
+  return { key, keyFile, joinToken, tls: files.tls(trust, isSystem) };
 }

@@ -38,7 +38,8 @@ const WARN_PERIOD_MS = 60_000;
 export interface ConnectOptions {
   /** Addresses of core replicas, at least one. */
   addresses: readonly string[];
-  key: string;
+  /** Returns the key for the next session. */
+  key(): string;
   /** TLS settings for addresses that use it. */
   tls?: TlsSource | undefined;
   outbox: Outbox;
@@ -149,7 +150,7 @@ export class ConnectLoop extends BaseService {
   #open(address: string): CoreLink | undefined {
     const { key, tls, transport } = this.#options;
     try {
-      return new CoreLink({ address, key, tls, transport });
+      return new CoreLink({ address, key: key(), tls, transport });
     } catch (error) {
       this.#failed(address, { reason: (error as Error).message, code: undefined, welcomed: false });
       return undefined;

@@ -32,13 +32,14 @@ export function keyHandlers(
 ): KeyServiceServer {
   const { logger } = lists;
   return {
-    createKey: unary(logger, async ({ permissions, scope, ...fields }, apiKey) => {
+    createKey: unary(logger, async ({ permissions, scope, replacesKeyId = '', ...fields }, apiKey) => {
       const caller = await access.caller(apiKey);
       const known = SCOPES[scope];
       if (!known)
         throw invalid('scope must be KEY_SCOPE_ALL, KEY_SCOPE_READ_ONLY, KEY_SCOPE_RESTRICTED or KEY_SCOPE_AGENT');
       const { key, secret } = await createKey(context, caller, {
         ...fields,
+        replacesKeyId,
         scope: known,
         permissions: permissions && permissionsFromMessage(permissions),
       });

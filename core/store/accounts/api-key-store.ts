@@ -22,9 +22,15 @@ export interface ApiKey {
   permissions: Caller['permissions'];
   /** For an agent key: the machine that uses it. Null: not used yet. */
   machineId: string | null;
+  /** For an agent key: the key that it replaces, from its first use on. Null: none. */
+  replacesId: string | null;
   createdAt: Date;
   revokedAt: Date | null;
 }
+
+/** Time for which a key still works after the first use of the one that replaced it, in seconds. */
+export const REPLACED_KEY_SECONDS = 600;
+const IS_VALID = sql`(${apiKey.revokedAt} IS NULL OR ${apiKey.revokedAt} > now())`;
 
 export class ApiKeyStore {
   readonly #database: Database;
@@ -33,24 +39,34 @@ export class ApiKeyStore {
     this.#database = database;
   }
 
+  /** Returns an agent key. `undefined` if there is none. */
+  async agentKey(id: string): Promise<ApiKey | undefined> {
+    const [row] = await this.#database.db
+      .select()
+      .from(apiKey)
+      .where(and(eq(apiKey.id, id), eq(apiKey.scope, 'AGENT'), isNull(apiKey.joinTokenId)));
+    return row && keyFromRow(row);
+  }
+
   /** Stores a key under the hash of its text. `madeBy`: the key that was used. */
   async create(
     key: Omit<ApiKey, 'machineId' | 'createdAt' | 'revokedAt'>,
     secretHash: Buffer,
     madeBy: string,
   ): Promise<ApiKey> {
-    const { permissions, accountId, ...settings } = key;
+    const { permissions, accountId, replacesId, ...settings } = key;
     const { MANAGEMENT: management, JOBS: jobs } = permissions;
     const fields = [
       'name',
       'scope',
       ...(key.endpointIds.length > 0 ? ['endpoint_ids'] : []),
       ...(key.scope === 'RESTRICTED' ? ['permissions'] : []),
+      ...(replacesId === null ? [] : ['replaces_id']),
     ];
     return this.#database.db.transaction(async (tx) => {
       const [row] = await tx
         .insert(apiKey)
-        .values({ ...settings, accountId: accountId || null, management, jobs, secretHash })
+        .values({ ...settings, replacesId, accountId: accountId || null, management, jobs, secretHash })
         .returning();
       const values = createdValues(key, fields);
       await recordChange(tx, { accountId, keyId: madeBy, action: 'CreateKey', subjectId: key.id, fields, values });
@@ -66,7 +82,7 @@ export class ApiKeyStore {
       .select({ ...getTableColumns(apiKey), requestQuota: account.requestQuota })
       .from(apiKey)
       .leftJoin(account, eq(account.id, apiKey.accountId))
-      .where(and(inArray(apiKey.secretHash, [...hashes]), isNull(apiKey.revokedAt)));
+      .where(and(inArray(apiKey.secretHash, [...hashes]), IS_VALID));
     return new Map(
       rows.map((row) => [
         row.secretHash.toString('hex'),
@@ -89,6 +105,8 @@ export class ApiKeyStore {
    */
   async bind(id: string, machineId: string): Promise<string | undefined> {
     const { db } = this.#database;
+    const replaced = await this.#retireReplaced(id, machineId);
+    if (replaced !== undefined && replaced !== machineId) return replaced;
     const other = alias(apiKey, 'other');
     const taken = db
       .select()
@@ -108,6 +126,23 @@ export class ApiKeyStore {
       .from(apiKey)
       .where(and(eq(apiKey.id, id), isNull(apiKey.revokedAt)));
     return row?.machineId ?? undefined;
+  }
+
+  /**
+   * Ends the key that this one replaces, after a while: the machine's calls with it may still be under way. Returns the
+   * machine of that key. `undefined`: the key replaces none, or that one was not used.
+   */
+  async #retireReplaced(id: string, machineId: string): Promise<string | undefined> {
+    return this.#database.db.transaction(async (tx) => {
+      const [key] = await tx.select().from(apiKey).where(eq(apiKey.id, id));
+      if (!key?.replacesId || key.machineId || key.revokedAt) return undefined;
+      const [old] = await tx.select().from(apiKey).where(eq(apiKey.id, key.replacesId)).for('update');
+      if (!old?.machineId || old.machineId !== machineId || old.revokedAt) return old?.machineId ?? undefined;
+      const revokedAt = sql`now() + ${REPLACED_KEY_SECONDS}::int * interval '1 s'`;
+      await tx.update(apiKey).set({ revokedAt }).where(eq(apiKey.id, old.id));
+      await recordChange(tx, { accountId: '', keyId: id, action: 'RevokeKey', subjectId: old.id, fields: [] });
+      return machineId;
+    });
   }
 
   /**
@@ -150,8 +185,12 @@ export class ApiKeyStore {
   async revoke(id: string, { accountId, keyId }: Actor): Promise<boolean> {
     const own = accountId === '' ? eq(apiKey.id, id) : and(eq(apiKey.id, id), eq(apiKey.accountId, accountId));
     return this.#database.db.transaction(async (tx) => {
-      const [current] = await tx.select().from(apiKey).where(own).for('update');
-      if (!current || current.revokedAt) return current !== undefined;
+      const [current] = await tx
+        .select({ accountId: apiKey.accountId, isValid: sql<boolean>`${IS_VALID}` })
+        .from(apiKey)
+        .where(own)
+        .for('update');
+      if (!current?.isValid) return current !== undefined;
       await tx.update(apiKey).set({ revokedAt: sql`now()` }).where(eq(apiKey.id, id));
       await recordChange(tx, {
         accountId: current.accountId ?? '',

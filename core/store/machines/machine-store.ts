@@ -234,7 +234,8 @@ export class MachineStore {
       await recordChange(tx, { accountId: '', keyId, action: 'ForgetMachine', subjectId: id, fields: [] });
       await statement`DELETE FROM machine WHERE id = ${id}`;
       const keys = await statement<{ id: string }[]>`
-        UPDATE api_key SET revoked_at = now() WHERE machine_id = ${id} AND revoked_at IS NULL RETURNING id`;
+        UPDATE api_key SET revoked_at = now()
+        WHERE machine_id = ${id} AND (revoked_at IS NULL OR revoked_at > now()) RETURNING id`;
       const endpointIds = [...new Set(workers.map((worker) => worker.endpoint_id))];
       return { lostWorkers: workers.length, deletedPods: pods.length, endpointIds, keyIds: keys.map((key) => key.id) };
     });
@@ -247,7 +248,8 @@ export class MachineStore {
       const [found] = await statement`SELECT FROM machine WHERE id = ${id}`;
       if (!found) return undefined;
       const keys = await statement<{ id: string }[]>`
-        UPDATE api_key SET revoked_at = now() WHERE machine_id = ${id} AND revoked_at IS NULL RETURNING id`;
+        UPDATE api_key SET revoked_at = now()
+        WHERE machine_id = ${id} AND (revoked_at IS NULL OR revoked_at > now()) RETURNING id`;
       for (const key of keys)
         await recordChange(tx, { accountId: '', keyId, action: 'RevokeKey', subjectId: key.id, fields: [] });
       return keys.map((key) => key.id);

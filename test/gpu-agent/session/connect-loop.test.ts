@@ -54,7 +54,7 @@ async function runLoop(t: Test, address: string, tries: number) {
   let tried = 0;
   const loop = new ConnectLoop({
     addresses: [address],
-    key: 'no such key',
+    key: () => 'no such key',
     transport: systemTransport,
     clock,
     logger,

@@ -306,7 +306,14 @@ export interface CreateKeyRequest {
    */
   accountId: string;
   /** Permissions. Required with scope RESTRICTED; `INVALID_ARGUMENT` with any other. */
-  permissions: KeyPermissions | undefined;
+  permissions:
+    | KeyPermissions
+    | undefined;
+  /**
+   * ID of a key of scope AGENT that the new key replaces, for the same machine. Both are valid; ten minutes after the
+   * machine first used the new one, the other is revoked. Empty: none. `NOT_FOUND`: there is no such valid key.
+   */
+  replacesKeyId?: string | undefined;
 }
 
 /** Response of CreateKey. */
@@ -1629,7 +1636,7 @@ export const UpdateAccountResponse: MessageFns<UpdateAccountResponse> = {
 };
 
 function createBaseCreateKeyRequest(): CreateKeyRequest {
-  return { name: "", scope: 0, endpointIds: [], accountId: "", permissions: undefined };
+  return { name: "", scope: 0, endpointIds: [], accountId: "", permissions: undefined, replacesKeyId: undefined };
 }
 
 export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
@@ -1648,6 +1655,9 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     }
     if (message.permissions !== undefined) {
       KeyPermissions.encode(message.permissions, writer.uint32(42).fork()).join();
+    }
+    if (message.replacesKeyId !== undefined) {
+      writer.uint32(50).string(message.replacesKeyId);
     }
     return writer;
   },
@@ -1705,6 +1715,14 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
             message.permissions = KeyPermissions.decode(reader, reader.uint32());
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.replacesKeyId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1729,6 +1747,7 @@ export const CreateKeyRequest: MessageFns<CreateKeyRequest> = {
     message.permissions = (object.permissions !== undefined && object.permissions !== null)
       ? KeyPermissions.fromPartial(object.permissions)
       : undefined;
+    message.replacesKeyId = object.replacesKeyId ?? undefined;
     return message;
   },
 };

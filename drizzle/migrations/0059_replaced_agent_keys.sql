@@ -1,0 +1,2 @@
+-- Rollback: yes.
+ALTER TABLE "api_key" ADD COLUMN "replaces_id" text;
