@@ -60,6 +60,12 @@ export class Child<Ready> {
     await this.#ended;
   }
 
+  /** Waits for its end, which somebody else causes: it is then no failure of the test. */
+  async endedByOther(): Promise<void> {
+    this.#isAsked = true;
+    await this.#ended;
+  }
+
   /** Asks it to stop and waits for its end. */
   async stop(): Promise<void> {
     this.#isAsked = true;

@@ -11,6 +11,7 @@ import type { Child } from '../helpers/child.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 import { checkOutcomes, startJobs, tellRecovery } from './jobs-in-flight.ts';
+import { runsyncKills } from './runsync-kills.ts';
 
 t.setTimeout(600_000);
 
@@ -30,6 +31,12 @@ async function killAndCheck(t: Test, children: readonly Child<unknown>[]): Promi
   await more;
   await checkOutcomes(t, inFlight);
   await tellRecovery(t, slipway, 'the restart', Math.min(...children.map(({ startedAtMs }) => startedAtMs)));
+}
+
+/** Returns the core that has the machine's session. */
+async function coreOfMachine(): Promise<Child<unknown>> {
+  const [row] = await slipway.sql<{ address: string }[]>`SELECT replica_address AS address FROM machine`;
+  return cores[slipway.coreAddresses.indexOf(row!.address)]!;
 }
 
 t.test('a killed worker loses no acknowledged job', async (t) => {
@@ -62,8 +69,7 @@ t.test('a killed facade loses no acknowledged job', async (t) => {
 t.test('one killed core of two, which has the machine, loses no acknowledged job', async (t) => {
   const inFlight = await startJobs(t, slipway);
   const more = inFlight.submit(MORE);
-  const [row] = await slipway.sql<{ address: string }[]>`SELECT replica_address AS address FROM machine`;
-  const core = cores[slipway.coreAddresses.indexOf(row!.address)]!;
+  const core = await coreOfMachine();
   const killedAtMs = Date.now();
   await core.kill();
   await more;
@@ -101,3 +107,13 @@ t.test("results on the agent's disk survive a kill of agent and cores", async (t
 t.test('a kill of all processes at once loses no acknowledged job', (t) =>
   killAndCheck(t, [agent, facade, ...cores, database]),
 );
+
+t.test('a kill at a step of a /runsync loses no answer, and no answer changes', async (t) => {
+  const killAt = await runsyncKills(slipway);
+  t.comment('the core with the machine, when the handler begins');
+  await killAt(t, await coreOfMachine(), { when: 'begin', ms: 0 });
+  t.comment('the core with the machine, while the outcome is stored or answered');
+  await killAt(t, await coreOfMachine(), { when: 'end', ms: 3 });
+  t.comment('the agent, when the handler has ended');
+  await killAt(t, agent, { when: 'end', ms: 0 });
+});
