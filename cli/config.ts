@@ -125,12 +125,10 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
 }
 
 /** Options of `slipway core`. An absent option leaves its variable unchanged. */
-export interface CoreOptions {
+export interface CoreOptions extends Partial<Record<'rootKeyFile' | 'previousRootKeyFile' | 'edgeKeyFile', string>> {
   databaseUrlFile?: string | undefined;
   secretKeyFile?: string | undefined;
   nextSecretKeyFile?: string | undefined;
-  rootKeyFile?: string;
-  edgeKeyFile?: string;
   listen?: string;
   advertise?: string;
   metrics?: string;
@@ -149,6 +147,7 @@ export function coreEnv(options: CoreOptions, workingDir: string): Record<string
     ...byFile('SLIPWAY_SECRET_KEY', options.secretKeyFile, workingDir),
     ...byFile('SLIPWAY_NEXT_SECRET_KEY', options.nextSecretKeyFile, workingDir),
     ...byFile('SLIPWAY_ROOT_KEY', options.rootKeyFile, workingDir),
+    ...byFile('SLIPWAY_PREVIOUS_ROOT_KEY', options.previousRootKeyFile, workingDir),
     ...byFile('SLIPWAY_EDGE_KEY', options.edgeKeyFile, workingDir),
     ...given({
       SLIPWAY_CORE_LISTEN: options.listen,

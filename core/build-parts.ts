@@ -99,7 +99,7 @@ export function buildParts(
   const shared = { stores, sealer, events, rejections, cannotRun, engine, scaling: dispatch.scaling };
   const context = buildEndpointContext(shared, config, dependencies);
   const batches = buildBatches({ ...shared, singletonTasks, onEnded: meter.onBatchRequests }, config, dependencies);
-  const access = new Access({ ...stores, events, rootKey: config.rootKey, clock });
+  const access = new Access({ ...stores, events, rootKeys: [config.rootKey, config.previousRootKey], clock });
   return {
     ...shared,
     ...buildAlerts({ ...shared, singletonTasks, trust }, config, dependencies),

@@ -33,6 +33,8 @@ export interface CoreConfig {
   advertise: string;
   /** The operator's key. Secret. Empty: there is none, and accounts and agent keys cannot be created. */
   rootKey: string;
+  /** The operator's key before this one, which is valid too while the two are exchanged. Empty: there is none. */
+  previousRootKey: string;
   /** Key with which edges authenticate to get the addresses of workers. Secret. Empty: no edge is served. */
   edgeKey: string;
   /** Key that encrypts secrets: 64 hex digits. Secret. */
@@ -93,6 +95,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     tlsKeyFile: reader.text('SLIPWAY_CORE_TLS_KEY_FILE', ''),
     advertise: reader.text('SLIPWAY_CORE_ADVERTISE', ''),
     rootKey: reader.secret('SLIPWAY_ROOT_KEY', ''),
+    previousRootKey: reader.secret('SLIPWAY_PREVIOUS_ROOT_KEY', ''),
     edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
     nextSecretKey: reader.secret('SLIPWAY_NEXT_SECRET_KEY', ''),
@@ -121,6 +124,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   }
   for (const [name, key] of [
     ['SLIPWAY_ROOT_KEY', config.rootKey],
+    ['SLIPWAY_PREVIOUS_ROOT_KEY', config.previousRootKey],
     ['SLIPWAY_EDGE_KEY', config.edgeKey],
   ] as const) {
     if (key !== '' && key.length < ROOT_KEY_LENGTH_MIN)

@@ -33,6 +33,10 @@ export function addCore(program: Command, cli: Cli): void {
       "file with the operator's key, 20 characters or more; without it accounts and agent keys cannot be made",
     )
     .option(
+      '--previous-root-key-file <file>',
+      "the operator's key before that one, valid too while the two are exchanged",
+    )
+    .option(
       '--edge-key-file <file>',
       "file with the edges' key, 20 characters or more; without it no edge is told where workers are",
     )

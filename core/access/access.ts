@@ -41,20 +41,20 @@ type EndpointGrant = Grant & { endpoint: OwnedEndpoint };
 
 interface AccessOptions extends Pick<Stores, 'keys' | 'endpoints'> {
   events: CoreEvents;
-  /** The operator's key. Empty: there is none. */
-  rootKey: string;
+  /** The operator's keys: the one in use, and the previous one while they are exchanged. Empty ones are none. */
+  rootKeys: readonly string[];
   clock: Clock;
 }
 
 export class Access {
-  /** Bytes of the hash of the operator's key. `undefined` without one. */
-  readonly #rootHash: Buffer | undefined;
+  /** Bytes of the hashes of the operator's keys. */
+  readonly #rootHashes: readonly Buffer[];
   readonly #clock: Clock;
   readonly #callers: LookupCache<Caller>;
   readonly #endpoints: LookupCache<OwnedEndpoint>;
 
-  constructor({ keys, endpoints, events, rootKey, clock }: AccessOptions) {
-    this.#rootHash = rootKey === '' ? undefined : Buffer.from(hashKey(rootKey));
+  constructor({ keys, endpoints, events, rootKeys, clock }: AccessOptions) {
+    this.#rootHashes = rootKeys.filter((key) => key !== '').map((key) => Buffer.from(hashKey(key)));
     this.#clock = clock;
     const keyLookups = lookups<Caller>('key lookups', clock, async (hashes) =>
       keys.callers(hashes.map((hash) => Buffer.from(hash, 'hex'))),
@@ -121,7 +121,8 @@ export class Access {
   }
 
   #root(hash: string): Cached<Caller> | undefined {
-    if (!this.#rootHash || !timingSafeEqual(Buffer.from(hash), this.#rootHash)) return undefined;
+    const given = Buffer.from(hash);
+    if (!this.#rootHashes.some((known) => timingSafeEqual(given, known))) return undefined;
     return { value: ROOT_CALLER, validUntilMs: this.#clock.monotonicMs() + GRANT_VALID_MS };
   }
 

@@ -226,3 +226,12 @@ t.test('a revoked key stops on both replicas, at once where the notice arrives, 
   await core.sql`UPDATE api_key SET revoked_at = now() WHERE id = ${second.key!.id}`;
   await waitFor('the cache to end', async () => !(await secondWorks()));
 });
+
+t.test('while the root key is exchanged, both work', async (t) => {
+  const previous = 'the-previous-root-key-of-this-test';
+  const core = await startReplicas(t, 1, { SLIPWAY_PREVIOUS_ROOT_KEY: previous });
+  const list = (key: string) => call(core.clients.access, 'listAccounts', {}, key);
+  t.ok((await list(core.rootKey)).accounts.length);
+  t.ok((await list(previous)).accounts.length);
+  t.match(await reasonOf(list(`${previous}x`)), /^UNAUTHORIZED/);
+});

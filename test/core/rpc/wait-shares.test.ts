@@ -20,7 +20,7 @@ const {
   sql,
 } = engines;
 const rootKey = 'root-key-of-this-test';
-const access = new Access({ ...stores, events, rootKey, clock });
+const access = new Access({ ...stores, events, rootKeys: [rootKey], clock });
 const checks = new AccessChecks({ access, startedWorkers: new StartedWorkers(stores.workers, clock), clock });
 await sql`INSERT INTO account (id, name) VALUES ('small', 'small')`;
 const [greedy, small] = [await engines.endpoint(), await engines.endpoint({ account_id: 'small' })];
