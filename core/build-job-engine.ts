@@ -35,6 +35,7 @@ import { RecordOutcomes } from './jobs/record/record-outcomes.ts';
 import { RecordProgress } from './jobs/record/record-progress.ts';
 import type { SlotSource } from './jobs/slots.ts';
 import { EndpointFactsCache } from './jobs/submit/endpoint-facts.ts';
+import { OutageTracker } from './jobs/submit/outage-tracker.ts';
 import { QueueCursors } from './jobs/submit/queue-cursors.ts';
 import { QueueGate } from './jobs/submit/queue-gate.ts';
 import { SubmitAndWait } from './jobs/submit/submit-and-wait.ts';
@@ -169,8 +170,9 @@ function secretKeyServices(shared: Shared, singletonTasks: SingletonTaskRegistry
 
 function buildJobCalls(shared: Shared, deletes: DeleteJobs): Pick<JobEngine, 'calls' | 'batchCalls'> {
   const { reads, waits } = shared;
-  const batch = new SubmitBatch(shared);
-  const submits = new SubmitJob({ ...shared, batch, webhookAllowPrivate: shared.config.webhookAllowPrivate });
+  const outage = new OutageTracker({ ...shared, signal: shared.tasks.signal });
+  const batch = new SubmitBatch({ ...shared, outage });
+  const submits = new SubmitJob({ ...shared, batch, outage, webhookAllowPrivate: shared.config.webhookAllowPrivate });
   const submitAndWait = new SubmitAndWait({ submits, waits, reads });
   const chunks = new ReadChunks(shared);
   const cancels = new CancelJob(shared);

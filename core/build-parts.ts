@@ -164,10 +164,10 @@ function buildAlerts(
     trust,
     ...shared
   }: SharedParts & { singletonTasks: SingletonTaskRegistry; trust: ReturnType<typeof webhookTrust> },
-  { webhookAllowPrivate: allowPrivate }: CoreConfig,
+  { webhookAllowPrivate: allowPrivate, databaseDir }: CoreConfig,
   dependencies: Dependencies,
 ) {
-  const problems = new Problems({ ...shared, ...dependencies });
+  const problems = new Problems({ ...shared, ...dependencies, databaseDir });
   const alerts = new AlertSender({
     ...{ ...shared, ...dependencies, problems, allowPrivate, authorities: trust.authorities },
     task: singletonTasks.of('alerts'),

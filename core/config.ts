@@ -17,6 +17,8 @@ import type { PrivateWebhooks } from './domain/jobs/webhook-url.ts';
 export interface CoreConfig {
   /** postgres:// URL. Secret: it contains a password. */
   databaseUrl: string;
+  /** A folder of the database's disk on this machine, to warn before that is full. Empty: none. */
+  databaseDir: string;
   /** Runs on a database that a newer release has migrated, if that one allows it. */
   allowNewerDatabase: boolean;
   /** Longest wait for an answer of the database, in milliseconds. It grows while the database is slow, not silent. */
@@ -87,6 +89,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   const reader = new EnvReader(env);
   const config: CoreConfig = {
     databaseUrl: reader.secret('SLIPWAY_DATABASE_URL'),
+    databaseDir: reader.text('SLIPWAY_DATABASE_DIR', ''),
     allowNewerDatabase: reader.flag('SLIPWAY_ALLOW_NEWER_DATABASE', false),
     databaseAnswerMs: reader.integer('SLIPWAY_DATABASE_ANSWER_MS', 5_000, 1_000, 60_000),
     listen: readListen(reader),

@@ -63,6 +63,8 @@ export class Launcher {
   readonly #stopping = new AbortController();
   /** Processes in the order of starting. The processes of one entry are independent of each other. */
   readonly #started: SupervisedProcess<unknown>[][] = [];
+  /** Data folder of the embedded PostgreSQL. Empty: another one is used. */
+  #databaseDir = '';
   #data: DataDir | undefined;
   #claim: FolderClaim | undefined;
   #core: CoreServices | undefined;
@@ -184,6 +186,7 @@ export class Launcher {
     const { progress } = this.#given;
     const location = await findPostgres(data.postgresDir);
     if (location.note) progress.step(location.note);
+    this.#databaseDir = location.dataDir;
     const log = new ProcessLog(join(data.logDir, 'postgres.log'));
     const leftover = await stopLeftover(location.dataDir, systemClock);
     if (leftover !== undefined) progress.step(`stopped PostgreSQL of an earlier run (process ${leftover})`);
@@ -195,8 +198,9 @@ export class Launcher {
   }
 
   async #startCore(databaseUrl: string, data: DataDir, secrets: Secrets): Promise<string> {
+    const database = { url: databaseUrl, dataDir: this.#databaseDir };
     const [address] = await this.#run([
-      await corePlan({ ...this.#given, onActivity: () => this.#news.give() }, databaseUrl, data, secrets),
+      await corePlan({ ...this.#given, onActivity: () => this.#news.give() }, database, data, secrets),
     ]);
     this.#given.progress.step(`core is up on ${address}`);
     return address!;

@@ -41,7 +41,7 @@ function metricsSetting({ metricsPort }: LocalOptions, index: number): Record<st
 /** Returns the plan of core. Its start resolves to its gRPC address. */
 export function corePlan(
   { options, root, env, onActivity }: LauncherOptions,
-  databaseUrl: string,
+  database: { url: string; dataDir: string },
   data: DataDir,
   secrets: Secrets,
 ): Promise<ProcessPlan<string>> {
@@ -58,8 +58,9 @@ export function corePlan(
       ...env,
       ...metricsSetting(options, 0),
       SLIPWAY_WEBHOOK_ALLOW_PRIVATE: allowPrivate,
+      ...(database.dataDir !== '' && { SLIPWAY_DATABASE_DIR: database.dataDir }),
       ...secretFiles(data.secretsDir, {
-        SLIPWAY_DATABASE_URL: databaseUrl,
+        SLIPWAY_DATABASE_URL: database.url,
         SLIPWAY_ROOT_KEY: secrets.rootKey,
         SLIPWAY_SECRET_KEY: secrets.sealKey,
       }),

@@ -13,6 +13,7 @@ import type { Problem } from '../domain/reports/problem.ts';
 import type { ScaleLimit } from '../domain/scaling/scale-target.ts';
 import type { Stores } from '../store/storage.ts';
 import { CORE_VERSION } from './core-version.ts';
+import { databaseState } from './database-state.ts';
 
 /** A result is reused for this many milliseconds, or for ten times as long as it took to read, up to the maximum. */
 const FRESH_MS = 1_000;
@@ -24,6 +25,8 @@ interface ProblemsOptions {
   cannotRun: { of(endpointIds: readonly string[]): Promise<ReadonlyMap<string, CannotRunReason>> };
   /** Recent rejections by rate limits. */
   rejections: { ofEndpoint(endpointId: string): ScaleLimit[]; ofAccount(accountId: string): ScaleLimit[] };
+  /** A folder of the database's disk on this machine. Empty: none. */
+  databaseDir: string;
   clock: Clock;
 }
 
@@ -67,6 +70,7 @@ export class Problems {
       stores: { problems },
       cannotRun,
       rejections,
+      databaseDir,
     } = this.#options;
     const operator = accountId === '';
     // One after another: nothing waits for this, and others need the connections.
@@ -84,6 +88,7 @@ export class Problems {
         givenUp: await problems.givenUp(accountId),
         pods: await problems.failedPods(accountId),
         machines: operator ? (await problems.machines(CORE_VERSION)).map(withSupport) : [],
+        database: operator ? await databaseState(problems, databaseDir) : undefined,
         coreVersion: CORE_VERSION,
         refusedAt: (id) => rejections.ofEndpoint(id),
         refusedOf: (id) => rejections.ofAccount(id),

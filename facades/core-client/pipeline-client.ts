@@ -120,7 +120,8 @@ export class PipelineClient extends BaseService implements LinkOwner {
     if (ticket.submitsTo !== undefined) this.#homes.recordReply(ticket.submitsTo, link, answer);
     if (reply.$case !== 'error') return ticket.resolve(reply);
     const reason = reasonFromName(reply.value.reason);
-    if (reason === 'UNAVAILABLE') return this.#again(ticket);
+    if (reply.value.databaseAway) ticket.databaseAwayReplies += 1;
+    if (reason === 'UNAVAILABLE' && ticket.databaseAwayReplies < this.#links.length) return this.#again(ticket);
     ticket.reject(new CoreError(reason, reply.value.message));
   }
 

@@ -39,6 +39,8 @@ export class PipelineTicket {
   callId = 0;
   /** Times it was put on a link. */
   sends = 0;
+  /** Replies that a replica's database is away. Each replica is asked once. */
+  databaseAwayReplies = 0;
   /** Time since which it has been without a working core. */
   troubleSinceMs: number | undefined;
   /** Earliest time of the next send. */

@@ -38,10 +38,16 @@ export interface InFlightOptions {
   workers?: number;
   /** Default: the endpoint's own default. */
   retryLimit?: number;
+  /** Command of the workers. Default: that of this release. */
+  command?: string[];
 }
 
 /** Submits the jobs, lets them go and resolves when the first have ended and the others have not. */
-export async function startJobs(t: Test, slipway: Processes, { workers = 1, retryLimit }: InFlightOptions = {}) {
+export async function startJobs(
+  t: Test,
+  slipway: Processes,
+  { workers = 1, retryLimit, command = jsHandler('in-flight.js') }: InFlightOptions = {},
+) {
   const folder = await mkdtemp(join(slipway.folder, 'jobs-'));
   const [early, late, notes] = ['early', 'late', 'notes'].map((name) => join(folder, name)) as [string, string, string];
   const receiver = await webhookReceiver(t);
@@ -49,7 +55,7 @@ export async function startJobs(t: Test, slipway: Processes, { workers = 1, retr
   const machines = { pageSize: 1, pageToken: '' };
   await waitFor('core to answer', () => call(slipway.clients.machines, 'listMachines', machines, slipway.rootKey));
   const id = await slipway.createEndpoint({
-    command: jsHandler('in-flight.js'),
+    command,
     fields: { workersMin: workers },
     workersMax: workers,
     ...(retryLimit === undefined ? {} : { retryLimit }),
@@ -131,6 +137,7 @@ export async function startJobs(t: Test, slipway: Processes, { workers = 1, retr
     );
   };
   return {
+    endpointId: id,
     folder,
     jobs,
     submit,

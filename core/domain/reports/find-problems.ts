@@ -8,6 +8,8 @@ import { NO_WORKERS_REFUSAL } from '../scaling/placement-refusal.ts';
 import type { ScaleLimit, ScaleLimitName } from '../scaling/scale-target.ts';
 import { closed, sentence } from '../settings/sentence.ts';
 import type { CannotRunReason } from './cannot-run-reason.ts';
+import type { DatabaseState } from './database-problem.ts';
+import { databaseProblems } from './database-problem.ts';
 import { queueLimits, STARVED_CHANGE, starvedText } from './explanation.ts';
 import type { MachineState } from './machine-problem.ts';
 import { machineProblems } from './machine-problem.ts';
@@ -83,6 +85,8 @@ interface Signs {
   pods: readonly FailedPod[];
   /** Filled for the operator only. */
   machines: readonly MachineState[];
+  /** `undefined` for everybody but the operator. */
+  database: DatabaseState | undefined;
   coreVersion: string;
   /** Recent rejections by rate limits, of an endpoint and of the whole account. */
   refusedAt(endpointId: string): readonly ScaleLimit[];
@@ -103,6 +107,7 @@ export function problemsOf(signs: Signs, operator: boolean): Problem[] {
     return problem.about === 'ACCOUNT' ? [problem] : of ? [{ ...problem, name: of.name, accountId: of.accountId }] : [];
   });
   const all = [
+    ...(signs.database ? databaseProblems(signs.database) : []),
     ...found,
     ...signs.pods.map(podProblem),
     ...signs.machines.flatMap((machine) => machineProblems(machine, signs.coreVersion)),

@@ -14,6 +14,7 @@ import { isTransient, persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { ClaimedJob, Slot, SlotSource } from '../slots.ts';
+import type { OutageTracker } from './outage-tracker.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { TrafficMeter } from './traffic-meter.ts';
@@ -26,6 +27,7 @@ interface SubmitBatchOptions {
   gate: QueueGate;
   traffic: TrafficMeter;
   tasks: TaskGroup;
+  outage: OutageTracker;
   /** Default: no metrics. */
   meter?: EngineMeter;
   /** Default: no traces. */
@@ -34,9 +36,6 @@ interface SubmitBatchOptions {
   random: Random;
   logger: Logger;
 }
-
-/** Callers get UNAVAILABLE after this many milliseconds without a database. */
-export const PERSIST_MS_MAX = 3_000;
 
 export class SubmitBatch {
   readonly #options: SubmitBatchOptions;
@@ -47,18 +46,13 @@ export class SubmitBatch {
 
   /** Stores jobs and returns each as stored. If an id exists already, returns the job of that id. */
   async store(jobs: readonly NewJob[]): Promise<(Job | Error)[]> {
-    const { random, clock, tasks, tracing } = this.#options;
+    const { random, tracing, outage } = this.#options;
     const trace = tracing?.batch('store jobs', jobs, ({ traceparent }) => traceparent);
     const placed = this.#assignSlots(jobs);
     const claimId = random.uuid();
     let stored: Map<string, StoredJob>;
     try {
-      stored = await persist(() => this.#insert(placed, claimId), {
-        clock,
-        random,
-        forMs: PERSIST_MS_MAX,
-        signal: tasks.signal,
-      });
+      stored = await outage.persist(() => this.#insert(placed, claimId));
     } catch (error) {
       this.#abandon(placed, claimId, error);
       trace?.end('not stored');

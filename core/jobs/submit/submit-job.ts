@@ -8,23 +8,23 @@ import type { Random } from '@slipway/kit/time/clock';
 import type { Job } from '../../domain/jobs/job.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { NewJob } from '../../store/jobs/inserted-rows.ts';
-import { persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { ReadJob } from '../read/read-job.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
+import type { OutageTracker } from './outage-tracker.ts';
 import type { KeyHashes, PreparedJob, PrepareOptions } from './prepare-job.ts';
 import { prepareJob } from './prepare-job.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { Submission } from './submission.ts';
 import type { SubmitBatch } from './submit-batch.ts';
-import { PERSIST_MS_MAX } from './submit-batch.ts';
 
 interface SubmitJobOptions extends PrepareOptions {
   stores: Pick<Stores, 'submissions'>;
   facts: EndpointFactsCache;
   gate: QueueGate;
   batch: SubmitBatch;
+  outage: OutageTracker;
   reads: ReadJob;
   /** Validates user data in slices, fair by account. */
   checks: SlicedWork;
@@ -89,10 +89,10 @@ export class SubmitJob {
   }
 
   async #storeKeyed(job: NewJob, hashes: KeyHashes): Promise<Job> {
-    const { stores, batch, clock, random, tasks, reads } = this.#options;
+    const { stores, batch, random, reads, outage } = this.#options;
     // Idempotent: a retry finds the job that it made itself.
     const insert = () => stores.submissions.insertKeyed({ job, ...hashes }, random.uuid());
-    const result = await persist(insert, { clock, random, forMs: PERSIST_MS_MAX, signal: tasks.signal });
+    const result = await outage.persist(insert);
     if (result.is === 'reused') {
       throw new DomainError(
         'IDEMPOTENCY_KEY_REUSED',

@@ -183,12 +183,12 @@ export class Pipeline {
   }
 
   #failure(failure: unknown, call: PipelineCall['call']): Reply {
-    const { reason, message } = refusalOf(failure);
+    const { reason, message, databaseAway } = refusalOf(failure);
     const ids = { call: call?.$case, ...(call && call.$case !== 'abandon' && idsOf(call.value)) };
     if (reason === 'INTERNAL') this.#logger.error({ err: failure, ...ids }, 'a pipelined call failed');
     else if (reason === 'UNAVAILABLE')
       this.#logger.warn({ err: failure, ...ids }, 'a pipelined call could not be served now');
-    return error(reason, message);
+    return error(reason, message, databaseAway);
   }
 
   #reply(callId: number, reply: Reply): void {
@@ -238,8 +238,8 @@ export class Pipeline {
   }
 }
 
-function error(reason: keyof typeof REASONS, message: string): Reply {
-  return { $case: 'error', value: { code: REASONS[reason].grpc, reason, message } };
+function error(reason: keyof typeof REASONS, message: string, databaseAway = false): Reply {
+  return { $case: 'error', value: { code: REASONS[reason].grpc, reason, message, databaseAway } };
 }
 
 /** Returns the approximate bytes of a response. Only outputs and chunks matter. */

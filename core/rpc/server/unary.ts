@@ -11,7 +11,7 @@ import { certificateOf } from '../../access/machine-certificate.ts';
 import type { DomainReason } from '../../domain/settings/errors.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { fromSource } from '../../store/accounts/call-source.ts';
-import { isTransient, isUnstorable } from '../../store/sql/transient.ts';
+import { DatabaseAwayError, isTransient, isUnstorable } from '../../store/sql/transient.ts';
 import { REQUEST_ID_KEY } from './interceptors.ts';
 import { sourceOfCall } from './source-of-call.ts';
 
@@ -23,6 +23,7 @@ type AgentCall = { metadata: Metadata } & Parameters<typeof certificateOf>[0];
 /** Text of internal errors. It has no details; the log has all. */
 const INTERNAL_TEXT = 'Something went wrong on our side; it has been logged.';
 const UNAVAILABLE_TEXT = 'A part of the service is restarting; try again shortly.';
+const AWAY_TEXT = 'The database takes nothing at present; try again later.';
 const UNSTORABLE_TEXT = 'The request contains a character that cannot be stored (NUL); leave it out.';
 const OVERLOAD_TEXT = 'Too many requests are waiting; try again shortly.';
 
@@ -37,10 +38,18 @@ export function credentialOf(call: AgentCall): AgentCredential {
   return { apiKey: keyOf(call.metadata), certificate: certificateOf(call) };
 }
 
+interface ShownFailure {
+  reason: DomainReason;
+  message: string;
+  /** The database is away, so other replicas may be no better. */
+  databaseAway?: boolean;
+}
+
 /** Returns the reason and text of a failure, as a caller may see them. */
-export function refusalOf(error: unknown): { reason: DomainReason; message: string } {
+export function refusalOf(error: unknown): ShownFailure {
   if (error instanceof DomainError) return { reason: error.reason, message: error.message };
   if (error instanceof OverloadError) return { reason: 'RATE_LIMITED', message: OVERLOAD_TEXT };
+  if (error instanceof DatabaseAwayError) return { reason: 'UNAVAILABLE', message: AWAY_TEXT, databaseAway: true };
   if (isTransient(error)) return { reason: 'UNAVAILABLE', message: UNAVAILABLE_TEXT };
   if (isUnstorable(error)) return { reason: 'INVALID_REQUEST', message: UNSTORABLE_TEXT };
   return { reason: 'INTERNAL', message: INTERNAL_TEXT };

@@ -32,6 +32,13 @@ export class ProblemStore {
     this.#hot = hot;
   }
 
+  /** Returns whether the database accepts no writes. */
+  async isReadOnly(): Promise<boolean> {
+    const [row] = await this.#sql<{ readOnly: boolean }[]>`
+      SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS "readOnly"`;
+    return row!.readOnly;
+  }
+
   /** Returns all endpoints. */
   async endpoints(accountId: string): Promise<NamedEndpoint[]> {
     return this.#sql<

@@ -62,6 +62,14 @@ export function isTransient(error: unknown): boolean {
   return passes || (cause !== undefined && isTransient(cause));
 }
 
+/** The database is full, or has rejected statements for so long that callers shall not wait for it. */
+export class DatabaseAwayError extends Error {
+  constructor(cause: unknown) {
+    super(isDiskFull(cause) ? "the database's disk is full" : 'the database is away', { cause });
+    this.name = 'DatabaseAwayError';
+  }
+}
+
 /** Returns whether the database's disk is full. */
 export function isDiskFull(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };

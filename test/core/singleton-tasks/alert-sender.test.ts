@@ -24,7 +24,8 @@ const endpointId = await engines.endpoint({ name: 'ocr' });
 /** Returns a sender with nothing in memory, as after a restart of core. */
 const sender = (allowPrivate = true): AlertSender => {
   const rejections = { ofEndpoint: () => [], ofAccount: () => [] };
-  const problems = new Problems({ ...parts, stores, cannotRun: new CannotRun(stores, systemClock), rejections });
+  const cannotRun = new CannotRun(stores, systemClock);
+  const problems = new Problems({ ...parts, stores, cannotRun, rejections, databaseDir: '' });
   return new AlertSender({ ...parts, stores, problems, sealer, allowPrivate });
 };
 const begins = async (): Promise<void> => {

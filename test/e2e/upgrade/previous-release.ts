@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 
 /** Commit of the release from which an upgrade must work without interruption. Raise it after each release. */
-export const PREVIOUS_COMMIT = '8f108d94';
+export const PREVIOUS_COMMIT = 'afaa488f';
 
 /** Returns whether this checkout has the commit. A shallow clone has not. */
 export async function hasPreviousRelease(): Promise<boolean> {

@@ -85,7 +85,7 @@ t.test('answers in any order reach their own callers', async (t) => {
 t.test('errors carry their reason', async (t) => {
   const { jobs } = await setup(t, () => ({
     $case: 'error',
-    value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no such job' },
+    value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no such job', databaseAway: false },
   }));
   await t.rejects(jobs.get('key', READ), { message: 'no such job', name: 'CoreError' });
 });
@@ -96,7 +96,8 @@ t.test(
     const grant = CheckAccessResponse.create({ accountId: 'a', keyId: 'k', validMs: 5 });
     let reason = '';
     const { access, core } = await setup(t, ({ call }) => {
-      if (reason !== '') return { $case: 'error', value: { code: 3, reason, message: `refused: ${reason}` } };
+      if (reason !== '')
+        return { $case: 'error', value: { code: 3, reason, message: `refused: ${reason}`, databaseAway: false } };
       return {
         $case: 'checkAccess',
         value: { ...grant, accountId: call?.$case === 'checkAccess' ? call.value.endpointId : '' },
@@ -126,10 +127,21 @@ t.test(
 t.test('a core that cannot right now is asked again', async (t) => {
   let refusals = 2;
   const { jobs, core } = await setup(t, () =>
-    refusals-- > 0 ? { $case: 'error', value: { code: 14, reason: 'UNAVAILABLE', message: 'x' } } : got,
+    refusals-- > 0
+      ? { $case: 'error', value: { code: 14, reason: 'UNAVAILABLE', message: 'x', databaseAway: false } }
+      : got,
   );
   t.match(await jobs.get('key', READ), { id: 'j' });
   t.equal(core.calls.length, 3);
+});
+
+t.test('a core whose database is away is not asked again', async (t) => {
+  const { jobs, core } = await setup(t, () => ({
+    $case: 'error',
+    value: { code: 14, reason: 'UNAVAILABLE', message: 'x', databaseAway: true },
+  }));
+  await t.rejects(jobs.get('key', READ), { name: 'CoreError', message: 'x' });
+  t.equal(core.calls.length, 1);
 });
 
 t.test('a lost core: submissions go on under the same request_id', async (t) => {

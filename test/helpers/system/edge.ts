@@ -28,17 +28,22 @@ export function skipWithoutEnvoy(): false | string {
   return existsSync(ENVOY) ? false : 'needs Envoy: run `npm run test:python` on Linux with PyPI in reach';
 }
 
-export type RunningEdge = Awaited<ReturnType<typeof startEdge>>;
+export type RunningEdge = Awaited<ReturnType<typeof startEdgeOf>>;
 
 /**
  * Starts `edge/main.ts`, as the command does, and stops it with the test. `env`: settings over those of a test.
  */
 export async function startEdge(t: Test, env: Record<string, string>, ...args: string[]) {
+  return startEdgeOf(root, t, env, ...args);
+}
+
+/** Does the same with the edge of another release, which is in that folder. */
+export async function startEdgeOf(release: string, t: Test, env: Record<string, string>, ...args: string[]) {
   const dataDir = env['SLIPWAY_EDGE_DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'slw-edge-')));
   const logs = await mkdtemp(join(tmpdir(), 'slipway-edge-log-'));
   const plan = nodeProcess({
     name: 'edge',
-    root,
+    root: release,
     file: 'edge/main.ts',
     logDir: logs,
     args,

@@ -25,6 +25,8 @@ const root = join(import.meta.dirname, '../../..');
 export interface ProcessOptions {
   /** Number of core replicas. Default: 1. */
   cores?: number;
+  /** Number of facades, each named `facade-N` if there are several. Default: 1. */
+  facades?: number;
   /** Number of agents. Each knows all cores. Default: 1. */
   agents?: number;
   /** More variables for cores and the facade. */
@@ -101,16 +103,22 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   };
   const key = await newKey(KeyScope.ALL);
 
-  let url = '';
   const everyCore = addresses.join(',');
-  const { child: facade, ready } = await run('facade', 'facades/main.ts', () => ({
-    SLIPWAY_CORE_ADDRESS: everyCore,
-    SLIPWAY_HTTP_HOST: '127.0.0.1',
-    SLIPWAY_HTTP_PORT: url === '' ? '0' : new URL(url).port,
-    SLIPWAY_GRAPHQL_AT_START: 'false',
-    ...options.env,
-  }));
-  url = ready.url!;
+  const urls: string[] = [];
+  const facades: Child<ReadyMessage>[] = [];
+  const facadeCount = options.facades ?? 1;
+  for (let i = 0; i < facadeCount; i += 1) {
+    const { child, ready } = await run(facadeCount === 1 ? 'facade' : `facade-${i + 1}`, 'facades/main.ts', () => ({
+      SLIPWAY_CORE_ADDRESS: everyCore,
+      SLIPWAY_HTTP_HOST: '127.0.0.1',
+      SLIPWAY_HTTP_PORT: urls[i] === undefined ? '0' : new URL(urls[i]!).port,
+      SLIPWAY_GRAPHQL_AT_START: 'false',
+      ...options.env,
+    }));
+    urls[i] = ready.url!;
+    facades.push(child);
+  }
+  const url = urls[0]!;
   const agents: Child<ReadyMessage>[] = [];
   for (let i = 0; i < (options.agents ?? 1); i += 1) {
     const dataDir = join(folder, `agent-${i + 1}`);
@@ -135,13 +143,16 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     /** Removed at the end of the test. Handlers may write their signal files there. */
     folder,
     url,
+    /** Address of each facade. */
+    facadeUrls: urls,
     key,
     rootKey,
     clients,
     sql,
     database,
     cores,
-    facade,
+    facade: facades[0]!,
+    facades,
     agents,
     /** host:port of each core. */
     coreAddresses: addresses,

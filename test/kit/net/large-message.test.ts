@@ -32,7 +32,10 @@ const responseWith = (output: Buffer): PipelineResponse => ({
   replies: [
     { callId: 1, reply: { $case: 'get', value: { job: { ...job, output: Buffer.from('{}') } } } },
     { callId: 2, reply: { $case: 'get', value: { job: { ...job, output } } } },
-    { callId: 3, reply: { $case: 'error', value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no' } } },
+    {
+      callId: 3,
+      reply: { $case: 'error', value: { code: 5, reason: 'JOB_NOT_FOUND', message: 'no', databaseAway: false } },
+    },
     { callId: 4, reply: { $case: 'wait', value: { job: { ...job, output } } } },
   ],
 });

@@ -265,6 +265,11 @@ export interface PipelineError {
   reason: string;
   /** Human-readable message: what went wrong and what to do. */
   message: string;
+  /**
+   * With `UNAVAILABLE`: the database of this replica is full, or has rejected submissions for some seconds. The caller
+   * may try each other replica once; further tries do not help soon.
+   */
+  databaseAway: boolean;
 }
 
 /** Request of SubmitJob. */
@@ -1962,7 +1967,7 @@ export const PipelineReply: MessageFns<PipelineReply> = {
 };
 
 function createBasePipelineError(): PipelineError {
-  return { code: 0, reason: "", message: "" };
+  return { code: 0, reason: "", message: "", databaseAway: false };
 }
 
 export const PipelineError: MessageFns<PipelineError> = {
@@ -1975,6 +1980,9 @@ export const PipelineError: MessageFns<PipelineError> = {
     }
     if (message.message !== "") {
       writer.uint32(26).string(message.message);
+    }
+    if (message.databaseAway !== false) {
+      writer.uint32(32).bool(message.databaseAway);
     }
     return writer;
   },
@@ -2016,6 +2024,14 @@ export const PipelineError: MessageFns<PipelineError> = {
             message.message = reader.string();
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.databaseAway = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2036,6 +2052,7 @@ export const PipelineError: MessageFns<PipelineError> = {
     message.code = object.code ?? 0;
     message.reason = object.reason ?? "";
     message.message = object.message ?? "";
+    message.databaseAway = object.databaseAway ?? false;
     return message;
   },
 };

@@ -54,18 +54,19 @@ export interface Problem {
    * - A limit in effect (ScaleLimit.limit).
    *
    * Of accounts: `QUEUED_JOBS`, `REQUEST_QUOTA` or `REQUESTS_AT_ONCE`. Of pods: `POD_FAILED`. Of machines:
-   * `MACHINE_AWAY`, `GPU_UNHEALTHY`, `AGENT_NOT_SERVED` or `MACHINE_CORDONED`.
+   * `MACHINE_AWAY`, `GPU_UNHEALTHY`, `AGENT_NOT_SERVED` or `MACHINE_CORDONED`. Of the database, for the operator:
+   * `DATABASE_READ_ONLY` or `DATABASE_DISK`.
    */
   kind: string;
   /** The problem does not end by itself, or something was lost. False: jobs or requests only wait. */
   broken: boolean;
-  /** Kind of resource: `ENDPOINT`, `POD`, `MACHINE` or `ACCOUNT`. */
+  /** Kind of resource: `ENDPOINT`, `POD`, `MACHINE`, `ACCOUNT` or `DATABASE`. */
   about: string;
   /** ID of the resource. */
   id: string;
   /** Name of the resource. */
   name: string;
-  /** ID of its account. Empty for machines, which belong to no account. */
+  /** ID of its account. Empty for machines and the database, which belong to no account. */
   accountId: string;
   /** ID of an affected job. Empty if there is none. */
   jobId: string;

@@ -13,6 +13,7 @@ import type { Test } from 'tap';
 import t from 'tap';
 import { useOwnServer } from '../../../helpers/db/database.ts';
 import { jobRows } from '../../../helpers/db/job-rows.ts';
+import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { jsHandler } from '../../../helpers/system/handlers.ts';
 import { startSystem } from '../../../helpers/system/system.ts';
 import { seededRandom } from '../../../helpers/time/seeded-random.ts';
@@ -34,12 +35,23 @@ const logger = pino(
 );
 // A full disk can end a server.
 useOwnServer();
-const system = await startSystem(t, { logger, agents: 0 });
+const disk = mkdtempSync(join(tmpdir(), 'slipway-full-'));
+t.teardown(() => rmSync(disk, { recursive: true, force: true }));
+const system = await startSystem(t, { logger, agents: 0, coreEnv: { SLIPWAY_DATABASE_DIR: disk } });
 const { sql } = jobRows(t, system.database.url);
 const endpointId = await system.createEndpoint({ command: jsHandler('echo.js'), fields: { workersMin: 0 } });
 const submit = () =>
   system.request('POST', `/v2/${endpointId}/run`, { input: { text: random.bytes(300_000).toString('base64') } });
 const logged = (text: string) => waitFor(`a log line with ${text}`, () => lines.some((line) => line.includes(text)));
+
+const problems = async () =>
+  (await call(system.clients.problems, 'listProblems', { limit: 100, endpointId: '' }, system.rootKey)).problems;
+const problemKinds = async () => (await problems()).map(({ kind }) => kind);
+/** Waits until the operator is shown this problem. */
+const listed = (wanted: string, about: RegExp) =>
+  waitFor(`${wanted} to be listed`, async () =>
+    (await problems()).some(({ kind, text }) => kind === wanted && about.test(text)),
+  );
 
 /**
  * Submits until the database rejects a job. Before that every job is accepted, and no error is ever an internal one.
@@ -58,9 +70,8 @@ async function refused(t: Test): Promise<void> {
  * Fills a disk of 4 MB with the inputs of jobs. Only root may mount one; where that is not allowed, a trigger in
  * PostgreSQL raises the same error. Returns a function that frees space.
  */
-async function fillDisk(t: Test): Promise<() => Promise<unknown>> {
-  const folder = mkdtempSync(join(tmpdir(), 'slipway-full-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+async function fillDisk(t: Test): Promise<{ isReal: boolean; makeRoom: () => Promise<unknown> }> {
+  const folder = disk;
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' });
   } catch {
@@ -68,7 +79,7 @@ async function fillDisk(t: Test): Promise<() => Promise<unknown>> {
     await sql.unsafe(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`);
     await sql`CREATE TRIGGER full_disk BEFORE INSERT ON job_input EXECUTE FUNCTION full_disk()`;
-    return () => sql`DROP TRIGGER full_disk ON job_input`;
+    return { isReal: false, makeRoom: () => sql`DROP TRIGGER full_disk ON job_input` };
   }
   t.teardown(async () => {
     await sql`DROP TABLESPACE tiny`;
@@ -78,14 +89,16 @@ async function fillDisk(t: Test): Promise<() => Promise<unknown>> {
   chmodSync(folder, 0o700);
   await sql.unsafe(`CREATE TABLESPACE tiny LOCATION '${folder}'`);
   await sql`ALTER TABLE job_input SET TABLESPACE tiny`;
-  return () => sql`ALTER TABLE job_input SET TABLESPACE pg_default`;
+  return { isReal: true, makeRoom: () => sql`ALTER TABLE job_input SET TABLESPACE pg_default` };
 }
 
 t.test('a full disk', async (t) => {
-  const makeRoom = await fillDisk(t);
+  const { isReal, makeRoom } = await fillDisk(t);
   await refused(t);
   await logged('53100');
+  if (isReal) await listed('DATABASE_DISK', /^The database's disk is nearly full: \d MB of 4 MB are free/);
   await makeRoom();
+  await waitFor('the warning to end', async () => (await problemKinds()).every((kind) => kind !== 'DATABASE_DISK'));
   t.match(await submit(), { status: 200, json: { status: 'IN_QUEUE' } }, 'with room again it goes on');
   const [row] =
     await sql`SELECT (SELECT count(*) FROM job)::int AS jobs, (SELECT count(*) FROM job_input)::int AS inputs`;
@@ -112,6 +125,7 @@ t.test('a database that is read-only, as a standby is during a failover', async 
   await reconnect();
   await refused(t);
   await logged('25006');
+  await listed('DATABASE_READ_ONLY', /^The database accepts no writes/);
   const made = await system.request('POST', '/v1/templates', { name: 'n', imageName: 'i' });
   t.match([made.status, made.headers.get('retry-after')], [503, /^\d+$/]);
   await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
