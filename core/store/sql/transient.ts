@@ -64,10 +64,19 @@ export function isTransient(error: unknown): boolean {
 
 /** The database is full, or has rejected statements for so long that callers shall not wait for it. */
 export class DatabaseAwayError extends Error {
+  /** Code of the driver or the server, for the log. */
+  readonly code: string;
+
   constructor(cause: unknown) {
     super(isDiskFull(cause) ? "the database's disk is full" : 'the database is away', { cause });
     this.name = 'DatabaseAwayError';
+    this.code = codeOf(cause);
   }
+}
+
+function codeOf(error: unknown): string {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return typeof code === 'string' ? code : cause === undefined ? '' : codeOf(cause);
 }
 
 /** Returns whether the database's disk is full. */
