@@ -8,7 +8,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 import type { ReplaceableSystem } from './replaceable-system.ts';
 
 /** Pause of the client of the load-balancing worker between two requests, in milliseconds. */
-const REQUEST_EVERY_MS = 20;
+const REQUEST_EVERY_MS = 40;
 /** Values that a stream has. Half of them are sent before a part is replaced. */
 const WORDS = ['one', 'two', 'three', 'four'];
 
