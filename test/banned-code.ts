@@ -5,7 +5,7 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   [
     /process\.env/,
     // These files of the console hold samples for users. NOTIFY_SOCKET is no setting: systemd sets it.
-    /\/(config|notify-supervisor)\.ts$|^(test|dev|tools|worker|examples)\/|\/pinned-node\.mjs$|\/(load-balancing\/lb-|endpoint\/)code\.tsx?$/,
+    /\/(config|notify-supervisor)\.ts$|^(test|dev|tools|worker|examples)\/|\/pinned-node\.mjs$|\/(lb-|openai-|endpoint\/)code\.tsx?$/,
     'read it in the config.ts of the process and hand it in',
   ],
   [
@@ -80,7 +80,7 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
   [/'node:fs(\/promises)?'/, /^(?!gpu-agent\/spool\/)/, 'use the Disk that is handed in (kit/host/disk.ts)'],
   [
     /\bconsole\./,
-    /^(dev|tools|examples|test|worker)\/|\/(load-balancing\/lb-|endpoint\/)code\.tsx?$/,
+    /^(dev|tools|examples|test|worker)\/|\/(lb-|openai-|endpoint\/)code\.tsx?$/,
     'use the logger that is handed in',
   ],
   [

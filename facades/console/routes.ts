@@ -9,9 +9,11 @@ import type { FastifyInstance } from 'fastify';
 import type { ErrorShape } from '../plugins/errors/error-handler.ts';
 import { handleErrors, queueErrorShape } from '../plugins/errors/error-handler.ts';
 import { REST_NAMES, withPublicNames } from '../plugins/public-names.ts';
+import { alertTargetRoutes } from './api/alert-targets.ts';
 import { loadHistoryRoutes } from './api/counter-history.ts';
 import { decisionRoutes } from './api/decisions.ts';
-import { endpointSettingsRoutes } from './api/endpoint-settings.ts';
+import { endpointModelRoutes } from './api/endpoint/endpoint-models.ts';
+import { endpointSettingsRoutes } from './api/endpoint/endpoint-settings.ts';
 import { errorRoutes } from './api/errors.ts';
 import { fieldRoutes } from './api/fields.ts';
 import { fleetRoutes } from './api/fleet.ts';
@@ -79,6 +81,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
     fieldRoutes,
     fleetRoutes,
     endpointSettingsRoutes,
+    endpointModelRoutes,
     keyRoutes,
     listRoutes,
     podRoutes,
@@ -89,6 +92,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
     jobTimesRoutes,
     loadHistoryRoutes,
     requestStatsRoutes,
+    alertTargetRoutes,
     errorRoutes,
   ];
   for (const add of all) add(app, parts, gate);

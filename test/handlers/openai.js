@@ -14,6 +14,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { start } from 'slipway-worker';
 
 const MODEL = 'echo-1';
+/** A PNG of one pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const event = (value) => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`;
 
 function completion(text, model, tools) {
@@ -112,7 +114,10 @@ async function* answer(job) {
     yield { object: 'list', data: [{ id: MODEL, object: 'model', created: 1, owned_by: 'slipway' }] };
   else if (route === '/v1/embeddings') yield embeddings(request);
   else if (route === '/v1/images/generations')
-    yield { created: 1, data: [{ b64_json: Buffer.from(request.prompt).toString('base64') }] };
+    yield {
+      created: 1,
+      data: [{ b64_json: request.prompt === 'a pixel' ? PIXEL : Buffer.from(request.prompt).toString('base64') }],
+    };
   else if (route === '/v1/audio/transcriptions') yield transcription(request);
   else yield { error: { message: `No route ${route}.`, type: 'NotFoundError', param: null, code: 404 } };
 }

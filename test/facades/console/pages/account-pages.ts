@@ -6,6 +6,7 @@ import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_servi
 import type { BrowserContextOptions } from 'playwright-core';
 import type { Test } from 'tap';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
+import { webhookReceiver } from '../../../helpers/net/webhook-receiver.ts';
 import { addVariables } from './console-pages.ts';
 import type { BrowserParts } from './list-pages.ts';
 
@@ -98,6 +99,52 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
       .click();
     await page.getByRole('button', { name: 'Delete it' }).click();
     await page.getByRole('dialog').getByRole('alert').waitFor();
+  });
+
+  t.test('where problems are sent: added, tested, silenced, deleted', async (t) => {
+    const hooks = await webhookReceiver(t);
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Alerts' }).click();
+    const add = async (name: string, kind: string, url: string): Promise<void> => {
+      await page.getByRole('button', { name: 'New address' }).click();
+      await page.getByLabel('Name', { exact: true }).fill(name);
+      await page.getByLabel('Format').selectOption(kind);
+      await page.getByLabel('URL').fill(url);
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+    };
+    await add('pager', 'slack', hooks.url('console-alerts'));
+    const row = page.getByRole('row').filter({ hasText: 'pager' });
+    await row.getByText(/Slack at http:\/\/127\.0\.0\.1/).waitFor();
+    t.notMatch(await page.content(), 'console-alerts', 'the path of a URL is a secret');
+    await row.getByRole('button', { name: 'Test' }).click();
+    await page.getByRole('button', { name: 'Send a test message' }).click();
+    await page.getByText('pager has taken the test message.').waitFor();
+    await hooks.received('console-alerts', 1);
+    await page.keyboard.press('Escape');
+    await row.getByRole('button', { name: 'Silence' }).click();
+    await page.getByLabel('For', { exact: true }).selectOption({ label: 'a day' });
+    await page.getByRole('button', { name: 'Silence it' }).click();
+    await row.getByText(/^silent until/).waitFor();
+    await inspect(t, page, 'alerts');
+    await row.getByRole('button', { name: 'End silence' }).click();
+    await page.getByRole('button', { name: 'End it' }).click();
+    await row.getByText('on', { exact: true }).waitFor();
+    await add('nowhere', 'webhook', 'http://127.0.0.1:9/');
+    const lost = page.getByRole('row').filter({ hasText: 'nowhere' });
+    await lost.getByRole('button', { name: 'Test' }).click();
+    await page.getByRole('button', { name: 'Send a test message' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/^The test message was not taken: /)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    for (const each of [row, lost]) {
+      await each.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('button', { name: 'Delete it' }).click();
+      await each.waitFor({ state: 'detached' });
+    }
+    await page.getByText('Nowhere yet.').waitFor();
   });
 
   t.test('a key that may only read is offered nothing else', async (t) => {

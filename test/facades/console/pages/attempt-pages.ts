@@ -112,7 +112,7 @@ function waiting(t: Test, { system, open, signIn, inspect }: BrowserParts): void
       const binds = page
         .locator('section')
         .filter({ has: page.getByRole('heading', { name: 'Limits of its endpoint' }) });
-      await binds.getByText(/workersMax.*to change that: .*workersMax/).waitFor();
+      await binds.getByText(/workersMax.* – .*workersMax/).waitFor();
       await inspect(t, page, 'a job that waits');
       const elsewhere = endpointJobs(
         system,

@@ -31,6 +31,7 @@ import { keyboardPages } from './keyboard-pages.ts';
 import { listPages } from './list-pages.ts';
 import { manyJobsPages } from './many-jobs-pages.ts';
 import { namePages } from './name-pages.ts';
+import { playgroundPages } from './playground-pages.ts';
 import { podPages } from './pod-pages.ts';
 import { tryPages } from './try-pages.ts';
 import { workerPages } from './worker-pages.ts';
@@ -282,6 +283,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
   listPages(t, parts);
   namePages(t, parts);
   tryPages(t, parts);
+  playgroundPages(t, parts);
   jobPages(t, parts);
   manyJobsPages(t, parts);
   deployPages(t, parts);

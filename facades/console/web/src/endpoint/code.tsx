@@ -1,8 +1,7 @@
 /** Code samples that call an endpoint. */
 
 import { javascriptLiteral, pythonLiteral } from '../lib/literals.ts';
-import { CopyButton } from '../ui/copy-button.tsx';
-import { Panel } from '../ui/parts.tsx';
+import { Samples } from '../ui/samples.tsx';
 import { lbCode } from './load-balancing/lb-code.ts';
 import { useExample } from './use-example.ts';
 
@@ -11,23 +10,7 @@ export function Code({ id, type }: { id: string; type: string }) {
   const { origin } = window.location;
   const example = useExample(id);
   const samples = type === 'LB' ? lbCode(origin, id) : queued(origin, id, JSON.parse(example) as unknown);
-  return (
-    <>
-      {samples.map(([title, text]) => (
-        <Sample key={title} title={title} text={text} />
-      ))}
-    </>
-  );
-}
-
-function Sample({ title, text }: { title: string; text: string }) {
-  return (
-    <Panel title={title} aside={<CopyButton text={text} />}>
-      <pre className="viewer" tabIndex={0} role="group" aria-label={title}>
-        {text}
-      </pre>
-    </Panel>
-  );
+  return <Samples samples={samples} />;
 }
 
 function queued(origin: string, id: string, input: unknown): [string, string][] {

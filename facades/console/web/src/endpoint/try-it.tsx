@@ -7,6 +7,7 @@ import { sendText } from '../lib/api.ts';
 import { faultOf } from '../lib/input-fault.ts';
 import { useSession } from '../lib/session.tsx';
 import { Empty, Panel } from '../ui/parts.tsx';
+import { PlaygroundHint } from '../ui/playground-hint.tsx';
 import { InputForm } from './input-form.tsx';
 import { useExample } from './use-example.ts';
 
@@ -69,6 +70,7 @@ export function TryIt({ id }: { id: string }) {
             </button>{' '}
             <span className="hint">or Ctrl+Enter</span>
           </p>
+          <PlaygroundHint id={id} />
         </div>
       </Panel>
       <div>

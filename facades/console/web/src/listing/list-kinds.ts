@@ -22,6 +22,8 @@ export interface Kind {
   empty: string;
   /** Command line that creates an entry. */
   command?: string;
+  /** Whether the page also shows where problems are sent. */
+  hasTargets?: boolean;
   /** Path of the pages of single entries, before the id. */
   page?: string;
   /** Part of the live feed that updates the list. Default: none; the list stays as it was when it was requested. */
@@ -159,8 +161,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     columns: ['began', 'ended', 'about', 'kind', 'problem'],
     orders: {},
     isWhole: true,
-    empty: 'No problem was sent. Problems that last are sent to a webhook or to Slack.',
-    command: 'npx slipway alerts add --help',
+    hasTargets: true,
+    empty: 'No problem was sent.',
   },
   accounts: {
     title: 'Accounts',

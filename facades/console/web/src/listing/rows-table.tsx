@@ -49,6 +49,9 @@ const NUMBERS = [
 /** Columns with lists of words, all of which are shown. */
 const WIDE = ['changes', 'endpoints', 'may', 'usedBy', 'problem'];
 
+/** Most characters of changes that are shown before they are opened. */
+const CHANGES_MAX = 120;
+
 interface RowsTableProps {
   rows: readonly Row[];
   /** Whether the rows belong to the previous selection. */
@@ -126,6 +129,15 @@ function Cell({ column, text, to }: { column: string; text: string; to: string |
     return (
       <td>
         <Badge word={text} />
+      </td>
+    );
+  if (column === 'changes' && text.length > CHANGES_MAX)
+    return (
+      <td className="wide">
+        <details>
+          <summary>{text.slice(0, CHANGES_MAX)}…</summary>
+          {text}
+        </details>
       </td>
     );
   const shortened = (

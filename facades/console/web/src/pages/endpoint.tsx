@@ -8,6 +8,8 @@ import { Errors } from '../endpoint/errors.tsx';
 import { Jobs } from '../endpoint/jobs/jobs.tsx';
 import { TryLb } from '../endpoint/load-balancing/try-lb.tsx';
 import { OwnerActions } from '../endpoint/owner-actions.tsx';
+import { Playground } from '../endpoint/playground/playground.tsx';
+import { useModels } from '../endpoint/playground/use-models.ts';
 import { Releases } from '../endpoint/releases.tsx';
 import { Settings } from '../endpoint/settings.tsx';
 import { Start } from '../endpoint/start.tsx';
@@ -24,6 +26,7 @@ const TABS = [
   ['jobs', 'Jobs'],
   ['errors', 'Errors'],
   ['try', 'Try it'],
+  ['playground', 'Playground'],
   ['settings', 'Settings'],
   ['releases', 'Releases'],
   ['code', 'Code'],
@@ -31,6 +34,7 @@ const TABS = [
 /** Load-balancing endpoints have no jobs. */
 const OF_QUEUE: readonly string[] = ['jobs', 'errors'];
 const OF_JOBS: readonly string[] = [...OF_QUEUE, 'try', 'code'];
+const OF_OPENAI = 'playground';
 /** Tabs that the operator sees: they explain scaling, but show no data of the account. */
 const OF_OPERATOR: readonly string[] = ['activity', 'decisions'];
 
@@ -40,6 +44,7 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
   const { view, ended, away } = live;
   const { jobs } = useSession();
   const isOperator = useIsOperator();
+  const isOpenai = useModels(id, !isOperator).names.length > 0 || tab === OF_OPENAI;
   const trail = <Trail steps={[{ text: 'Overview', to: '/' }, { text: view?.row.name ?? id }]} />;
   if (isOperator && !OF_OPERATOR.includes(tab)) {
     return (
@@ -84,9 +89,7 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
       </>
     );
   const { row } = view;
-  const names = TABS.map(([name]) => name).filter(
-    (name) => (row.type === 'QB' || !OF_QUEUE.includes(name)) && (!isOperator || OF_OPERATOR.includes(name)),
-  );
+  const names = tabsOf(row.type, isOpenai, isOperator);
   return (
     <>
       {trail}
@@ -101,6 +104,15 @@ export default function EndpointPage({ id, tab }: { id: string; tab: string }) {
       <Tabs id={id} tab={tab} names={names} />
       <Part tab={tab} id={id} live={live} view={view} />
     </>
+  );
+}
+
+function tabsOf(type: string, isOpenai: boolean, isOperator: boolean): string[] {
+  return TABS.map(([name]) => name).filter(
+    (name) =>
+      (type === 'QB' || !OF_QUEUE.includes(name)) &&
+      (isOpenai || name !== OF_OPENAI) &&
+      (!isOperator || OF_OPERATOR.includes(name)),
   );
 }
 
@@ -134,6 +146,8 @@ function Part({ tab, id, live, view }: { tab: string; id: string; live: Live<End
       return <Releases id={id} />;
     case 'code':
       return <Code id={id} type={view.row.type} />;
+    case OF_OPENAI:
+      return <Playground key={id} endpoint={view.row} />;
     case 'try':
       return view.row.type === 'LB' ? <TryLb key={id} view={view} /> : <TryIt id={id} />;
     case 'jobs':

@@ -3,6 +3,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { ListView } from '../../../views.ts';
+import { AlertTargets } from '../forms/alert-targets.tsx';
 import { Create, FORMS } from '../forms/create.tsx';
 import { Edit } from '../forms/edit.tsx';
 import { NewKey } from '../forms/new-key.tsx';
@@ -130,6 +131,7 @@ function Shown({
         )}
       </div>
       {children}
+      {kind.hasTargets && <AlertTargets />}
       <section className="panel">
         {(isPart || (data && data.rows.length > 0)) && (
           <Search listing={listing} isWhole={kind.isWhole}>

@@ -67,7 +67,7 @@ const HEAD_BYTES_MAX = 1_048_576;
 const PARTS_MAX = 64;
 const SNIFFED = 4_096;
 
-type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+export type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
 /**
  * Sends the request and reports its state, more often than a page can be drawn, until it is over or `signal` ends it.
@@ -168,7 +168,7 @@ class BodyText {
 }
 
 /** Reads the line in front of the body (facades/console/tried-requests.ts). */
-async function readHead(reader: Reader): Promise<{ head: AnswerHead; rest: Uint8Array<ArrayBuffer> }> {
+export async function readHead(reader: Reader): Promise<{ head: AnswerHead; rest: Uint8Array<ArrayBuffer> }> {
   let read = new Uint8Array();
   for (let end = -1; ; ) {
     end = read.indexOf(10);

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { EndpointView } from '../../../../views.ts';
 import { useSession } from '../../lib/session.tsx';
 import { Empty, Panel } from '../../ui/parts.tsx';
+import { PlaygroundHint } from '../../ui/playground-hint.tsx';
 import { onNextFrame } from '../../ui/text-blocks.tsx';
 import { LbAnswer } from './lb-answer.tsx';
 import type { Exchange } from './lb-exchange.ts';
@@ -61,6 +62,7 @@ export function TryLb({ view }: { view: EndpointView }) {
             </button>
             <span className="hint">Sent with the key you signed in with.</span>
           </div>
+          <PlaygroundHint id={id} />
         </div>
       </Panel>
       <div>

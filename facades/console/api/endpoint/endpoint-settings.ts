@@ -5,16 +5,16 @@ import type { OwnTemplate } from '@slipway/proto/gen/slipway/v1/endpoint_service
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import { isId } from '../../plugins/public-id.ts';
-import { copyOfEndpoint } from '../../resources/endpoints/copy-endpoint.ts';
-import { ENDPOINT } from '../../resources/endpoints/endpoint-table.ts';
-import { restChanges, restRecord } from '../../resources/rest-values.ts';
-import { OWN_TEMPLATE, ownTemplateOf } from '../../resources/templates/own-template.ts';
-import { checkedSettings } from '../checked-settings.ts';
-import type { ConsoleParts } from '../console-parts.ts';
-import { settingsOf } from '../read-settings.ts';
-import type { EndpointSettingsView, MadeView } from '../views-of-settings.ts';
-import { optionsOf } from './list-query.ts';
+import { isId } from '../../../plugins/public-id.ts';
+import { copyOfEndpoint } from '../../../resources/endpoints/copy-endpoint.ts';
+import { ENDPOINT } from '../../../resources/endpoints/endpoint-table.ts';
+import { restChanges, restRecord } from '../../../resources/rest-values.ts';
+import { OWN_TEMPLATE, ownTemplateOf } from '../../../resources/templates/own-template.ts';
+import { checkedSettings } from '../../checked-settings.ts';
+import type { ConsoleParts } from '../../console-parts.ts';
+import { settingsOf } from '../../read-settings.ts';
+import type { EndpointSettingsView, MadeView } from '../../views-of-settings.ts';
+import { optionsOf } from '../list-query.ts';
 
 const REQUEST_ID_LENGTH_MAX = 64;
 
