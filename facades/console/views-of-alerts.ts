@@ -2,7 +2,7 @@
 export interface AlertTargetView {
   id: string;
   name: string;
-  kind: AlertKindWord;
+  kind: AlertTargetKindName;
   /** Scheme and host of its URL. The whole URL is secret and never sent. */
   host: string;
   /** Time until which it gets nothing. 0: it is not silent. */
@@ -14,7 +14,7 @@ export interface AlertTargetView {
 }
 
 /** Format of the messages to an address. */
-export type AlertKindWord = 'webhook' | 'slack';
+export type AlertTargetKindName = 'webhook' | 'slack';
 
 /** Result of a test message: the reason why it was not taken, empty if it was. */
 export interface AlertTestView {

@@ -5,11 +5,11 @@ import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { ConsoleParts } from '../console-parts.ts';
 import { settingsOf } from '../read-settings.ts';
-import type { AlertKindWord, AlertTargetView, AlertTestView } from '../views-of-alerts.ts';
+import type { AlertTargetKindName, AlertTargetView, AlertTestView } from '../views-of-alerts.ts';
 import { optionsOf } from './list-query.ts';
 
 const PATH = '/console/api/alert-targets';
-const KINDS: Readonly<Record<AlertKindWord, AlertTargetKind>> = {
+const KINDS: Readonly<Record<AlertTargetKindName, AlertTargetKind>> = {
   webhook: AlertTargetKind.WEBHOOK,
   slack: AlertTargetKind.SLACK,
 };
@@ -32,7 +32,7 @@ export function alertTargetRoutes(
       throw new CoreError('INVALID_REQUEST', '"name" and "url" must be texts.');
     if (typeof kind !== 'string' || !Object.hasOwn(KINDS, kind))
       throw new CoreError('INVALID_REQUEST', `"kind" must be one of ${Object.keys(KINDS).join(', ')}.`);
-    const asked = { name, kind: KINDS[kind as AlertKindWord], url };
+    const asked = { name, kind: KINDS[kind as AlertTargetKindName], url };
     const options = { ...optionsOf(request), repeatable: false };
     const { target } = await core.alerts.call((client) => client.createAlertTarget, asked, options);
     return targetView(target!, clock.nowMs());

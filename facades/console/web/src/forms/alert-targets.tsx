@@ -1,7 +1,7 @@
 /** Where problems are sent: the addresses of an account, and what can be done with each. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { AlertKindWord, AlertTargetView, AlertTestView } from '../../../views-of-alerts.ts';
+import type { AlertTargetKindName, AlertTargetView, AlertTestView } from '../../../views-of-alerts.ts';
 import { ask } from '../lib/api.ts';
 import { moment, recently } from '../lib/format.ts';
 import { useSession } from '../lib/session.tsx';
@@ -112,7 +112,7 @@ function Row({ target, mayChange }: { target: AlertTargetView; mayChange: boolea
 
 function NewTarget({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
-  const [kind, setKind] = useState<AlertKindWord>('webhook');
+  const [kind, setKind] = useState<AlertTargetKindName>('webhook');
   const [url, setUrl] = useState('');
   const queries = useQueryClient();
   const create = async (): Promise<void> => {

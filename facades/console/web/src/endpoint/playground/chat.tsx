@@ -4,9 +4,9 @@ import { span } from '../../lib/format.ts';
 import { stopwatch } from '../../lib/stopwatch.ts';
 import { Empty, Panel } from '../../ui/parts.tsx';
 import { onNextFrame } from '../../ui/text-blocks.tsx';
+import type { ModelChoice } from './model-choice.ts';
 import { Numeric } from './numeric.tsx';
 import { askChat } from './openai-send.ts';
-import type { PartProps } from './part-props.ts';
 import { RunBar } from './run-bar.tsx';
 import { useRun } from './use-run.ts';
 import { ViewCode } from './view-code.tsx';
@@ -27,7 +27,7 @@ interface Form {
 const FIRST = 'Name three harbours of the Baltic Sea.';
 
 /** Shows the conversation and the form. */
-export function Chat({ endpoint, model }: PartProps) {
+export function Chat({ endpoint, model }: ModelChoice) {
   const [thread, setThread] = useState<readonly Message[]>([]);
   const [form, setForm] = useState<Form>({ text: '', system: '', temperature: '', most: '' });
   const { text } = form;

@@ -1,8 +1,8 @@
 /** Embeddings of several texts, and how similar they are to the first one. */
 import { useState } from 'react';
 import { Panel } from '../../ui/parts.tsx';
+import type { ModelChoice } from './model-choice.ts';
 import { askOpenai } from './openai-send.ts';
-import type { PartProps } from './part-props.ts';
 import { RunBar } from './run-bar.tsx';
 import { useRun } from './use-run.ts';
 import { ViewCode } from './view-code.tsx';
@@ -17,7 +17,7 @@ interface Vector {
 }
 
 /** Shows the form and a table of the vectors. */
-export function Embeddings({ endpoint, model }: PartProps) {
+export function Embeddings({ endpoint, model }: ModelChoice) {
   const [text, setText] = useState('a lighthouse at dusk\na harbour at night\ninvoice of November');
   const [vectors, setVectors] = useState<readonly Vector[]>([]);
   const run = useRun();

@@ -2,8 +2,8 @@
 import { useState } from 'react';
 import { saveFile } from '../../lib/save-file.ts';
 import { Panel } from '../../ui/parts.tsx';
+import type { ModelChoice } from './model-choice.ts';
 import { askOpenai } from './openai-send.ts';
-import type { PartProps } from './part-props.ts';
 import { RunBar } from './run-bar.tsx';
 import { useRun } from './use-run.ts';
 import { ViewCode } from './view-code.tsx';
@@ -25,7 +25,7 @@ interface Picture {
 }
 
 /** Shows the form and the images. */
-export function Images({ endpoint, model }: PartProps) {
+export function Images({ endpoint, model }: ModelChoice) {
   const [prompt, setPrompt] = useState(PROMPT);
   const [size, setSize] = useState('');
   const [pictures, setPictures] = useState<readonly Picture[]>([]);
