@@ -93,7 +93,7 @@ export class RefusedAttempts extends BaseService {
     const { audit, logger } = this.#options;
     this.#writing = this.#writing
       .then(() => audit.recordRefused(attempts))
-      .catch((error: unknown) => logger.warn({ err: error }, 'refused attempts were not recorded'));
+      .catch((error: unknown) => logger.warn({ err: error }, 'rejections were not added to the audit trail'));
   }
 }
 

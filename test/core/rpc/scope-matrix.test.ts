@@ -92,7 +92,7 @@ function kindOf(reason: string, message: string): string {
 /** Returns the number of changes so far: audited changes and jobs. */
 async function changes(): Promise<string> {
   const [row] = await core.sql`
-    SELECT (SELECT count(*) FROM audit_event) AS audited, (SELECT count(*) FROM job) AS jobs,
+    SELECT (SELECT count(*) FROM audit_event WHERE refused = '') AS audited, (SELECT count(*) FROM job) AS jobs,
       (SELECT count(*) FROM price) AS prices,
       (SELECT count(*) FROM machine) AS machines`;
   return JSON.stringify(row);
