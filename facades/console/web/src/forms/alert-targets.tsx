@@ -6,7 +6,7 @@ import { ask } from '../lib/api.ts';
 import { moment, recently } from '../lib/format.ts';
 import { useSession } from '../lib/session.tsx';
 import { DialogButton, DialogForm } from '../ui/dialog.tsx';
-import { Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
+import { ActionsHead, Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 import { Remove } from './remove.tsx';
 
 const PATH = '/api/alert-targets';
@@ -56,11 +56,7 @@ export function AlertTargets() {
                 <th>Sends to</th>
                 <th>State</th>
                 <th>Last message</th>
-                {mayChange && (
-                  <th className="acts">
-                    <span className="spoken">Actions</span>
-                  </th>
-                )}
+                {mayChange && <ActionsHead />}
               </tr>
             </thead>
             <tbody>

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { useMemo } from 'react';
 import { Link } from 'wouter';
 import { moment, span } from '../lib/format.ts';
-import { Badge } from '../ui/parts.tsx';
+import { ActionsHead, Badge } from '../ui/parts.tsx';
 import { Head } from './listing-parts.tsx';
 import type { Listing } from './use-listing.ts';
 
@@ -92,11 +92,7 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
                 {...(NUMBERS.includes(id) ? { className: 'right' } : {})}
               />
             ))}
-            {actions && (
-              <th className="acts">
-                <span className="spoken">Actions</span>
-              </th>
-            )}
+            {actions && <ActionsHead />}
           </tr>
         </thead>
         <tbody>

@@ -7,7 +7,7 @@ import { Head } from '../listing/listing-parts.tsx';
 import type { Listing } from '../listing/use-listing.ts';
 import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import { DrainState } from '../ui/drain-state.tsx';
-import { Badge } from '../ui/parts.tsx';
+import { ActionsHead, Badge } from '../ui/parts.tsx';
 import { DrainActions } from './drain.tsx';
 import { DrainOutlook } from './drain-outlook.tsx';
 
@@ -36,9 +36,7 @@ export function MachineTable({
             <Head listing={listing} text="Memory" by="memory" className="right" />
             <th>Engine</th>
             <th>Agent</th>
-            <th className="acts">
-              <span className="spoken">Actions</span>
-            </th>
+            <ActionsHead />
           </tr>
         </thead>
         <tbody>

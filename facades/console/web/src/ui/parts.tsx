@@ -211,3 +211,12 @@ export function Trail({ steps }: { steps: readonly { text: string; to?: string }
     </nav>
   );
 }
+
+/** Head of the column with the actions of rows. Its word is for screen readers. */
+export function ActionsHead() {
+  return (
+    <th className="acts">
+      <span className="spoken">Actions</span>
+    </th>
+  );
+}
