@@ -13,7 +13,7 @@ import type { ImportContext } from './import-context.ts';
 import { referenceTo, WaitingError } from './import-context.ts';
 import { linkedTemplate } from './linked-template.ts';
 import type { SourceRow } from './source/source-lists.ts';
-import { recordOf } from './source/source-lists.ts';
+import { recordOf, textsOf } from './source/source-lists.ts';
 
 /** Form of the ids of endpoints, here and at the source. */
 const ID_FORM = /^[a-z0-9]{14}$/;
@@ -28,7 +28,7 @@ export function endpointRequest(
   const body = {
     name: row.name,
     ...containerOf(row, context),
-    ...pick(fields, ['type', 'scaling', 'timeout', 'flashboot']),
+    ...pick(fields, ['type', 'scaling', 'timeout', 'flashboot', 'flashbootStandby', 'openai']),
     workers: pick(recordOf(fields['workers']) ?? {}, ['min', 'max', 'idleTimeout']),
     ...hardwareOf(fields, context, notes),
     dataCenterIds: locationsOf(fields, context, notes),
@@ -41,7 +41,7 @@ export function endpointRequest(
   const endpoint = Endpoint.fromPartial({
     ...changes,
     ...(link && { templateId: link.id, env: link.env }),
-    modelReferences: extras?.modelReferences ?? [],
+    modelReferences: extras?.modelReferences ?? modelsOf(fields),
   });
   const request = {
     endpoint,
@@ -63,6 +63,11 @@ function notesOf(row: SourceRow, { origin, target }: ImportContext): string[] {
     ...unknownMembers(row, [...Object.keys(CreateEndpoint.properties), ...Object.keys(EndpointShape.properties)]),
     ...envNotes(env, origin),
   ];
+}
+
+/** Returns the models of REST v2, where GraphQL told none. */
+function modelsOf({ model, models }: SourceRow['fields']): string[] {
+  return models === undefined ? textsOf([model]) : textsOf(models);
 }
 
 /** Returns the GPUs or sizes of a worker. */
@@ -104,8 +109,4 @@ function locationsOf(fields: SourceRow['fields'], { target, mapping }: ImportCon
   if (dropped.length > 0)
     notes.push(`data centres left out: ${dropped.join(', ')}${known.size === 0 ? ', so it runs anywhere here' : ''}`);
   return [...known];
-}
-
-function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((text): text is string => typeof text === 'string') : [];
 }

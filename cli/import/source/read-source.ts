@@ -6,7 +6,7 @@ import type { EndpointOrigin } from './endpoint-origins.ts';
 import { readOrigins } from './endpoint-origins.ts';
 import type { SourceClient } from './source-client.ts';
 import type { SourceList, SourceRow } from './source-lists.ts';
-import { readArray, readList, recordOf } from './source-lists.ts';
+import { readArray, readList, recordOf, textsOf } from './source-lists.ts';
 import { endpointOfV1, extrasOfV1, templateOfV1, volumeOfV1 } from './v1-rows.ts';
 
 /** Lists of an account. Their entries have the members of REST v2. */
@@ -87,8 +87,4 @@ function take(account: SourceAccount, kind: SourceKind, { rows, unread, malforme
   account[kind] = [...new Map(rows.map((row) => [row.id, row])).values()];
   if (unread !== undefined) account.unread.push(`${V2_LISTS[kind].what}: ${unread}`);
   if (malformed > 0) account.unread.push(`${V2_LISTS[kind].what}: ${malformed} without a usable id or name`);
-}
-
-function textsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((text): text is string => typeof text === 'string') : [];
 }

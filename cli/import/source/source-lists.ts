@@ -93,3 +93,8 @@ function nextCursor(pagination: Readonly<Record<string, unknown>> | undefined): 
 function absence(status: number): string {
   return status === 403 ? 'the key may not read it (403)' : `the source does not have it (${status})`;
 }
+
+/** Returns the texts of a list. Empty if it is none. */
+export function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((text): text is string => typeof text === 'string') : [];
+}

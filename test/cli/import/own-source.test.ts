@@ -57,6 +57,10 @@ await made('/v2/serverless', {
   gpu,
   networkVolumes: [volume],
   env: { A: '1' },
+  flashboot: 'FLASHBOOT',
+  flashbootStandby: 'HOST',
+  model: 'org/model',
+  openai: { aliases: ['chat'], weight: 3, queueMax: 5 },
 });
 await made('/v2/serverless', {
   name: 'balanced',
