@@ -152,7 +152,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
   return { server, jobCalls: jobs.service, edgeStreams: edge.service, envoyStreams: controlPlane.service, refusals };
 }
 
-/** Calls of jobs whose refusals are recorded: those that change many. */
+/** Calls of jobs whose refusals are recorded: calls that change many jobs. */
 const BULK_CALLS = ['cancelJobs', 'retryJobs', 'purgeQueue'];
 
 /** Parts that the services share. */

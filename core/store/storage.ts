@@ -86,7 +86,7 @@ export interface Storage {
    * WrongSecretKeyError.
    */
   prepare(): Promise<void>;
-  /** What is heard of the database's server. */
+  /** Answers of the database's server. */
   readonly answers: Pick<ServerAnswers, 'limit' | 'listen' | 'missed'>;
   /** Resolves while the database answers. */
   ping(): Promise<void>;

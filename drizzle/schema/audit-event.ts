@@ -1,6 +1,6 @@
 /**
  * Audit trail of changes and their authors, and of attempts that were refused. A row of a change is committed together
- * with it, that of a call that changes many jobs after it. Rows are never altered. Secrets are left out.
+ * with it. A call that changes many jobs writes its row afterwards. Rows are never altered. Secrets are left out.
  */
 import { bigserial, index, integer, jsonb, pgTable, sql, text } from '../orm.ts';
 import { account } from './account.ts';

@@ -11,7 +11,7 @@ export function parseNetwork(text: string): { address: string; bits: number; fam
   return bits > most ? undefined : { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' };
 }
 
-/** Groups of an IPv6 address, and those that name the network of one client: a home has a /64. */
+/** Groups of an IPv6 address, and how many of them name the network of one client: a home has a /64. */
 const GROUPS = 8;
 const CLIENT_GROUPS = 4;
 

@@ -1,4 +1,4 @@
-/** The open connections of one client address are bounded; those of proxies and edges are not. */
+/** The open connections of one client address are bounded, except those of proxies and edges. */
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';

@@ -38,7 +38,7 @@ export interface InFlightOptions {
   workers?: number;
   /** Default: the endpoint's own default. */
   retryLimit?: number;
-  /** Command of the workers. Default: that of this release. */
+  /** Command of the workers. Default: this release's. */
   command?: string[];
 }
 

@@ -1,4 +1,4 @@
-/** Tells where a call came from: the address that a facade names, else that of the connection. */
+/** Returns where a call came from: the address that a facade names, else the connection's. */
 import { isIP } from 'node:net';
 import type { Metadata } from '@grpc/grpc-js';
 import { CALLER_ADDRESS_KEY } from '@slipway/kit/observe/caller-address';

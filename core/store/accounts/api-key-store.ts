@@ -28,7 +28,7 @@ export interface ApiKey {
   revokedAt: Date | null;
 }
 
-/** Time for which a key still works after the first use of the one that replaced it, in seconds. */
+/** Time for which a key still works after its replacement was first used, in seconds. */
 export const REPLACED_KEY_SECONDS = 600;
 const IS_VALID = sql`(${apiKey.revokedAt} IS NULL OR ${apiKey.revokedAt} > now())`;
 

@@ -12,7 +12,7 @@ export interface Change extends Actor {
   /** Name of the RPC. */
   action: string;
   subjectId: string;
-  /** Name of the resource. Default: the one that its row has now. */
+  /** Name of the resource. Default: the name in its row now. */
   subjectName?: string;
   /** Names of the fields that were set. */
   fields: readonly string[];

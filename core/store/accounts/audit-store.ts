@@ -9,7 +9,7 @@ import { recordChange } from './audit-rows.ts';
 /** A recorded change. */
 export type AuditEvent = typeof auditEvent.$inferSelect;
 
-/** An attempt that was refused. Empty account: that of an unknown key, or the operator's. */
+/** A refused attempt. Empty account: the key is unknown, or the operator's. */
 export type RefusedAttempt = Pick<
   AuditEvent,
   'keyId' | 'action' | 'subjectId' | 'address' | 'via' | 'refused' | 'detail' | 'attempts'

@@ -14,7 +14,7 @@ export async function recordStart(sql: Sql, version: string): Promise<void> {
       needs_schema_name = excluded.needs_schema_name, needs_reason = excluded.needs_reason`;
 }
 
-/** What the release that migrated a database last has recorded about it. */
+/** Record of the release that last migrated a database. */
 export interface NewestRelease {
   version: string;
   schemaName: string;

@@ -114,7 +114,7 @@ export interface Database {
   readonly db: PostgresJsDatabase;
   /** Small pool for short statements that everything else waits for. */
   readonly urgent: Pick<Database, 'sql' | 'db'>;
-  /** What is heard of the server, on these connections and on those that are opened with it. */
+  /** Answers of the server, on these connections and on all that are opened with it. */
   readonly answers: ServerAnswers;
   /** See `cutAll`. */
   cut(): void;
@@ -178,7 +178,7 @@ const CONNECTIONS = new WeakMap<Sql, Map<Socket, OpenConnection>>();
 const POOL_WAIT_LISTENERS = new WeakMap<Sql, { onWait: (waitedMs: number) => void }>();
 
 interface ConnectOptions {
-  /** Shared by all clients of one server. Default: those of this client alone. */
+  /** Shared by all clients of one server. Default: this client's own. */
   answers?: ServerAnswers;
   /** Called with each notification. Its connection is never closed for being idle. */
   onnotify?: (channel: string, payload: string) => void;

@@ -31,7 +31,7 @@ export interface NoticeChannelOptions {
   onCheck?(answers: boolean): void;
   /** Called if nothing was heard of the database for as long as an answer may take: all connections may be dead. */
   onSilence?(): void;
-  /** What is heard of the server. Its limit is that of a check's statements. */
+  /** Answers of the server. They limit a check's statements. */
   answers: ServerAnswers;
   /** Checks the other connections. */
   lostAnswers?: Pick<LostAnswers, 'check'>;

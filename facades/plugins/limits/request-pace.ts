@@ -26,7 +26,7 @@ export class RequestPace {
   /** Starts a request, now or in a later tick. `clientOf` names its client. It is called if the request must wait. */
   enter(clientOf: () => string, start: Start): void {
     this.#schedule();
-    // Nobody waits before the tick is full.
+    // No client waits before the tick is full.
     if (this.#ofTick < OF_TICK_MAX) return this.#run(start);
     const client = clientOf();
     const waiting = this.#waiting.get(client);
