@@ -125,12 +125,9 @@ async function taken(page: Page): Promise<string[][]> {
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download CSV' }).click();
   const text = readFileSync(await (await download).path(), 'utf8');
-  return text.split('\r\n').map((line) =>
-    line
-      .slice(1, -1)
-      .split('","')
-      .map((cell) => cell.replaceAll('""', '"')),
-  );
+  return text
+    .split('\r\n')
+    .map((line) => [...line.matchAll(/"((?:[^"]|"")*)"(?:,|$)/g)].map(([, cell]) => cell!.replaceAll('""', '"')));
 }
 
 /** Downloads each list and checks its columns and one of its rows. */
@@ -196,7 +193,11 @@ function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
       ['volumes', 'name,id,size,dataCenterId,created', ['a "quoted", name', String(volume.id), '3', 'default']],
       ['registries', 'name,id,created', ['taken', String(auth.id)]],
       ['keys', 'name,id,may,endpoints,belongsTo,created,revoked', ['test']],
-      ['audit', 'time,action,subject,changes,key,address,account', ['CreateNetworkVolume', 'size_gb']],
+      [
+        'audit',
+        'time,action,subject,changes,key,address,account',
+        ['CreateNetworkVolume', `a "quoted", name (${volume.id})`],
+      ],
     ]);
     await call(
       system.clients.usage,

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import Docker from 'dockerode';
 import { BASE_IMAGE } from '../../../helpers/engines/podman-images.ts';
 import type { TestEngine } from '../../../helpers/system/test-engine.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 
 /**
  * Returns the id of a container that allocated 300 MiB under the given limit, ended and was removed while nothing
@@ -33,5 +34,6 @@ export async function logBytes(engine: TestEngine, name: string): Promise<number
   const { LogPath } = (await new Docker({ socketPath: engine.socket })
     .getContainer(name)
     .inspect()) as Docker.ContainerInspectInfo & { LogPath: string };
-  return statSync(LogPath).size;
+  // While an engine begins a new file, there is none of the name.
+  return waitFor('the log file', () => statSync(LogPath, { throwIfNoEntry: false })?.size);
 }
