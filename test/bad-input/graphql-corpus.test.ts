@@ -53,13 +53,16 @@ function bytesOf({ body, query, variables }: BadGraphql, fill: (text: string) =>
   return Buffer.from(fill(JSON.stringify({ query, variables })));
 }
 
-/** Everything that is stored, in short. What an agent reports about a pod is not the caller's doing. */
+/**
+ * Returns everything that is stored, in short. What an agent reports about a pod is not the caller's doing, and a
+ * refused attempt changes nothing.
+ */
 async function stored(sql: postgres.Sql): Promise<object> {
   const rows = TABLES.map(async (table) => {
     const [row] = await sql`SELECT count(*)::int AS n, md5(string_agg(
       (to_jsonb(each) - 'state' - 'status_text' - 'state_changed_at' - 'exit_code' - 'state_change_at')::text, ''
         ORDER BY each.id::text)) AS hash
-      FROM ${sql(table)} AS each`;
+      FROM ${sql(table)} AS each WHERE coalesce(to_jsonb(each) ->> 'refused', '') = ''`;
     return [table, { ...row }];
   });
   return Object.fromEntries(await Promise.all(rows));

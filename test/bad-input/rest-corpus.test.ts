@@ -130,13 +130,14 @@ function send({ method = 'POST', path = '', headers = {}, body }: BadRequest): P
   return exchange(system.url, { pieces: [requestText(method, fill(path), given, bytes)] });
 }
 
-/** All rows as they are, without what agents and reads may note meanwhile. */
+/** Returns all rows, without what agents and reads note meanwhile, and without refused attempts in the audit trail. */
 async function rows(): Promise<string> {
   const found = await Promise.all(
     TABLES.map(
       (table) => sql<{ row: string }[]>`
     SELECT (to_jsonb(r) - ARRAY['last_used_at', 'state', 'state_changed_at',
-      'status_text'])::text AS row FROM ${sql(table)} r ORDER BY 1`,
+      'status_text'])::text AS row FROM ${sql(table)} r
+      WHERE coalesce(to_jsonb(r) ->> 'refused', '') = '' ORDER BY 1`,
     ),
   );
   return JSON.stringify(

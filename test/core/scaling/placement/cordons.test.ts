@@ -70,7 +70,9 @@ t.test('cordoned: running workers stay, nothing new starts, no standby worker re
     rootKey,
   );
   t.same(
-    events.map(({ action }) => action).filter((action) => action.includes('ordonMachine')),
+    events
+      .filter(({ action, refused }) => action.includes('ordonMachine') && refused === '')
+      .map(({ action }) => action),
     ['UncordonMachine', 'CordonMachine'],
     'each change once',
   );
