@@ -15,13 +15,15 @@ const WORDS = ['one', 'two', 'three', 'four'];
 /** Sends requests to a load-balancing endpoint one after the other until it is stopped. */
 export function sendRequests({ request }: ReplaceableSystem, endpointId: string) {
   let isStopped = false;
-  const counts = { ok: 0, cut: 0 };
+  const counts = { ok: 0, cut: 0, killed: 0 };
   const wrong: string[] = [];
   const loop = (async () => {
     while (!isStopped) {
       try {
         const answer = await request('GET', `/v2/${endpointId}/hello`);
         if (answer.status === 200) counts.ok += 1;
+        // Its worker ended with the agent while it had the request.
+        else if (answer.status === 502 && answer.text.includes('"worker_failed"')) counts.killed += 1;
         else wrong.push(`${answer.status} ${answer.text.slice(0, 200)}`);
       } catch {
         // The connection was killed.

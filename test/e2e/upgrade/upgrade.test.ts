@@ -81,23 +81,27 @@ async function upgradeAndBack(t: Test): Promise<void> {
     t.comment(`to ${release}: ${order.join(', ')}`);
     const first = order.find((name) => name.startsWith('core'))!;
     for (const name of order) {
+      const killedBefore = requests.counts.killed;
       const stream = await startStream(t, system, streamId);
       const submitted = jobs.submit(JOBS_A_STEP);
       if (name === first) await firstCore(system, name);
       else await system.replace(name, release, [streamId, jobs.endpointId]);
       await submitted;
-      const before = requests.counts.ok;
-      await waitFor(`requests to be answered after ${name}`, () => requests.counts.ok > before);
+      const { ok } = requests.counts;
+      await waitFor(`requests to be answered after ${name}`, () => requests.counts.ok > ok);
       await stream.finish(name);
       await system.workersReplaced();
       t.same(requests.wrong, [], `no request failed: ${name}`);
+      // Commands end with their agent, and one request at a time is under way.
+      const killed = requests.counts.killed - killedBefore;
+      t.ok(killed <= (name === 'agent-1' ? 1 : 0), `${killed} requests were killed with their worker: ${name}`);
     }
   };
   await pass('this', DOCUMENTED, replaceKilled);
   await migrateFurther(system);
   await pass('previous', shuffled(), replaceRefused);
   await requests.stop();
-  t.comment(`${requests.counts.ok} requests were answered, ${requests.counts.cut} were cut`);
+  t.comment(`${requests.counts.ok} requests were answered, ${requests.counts.cut + requests.counts.killed} were cut`);
   await checkOutcomes(t, jobs);
 }
 
