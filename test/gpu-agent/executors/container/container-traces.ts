@@ -35,5 +35,6 @@ export async function logBytes(engine: TestEngine, name: string): Promise<number
     .getContainer(name)
     .inspect()) as Docker.ContainerInspectInfo & { LogPath: string };
   // While an engine begins a new file, there is none of the name.
-  return waitFor('the log file', () => statSync(LogPath, { throwIfNoEntry: false })?.size);
+  const { size } = await waitFor('the log file', () => statSync(LogPath, { throwIfNoEntry: false }));
+  return size;
 }
