@@ -65,7 +65,7 @@ function notesOf(row: SourceRow, { origin, target }: ImportContext): string[] {
   ];
 }
 
-/** Returns the models of REST v2, where GraphQL told none. */
+/** Returns the models that REST v2 names, for a source without GraphQL. */
 function modelsOf({ model, models }: SourceRow['fields']): string[] {
   return models === undefined ? textsOf([model]) : textsOf(models);
 }

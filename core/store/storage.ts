@@ -86,7 +86,7 @@ export interface Storage {
    * WrongSecretKeyError.
    */
   prepare(): Promise<void>;
-  /** Answers of the database's server. */
+  /** Measures how fast the database server answers. */
   readonly answers: Pick<ServerAnswers, 'limit' | 'listen' | 'missed'>;
   /** Resolves while the database answers. */
   ping(): Promise<void>;

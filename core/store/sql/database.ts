@@ -114,7 +114,7 @@ export interface Database {
   readonly db: PostgresJsDatabase;
   /** Small pool for short statements that everything else waits for. */
   readonly urgent: Pick<Database, 'sql' | 'db'>;
-  /** Answers of the server, on these connections and on all that are opened with it. */
+  /** Measures how fast the server answers, on these connections and on all that are opened with it. */
   readonly answers: ServerAnswers;
   /** See `cutAll`. */
   cut(): void;

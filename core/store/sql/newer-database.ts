@@ -7,7 +7,7 @@ import { journalOf } from './journal.ts';
 
 const PAGE = 'docs/operate/upgrade.md';
 
-/** The database was migrated by a newer build, and this one may not run on it, or was not told that it shall. */
+/** The database was migrated by a newer build, and this one may not run on it, or --allow-newer-database is missing. */
 export class NewerDatabaseError extends Error {
   constructor(newer: NewestRelease | undefined, mayRun: boolean) {
     const by = newer ? ` (${newer.version}, schema ${newer.schemaName})` : '';

@@ -29,9 +29,9 @@ export interface NoticeChannelOptions {
   };
   /** Called after each check: whether the database has responded. */
   onCheck?(answers: boolean): void;
-  /** Called if nothing was heard of the database for as long as an answer may take: all connections may be dead. */
+  /** Called if the database sent nothing for as long as an answer may take: all connections may be dead. */
   onSilence?(): void;
-  /** Answers of the server. They limit a check's statements. */
+  /** Measures how fast the server answers. Sets the time limit of a check's statements. */
   answers: ServerAnswers;
   /** Checks the other connections. */
   lostAnswers?: Pick<LostAnswers, 'check'>;
@@ -197,7 +197,7 @@ export class NoticeChannel extends BaseService {
     }
   }
 
-  /** Cuts this connection, and all others if nothing was heard on any. */
+  /** Cuts this connection, and all others if none of them received anything. */
   #cut(sql: Sql, waitedMs: number, isHeard: boolean): void {
     this.#answers.missed();
     this.#logger.warn(

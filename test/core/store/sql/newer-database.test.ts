@@ -1,5 +1,5 @@
 // test: postgres, 10 s
-/** A database that a newer release has migrated: who may run on it, and what the others are told. */
+/** An older core on a database of a newer release: it starts where that is allowed, else it says why not. */
 
 import { withRollback } from '@slipway/core/domain/reports/rollback';
 import { CoreReleaseStore } from '@slipway/core/store/reports/core-release-store';
