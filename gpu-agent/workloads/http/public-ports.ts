@@ -22,23 +22,26 @@ export interface PublicPortSettings {
 
 /** Reads the settings. */
 export function readPublicPorts(reader: EnvReader): PublicPortSettings {
-  const host = reader.text('SLIPWAY_PUBLIC_HOST', '').replace(/^\[(.*)\]$/, '$1');
-  const text = reader.text('SLIPWAY_PUBLIC_PORTS', RANGE_DEFAULT);
-  const [first, last] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number);
-  if (first !== undefined && last !== undefined && first >= 1_024 && first <= last && last <= 65_535)
-    return { publicHost: checkedHost(reader, host), publicPorts: [first, last] };
-  reader.fault(
-    `SLIPWAY_PUBLIC_PORTS is ${JSON.stringify(text)}, but must be a range within 1024-65535, like ${RANGE_DEFAULT}`,
-  );
-  return { publicHost: host, publicPorts: [1_024, 1_024] };
+  return { publicHost: readHost(reader), publicPorts: readRange(reader) };
 }
 
-function checkedHost(reader: EnvReader, host: string): string {
+function readHost(reader: EnvReader): string {
+  const host = reader.text('SLIPWAY_PUBLIC_HOST', '').replace(/^\[(.*)\]$/, '$1');
   if (!/^[\w.:-]{0,253}$/.test(host) || /^[\w.-]+:\d+$/.test(host))
     reader.fault(
       `SLIPWAY_PUBLIC_HOST is ${JSON.stringify(host)}, but must be a host name or an address without a port`,
     );
   return host;
+}
+
+function readRange(reader: EnvReader): PublicPortSettings['publicPorts'] {
+  const text = reader.text('SLIPWAY_PUBLIC_PORTS', RANGE_DEFAULT);
+  const [first = 0, last = 0] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number);
+  if (first < 1_024 || first > last || last > 65_535)
+    reader.fault(
+      `SLIPWAY_PUBLIC_PORTS is ${JSON.stringify(text)}, but must be a range within 1024-65535, like ${RANGE_DEFAULT}`,
+    );
+  return [first, last];
 }
 
 export class PublicPorts {
