@@ -1,4 +1,4 @@
-/** Calls core with one key. Calls are cancelled when the command is to end, and every error tells people what to do. */
+/** Calls core with one key. Calls are cancelled when the command is to end, and every error says what to do. */
 
 import type { Client, ServiceError } from '@grpc/grpc-js';
 import { status as Code } from '@grpc/grpc-js';

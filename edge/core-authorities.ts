@@ -1,5 +1,5 @@
 /**
- * Authorities by which Envoy trusts core: those of a file, those of this machine, or those that core itself names after
+ * Authorities by which Envoy trusts core: from a file, from this machine, or the ones core itself names after
  * the digest of one was checked. They are followed while the edge runs, so that a new authority needs no restart.
  */
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
@@ -85,7 +85,7 @@ export class CoreAuthorityWatch extends LoopService {
 
   /**
    * Writes what Envoy is to trust from its start on. While core is away: what it trusted last, if that fits the
-   * settings, else nobody. Throws EdgeFault if a file cannot be used.
+   * settings, else no authority. Throws EdgeFault if a file cannot be used.
    */
   async prepare(): Promise<void> {
     const { config, logger } = this.#options;

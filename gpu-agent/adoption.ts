@@ -67,7 +67,7 @@ export class Adoption {
     return !this.#begun;
   }
 
-  /** Workloads that nobody may remove yet, and how long to wait for their engine, in milliseconds. */
+  /** Workloads that must not be removed yet, and how long to wait for their engine, in milliseconds. */
   get left(): { workloads: ReadonlySet<string>; waitMs: number } {
     const { pods, workers } = this.#last!;
     const isHeld = this.#holdsLease;

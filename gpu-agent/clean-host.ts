@@ -47,7 +47,7 @@ export async function cleanHost(task: CleanTask): Promise<'cleaned' | 'agent run
 }
 
 /**
- * Resolves when nobody cleans for the agent of a folder. The caller holds the folder's agent lock, so no new cleaner
+ * Resolves when no cleaner runs for the agent of a folder. The caller holds the folder's agent lock, so no new cleaner
  * starts. Rejects if that takes too long.
  */
 export async function untilCleaned(dataDir: string, clock: Clock): Promise<void> {

@@ -140,7 +140,7 @@ function neededBy({ endpoints, templates }: SourceAccount, selection: Selection)
   return needed;
 }
 
-/** Returns the data centre of a volume here. `undefined`: none is named, so that its name alone tells which it is. */
+/** Returns the data centre of a volume here. `undefined`: none is named, so its name alone identifies it. */
 function placeOf({ fields }: SourceRow, { mapping, target }: ImportContext): string | undefined {
   const place = fields['dataCenter'];
   if (typeof place !== 'string') return undefined;

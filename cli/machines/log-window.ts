@@ -1,6 +1,6 @@
 /**
  * Finds the new part of a log of which only the last bytes can be read: an agent keeps the end of each log and numbers
- * nothing. As long as the whole log fits into the window, its length tells which bytes are new. After that the old
+ * nothing. As long as the whole log fits into the window, its length shows which bytes are new. After that the old
  * window is searched for the beginning of the new one. If a log repeats itself for a whole window, repetitions are
  * lost.
  */

@@ -142,7 +142,7 @@ export class SlotPool implements SlotSource {
   }
 
   /**
-   * Reserves prefetch slots, round-robin, on the workers of `taken` and on those that need a refill. `limitOf` returns
+   * Reserves prefetch slots, round-robin, on the workers of `taken` and on ones that need a refill. `limitOf` returns
    * how many for a worker that asked for so many; a worker whose agent prefetches asks for its full capacity.
    */
   reservePrefetch(endpointId: string, taken: readonly Slot[], limitOf: (slots: number) => number): Slot[] {

@@ -13,7 +13,7 @@ const REMOVAL_PERIOD_MS = 500;
 
 /**
  * Deletes a machine: revokes its key, counts its workers as lost and deletes its pods. The singleton task that rescues
- * attempts requeues those that it held. Throws UNAUTHORIZED if the caller is not the operator. NOT_FOUND: there is no
+ * attempts requeues the jobs it held. Throws UNAUTHORIZED if the caller is not the operator. NOT_FOUND: there is no
  * such machine. IN_USE: its agent is connected, or was a moment ago and may still hold attempts.
  */
 export async function forgetMachine(

@@ -55,9 +55,9 @@ export class Joining {
   }
 
   /**
-   * Lets a machine in. Idempotent for the same token, machine and key pair. Throws UNAUTHORIZED: the token lets nobody
-   * in. INVALID_REQUEST: the request is malformed. IN_USE: the machine or the key pair is taken. RATE_LIMITED: too many
-   * try at this moment.
+   * Lets a machine in. Idempotent for the same token, machine and key pair. Throws UNAUTHORIZED: the token admits no
+   * machine. INVALID_REQUEST: the request is malformed. IN_USE: the machine or the key pair is taken. RATE_LIMITED: too
+   * many machines join at this moment.
    */
   async join(request: JoinRequest) {
     if (this.#running >= JOINS_MAX)

@@ -1,6 +1,6 @@
 /**
  * Scaling of endpoints (core/scaling/README.md). Two loops find endpoints to reconcile: the trigger reacts to events,
- * the resync finds periodically what no event reported. Both evaluate endpoints and put those that need a change into
+ * the resync finds periodically what no event reported. Both evaluate endpoints and put ones that need a change into
  * one work queue. Any replica may reconcile any endpoint; the row lock of the endpoint keeps two from doing it at once.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Watches the problems of accounts that have an address for alerts, and sends those that last and their ends. Problems
+ * Watches the problems of accounts that have an address for alerts, and sends lasting ones and their ends. Problems
  * and messages are rows of one transaction, so a message may be sent twice after a crash and is never lost.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Plan of core on this machine. Nobody asked for a particular port, so a taken one is no error. Core keeps its port
+ * Plan of core on this machine. No particular port was asked for, so a taken one is no error. Core keeps its port
  * from run to run where it can and takes any other port where it cannot. For the launcher's life the port stays the
  * same.
  */

@@ -1,5 +1,5 @@
 /**
- * Log files of child processes. The children write them directly, so logging goes on when the launcher is busy or gone.
+ * Log files of child processes. The children write them directly, so a busy or dead launcher loses no line.
  */
 import { closeSync, copyFileSync, existsSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
 
@@ -23,7 +23,7 @@ export class ProcessLog {
   }
 
   /**
-   * Rotates the file if it is too large. The process goes on writing at the end of the new file, because it opened the
+   * Rotates the file if it is too large. The process then writes at the end of the new file, because it opened the
    * file for appending.
    */
   rotate(): void {

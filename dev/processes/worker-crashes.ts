@@ -19,7 +19,7 @@ export class WorkerCrashes {
   }
 
   /**
-   * Checks the workers of an endpoint, and those that ended. A worker that was replaced at once is only among the
+   * Checks the running and ended workers of an endpoint. A worker that was replaced at once is only among the
    * latter. Each crash is reported once.
    */
   update(endpoint: string, workers: readonly Worker[], ended: readonly EndedWorkers[] = []): void {

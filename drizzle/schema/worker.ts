@@ -1,5 +1,5 @@
 /**
- * Workers. `desired` is the state that core wants, `state` the one that the agent observed. Each column has one writer.
+ * Workers. `desired` is the state that core wants, `state` what the agent observed. Each column has one writer.
  */
 import { bigint, boolean, check, index, integer, pgTable, sql, text } from '../orm.ts';
 import { instant } from './columns.ts';

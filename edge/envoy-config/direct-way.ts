@@ -82,7 +82,7 @@ const FULL: Message = {
 /**
  * Retries of a gRPC call until core has sent its worker. When a worker becomes ready, core notifies facades and edges
  * at the same time, so a call that waited at the authorizer may get here first. Until then its cluster holds only an
- * address at which nobody listens (core/rpc/ads/snapshot.ts), and nothing of the call has been sent.
+ * address without a listener (core/rpc/ads/snapshot.ts), and nothing of the call has been sent.
  */
 const UNTIL_ANNOUNCED = untilAnnounced(ANNOUNCED_TRIES, ANNOUNCED_PAUSE_MS);
 /** Matches gRPC calls, which wait at the authorizer for a worker. */

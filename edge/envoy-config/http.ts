@@ -82,7 +82,7 @@ export function httpManager({
       codec_type: 'AUTO',
       use_remote_address: true,
       xff_num_trusted_hops: trustedProxies,
-      // No address makes a client internal: nobody may send x-envoy-* headers.
+      // No address makes a client internal: no client may send x-envoy-* headers.
       internal_address_config: { cidr_ranges: [] },
       // A path stays as its client wrote it: it may be a worker's own path, and the owner of a request must not depend
       // on how an edge reads its path. Nothing is permitted because of how its path looks.

@@ -91,7 +91,7 @@ function publicListener(config: EdgeConfig): Message {
   );
 }
 
-/** Matches two Host headers, which Envoy joins by a comma. Nobody knows which of the two a part behind it would use. */
+/** Matches two Host headers, which Envoy joins by a comma. A part behind it could use either. */
 function twoHosts(): Message {
   return {
     match: { prefix: '/', headers: [{ name: ':authority', string_match: { contains: ',' } }] },

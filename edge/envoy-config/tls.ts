@@ -1,6 +1,6 @@
 /**
  * Certificates by SDS from files: Envoy loads a new certificate without a restart, and open connections keep theirs.
- * The SDS files hold the paths of certificate and key, but neither of the two.
+ * The SDS files hold the paths of certificate and key, never their content.
  */
 import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * Authenticates callers of load-balancing endpoints, for requests that come to a facade and for those that an edge asks
+ * Authenticates callers of load-balancing endpoints, for requests to a facade and for requests that an edge asks
  * about.
  */
 import type { IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /**
  * The workers of one endpoint, as core last listed them, and how many requests each has. Picks the least loaded one; on
- * a tie the one that was served least recently. A worker never gets more requests than its concurrency.
+ * a tie the least recently served one. A worker never gets more requests than its concurrency.
  */
 
 import type { Clock, Timer } from '@slipway/kit/time/clock';

@@ -1,6 +1,6 @@
 /**
  * Finds requests to workers and pods before the router sees them, and hides their paths from the router: such a path
- * may be anything, even one that the router rejects. A path that cannot be decoded gets no route either.
+ * may be anything, even a path that the router rejects. A path that cannot be decoded gets no route either.
  */
 import type { IncomingMessage } from 'node:http';
 import { ACTIVATION_HEADER, readActivation } from '@slipway/kit/net/activation';

@@ -1,5 +1,5 @@
 /**
- * Balances requests over the workers of load-balancing endpoints and queues those that find no capacity. Reports demand
+ * Balances requests over the workers of load-balancing endpoints, and queues requests without capacity. Reports demand
  * to core, batched per endpoint. While core is unreachable it uses the last endpoint sets that it received.
  */
 

@@ -34,7 +34,7 @@ const BEAT = frameEvent({ event: 'beat', data: '{}' });
 
 /** Reads the view of a feed. Throws CoreError. */
 export interface FeedSource {
-  /** Returns the current view. `undefined` if it has not changed since the last one that was sent. */
+  /** Returns the current view. `undefined` if it has not changed since it was last sent. */
   read(signal: AbortSignal): Promise<object | undefined>;
   /** Pause between two reads, in milliseconds. Default: PACE_MS. */
   paceMs?: number;
@@ -178,7 +178,7 @@ class Feed {
   }
 
   /**
-   * Sends heartbeats, however long reads take. They let a page distinguish a feed without news from one that is cut
+   * Sends heartbeats, however long reads take. They let a page distinguish a feed without news from a lost connection
    * off, and keep proxies from closing an idle connection.
    */
   async #beat(): Promise<void> {

@@ -43,7 +43,7 @@ export class Attempt {
   prefetched = false;
   /**
    * Time at which the worker began it: the answer to its take, or the end of the previous attempt. `undefined` if it
-   * has not begun, or if nobody saw the begin.
+   * has not begun, or its begin was not seen.
    */
   beganAtMs: number | undefined;
   /** Time at which core was last told that it is still prefetched. */

@@ -55,7 +55,7 @@ export class Holding {
   }
 
   /**
-   * True if it runs attempts that nobody asked to stop. Prefetched and unread attempts do not count: the end of the
+   * True if it runs attempts without a request to stop. Prefetched and unread attempts do not count: the end of the
    * worker does not harm them.
    */
   get holdsWanted(): boolean {

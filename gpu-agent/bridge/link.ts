@@ -91,7 +91,7 @@ export function acceptLinks(
 }
 
 /**
- * Sends an answer and closes the socket. Nobody reads further data on it, not even its end, so it would otherwise stay
+ * Sends an answer and closes the socket. Further data on it is not read, not even its end, so it would otherwise stay
  * open.
  */
 function reject(socket: Socket, answer: string): void {

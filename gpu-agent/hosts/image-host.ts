@@ -12,7 +12,7 @@ export interface HostMachine {
   instance: string;
   gpus: readonly MachineGpu[];
   /**
-   * Workloads of the previous run that nobody may remove yet; and how long to wait for their engine at the start, in
+   * Workloads of the previous run that must not be removed yet; and how long to wait for their engine at the start, in
    * milliseconds.
    */
   left: { workloads: ReadonlySet<string>; waitMs: number };

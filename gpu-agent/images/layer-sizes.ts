@@ -9,7 +9,7 @@ export class LayerSizes {
   /** Images never change, so each is read once. */
   #known = new Map<string, Layers>();
 
-  /** Forgets all images but these, and reads the layers of those that are new. */
+  /** Forgets all other images, and reads the layers of new ones. */
   async record(store: ImageStore, images: readonly StoredImage[]): Promise<void> {
     const known = new Map<string, Layers>();
     for (const image of images)

@@ -1,7 +1,7 @@
 /**
  * Rejects registries with addresses outside public networks. The engine connects to them from the host's own network,
  * past the firewall of containers, so an image name could reach the programs of this host and of the networks around
- * it. The operator lists those that are allowed.
+ * it. The operator lists the allowed ones.
  */
 import { lookup } from 'node:dns/promises';
 import { isPrivateAddress } from '@slipway/kit/net/private-address';

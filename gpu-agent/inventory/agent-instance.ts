@@ -1,6 +1,6 @@
 /**
  * Name of this run of the agent, and of the run that used the data folder before. While the machine's lease lasts, core
- * only accepts a successor: an agent on a copy of the folder must not take the machine from the one that runs.
+ * only accepts a successor: an agent on a copy of the folder must not take the machine from the running agent.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

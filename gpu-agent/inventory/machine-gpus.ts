@@ -1,5 +1,5 @@
 /**
- * GPUs of this machine: those that its driver has when the agent starts and those of its configuration. Also their
+ * GPUs of this machine: those the driver reports when the agent starts, and the configured ones. Also their
  * health and load from then on.
  */
 

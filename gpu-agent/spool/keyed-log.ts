@@ -95,7 +95,7 @@ export class KeyedLog<Value> {
   }
 
   /**
-   * Writes dirty keys until there are none. Never rejects: without a disk the agent goes on, and only its next run
+   * Writes dirty keys until there are none. Never rejects: the agent runs without a disk, and only its next run
    * knows less.
    */
   async #writeAll(): Promise<void> {

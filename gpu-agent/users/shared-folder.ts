@@ -99,7 +99,7 @@ export class SharedFolders {
     }
   }
 
-  /** Creates an empty record: nobody has come yet. */
+  /** Creates an empty record without users. */
   async begin(record: string): Promise<void> {
     await mkdir(dirname(record), { recursive: true, mode: CLOSED });
     await writeFile(record, '', { mode: 0o600 });

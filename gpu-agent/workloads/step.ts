@@ -33,7 +33,7 @@ export interface Desired {
 
 /**
  * offloading and offloaded: its GPU memory is moved to host memory, and it is frozen; restoring: the way back.
- * unknown: nobody has checked whether a previous agent left it running. absent: it does not run. exited: it ran, or
+ * unknown: not yet checked whether a previous agent left it running. absent: it does not run. exited: it ran, or
  * could not be started, and has ended, by itself or for good. cleaned: it does not run, and its files have been cleaned
  * up. removed: removed for good.
  */

@@ -19,7 +19,7 @@ export function reportReady(facts: object): void {
 const ACTIVITY_PERIOD_MS = 500;
 
 /**
- * Returns a function that tells the launcher, if one listens on the IPC channel, that something has happened. Reports
+ * Returns a function that notifies the launcher, if one listens on the IPC channel. Reports
  * soon after another one are left out.
  */
 export function activityReporter(clock: Clock): () => void {

@@ -10,7 +10,7 @@ export interface ErrorHelp {
   /** Statuses that come with it. */
   http: readonly number[];
   cause: string;
-  /** A sentence that tells the client what to do. */
+  /** A sentence: what the client can do. */
   fix: string;
 }
 

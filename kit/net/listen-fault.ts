@@ -6,7 +6,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not use that port; choose one above 1023',
 };
 
-/** Returns an error that tells what to do, or the same error if there is no advice. `address`: host:port. */
+/** Returns an error with advice on what to do, or the same error if there is none. `address`: host:port. */
 export function listenFault(error: Error, address: string): Error {
   const code = Object.keys(FAULTS).find((each) => error.message.includes(each));
   return code === undefined ? error : new Error(`cannot listen at ${address}: ${FAULTS[code]}`, { cause: error });

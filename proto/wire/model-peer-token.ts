@@ -4,7 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How long a token is valid, in seconds. A copy that began before goes on. */
+/** How long a token is valid, in seconds. A copy that began in time may finish later. */
 export const MODEL_PEER_TOKEN_SECONDS = 3_600;
 
 /** A model that a token is for. */

@@ -1,5 +1,5 @@
 /**
- * Finds the test files of a source file: those that import it, directly or through other files. Imports, and paths of
+ * Finds the test files of a source file: files that import it, directly or through others. Imports, and paths of
  * programs that tests start, are read from the text. Nothing is run.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Runs test files in parallel and writes their output as one TAP stream, with each file as a subtest. The files that
- * take longest start first. `tap run` could do this too, but it loads a loader (for coverage, which nobody reads here)
+ * take longest start first. `tap run` could do this too, but it loads a loader (for coverage, which is not used here)
  * into every Node process that a test starts, which doubled the time of a run. Most files share a few processes, which
  * halved it again. Arguments: `--jobs=N`, `--spare=N` for that many more jobs while processors idle, then the files.
  * Ends with code 1 if a file failed.

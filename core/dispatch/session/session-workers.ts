@@ -63,7 +63,7 @@ export class SessionWorkers {
    */
   readonly #endpointOf: Map<string, string>;
 
-  /** `own`: the machine's workers among those that the hello names, with their endpoints. */
+  /** `own`: workers of the hello that belong to the machine, with their endpoints. */
   constructor(sink: AssignmentSink, own: ReadonlyMap<string, string>, options: SessionWorkersOptions) {
     this.#sink = sink;
     this.#endpointOf = new Map(own);

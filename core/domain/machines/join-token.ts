@@ -1,4 +1,4 @@
-/** Tokens by which machines join: bounds, state, and the reasons for which one lets nobody in. */
+/** Tokens by which machines join: bounds, state, and reasons to refuse one. */
 import { DomainError } from '../settings/errors.ts';
 import { checkTexts, invalid } from '../settings/fields.ts';
 

@@ -78,7 +78,7 @@ export function modelStateOf({ workersMax }: ModelCandidate, { ready, starting, 
 }
 
 /**
- * Returns the endpoints that take requests for a model now. Those that are throttled, paused or over their bound take
+ * Returns the endpoints that take requests for a model now. Throttled, paused or overfull ones take
  * none while another one can; those with weight 0 take none while one with a weight can.
  */
 export function shareModel(

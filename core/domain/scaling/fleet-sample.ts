@@ -132,7 +132,7 @@ function standbysOn(machines: readonly PlacementMachine[], gpuUuids: readonly st
 
 /**
  * Returns the fleet for the one worker that is started beside others. `machines`: as seen by the released version. It
- * preempts nobody: a temporary extra worker does not justify that.
+ * preempts no worker: a temporary extra worker does not justify that.
  */
 export function checkFleetSample(
   sample: DecisionSample,

@@ -58,7 +58,7 @@ interface GpuChoice {
 }
 
 /**
- * Returns the most preferred type with enough free GPUs. Among equal types, the one that evicts the fewest standby
+ * Returns the most preferred type with enough free GPUs. Among equal types, the type that evicts the fewest standby
  * workers and leaves the fewest GPUs.
  */
 export function choice(machine: PlacementMachine, request: PlacementRequest): GpuChoice | undefined {

@@ -56,7 +56,7 @@ const NO_LOAD: Load = { queued: 0, running: 0, workers: 0 };
 
 /**
  * Returns the samples since `sinceMs`. Inside of a period an endpoint without a row has no load. Outside of all periods
- * nothing is known. The last sample is the latest one that was taken.
+ * nothing is known. The last sample is the latest.
  */
 export function loadHistory({ periods, rows, createdMs, nowMs }: LoadRecord, sinceMs: number): LoadSample[] {
   const samples = periods.flatMap((period, index) => {

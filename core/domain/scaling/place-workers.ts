@@ -170,7 +170,7 @@ function unplaced(
 }
 
 /**
- * Limits unplaced workers to the `needed` ones. The others would only replace existing workers, so nobody waits for
+ * Limits unplaced workers to the `needed` ones. The others would only replace existing workers, so no job waits for
  * them.
  */
 export function withoutReplacements(placed: PlacedWorkers, needed: number): PlacedWorkers {

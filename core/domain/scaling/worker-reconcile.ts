@@ -25,7 +25,7 @@ export interface WorkerChanges extends ScaleTarget {
   /** Workers to start, each with the number of consecutive crashes that it inherits. */
   add: readonly { failures: number }[];
   /**
-   * Number of workers in `add` that are missing. The others replace workers of another version, and nobody waits for
+   * Number of workers in `add` that are missing. The others replace workers of another version, and no job waits for
    * them.
    */
   needed: number;

@@ -32,7 +32,7 @@ export const REASONS = [
 
 export type DomainReason = (typeof REASONS)[number];
 
-/** An error of a use case. The message tells the caller what is wrong and what to do. */
+/** An error of a use case. The message says what is wrong and what to do. */
 export class DomainError extends Error {
   readonly reason: DomainReason;
 

@@ -13,7 +13,7 @@ interface QuotaRow {
 
 /**
  * Returns an account's quota of workers and GPUs, and its use. Standby workers do not count; crashed ones use no GPUs.
- * Exact until the transaction of `statement` ends if that holds the placement lock: without it nobody adds workers, and
+ * Exact until the transaction of `statement` ends if that holds the placement lock: without it none adds workers, and
  * no pod gets GPUs. Does not count for an account without quotas.
  */
 export async function readQuotaState(statement: Statement, accountId: string): Promise<QuotaState> {

@@ -41,7 +41,7 @@ export class AttemptStore {
   }
 
   /**
-   * Sets the start of these attempts to now, for those that are current, so that their execution timeout counts from
+   * Sets the start of these attempts to now, if they are current, so that their execution timeout counts from
    * now. Locks jobs in the same order as outcomes.
    */
   async postpone(given: readonly MachineAttempt[]): Promise<void> {

@@ -50,7 +50,7 @@ export interface DesiredWorkerRow {
   desired: 'RUN' | 'FREEZE' | 'DRAIN';
   standbyLevel: 'GPU' | 'HOST';
   /**
-   * True if it drains, belongs to a load-balancing endpoint, and nobody reports a request for it, or its machine's
+   * True if it drains, belongs to a load-balancing endpoint, and no reporter has a request for it, or its machine's
    * deadline is over.
    */
   idle: boolean;

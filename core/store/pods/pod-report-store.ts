@@ -98,7 +98,7 @@ export class PodReportStore {
   }
 
   /**
-   * Records that an agent came back without some pods of its machine. Their processes are gone; those that should run
+   * Records that an agent came back without some pods of its machine. Their processes are gone; pods that should run
    * are started again.
    */
   async missing(machineId: string, listedIds: readonly string[]): Promise<void> {

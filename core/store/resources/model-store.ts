@@ -10,7 +10,7 @@ import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
 import { openEnv } from '../sql/env-seals.ts';
 import { textArray } from '../sql/pack.ts';
 
-/** An endpoint without the names that only its environment tells. */
+/** An endpoint without the names that only its environment has. */
 export type ModelEndpoint = Omit<ModelCandidate, 'workerModels'>;
 
 interface EnvRow {

@@ -98,7 +98,7 @@ export class TemplateStore {
 
   /**
    * Returns a page of the templates of an account, with the public ones of others if requested, oldest first. Each
-   * other account has a share, which its oldest templates get, so that nobody can make the list arbitrarily long.
+   * other account has a share, which its oldest templates get, so that no account can make the list arbitrarily long.
    * `only`: templates that these endpoints use; empty: all.
    */
   async list(

@@ -34,7 +34,7 @@ export interface EndpointReconcile {
   /**
    * Returns the current sample under the placement lock, with machines. The lock is held until the transaction ends, so
    * that no two placements, standby changes or evictions overlap. `preemptible`: workers of other endpoints that may be
-   * preempted. `movable`: those that may be offloaded.
+   * preempted. `movable`: workers that may be offloaded.
    */
   withFleet(scaler: Scaler, others: OthersWorkers): Promise<DecisionSample>;
   /** Applies the decision. `newId` returns an id for a new worker. Returns the changes. */

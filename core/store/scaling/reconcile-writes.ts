@@ -1,5 +1,5 @@
 /**
- * Writes of a reconcile transaction whose results nobody needs. They are collected and written at the end, one
+ * Writes of a reconcile transaction whose results are not needed. They are collected and written at the end, one
  * statement per kind, however many endpoints there are, as others wait for the placement lock meanwhile.
  */
 import type { WorkerAction } from '../../domain/scaling/place-workers.ts';

@@ -58,7 +58,7 @@ export async function resumeStandbys(statement: Statement, workerIds: readonly s
 }
 
 /**
- * Offloads workers to host memory: those on standby, and those that run, after their jobs. They give up their GPUs at
+ * Offloads workers to host memory: at once on standby, running ones after their jobs. They give up their GPUs at
  * once; who gets these starts once the agent reports that they have left. The caller holds the placement lock. Returns
  * the workers that were not offloaded yet.
  */

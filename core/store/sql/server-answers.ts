@@ -69,7 +69,7 @@ export class ServerAnswers {
     this.#sockets.add(socket);
   }
 
-  /** Starts to listen. The result tells whether anything has come from the server since, on any connection. */
+  /** Starts to listen. The result says whether any connection has received something from the server since. */
   listen(): () => boolean {
     const bytes = this.#bytes;
     return () => this.#bytes > bytes;

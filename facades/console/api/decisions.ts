@@ -1,5 +1,5 @@
 /**
- * Decisions of an endpoint's scaler: those before the ones that the endpoint's page begins with, and those that match a
+ * Decisions of an endpoint's scaler: older ones than its page shows first, and ones that match a
  * search.
  */
 

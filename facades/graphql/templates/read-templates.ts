@@ -20,7 +20,7 @@ export function listTemplates(context: GraphqlContext): Promise<CoreMessage<Temp
   return once(context, 'templates', () => listCore<Template>(context, [SERVICE, 'ListTemplates', 'templates'], {}));
 }
 
-/** Returns all templates of the account by id, including those that only one endpoint uses. Read once per operation. */
+/** Returns all templates of the account by id, also the implicit ones of single endpoints. Read once per operation. */
 export function templatesById(context: GraphqlContext): Promise<ReadonlyMap<string, CoreMessage<Template>>> {
   return once(context, 'templates by id', async () => {
     const all = await listCore<Template>(context, [SERVICE, 'ListTemplates', 'templates'], { includeBound: true });

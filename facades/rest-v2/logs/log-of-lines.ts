@@ -24,7 +24,7 @@ const HEARTBEAT_MS = 15_000;
 /** Approximate bytes of a line's record without its text. */
 const RECORD_BYTES = 120;
 /**
- * Bytes from the end in which the last lines are searched. The search goes on with four times as many, up to the whole
+ * Bytes from the end in which the last lines are searched. If needed, four times as many are searched, up to the whole
  * stored log.
  */
 const SEARCH_BYTES = 65_536;

@@ -9,7 +9,7 @@ const CGROUPS = '/sys/fs/cgroup';
 const DEPTH_MAX = 8;
 
 /**
- * Returns the processes in the control group of a container, and those that descend from its first process, `pid`.
+ * Returns the processes in the control group of a container and all descendants of its first process, `pid`.
  * Empty if they run on another kernel, as with an engine in a virtual machine.
  */
 export async function containerPids(containerId: string, pid: number): Promise<number[]> {

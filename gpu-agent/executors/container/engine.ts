@@ -33,7 +33,7 @@ export interface Engine {
   facts: EngineFacts;
 }
 
-/** No engine can be used. The message tells the machine's operator why. */
+/** No engine can be used. The message gives the machine's operator the reason. */
 export class NoEngineError extends Error {}
 
 /** How long an engine may take to describe itself, in milliseconds. */

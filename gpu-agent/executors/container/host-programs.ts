@@ -1,5 +1,5 @@
 /**
- * Runs programs of this host: those that change its network and its mounts, and the one that reads the kernel's log.
+ * Runs programs of this host that change its network and mounts, and one that reads the kernel's log.
  */
 import { execFile } from 'node:child_process';
 

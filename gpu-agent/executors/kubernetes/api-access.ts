@@ -17,7 +17,7 @@ export interface ApiAccess {
   namespace: string;
 }
 
-/** The API cannot be reached with these settings. The message tells the operator why. */
+/** The API cannot be reached with these settings. The message gives the operator the reason. */
 export class ApiAccessError extends Error {}
 
 /** Address of the API as Pods find it in their environment. Empty outside of Pods. */

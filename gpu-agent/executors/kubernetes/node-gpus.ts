@@ -1,6 +1,6 @@
 /**
  * The GPUs of a node as Kubernetes knows them: the devices that NVIDIA's DRA driver offers, each by its UUID; or, where
- * there is no such driver, the count of its device plugin, whose cards nobody can tell apart. Pure.
+ * there is no such driver, the count of its device plugin, whose cards cannot be told apart. Pure.
  */
 import type { MachineGpu } from '../../inventory/machine-gpu.ts';
 import type { ApiDevice, ApiNode, ApiPod, ApiResourceClaim, ApiResourceSlice } from './api-types.ts';

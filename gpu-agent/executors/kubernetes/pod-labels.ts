@@ -5,7 +5,7 @@ export const POD_WORKLOAD_LABEL = 'slipway.workload';
 export const POD_MACHINE_LABEL = 'slipway.machine';
 /** Label of a worker's Pod: its endpoint. */
 export const ENDPOINT_LABEL = 'slipway.endpoint';
-/** Annotation that tells one try to create a Pod from another of the same name. */
+/** Annotation that distinguishes tries to create a Pod of one name. */
 export const LAUNCH_ANNOTATION = 'slipway.launch';
 /** Annotation with the UUIDs of its GPUs, separated by commas. */
 export const GPUS_ANNOTATION = 'slipway.gpus';

@@ -22,7 +22,7 @@ export interface LoudAccount {
   stop(): Promise<void>;
 }
 
-/** Makes the account with an endpoint of a worker, whose webhooks nobody answers, and one for HTTP that has none. */
+/** Makes the account with two endpoints: a queue with a worker and unanswered webhooks, and LB without workers. */
 export async function makeLoudAccount(stack: Stack): Promise<LoudAccount> {
   const key = await stack.newAccountKey();
   const endpointId = await stack.createEndpoint(1, workerCommand(), key);

@@ -1,4 +1,4 @@
-/** Contestants of the race. Each has its own stores, servers and workers, which nobody else uses. */
+/** Contestants of the race. Each has stores, servers and workers that no other contestant uses. */
 
 import type { Load } from '../load/load-generator.ts';
 import type { LongQueue } from '../parts/long-queue.ts';

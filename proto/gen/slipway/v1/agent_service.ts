@@ -186,7 +186,7 @@ export interface SessionRequest {
 
 /** Complete list of the models on a machine. */
 export interface MachineModels {
-  /** Models, last used first, including those that are DOWNLOADING and FAILED. Core stores the first 200. */
+  /** Models in any state, last used first. Core stores the first 200. */
   models: CachedModel[];
   /** Maximum disk space of models in bytes (--model-disk). 0: the machine takes no models. */
   limitBytes: number;
@@ -223,7 +223,7 @@ export interface Hello {
   machine:
     | Machine
     | undefined;
-  /** Running workers, and those that ended since the last report. */
+  /** Running workers, and workers that ended since the last report. */
   workers: WorkerReport[];
   /**
    * Attempts of the agent, including those whose outcome is not acknowledged yet. Core treats every other attempt of

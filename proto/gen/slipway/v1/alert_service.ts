@@ -1107,7 +1107,7 @@ export const ListAlertsResponse: MessageFns<ListAlertsResponse> = {
 export type AlertServiceService = typeof AlertServiceService;
 export const AlertServiceService = {
   /**
-   * Adds an address. It gets the problems that begin, and the ends of those that it was sent.
+   * Adds an address. It gets problems that begin, and later their ends.
    *
    * Errors:
    * - `INVALID_ARGUMENT`: a field is out of range, the address is private where that is not allowed, or the account
@@ -1204,7 +1204,7 @@ export const AlertServiceService = {
 
 export interface AlertServiceServer extends UntypedServiceImplementation {
   /**
-   * Adds an address. It gets the problems that begin, and the ends of those that it was sent.
+   * Adds an address. It gets problems that begin, and later their ends.
    *
    * Errors:
    * - `INVALID_ARGUMENT`: a field is out of range, the address is private where that is not allowed, or the account
@@ -1243,7 +1243,7 @@ export interface AlertServiceServer extends UntypedServiceImplementation {
 
 export interface AlertServiceClient extends Client {
   /**
-   * Adds an address. It gets the problems that begin, and the ends of those that it was sent.
+   * Adds an address. It gets problems that begin, and later their ends.
    *
    * Errors:
    * - `INVALID_ARGUMENT`: a field is out of range, the address is private where that is not allowed, or the account

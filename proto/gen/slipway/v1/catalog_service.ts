@@ -919,7 +919,7 @@ export const ListDataCentersResponse: MessageFns<ListDataCentersResponse> = {
 /** Lists the GPUs and data centers to choose from. Needs no key. A key that is sent must be allowed to read. */
 export type CatalogServiceService = typeof CatalogServiceService;
 export const CatalogServiceService = {
-  /** Lists all known GPU types, including those that no machine has. */
+  /** Lists all known GPU types, also types that no machine has. */
   listGpuTypes: {
     path: "/slipway.v1.CatalogService/ListGpuTypes" as const,
     requestStream: false as const,
@@ -956,7 +956,7 @@ export const CatalogServiceService = {
 } as const;
 
 export interface CatalogServiceServer extends UntypedServiceImplementation {
-  /** Lists all known GPU types, including those that no machine has. */
+  /** Lists all known GPU types, also types that no machine has. */
   listGpuTypes: handleUnaryCall<ListGpuTypesRequest, ListGpuTypesResponse>;
   /** Lists all GPU pools. */
   listGpuPools: handleUnaryCall<ListGpuPoolsRequest, ListGpuPoolsResponse>;
@@ -965,7 +965,7 @@ export interface CatalogServiceServer extends UntypedServiceImplementation {
 }
 
 export interface CatalogServiceClient extends Client {
-  /** Lists all known GPU types, including those that no machine has. */
+  /** Lists all known GPU types, also types that no machine has. */
   listGpuTypes(
     request: ListGpuTypesRequest,
     callback: (error: ServiceError | null, response: ListGpuTypesResponse) => void,

@@ -229,7 +229,7 @@ export interface Endpoint {
    */
   modelAliases: string[];
   /**
-   * Weight of the endpoint among those that share a name, 0 to 1,000. 0: it takes requests only while no other can.
+   * Weight of the endpoint among endpoints that share a name, 0 to 1,000. 0: it takes requests only while no other can.
    * Default 1.
    */
   modelWeight?:

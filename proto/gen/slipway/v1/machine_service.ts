@@ -279,7 +279,7 @@ export interface CordonMachineResponse {
 
 /** Response of ForgetMachine. */
 export interface ForgetMachineResponse {
-  /** Number of workers that count as lost. Those that are still wanted start elsewhere. */
+  /** Number of workers that count as lost. If still wanted, they start elsewhere. */
   lostWorkers: number;
   /** Number of deleted pods. Their files were on that machine. */
   deletedPods: number;
@@ -2704,7 +2704,7 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): DrainMachineResponse => DrainMachineResponse.decode(value),
   },
   /**
-   * Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an
+   * Lists the workers of an endpoint; crashed ones have their reason. With the root key also those of an
    * account, of machines, or all.
    */
   listWorkers: {
@@ -2819,7 +2819,7 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    */
   drainMachine: handleUnaryCall<DrainMachineRequest, DrainMachineResponse>;
   /**
-   * Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an
+   * Lists the workers of an endpoint; crashed ones have their reason. With the root key also those of an
    * account, of machines, or all.
    */
   listWorkers: handleUnaryCall<ListWorkersRequest, ListWorkersResponse>;
@@ -2983,7 +2983,7 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: DrainMachineResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists the workers of an endpoint, with the reasons of those that crashed. With the root key also those of an
+   * Lists the workers of an endpoint; crashed ones have their reason. With the root key also those of an
    * account, of machines, or all.
    */
   listWorkers(

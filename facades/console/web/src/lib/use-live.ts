@@ -16,7 +16,7 @@ export interface Live<View> {
   past: PastView;
   /** Whether the view is of the part of a list that was shown before. */
   isOld: boolean;
-  /** Reason why the service is unavailable. The view is then the last one that was received. Empty otherwise. */
+  /** Reason why the service is unavailable. The view is then the last received one. Empty otherwise. */
   away: string;
   /** Error that ended the feed: the resource is gone, or the key may not see it. */
   ended: ApiError | undefined;

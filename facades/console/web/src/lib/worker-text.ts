@@ -4,7 +4,7 @@
  */
 import stripAnsi from 'strip-ansi';
 
-/** Longest line, in characters. Nobody reads more, and browsers take long to wrap it. */
+/** Longest line, in characters. Browsers take long to wrap longer ones. */
 const LINE_MAX = 4_000;
 
 /** Returns one line without escapes. */
