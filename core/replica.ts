@@ -67,15 +67,15 @@ export class Replica extends SingleRunService {
     const { clock } = this.#dependencies;
     const { answers } = this.#storage;
     const startedMs = clock.monotonicMs();
-    let heardMs = startedMs;
+    let lastAnswerMs = startedMs;
     let isHeard = answers.listen();
     return (error) => {
       if (isConnectTimeout(error) && isHeard()) {
-        heardMs = clock.monotonicMs();
+        lastAnswerMs = clock.monotonicMs();
         isHeard = answers.listen();
         answers.missed();
       }
-      return heardMs - startedMs + DATABASE_WAIT_MS;
+      return lastAnswerMs - startedMs + DATABASE_WAIT_MS;
     };
   }
 

@@ -70,7 +70,7 @@ async function run(config: EdgeConfig): Promise<void> {
     await edge.start();
     reportReady({ addresses: edge.addresses });
   } catch (error) {
-    // The edge was told to stop while it started. The stop ends the process.
+    // The edge was asked to stop while it started. The stop ends the process.
     if (stopping) await new Promise(() => undefined);
     if (isOperators(error)) fail(error);
     logger.fatal({ err: error }, 'edge did not start');

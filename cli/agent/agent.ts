@@ -138,7 +138,7 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   const isNode = options.kubernetes ?? ['true', '1'].includes(config.env['SLIPWAY_KUBERNETES'] ?? '');
   if (config.asRoot && !isNode && !(options.workerUser ?? config.workerUser)) {
     throw new UsageError(
-      'An agent that runs as root must be told as whom its workers run: --worker-user per-account (each account ' +
+      'An agent that runs as root needs a user for its workers: --worker-user per-account (each account ' +
         'gets a user number of its own), a NAME or UID for all accounts, or same (root: every worker can read all ' +
         'secrets of this machine).',
     );

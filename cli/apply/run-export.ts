@@ -89,7 +89,7 @@ function checkNames(section: string, entries: readonly [string, unknown][]): voi
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined)
     throw new RejectedError(
-      `Of the ${section} several are named ${JSON.stringify(twice)}, which a file cannot tell apart. Rename one.`,
+      `Of the ${section} several are named ${JSON.stringify(twice)}, which a file cannot distinguish. Rename one.`,
     );
 }
 

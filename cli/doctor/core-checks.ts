@@ -151,7 +151,7 @@ function nameFix(host: string): string {
 /** The server's time has whole seconds: half of one is its best guess. */
 function clockCheck({ clock }: Cli, date: string | undefined): Finding {
   const serverMs = Date.parse(date ?? '');
-  if (Number.isNaN(serverMs)) return warn('clock', 'core told no time', 'Update core.');
+  if (Number.isNaN(serverMs)) return warn('clock', 'core did not send its time', 'Update core.');
   const skewMs = clock.nowMs() - serverMs - 500;
   const text = `${(Math.abs(skewMs) / 1_000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} core`;
   if (Math.abs(skewMs) <= SKEW_MS.warn) return ok('clock', 'as that of core, within 2 s');

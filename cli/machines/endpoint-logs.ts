@@ -63,7 +63,7 @@ class EndpointLogs {
     );
     const note =
       workers.length === 0
-        ? 'The endpoint has no workers now; "slipway why" tells the reason.'
+        ? 'The endpoint has no workers now; "slipway why" gives the reason.'
         : workers.length > WORKERS_MAX
           ? `The endpoint has ${workers.length} workers; the newest ${WORKERS_MAX} are shown.`
           : '';

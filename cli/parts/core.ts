@@ -38,7 +38,7 @@ export function addCore(program: Command, cli: Cli): void {
     )
     .option(
       '--edge-key-file <file>',
-      "file with the edges' key, 20 characters or more; without it no edge is told where workers are",
+      "file with the edges' key, 20 characters or more; without it no edge learns where workers are",
     )
     .option(
       '--listen <addresses>',

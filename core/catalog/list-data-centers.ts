@@ -35,7 +35,7 @@ export async function listDataCenters(
     entries.set(id, entry);
     return entry;
   };
-  if (accountId !== undefined) for (const id of await catalog.volumePlaces(accountId)) entryOf(id);
+  if (accountId !== undefined) for (const id of await catalog.volumeDataCenters(accountId)) entryOf(id);
   const view = await machines.view();
   for (const machine of view) {
     const countryCode = machine.locations.find(isCountryCode) ?? '';

@@ -70,7 +70,7 @@ export class LiveFeeds {
     if (this.#listeners >= LISTENERS_MAX) throw tooMany('of all accounts');
     this.#listeners += 1;
     try {
-      await feed.tell(live);
+      await feed.send(live);
     } finally {
       this.#listeners -= 1;
     }
@@ -130,7 +130,7 @@ class Feed {
     void this.#beat();
   }
 
-  async tell(live: LiveResponse): Promise<void> {
+  async send(live: LiveResponse): Promise<void> {
     this.#listeners += 1;
     const takeBack = live.whenGone(() => this.#wake());
     live.start('text/event-stream; charset=utf-8');

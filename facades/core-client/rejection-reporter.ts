@@ -34,7 +34,7 @@ export class RejectionReporter extends LoopService {
   #clients: EdgeServiceClient[] = [];
 
   constructor(parts: ReplicaParts & { logger: Logger }) {
-    super({ ...parts, name: 'refusal teller', periodMs: PERIOD_MS });
+    super({ ...parts, name: 'rejection reporter', periodMs: PERIOD_MS });
     this.#parts = parts;
   }
 

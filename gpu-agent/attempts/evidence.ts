@@ -87,7 +87,7 @@ export class Evidence {
   #unread(attempt: Attempt, unnamedMs: number): void {
     if (unnamedMs <= LIST_DELAY_MS) return;
     attempt.unread = true;
-    // The worker must be told to stop once it has read the job.
+    // The worker must be asked to stop once it has read the job.
     if (attempt.stop) attempt.stop.early = true;
   }
 

@@ -165,7 +165,7 @@ export class Holding {
     this.#stopping.add(attempt);
   }
 
-  /** Records that the worker must be told to stop this job. */
+  /** Records that the worker must be asked to stop this job. */
   addJobToStop(jobId: string): void {
     this.#jobsToStop.add(jobId);
   }

@@ -6,7 +6,7 @@ import type { BridgeParts } from './bridge-parts.ts';
 import { LongPoll } from './long-poll.ts';
 import { answerNobody, workerOfCall } from './worker-call.ts';
 
-/** Pause before the answer to a worker that was told to end and asks again, in milliseconds. */
+/** Pause before the answer to a worker that was asked to end and asks again, in milliseconds. */
 const LEAVING_PAUSE_MS = 200;
 
 /** Adds the route. A POST is handled like a GET. */

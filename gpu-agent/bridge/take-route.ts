@@ -13,7 +13,7 @@ import { answerNobody, queryCount, queryText, workerOfCall } from './worker-call
 
 /** Most jobs in one answer. */
 export const BATCH_MAX = 1_000;
-/** Pause before the answer to a worker that was told to end and asks again, in milliseconds. */
+/** Pause before the answer to a worker that was asked to end and asks again, in milliseconds. */
 export const LEAVING_PAUSE_MS = 200;
 
 /** Adds both routes. A POST is handled like a GET. */

@@ -19,7 +19,7 @@ export async function offloadFault(
   if (gpus.some(({ migProfile }) => migProfile !== '')) return 'the driver does not support it with MIG slices';
   const version = await ask('--query-gpu=driver_version', '--format=csv,noheader').catch(() => '');
   const number = Number.parseInt(version, 10);
-  if (!Number.isFinite(number)) return 'nvidia-smi does not tell the version of the driver';
+  if (!Number.isFinite(number)) return 'nvidia-smi does not name the version of the driver';
   if (number < DRIVER_MIN) return `driver ${version.split('\n')[0]} is older than ${DRIVER_MIN}`;
   return (await helpers.run({ do: 'open' }, { limitMs: OPEN_MS }))?.text ?? '';
 }

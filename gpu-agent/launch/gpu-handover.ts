@@ -1,5 +1,5 @@
 /**
- * Tracks GPUs whose process was told to end and has not ended yet. Core reassigns the GPUs of a pod as soon as it is
+ * Tracks GPUs whose process was asked to end and has not ended yet. Core reassigns the GPUs of a pod as soon as it is
  * stopped or deleted. The next user on this machine waits for the end of the previous one, so that two processes never
  * share the memory of a GPU. The grace period bounds that wait.
  */
@@ -7,7 +7,7 @@
 /** GPUs in use. */
 export interface GpuUse {
   readonly uuids: readonly string[];
-  /** Records that the user was told to end: the next one waits for it from now on. */
+  /** Records that the user was asked to end: the next one waits for it from now on. */
   leave(): void;
   /** Records that the GPUs are no longer used. */
   end(): void;
@@ -23,7 +23,7 @@ export class GpuHandover {
     return { uuids, leave: () => this.#leave(uuids, promise), end: resolve };
   }
 
-  /** Resolves when no process that was told to end still has these GPUs. */
+  /** Resolves when no process that was asked to end still has these GPUs. */
   async free(uuids: readonly string[]): Promise<void> {
     for (const uuid of uuids) await this.#leaving.get(uuid);
   }

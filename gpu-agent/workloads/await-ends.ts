@@ -9,7 +9,7 @@ import { delay } from '@slipway/kit/time/clock';
 /** Milliseconds that a workload may take to end after it was killed. A busy engine takes seconds. */
 const KILL_MS_MAX = 30_000;
 
-/** A workload that was told to end. */
+/** A workload that was asked to end. */
 interface EndingWorkload {
   readonly id: string;
   readonly done: Promise<void>;

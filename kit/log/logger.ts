@@ -26,14 +26,14 @@ export function createLogger(
   destination?: DestinationStream,
   clock: Pick<Clock, 'after'> = backgroundClock,
 ): Logger {
-  let tells = false;
+  let isReporting = false;
   const limit = new LineLimit(clock, ({ sentence, owner, lines, seconds }) => {
-    tells = true;
+    isReporting = true;
     logger.warn(
       { ...(owner && { [owner[0]]: owner[1] }), of: sentence, lines, seconds },
       'more lines of the same were left out',
     );
-    tells = false;
+    isReporting = false;
   });
   const options = {
     name,
@@ -43,7 +43,7 @@ export function createLogger(
     serializers: { err: (error: unknown) => error },
     hooks: {
       logMethod(this: PinoLogger, args: Parameters<pino.LogFn>, method: pino.LogFn, level: number) {
-        if (!tells && BOUNDED.has(level) && !limit.admits(args)) return;
+        if (!isReporting && BOUNDED.has(level) && !limit.admits(args)) return;
         // Before pino looks at it: even that may throw.
         method.apply(this, args.map(plain) as Parameters<pino.LogFn>);
       },

@@ -55,7 +55,7 @@ export function play(trace: Trace, settings: ScaleSettings): ModelResult {
     settingsAt: () => settings,
     slots: 1,
     resumeMs: 500,
-    placesMax: Infinity,
+    slotsMax: Infinity,
     fromMs: 0,
   });
   for (;;) {

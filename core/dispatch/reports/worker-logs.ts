@@ -18,7 +18,7 @@ const NO_LOG =
 
 /** An agent of an earlier release finds no pod when lines are requested. Any other may not know the pod yet. */
 const NO_POD_LINES =
-  'The machine of this pod has no lines of it: it has not heard of the pod yet, or its agent is of an earlier release.';
+  'The machine of this pod has no lines of it: it does not know the pod yet, or its agent is of an earlier release.';
 
 /** A request for a log. */
 export interface LogRequest {

@@ -14,7 +14,7 @@ export class CatalogStore {
    * Returns the data centers of an account's network volumes, each once. The operator, who has no account, gets those
    * of all.
    */
-  async volumePlaces(accountId: string): Promise<string[]> {
+  async volumeDataCenters(accountId: string): Promise<string[]> {
     const rows = await this.#database.db
       .selectDistinct({ id: networkVolume.dataCenterId })
       .from(networkVolume)

@@ -54,7 +54,7 @@ export function readRawBodies(app: FastifyInstance, parts: BodyParts): void {
     headers['content-type'] = undefined;
     // The body reader does not receive the reply.
     if (announcedBytes(request.raw) > UNCOUNTED_BYTES_MAX)
-      reply.raw.once('close', () => places.get(request.raw)?.release());
+      reply.raw.once('close', () => permits.get(request.raw)?.release());
     done();
   });
   app.addContentTypeParser('*', (request, _payload, done) => {
@@ -83,11 +83,11 @@ export function bodyBytes(body: unknown): Buffer {
 /** Releases the budget of the body. The caller must not keep the bytes. */
 export function dropBody(request: FastifyRequest): void {
   request.body = undefined;
-  places.get(request.raw)?.release();
+  permits.get(request.raw)?.release();
 }
 
 const repliesToContinue = new WeakMap<IncomingMessage, ServerResponse>();
-const places = new WeakMap<IncomingMessage, MemoryPermit>();
+const permits = new WeakMap<IncomingMessage, MemoryPermit>();
 
 function response(request: { raw: IncomingMessage }): ServerResponse | undefined {
   return request.raw.headers.expect === undefined ? undefined : repliesToContinue.get(request.raw);
@@ -174,7 +174,7 @@ class BodyReader {
     const timedOut = (): void =>
       this.#finish(new TooManyRequests('Too much is being sent at once; try again shortly.', 1));
     this.#timer = clock.after(timeouts.totalMs, timedOut);
-    places.set(this.#request, budget.acquire(this.#accountId, bytes, received));
+    permits.set(this.#request, budget.acquire(this.#accountId, bytes, received));
   }
 
   #listen(): void {
@@ -253,9 +253,9 @@ class BodyReader {
     this.#timer?.cancel();
     // The request object lives until its response is sent. The chunks need not.
     this.#pieces.clear();
-    const place = places.get(this.#request);
-    if (body instanceof Error) place?.release();
-    else place?.shrink(body.length);
+    const permit = permits.get(this.#request);
+    if (body instanceof Error) permit?.release();
+    else permit?.shrink(body.length);
     this.#done(body);
   }
 }

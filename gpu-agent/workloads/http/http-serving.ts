@@ -32,7 +32,7 @@ export class HttpServing {
   #idle = false;
   /** When `#idle` begins to count, by the monotonic clock. */
   #idleFromMs = 0;
-  /** When the worker was told to drain, by the monotonic clock. */
+  /** When the worker was asked to drain, by the monotonic clock. */
   #leftAtMs: number | undefined;
   readonly #drainMs: number;
   readonly #taken: number[] = [];

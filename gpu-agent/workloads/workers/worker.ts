@@ -110,7 +110,7 @@ export class Worker implements WorkloadKind {
     return this.spec.imageName !== '';
   }
 
-  /** It runs, and nothing has told it to end. */
+  /** It runs, and nothing has asked it to end. */
   get isRunning(): boolean {
     return isLive(this.#workload.observed.phase) && !this.isStopping;
   }

@@ -1,6 +1,6 @@
 /** BullMQ: jobs in Redis. A caller waits through its QueueEvents. */
 import { loadPeer } from './install.ts';
-import type { Kept, Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
+import type { Kept, Peer, PeerHandler, PeerContext, PeerQueue } from './peer.ts';
 import { CONCURRENCY, OUTPUT } from './peer.ts';
 
 interface Job {
@@ -36,7 +36,7 @@ const COUNT_WRONG = `
 
 export const bullMq: Peer = {
   settings: `${CONCURRENCY} jobs at once, filled ${BULK} at a time`,
-  async openQueue({ store, queue: name }: PeerPlace): Promise<PeerQueue> {
+  async openQueue({ store, queue: name }: PeerContext): Promise<PeerQueue> {
     const library = loadPeer<BullMq>('bullmq');
     const queue = new library.Queue(name, { connection: { path: store } });
     const events = new library.QueueEvents(name, { connection: { path: store } });
@@ -67,7 +67,7 @@ export const bullMq: Peer = {
       },
     };
   },
-  async startWorker({ store, queue }: PeerPlace, handler: PeerHandler): Promise<void> {
+  async startWorker({ store, queue }: PeerContext, handler: PeerHandler): Promise<void> {
     const library = loadPeer<BullMq>('bullmq');
     await new library.Worker(queue, handler, {
       connection: { path: store, maxRetriesPerRequest: null },

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { loadPeer } from './install.ts';
 import { hearNotices, noticeSender } from './notices.ts';
-import type { Kept, Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
+import type { Kept, Peer, PeerHandler, PeerContext, PeerQueue } from './peer.ts';
 import { CONCURRENCY, OUTPUT } from './peer.ts';
 
 interface Utils {
@@ -34,7 +34,7 @@ export function graphile(batched: boolean): Peer {
   const preset = { worker: { localQueue: { size: LOCAL_QUEUE }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } };
   return {
     settings: `${CONCURRENCY} jobs at once, ${POOL} connections a worker${ofBatches}`,
-    async openQueue({ store, queue }: PeerPlace): Promise<PeerQueue> {
+    async openQueue({ store, queue }: PeerContext): Promise<PeerQueue> {
       const utils = await loadPeer<Graphile>('graphile-worker').makeWorkerUtils({ connectionString: store });
       await utils.migrate();
       const notices = await hearNotices(store);
@@ -76,7 +76,7 @@ export function graphile(batched: boolean): Peer {
         },
       };
     },
-    async startWorker({ store, queue }: PeerPlace, handler: PeerHandler): Promise<void> {
+    async startWorker({ store, queue }: PeerContext, handler: PeerHandler): Promise<void> {
       const finished = noticeSender(store);
       const library = loadPeer<Graphile>('graphile-worker');
       // Without this, a log line for each job would dominate the measurement.

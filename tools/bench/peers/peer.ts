@@ -24,7 +24,7 @@ export interface PeerQueue {
 }
 
 /** Location of a peer's jobs: the address of a database or the path of a Redis socket, and the name of the queue. */
-export interface PeerPlace {
+export interface PeerContext {
   store: string;
   queue: string;
 }
@@ -36,8 +36,8 @@ export type PeerHandler = () => Promise<object>;
 export interface Peer {
   /** Its settings, for the report. */
   settings: string;
-  openQueue(place: PeerPlace): Promise<PeerQueue>;
-  startWorker(place: PeerPlace, handler: PeerHandler): Promise<void>;
+  openQueue(context: PeerContext): Promise<PeerQueue>;
+  startWorker(context: PeerContext, handler: PeerHandler): Promise<void>;
 }
 
 /** Output of every handler, ours too (noop-handler.js). */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { loadPeer } from './install.ts';
 import { hearNotices, noticeSender } from './notices.ts';
-import type { Kept, Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
+import type { Kept, Peer, PeerHandler, PeerContext, PeerQueue } from './peer.ts';
 import { OUTPUT } from './peer.ts';
 
 interface Boss {
@@ -25,7 +25,7 @@ const NEW_JOBS = 'bench_new';
 /** Connections of each of its pools. This is its default. */
 const POOL = 10;
 
-async function open({ store, queue }: PeerPlace): Promise<Boss> {
+async function open({ store, queue }: PeerContext): Promise<Boss> {
   const { PgBoss } = loadPeer<PgBossModule>('pg-boss');
   const boss = new PgBoss({ connectionString: store, max: POOL, supervise: false, schedule: false });
   boss.on('error', (error) => {
@@ -38,9 +38,9 @@ async function open({ store, queue }: PeerPlace): Promise<Boss> {
 
 export const pgBoss: Peer = {
   settings: `fetched and completed ${BATCH} at a time, filled ${BULK} at a time, ${POOL} connections a process`,
-  async openQueue(place: PeerPlace): Promise<PeerQueue> {
-    const { store, queue } = place;
-    const boss = await open(place);
+  async openQueue(context: PeerContext): Promise<PeerQueue> {
+    const { store, queue } = context;
+    const boss = await open(context);
     const sql = postgres(store, { max: 2 });
     const notices = await hearNotices(store, async (ids) => {
       const rows = await sql<{ id: string; output: unknown }[]>`
@@ -89,23 +89,23 @@ export const pgBoss: Peer = {
       },
     };
   },
-  async startWorker(place: PeerPlace, handler: PeerHandler): Promise<void> {
-    const boss = await open(place);
-    const finished = noticeSender(place.store);
+  async startWorker(context: PeerContext, handler: PeerHandler): Promise<void> {
+    const boss = await open(context);
+    const finished = noticeSender(context.store);
     let wake = (): void => undefined;
     let fresh = true;
-    await postgres(place.store, { max: 1 }).listen(NEW_JOBS, () => {
+    await postgres(context.store, { max: 1 }).listen(NEW_JOBS, () => {
       fresh = true;
       wake();
     });
     void (async () => {
       for (;;) {
         fresh = false;
-        const jobs = await boss.fetch(place.queue, { batchSize: BATCH });
+        const jobs = await boss.fetch(context.queue, { batchSize: BATCH });
         const [output] = await Promise.all(jobs.map(() => handler()));
         const ids = jobs.map(({ id }) => id);
         // pg-boss takes one output for all jobs that are completed together.
-        if (ids.length > 0) await boss.complete(place.queue, ids, output!);
+        if (ids.length > 0) await boss.complete(context.queue, ids, output!);
         const awaited = jobs.filter(({ data }) => data.awaited).map(({ id }) => id);
         if (awaited.length > 0) finished(awaited);
         if (ids.length === 0 && !fresh)

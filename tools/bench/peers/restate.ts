@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { loadPeer } from './install.ts';
-import type { Peer, PeerHandler, PeerPlace, PeerQueue } from './peer.ts';
+import type { Peer, PeerHandler, PeerContext, PeerQueue } from './peer.ts';
 
 interface Sdk {
   service(options: { name: string; handlers: Record<string, () => Promise<object>> }): object;
@@ -41,7 +41,7 @@ async function ask<Answer>(pool: Pool, method: 'GET' | 'POST', path: string, bod
 
 export const restate: Peer = {
   settings: `one node as it comes, ${CONNECTIONS} connections to it, a service for each worker`,
-  async openQueue({ store }: PeerPlace): Promise<PeerQueue> {
+  async openQueue({ store }: PeerContext): Promise<PeerQueue> {
     const ingress = poolOf(store, 'ingress');
     const admin = poolOf(store, 'admin');
     let names: string[] = [];
@@ -65,7 +65,7 @@ export const restate: Peer = {
       done: unused,
     };
   },
-  async startWorker({ store }: PeerPlace, handler: PeerHandler): Promise<void> {
+  async startWorker({ store }: PeerContext, handler: PeerHandler): Promise<void> {
     const sdk = loadPeer<Sdk>('@restatedev/restate-sdk');
     const service = sdk.service({ name: `worker_${process.pid}`, handlers: { run: () => handler() } });
     const server = createServer(sdk.createEndpointHandler({ services: [service], logger: () => undefined }));

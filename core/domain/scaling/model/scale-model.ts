@@ -33,7 +33,7 @@ interface ModelOptions {
   /** Milliseconds to resume a standby worker. */
   resumeMs: number;
   /** Maximum number of workers that can be placed. */
-  placesMax: number;
+  slotsMax: number;
   /** Period of the model. It begins without workers; what is unfinished at the end is cut off. */
   fromMs: number;
   untilMs: number;
@@ -239,7 +239,7 @@ class Model {
     for (const id of freeze) this.#become(byId.get(id)!, 'FREEZE');
     for (const id of drain) this.#become(byId.get(id)!, 'DRAIN');
     const present = this.#workers.filter(({ desired }) => desired !== 'FREEZE').length;
-    for (let n = Math.min(add.length, this.#options.placesMax - present); n > 0; n -= 1) this.#start();
+    for (let n = Math.min(add.length, this.#options.slotsMax - present); n > 0; n -= 1) this.#start();
     this.#end();
   }
 

@@ -106,13 +106,13 @@ export function* answerWhatIf(
   const fromMs = Math.min(...spans.map(({ endMs, spanMs }) => endMs - spanMs));
   const jobs = jobsOf(spans);
   const settingsAt = settingsOver(recorded.decisions, before);
-  const places = slotsSeen(recorded.decisions.filter(({ decidedAtMs }) => decidedAtMs >= fromMs));
+  const slotsMax = slotsSeen(recorded.decisions.filter(({ decidedAtMs }) => decidedAtMs >= fromMs));
   const starts = (recorded.startsMs.length > 0 ? recorded.startsMs : ASSUMED_TIMES.startsMs).toSorted((a, b) => a - b);
   const model = {
     jobs,
     slots: recorded.slots,
     resumeMs: RESUME_MS,
-    placesMax: places,
+    slotsMax,
     fromMs,
     untilMs: nowMs,
     startMs: (n: number) => starts[Math.floor(((n * GOLDEN) % 1) * starts.length)]!,
@@ -130,7 +130,7 @@ export function* answerWhatIf(
   const count = Math.max(Math.min(PERIODS_MAX, Math.ceil((nowMs - fromMs) / 60_000)), 1);
   const length = (nowMs - fromMs) / count;
   const periods = Array.from({ length: count }, (_, n) => figures(fromMs + n * length, fromMs + (n + 1) * length));
-  return { periods, total: figures(fromMs, nowMs), ...replayed, notes: notesOf(recorded, spans, places) };
+  return { periods, total: figures(fromMs, nowMs), ...replayed, notes: notesOf(recorded, spans, slotsMax) };
 }
 
 /** Returns the latest spans, up to the maximum number of jobs. */
@@ -229,7 +229,7 @@ function* replay(
   return { replayed, changed };
 }
 
-function notesOf({ startsMs, decisions }: Recorded, spans: readonly TrafficSpan[], places: number): string[] {
+function notesOf({ startsMs, decisions }: Recorded, spans: readonly TrafficSpan[], slotsMax: number): string[] {
   const assumed = ASSUMED_TIMES.startsMs.map((ms) => Math.round(ms / 1_000));
   const executed = spans.reduce((sum, span) => sum + span.executed, 0);
   const waits = spans.reduce((sum, span) => sum + span.waits.reduce((all, count) => all + count, 0), 0);
@@ -241,9 +241,9 @@ function notesOf({ startsMs, decisions }: Recorded, spans: readonly TrafficSpan[
       'ran when it began.',
     ...(startsMs.length === 0 ? [`No start was measured: ${assumed[0]} to ${assumed.at(-1)} s are assumed.`] : []),
     ...(executed === 0 ? ['No execution was measured: jobs count as taking no time.'] : []),
-    places === Infinity
-      ? 'Every worker finds a place: none lacked one in this time.'
-      : `No more than ${places} workers find a place: others lacked one.`,
+    slotsMax === Infinity
+      ? 'Capacity does not limit the number of workers: none lacked it in this time.'
+      : `At most ${slotsMax} workers fit: others lacked capacity.`,
     ...(decisions.some(({ settings }) => settings !== null)
       ? []
       : ['No decision was recorded: the present settings count as those of then.']),

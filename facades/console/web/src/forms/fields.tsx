@@ -54,8 +54,8 @@ function hintOf(field: FieldView): string {
   if (kind !== 'whole') return about;
   const number = (value: number): string => (value / scale).toLocaleString('en');
   const bounds = max === undefined || max > 1e9 ? '' : `${number(min ?? 0)} – ${number(max)}.`;
-  const isTold = / default /i.test(` ${about} `);
-  return [about, typeof usual === 'number' && !isTold ? `Default ${number(usual)}.` : '', bounds]
+  const hasDefault = / default /i.test(` ${about} `);
+  return [about, typeof usual === 'number' && !hasDefault ? `Default ${number(usual)}.` : '', bounds]
     .filter((part) => part !== '')
     .join(' ');
 }

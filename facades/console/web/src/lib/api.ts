@@ -93,7 +93,7 @@ async function send(
 async function errorOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => ({}))) as { error?: unknown; detail?: unknown; code?: unknown };
   // REST v2 has its text in `detail`.
-  const told = body.error ?? body.detail;
-  const text = typeof told === 'string' ? told : `The service answered ${response.status}.`;
+  const reported = body.error ?? body.detail;
+  const text = typeof reported === 'string' ? reported : `The service answered ${response.status}.`;
   return new ApiError(response.status, typeof body.code === 'string' ? body.code : '', text);
 }
