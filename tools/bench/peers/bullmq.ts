@@ -1,6 +1,6 @@
 /** BullMQ: jobs in Redis. A caller waits through its QueueEvents. */
 import { loadPeer } from './install.ts';
-import type { Kept, Peer, PeerHandler, PeerContext, PeerQueue } from './peer.ts';
+import type { Kept, Peer, PeerContext, PeerHandler, PeerQueue } from './peer.ts';
 import { CONCURRENCY, OUTPUT } from './peer.ts';
 
 interface Job {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { loadPeer } from './install.ts';
 import { hearNotices, noticeSender } from './notices.ts';
-import type { Kept, Peer, PeerHandler, PeerContext, PeerQueue } from './peer.ts';
+import type { Kept, Peer, PeerContext, PeerHandler, PeerQueue } from './peer.ts';
 import { OUTPUT } from './peer.ts';
 
 interface Boss {

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { loadPeer } from './install.ts';
-import type { Peer, PeerHandler, PeerContext, PeerQueue } from './peer.ts';
+import type { Peer, PeerContext, PeerHandler, PeerQueue } from './peer.ts';
 
 interface Sdk {
   service(options: { name: string; handlers: Record<string, () => Promise<object>> }): object;
