@@ -7,7 +7,7 @@ import { newEndpoint } from '@slipway/facades/rest-v2/serverless/endpoint-values
 import { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { CreateEndpointRequest } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { containerOf, envOf, pick, unknownMembers } from './container-body.ts';
-import { envNotes, secretsIn } from './env-notes.ts';
+import { envNotes, missingSecrets } from './env-notes.ts';
 import { gpuNotes, unknownGpus } from './gpu-notes.ts';
 import type { ImportContext } from './import-context.ts';
 import { referenceTo, WaitingError } from './import-context.ts';
@@ -18,14 +18,10 @@ import { recordOf, textsOf } from './source/source-lists.ts';
 /** Form of the ids of endpoints, here and at the source. */
 const ID_FORM = /^[a-z0-9]{14}$/;
 
-/** Returns the request, without its key, and notes for people. Throws if the endpoint cannot be created here. */
-export function endpointRequest(
-  row: SourceRow,
-  context: ImportContext,
-): { request: CreateEndpointRequest; notes: string[] } {
+/** Returns the body of REST v2 with the ids of this account. Throws WaitingError if it cannot be created here. */
+export function endpointBody(row: SourceRow, context: ImportContext, notes: string[]): Record<string, unknown> {
   const { fields } = row;
-  const notes: string[] = [];
-  const body = {
+  return {
     name: row.name,
     ...containerOf(row, context),
     ...pick(fields, ['type', 'scaling', 'timeout', 'flashboot', 'flashbootStandby', 'openai']),
@@ -34,20 +30,31 @@ export function endpointRequest(
     dataCenterIds: locationsOf(fields, context, notes),
     networkVolumes: textsOf(fields['networkVolumes']).map((id) => referenceTo(context, 'volumes', id)),
   };
+}
+
+/** Returns the request, without its key, and notes for people. Throws if the endpoint cannot be created here. */
+export function endpointRequest(
+  row: SourceRow,
+  context: ImportContext,
+): { request: CreateEndpointRequest; notes: string[] } {
+  const notes: string[] = [];
+  const body = endpointBody(row, context, notes);
   checkFits(CreateEndpoint, body);
   const { changes, ownTemplate } = newEndpoint(body as unknown as CreateEndpointBody, context.target.pools);
   const extras = context.extras?.get(row.id);
+  const { retryLimit, ...settings } = extras?.settings ?? {};
   const link = linkedTemplate(row, context);
   const endpoint = Endpoint.fromPartial({
     ...changes,
     ...(link && { templateId: link.id, env: link.env }),
-    modelReferences: extras?.modelReferences ?? modelsOf(fields),
+    ...settings,
+    modelReferences: extras?.modelReferences ?? modelsOf(row),
   });
   const request = {
     endpoint,
     requestId: '',
     workersMax: changes.workersMax,
-    retryLimit: undefined,
+    retryLimit,
     ownTemplate: link ? undefined : ownTemplate,
     wantedId: ID_FORM.test(row.id) ? row.id : undefined,
   };
@@ -56,7 +63,7 @@ export function endpointRequest(
 
 function notesOf(row: SourceRow, { origin, target }: ImportContext): string[] {
   const env = envOf(row);
-  const missing = secretsIn(env).filter((name) => !target.secrets.has(name));
+  const missing = missingSecrets(row, target);
   return [
     ...(missing.length > 0 ? [`its workers start once these secrets are set: ${missing.join(', ')}`] : []),
     ...(row.fields['type'] === 'LOAD_BALANCER' ? ['balances load: its clients call another host name here'] : []),
@@ -66,7 +73,7 @@ function notesOf(row: SourceRow, { origin, target }: ImportContext): string[] {
 }
 
 /** Returns the models that REST v2 names, for a source without GraphQL. */
-function modelsOf({ model, models }: SourceRow['fields']): string[] {
+export function modelsOf({ fields: { model, models } }: SourceRow): string[] {
   return models === undefined ? textsOf([model]) : textsOf(models);
 }
 

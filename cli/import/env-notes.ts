@@ -3,6 +3,10 @@
  * secrets.
  */
 
+import { envOf } from './container-body.ts';
+import type { SourceRow } from './source/source-lists.ts';
+import type { TargetAccount } from './target-account.ts';
+
 /** As core reads them. */
 const REFERENCE = /\{\{\s*RUNPOD_SECRET_([^{}]*?)\s*\}\}/g;
 const OWN_KEY = 'RUNPOD_API_KEY';
@@ -13,6 +17,11 @@ const SOURCE_HOST = /\bhttps?:\/\/[\w.-]*\brunpod\.(?:io|ai|net|com)\b/i;
 export function secretsIn(env: Readonly<Record<string, unknown>>): string[] {
   const names = Object.values(env).flatMap((value) => [...String(value).matchAll(REFERENCE)].map((match) => match[1]!));
   return [...new Set(names)];
+}
+
+/** Returns the secrets that a resource mentions and this account lacks. */
+export function missingSecrets(row: SourceRow, { secrets }: Pick<TargetAccount, 'secrets'>): string[] {
+  return secretsIn(envOf(row)).filter((name) => !secrets.has(name));
 }
 
 /** Returns notes about an environment. `origin`: address of the source. Values are never part of a note. */

@@ -3,6 +3,7 @@
 import { envOf } from './container-body.ts';
 import { secretsIn } from './env-notes.ts';
 import type { SourceAccount } from './source/read-source.ts';
+import type { SourceRow } from './source/source-lists.ts';
 import type { TargetAccount } from './target-account.ts';
 
 /** A secret whose value has to be set here. */
@@ -19,12 +20,14 @@ export interface IgnoredResource {
   reason: string;
 }
 
-/** Returns the secrets that are missing here: the source's, and names that environments mention. */
+/** Returns the secrets of the source and those that environments mention. Their names are their ids. */
+export function secretRows(source: SourceAccount): SourceRow[] {
+  return [...usersOfSecrets(source).keys()].map((name) => ({ id: name, name, fields: {} }));
+}
+
+/** Returns the secrets that are missing here, and will be. */
 export function openSecrets(source: SourceAccount, target: TargetAccount): OpenSecret[] {
-  const users = new Map<string, string[]>(source.secrets.map(({ name }) => [name, []]));
-  for (const row of [...source.endpoints, ...source.templates])
-    for (const name of secretsIn(envOf(row))) users.set(name, [...(users.get(name) ?? []), row.name]);
-  return [...users]
+  return [...usersOfSecrets(source)]
     .filter(([name]) => !target.secrets.has(name))
     .map(([name, usedBy]) => ({
       name,
@@ -34,20 +37,12 @@ export function openSecrets(source: SourceAccount, target: TargetAccount): OpenS
 }
 
 /** Returns what stays at the source for good. */
-export function ignored({ volumes, pods, templates }: SourceAccount): IgnoredResource[] {
+export function ignored({ volumes, templates }: SourceAccount): IgnoredResource[] {
   return [
     ...volumes.map(({ name }) => ({
       what: `files of the network volume ${name}`,
       reason: 'mount it in a pod at the source and here, and copy with rsync; or through its S3 address',
     })),
-    ...(pods.length > 0
-      ? [
-          {
-            what: `${pods.length} pods: ${namesOf(pods)}`,
-            reason: 'they run there now: create them here when you need them',
-          },
-        ]
-      : []),
     ...templates
       .filter(({ fields }) => typeof fields['readme'] === 'string' && fields['readme'] !== '')
       .map(({ name }) => ({ what: `readme of the template ${name}`, reason: 'templates here have none' })),
@@ -56,9 +51,11 @@ export function ignored({ volumes, pods, templates }: SourceAccount): IgnoredRes
   ];
 }
 
-function namesOf(rows: readonly { name: string }[]): string {
-  const shown = rows.slice(0, 5).map(({ name }) => name || 'without a name');
-  return rows.length > shown.length ? `${shown.join(', ')} …` : shown.join(', ');
+function usersOfSecrets(source: SourceAccount): Map<string, string[]> {
+  const users = new Map<string, string[]>(source.secrets.map(({ name }) => [name, []]));
+  for (const row of [...source.endpoints, ...source.templates, ...source.pods])
+    for (const name of secretsIn(envOf(row))) users.set(name, [...(users.get(name) ?? []), row.name]);
+  return users;
 }
 
 function quoted(name: string): string {

@@ -11,7 +11,8 @@ export function addImport(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'import',
     description:
-      'Take over endpoints, templates, network volumes, registry credentials and SSH keys of an account elsewhere. ' +
+      'Take over endpoints, templates, network volumes, pods, secrets, registry credentials and SSH keys of an account ' +
+      'elsewhere. ' +
       'Shows a plan; --apply carries it out. Nothing is changed at the source. Another Slipway shows values of ' +
       'variables only to keys that may change resources; elsewhere a read-only key is enough.',
     examples: [
@@ -26,7 +27,7 @@ export function addImport(program: Command, cli: Cli): void {
     .option('--apply', 'carry out the plan; may be repeated, and continues after an interruption')
     .option(
       '--only <kind[/name]>',
-      'only these, and what they need: ssh-keys, registries, volumes, templates, endpoints',
+      'only these, and what they need: ssh-keys, secrets, registries, volumes, templates, endpoints, pods',
       collect,
     )
     .option('--exclude <kind[/name]>', 'not these', collect)
@@ -40,6 +41,7 @@ export function addImport(program: Command, cli: Cli): void {
       'login for registry credentials, whose passwords the source does not show',
       collect,
     )
+    .option('--secrets <file>', 'values of secrets, which the source does not show: lines NAME=value, or JSON')
     .action(async (options: ImportOptions) => {
       // Schemas of REST v2 take longer to load than any other command runs.
       const { runImport } = await import('./run-import.ts');

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { retry } from '@slipway/kit/lifecycle/retry';
 import { CreateEndpointRequest } from '@slipway/proto/gen/slipway/v1/endpoint_service';
+import { CreatePodRequest } from '@slipway/proto/gen/slipway/v1/pod_service';
 import { CreateRegistryAuthRequest } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
 import { CreateTemplateRequest } from '@slipway/proto/gen/slipway/v1/template_service';
 import { CreateNetworkVolumeRequest } from '@slipway/proto/gen/slipway/v1/volume_service';
@@ -13,7 +14,9 @@ import { endpointRequest } from './endpoint-request.ts';
 import type { ImportContext } from './import-context.ts';
 import { explainWait } from './import-context.ts';
 import type { Step } from './plan.ts';
+import { podRequest } from './pod-request.ts';
 import type { RegistryAuthInput } from './registry-auth-inputs.ts';
+import type { ImportKind } from './selection.ts';
 import type { SourceRow } from './source/source-lists.ts';
 import { sshKeysToAdd } from './ssh-keys.ts';
 import { templateRequest } from './template-request.ts';
@@ -34,6 +37,14 @@ interface Creation {
   wantedId?: string | undefined;
 }
 
+/** What the user gave in files, and the SSH keys of the source. */
+interface Given {
+  logins: ReadonlyMap<string, RegistryAuthInput>;
+  /** Values of secrets. */
+  values: ReadonlyMap<string, string>;
+  sshKeys: readonly string[];
+}
+
 interface Codec<Request> {
   encode(request: Request): { finish(): Uint8Array };
 }
@@ -41,19 +52,12 @@ interface Codec<Request> {
 export class PlanExecutor {
   readonly #cli: Cli;
   readonly #context: ImportContext;
-  readonly #logins: ReadonlyMap<string, RegistryAuthInput>;
-  readonly #sshKeys: readonly string[];
+  readonly #given: Given;
 
-  constructor(
-    cli: Cli,
-    context: ImportContext,
-    logins: ReadonlyMap<string, RegistryAuthInput>,
-    sshKeys: readonly string[],
-  ) {
+  constructor(cli: Cli, context: ImportContext, given: Given) {
     this.#cli = cli;
     this.#context = context;
-    this.#logins = logins;
-    this.#sshKeys = sshKeys;
+    this.#given = given;
   }
 
   /**
@@ -77,8 +81,8 @@ export class PlanExecutor {
 
   async #carryOut(step: Step): Promise<Step> {
     // The plan's stand-in for its id must not be used if the creation fails.
-    const references =
-      step.kind === 'endpoints' || step.kind === 'ssh-keys' ? undefined : this.#context.references[step.kind];
+    const known: Partial<Record<ImportKind, Map<string, string>>> = this.#context.references;
+    const references = known[step.kind];
     references?.delete(step.row.id);
     try {
       const { id, notes } = await this.#create(step);
@@ -94,8 +98,24 @@ export class PlanExecutor {
     switch (kind) {
       case 'ssh-keys':
         return this.#addSshKeys();
+      case 'secrets': {
+        // Its key is random: one made of the request would be a digest of the value.
+        const requestId = this.#cli.random.uuid();
+        const request = { name: row.name, value: this.#given.values.get(row.name)!, description: '', requestId };
+        const made = await this.#send(() => core.secrets.call((client) => client.createSecret, request));
+        return { id: made.secret!.id, notes: [] };
+      }
+      case 'pods':
+        return this.#once(row, CreatePodRequest, podRequest(row, this.#context).request, async (creation) => {
+          const made = await core.pods.call((client) => client.createPod, creation);
+          return { id: made.pod!.id, notes: [] };
+        });
       case 'registries': {
-        const request: CreateRegistryAuthRequest = { name: row.name, ...this.#logins.get(row.name)!, requestId: '' };
+        const request: CreateRegistryAuthRequest = {
+          name: row.name,
+          ...this.#given.logins.get(row.name)!,
+          requestId: '',
+        };
         return this.#once(row, CreateRegistryAuthRequest, request, async (creation) => {
           const made = await core.registryAuths.call((client) => client.createRegistryAuth, creation);
           return { id: made.registryAuth!.id, notes: [] };
@@ -183,7 +203,7 @@ export class PlanExecutor {
     await this.#send(async () => {
       const { account } = await core.access.call((client) => client.getAccount, {});
       const here = (account?.publicKey ?? '').split('\n').filter((line) => line.trim() !== '');
-      const publicKey = [...here, ...sshKeysToAdd(this.#sshKeys, here)].join('\n');
+      const publicKey = [...here, ...sshKeysToAdd(this.#given.sshKeys, here)].join('\n');
       await core.access.call((client) => client.updateAccount, { publicKey });
     });
     return { id: '', notes: [] };

@@ -2,16 +2,22 @@
 
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
+import { envOf } from './container-body.ts';
+import { endpointDifferences, podDifferences, templateDifferences, volumeDifferences } from './differences.ts';
 import { endpointRequest } from './endpoint-request.ts';
+import { secretsIn } from './env-notes.ts';
+import { secretRows } from './ignored-resources.ts';
 import type { ImportContext } from './import-context.ts';
 import { explainWait, WaitingError } from './import-context.ts';
 import { matchHere } from './match-here.ts';
+import { mountedVolumes, podRequest } from './pod-request.ts';
 import type { RegistryAuthInput } from './registry-auth-inputs.ts';
 import { isSameTemplate } from './same-template.ts';
 import type { ImportKind, Selection } from './selection.ts';
 import { isExcluded, isSelected } from './selection.ts';
 import type { SourceAccount } from './source/read-source.ts';
 import type { SourceRow } from './source/source-lists.ts';
+import { textsOf } from './source/source-lists.ts';
 import { sshKeysToAdd } from './ssh-keys.ts';
 import type { TargetAccount } from './target-account.ts';
 import { templateRequest } from './template-request.ts';
@@ -27,27 +33,35 @@ export interface Step {
   here: string | undefined;
   /** Why it waits or failed, for people. */
   reason: string;
+  /** What is otherwise here than at the source, a line for each member. It is left as it is. */
+  differences: string[];
   notes: string[];
 }
+
+/** Their ids are never kept, so that another one says nothing. */
+const KINDS_WITH_NEW_IDS: ReadonlySet<ImportKind> = new Set(['registries', 'volumes', 'pods']);
 
 /** Stands for the id of a resource that is still to be created. */
 const PLANNED = 'planned';
 
-/** Options of the user: resources to import, and logins of registries. */
+/** Options of the user: resources to import, logins of registries, and values of secrets. */
 interface ImportChoice {
   selection: Selection;
   logins: ReadonlyMap<string, RegistryAuthInput>;
+  values: ReadonlyMap<string, string>;
 }
 
 /** Returns the steps in the order of their creation. `context.references` gets what is here, or will be. */
-export function planImport(source: SourceAccount, context: ImportContext, { selection, logins }: ImportChoice): Step[] {
+export function planImport(source: SourceAccount, context: ImportContext, choice: ImportChoice): Step[] {
   const { target, references } = context;
+  const { selection, logins } = choice;
   const needed = neededBy(source, selection);
   const chosen = (kind: ImportKind, rows: readonly SourceRow[]): SourceRow[] =>
     rows.filter(
       (row) =>
         isSelected(selection, kind, row) || (needed.has(`${kind}/${row.id}`) && !isExcluded(selection, kind, row)),
     );
+  const secrets = planSecrets(chosen('secrets', secretRows(source)), context, choice);
   const registries = planKind('registries', chosen('registries', source.registries), {
     here: referTo(references.registries, source.registries, matchHere(source.registries, target.registries)),
     check: ({ name }) => {
@@ -62,6 +76,7 @@ export function planImport(source: SourceAccount, context: ImportContext, { sele
   const volumes = planKind('volumes', chosen('volumes', source.volumes), {
     here: referTo(references.volumes, source.volumes, matchHere(source.volumes, target.volumes, isSamePlace)),
     check: (row) => volumeRequest(row, context).notes,
+    compare: volumeDifferences,
     references: references.volumes,
   });
   // Endpoints are linked to a template that was here before only if it says the same.
@@ -69,20 +84,30 @@ export function planImport(source: SourceAccount, context: ImportContext, { sele
   const templates = planKind('templates', chosen('templates', source.templates), {
     here: referTo(references.templates, source.templates, matchHere(source.templates, target.templates), isSame),
     check: (row) => templateRequest(row, context).notes,
+    compare: (row, known) => templateDifferences(row, known, context),
     references: references.templates,
   });
   const endpoints = planKind('endpoints', chosen('endpoints', source.endpoints), {
     here: matchHere(source.endpoints, target.endpoints),
     check: (row) => endpointRequest(row, context).notes,
+    compare: (row, known) => endpointDifferences(row, known, context),
   });
-  return [...planSshKeys(source, target, selection), ...registries, ...volumes, ...templates, ...endpoints];
+  const pods = planKind('pods', chosen('pods', source.pods), {
+    here: matchHere(source.pods, target.pods),
+    check: (row) => podRequest(row, context).notes,
+    compare: (row, known) => podDifferences(row, known, context),
+  });
+  const keys = planSshKeys(source, target, selection);
+  return [...keys, ...secrets, ...registries, ...volumes, ...templates, ...endpoints, ...pods];
 }
 
-interface KindPlan {
+interface KindPlan<Here extends { id: string }> {
   /** Resources here, by the ids of the source. */
-  here: ReadonlyMap<string, { id: string }>;
+  here: ReadonlyMap<string, Here>;
   /** Returns notes about a resource. Throws if it cannot be created as things are. */
   check(row: SourceRow): string[];
+  /** Returns what differs here. Absent: nothing can be compared. */
+  compare?(row: SourceRow, known: Here): string[];
   /** Gets the ids of what will be here. */
   references?: Map<string, string>;
 }
@@ -101,14 +126,18 @@ function referTo<Here extends { id: string }>(
   return here;
 }
 
-function planKind(kind: ImportKind, rows: readonly SourceRow[], { here, check, references }: KindPlan): Step[] {
+function planKind<Here extends { id: string }>(
+  kind: ImportKind,
+  rows: readonly SourceRow[],
+  { here, check, compare, references }: KindPlan<Here>,
+): Step[] {
   return rows.map((row): Step => {
-    const step: Step = { kind, row, result: 'create', here: undefined, reason: '', notes: [] };
+    const step = newStep(kind, row);
     const known = here.get(row.id);
     if (known) {
-      const isKept = known.id === row.id || kind === 'volumes' || kind === 'registries';
+      const isKept = known.id === row.id || KINDS_WITH_NEW_IDS.has(kind);
       const notes = isKept ? [] : ['has another id here: it was found by its name'];
-      return { ...step, result: 'exists', here: known.id, notes };
+      return { ...step, result: 'exists', here: known.id, notes, differences: compare?.(row, known) ?? [] };
     }
     try {
       const notes = check(row);
@@ -124,19 +153,37 @@ function planSshKeys(source: SourceAccount, target: TargetAccount, selection: Se
   const row = { id: 'ssh-keys', name: `${source.sshKeys.length} SSH keys`, fields: {} };
   if (source.sshKeys.length === 0 || !isSelected(selection, 'ssh-keys')) return [];
   const isNew = sshKeysToAdd(source.sshKeys, target.sshKeys).length > 0;
-  return [{ kind: 'ssh-keys', row, result: isNew ? 'create' : 'exists', here: undefined, reason: '', notes: [] }];
+  return [{ ...newStep('ssh-keys', row), result: isNew ? 'create' : 'exists' }];
+}
+
+/** Plans secrets whose values were given. A secret that is here keeps its value. The others are listed by themselves. */
+function planSecrets(rows: readonly SourceRow[], { target }: ImportContext, { values }: ImportChoice): Step[] {
+  const given = rows.filter(({ name }) => values.has(name));
+  const steps = given.map((row): Step => {
+    const step = newStep('secrets', row);
+    if (!target.secrets.has(row.name)) return step;
+    return { ...step, result: 'exists', notes: ['keeps its value here: "slipway secrets set" changes it'] };
+  });
+  for (const { name } of given) target.secrets.add(name);
+  return steps;
+}
+
+function newStep(kind: ImportKind, row: SourceRow): Step {
+  return { kind, row, result: 'create', here: undefined, reason: '', differences: [], notes: [] };
 }
 
 /** Returns what the chosen resources refer to, as `kind/id`. */
-function neededBy({ endpoints, templates }: SourceAccount, selection: Selection): ReadonlySet<string> {
+function neededBy({ endpoints, templates, pods }: SourceAccount, selection: Selection): ReadonlySet<string> {
   const needed = new Set<string>();
   const need = (row: SourceRow): void => {
     const { registry, networkVolumes } = row.fields;
     if (typeof registry === 'string') needed.add(`registries/${registry}`);
-    if (Array.isArray(networkVolumes)) for (const id of networkVolumes) needed.add(`volumes/${String(id)}`);
+    for (const id of [...textsOf(networkVolumes), ...mountedVolumes(row)]) needed.add(`volumes/${id}`);
+    for (const name of secretsIn(envOf(row))) needed.add(`secrets/${name}`);
   };
   for (const row of endpoints) if (isSelected(selection, 'endpoints', row)) need(row);
   for (const row of templates) if (isSelected(selection, 'templates', row)) need(row);
+  for (const row of pods) if (isSelected(selection, 'pods', row)) need(row);
   return needed;
 }
 

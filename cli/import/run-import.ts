@@ -2,11 +2,12 @@
 
 import type { Cli } from '../cli.ts';
 import { EXIT } from '../failures.ts';
-import { ignored, openSecrets } from './ignored-resources.ts';
+import { ignored, openSecrets, secretRows } from './ignored-resources.ts';
 import type { ImportContext } from './import-context.ts';
 import { planImport } from './plan.ts';
 import { PlanExecutor } from './plan-executor.ts';
 import { readLogins } from './registry-auth-inputs.ts';
+import { readSecretValues } from './secret-inputs.ts';
 import type { Selection } from './selection.ts';
 import { checkSelection } from './selection.ts';
 import { showImport } from './show-import.ts';
@@ -27,6 +28,7 @@ export interface ImportOptions {
   exclude?: string[];
   map?: Record<string, string>;
   registry?: string[];
+  secrets?: string;
 }
 
 /** Runs the command. Its exit code is 1 if something was to be created and is not. */
@@ -35,20 +37,27 @@ export async function runImport(cli: Cli, options: ImportOptions): Promise<void>
   const selection: Selection = { only: options.only ?? [], exclude: options.exclude ?? [] };
   checkSelection(selection, {});
   const logins = await readLogins(options.registry ?? []);
+  const values = await readSecretValues(options.secrets, output);
   const client = await clientOf(cli, options);
   // Its own account is read first: without a key for it, nothing is asked of the source.
   const target = await readTarget(cli);
   const source = await readSource(client, output);
-  checkSelection(selection, source);
+  const secrets = secretRows(source);
+  checkSelection(selection, { ...source, secrets });
+  for (const name of values.keys())
+    if (!secrets.some((row) => row.name === name))
+      output.note(`The source has no secret ${name} and mentions none: it is not set.`);
   const context = contextOf(client.origin, source, target, options.map ?? {});
-  const plan = planImport(source, context, { selection, logins });
+  const plan = planImport(source, context, { selection, logins, values });
   const applied = options.apply === true;
-  const steps = applied ? await new PlanExecutor(cli, context, logins, source.sshKeys).apply(plan) : plan;
+  const steps = applied
+    ? await new PlanExecutor(cli, context, { logins, values, sshKeys: source.sshKeys }).apply(plan)
+    : plan;
   showImport(output, {
     source: { address: client.origin, surface: source.surface },
     applied,
     steps,
-    secrets: openSecrets(source, target),
+    secrets: openSecrets(source, context.target),
     ignored: ignored(source),
     unread: source.unread,
   });

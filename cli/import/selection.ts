@@ -4,7 +4,7 @@ import { UsageError } from '../failures.ts';
 import type { SourceRow } from './source/source-lists.ts';
 
 /** Kinds of resources, in the order of their creation. */
-export const KINDS = ['ssh-keys', 'registries', 'volumes', 'templates', 'endpoints'] as const;
+export const KINDS = ['ssh-keys', 'secrets', 'registries', 'volumes', 'templates', 'endpoints', 'pods'] as const;
 export type ImportKind = (typeof KINDS)[number];
 
 /** Values of the two options. */

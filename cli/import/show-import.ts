@@ -26,19 +26,23 @@ const WORDS: Readonly<Record<Step['result'], string>> = {
   failed: 'FAILED',
 };
 
+/** Kinds of resources that have no id of their own at the source. */
+const HAVE_NO_ID: ReadonlySet<string> = new Set(['ssh-keys', 'secrets']);
+
 /** Writes the report. */
 export function showImport(output: Output, report: ImportReport): void {
   const { source, applied, steps, secrets, ignored, unread } = report;
   const document = {
     source,
     applied,
-    resources: steps.map(({ kind, row, result, here, reason, notes }) => ({
+    resources: steps.map(({ kind, row, result, here, reason, differences, notes }) => ({
       kind,
       sourceId: row.id,
       name: row.name,
       result,
       id: here ?? null,
       reason: reason || null,
+      differences,
       notes,
     })),
     secrets,
@@ -50,9 +54,9 @@ export function showImport(output: Output, report: ImportReport): void {
       [
         { title: 'KIND', text: ({ kind }) => kind },
         { title: 'NAME', text: ({ row }) => row.name },
-        { title: 'AT THE SOURCE', text: ({ row, kind }) => (kind === 'ssh-keys' ? '' : row.id) },
+        { title: 'AT THE SOURCE', text: ({ row, kind }) => (HAVE_NO_ID.has(kind) ? '' : row.id) },
         { title: 'HERE', text: ({ here, row }) => (here === row.id ? 'same id' : (here ?? '')) },
-        { title: '', text: ({ result }) => WORDS[result] },
+        { title: '', text: ({ result, differences }) => WORDS[result] + (differences.length > 0 ? ', differs' : '') },
       ],
       steps,
       'Nothing is selected, or the source has nothing.',
@@ -70,8 +74,8 @@ export function showImport(output: Output, report: ImportReport): void {
   });
 }
 
-function showRemarks(output: Output, { kind, row, reason, notes }: Step): void {
-  const remarks = [...(reason === '' ? [] : [reason]), ...notes];
+function showRemarks(output: Output, { kind, row, reason, differences, notes }: Step): void {
+  const remarks = [...(reason === '' ? [] : [reason]), ...differences, ...notes];
   if (remarks.length === 0) return;
   output.line('');
   output.line(`${kind}/${printable(row.name)}`);
@@ -94,15 +98,17 @@ function showList(output: Output, title: string, lines: readonly string[]): void
 
 function summary({ steps, applied, source }: ImportReport): string {
   const many = (result: Step['result']): number => steps.filter((step) => step.result === result).length;
+  const differing = steps.filter(({ differences }) => differences.length > 0).length;
+  const differ = differing > 0 ? `, ${differing} of them otherwise, and left so` : '';
   const waits = many('waits') > 0 ? `, ${many('waits')} wait` : '';
   if (!applied)
     return (
-      `${count(many('create'), 'resource')} to create, ${many('exists')} here already${waits}. ` +
+      `${count(many('create'), 'resource')} to create, ${many('exists')} here already${differ}${waits}. ` +
       'Nothing was changed; --apply creates them.'
     );
   const failed = many('failed') > 0 ? `, ${many('failed')} failed` : '';
   return (
-    `${count(many('created'), 'resource')} created, ${many('exists')} were here${waits}${failed}. ` +
+    `${count(many('created'), 'resource')} created, ${many('exists')} were here${differ}${waits}${failed}. ` +
     `Nothing was changed at ${source.address}.${waits + failed === '' ? '' : ' The same command continues.'}`
   );
 }

@@ -2,6 +2,7 @@
 
 import type { GpuPool, GpuType } from '@slipway/proto/gen/slipway/v1/catalog_service';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import type { RegistryAuth } from '@slipway/proto/gen/slipway/v1/registry_auth_service';
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import type { NetworkVolume } from '@slipway/proto/gen/slipway/v1/volume_service';
@@ -12,9 +13,10 @@ export interface TargetAccount {
   endpoints: Endpoint[];
   templates: Template[];
   volumes: NetworkVolume[];
+  pods: Pod[];
   registries: RegistryAuth[];
-  /** Names of secrets. */
-  secrets: ReadonlySet<string>;
+  /** Names of secrets: the planned ones are added. */
+  secrets: Set<string>;
   /** SSH keys, one a line. */
   sshKeys: string[];
   pools: GpuPool[];
@@ -26,10 +28,10 @@ export interface TargetAccount {
 /** Reads the account. */
 export async function readTarget({ core, output }: Cli): Promise<TargetAccount> {
   output.progress('Reading what is here');
-  const [endpoints, templates, volumes, registries, secrets, { account }, gpuPools, gpuTypes, dataCenters] =
+  const [endpoints, templates, volumes, pods, registries, secrets, { account }, gpuPools, gpuTypes, dataCenters] =
     await Promise.all([
       allPages(
-        (page) => core.endpoints.call((client) => client.listEndpoints, page),
+        (page) => core.endpoints.call((client) => client.listEndpoints, { includeTemplate: true, ...page }),
         ({ endpoints }) => endpoints,
       ),
       allPages(
@@ -39,6 +41,16 @@ export async function readTarget({ core, output }: Cli): Promise<TargetAccount> 
       allPages(
         (page) => core.volumes.call((client) => client.listNetworkVolumes, page),
         ({ networkVolumes }) => networkVolumes,
+      ),
+      allPages(
+        (page) =>
+          core.pods.call((client) => client.listPods, {
+            includeWorkers: false,
+            endpointId: '',
+            endpointIds: [],
+            ...page,
+          }),
+        ({ pods }) => pods,
       ),
       allPages(
         (page) => core.registryAuths.call((client) => client.listRegistryAuths, page),
@@ -58,6 +70,7 @@ export async function readTarget({ core, output }: Cli): Promise<TargetAccount> 
     endpoints,
     templates,
     volumes,
+    pods,
     registries,
     secrets: new Set(secrets.map(({ name }) => name)),
     sshKeys: linesOf(account?.publicKey ?? ''),

@@ -14,22 +14,30 @@ import type { SourceRow } from './source/source-lists.ts';
 /** Form of the ids of templates, here and at the source. */
 const ID_FORM = /^[a-z0-9]{10}$/;
 
+/** Returns the body of REST v2 with the ids of this account, and the example, which REST v2 does not have. */
+export function templateBody(row: SourceRow, context: ImportContext): Record<string, unknown> {
+  return {
+    name: row.name,
+    image: '',
+    ...containerOf(row, context),
+    ...pick(row.fields, ['mounts', 'serverless', 'category', 'exampleInput']),
+  };
+}
+
 /** Returns the request, without its key, and notes for people. Throws if the template cannot be created here. */
 export function templateRequest(
   row: SourceRow,
   context: ImportContext,
 ): { request: CreateTemplateRequest; notes: string[] } {
-  const body = {
-    name: row.name,
-    image: '',
-    ...containerOf(row, context),
-    ...pick(row.fields, ['mounts', 'serverless', 'category']),
-  };
+  const { exampleInput, ...body } = templateBody(row, context);
   checkFits(CreateTemplate, body);
-  const template = Template.fromPartial(templateFields(body as unknown as CreateTemplateBody).changes);
+  const template = Template.fromPartial({
+    ...templateFields(body as unknown as CreateTemplateBody).changes,
+    ...(typeof exampleInput === 'string' && { exampleInput }),
+  });
   const notes = [
     ...(row.fields['public'] === true ? ['is public at the source, and private here'] : []),
-    ...unknownMembers(row, Object.keys(TemplateShape.properties)),
+    ...unknownMembers(row, [...Object.keys(TemplateShape.properties), 'exampleInput']),
     ...envNotes(envOf(row), context.origin),
   ];
   return { request: { template, requestId: '', wantedId: ID_FORM.test(row.id) ? row.id : undefined }, notes };

@@ -1,4 +1,4 @@
-/** Places and starts a pod. */
+/** Places and starts a pod, or only places it. */
 
 import type { Actor } from '../domain/accounts/permission.ts';
 import type { PodRequest } from '../domain/pods/pod.ts';
@@ -28,6 +28,8 @@ interface PodCreation {
    * false.
    */
   startJupyter?: boolean | undefined;
+  /** It is created EXITED, and its program does not run. Default false. */
+  stopped?: boolean | undefined;
   /** Least processors of its machine. */
   minCpuCount?: number | undefined;
   /** Least memory of its machine in GB. */
@@ -43,7 +45,7 @@ export async function createPod(
   context: PodContext,
   actor: Actor,
   request: PodRequest,
-  { fields, startSsh, startJupyter, minCpuCount = 0, minMemoryGb = 0, key }: PodCreation,
+  { fields, startSsh, startJupyter, stopped = false, minCpuCount = 0, minMemoryGb = 0, key }: PodCreation,
 ): Promise<PodView> {
   const { pods, templates, machines, random, onDesired } = context;
   const { accountId } = actor;
@@ -58,7 +60,7 @@ export async function createPod(
   const settings = { ...chosen, env: { ...password, ...chosen.env } };
   const hostMinimum = hostMinimumOf(minCpuCount, minMemoryGb);
   checkRegistry('image_name', settings.imageName, context.mayAsk);
-  const fresh = { id: random.id(ID_LENGTH), key, templateEnv };
+  const fresh = { id: random.id(ID_LENGTH), key, templateEnv, isStopped: stopped };
   const made = await pods.create(fresh, actor, settings, fields, (machines, places, quota) =>
     placePod(settings, machines, places, quota, hostMinimum),
   );

@@ -5,17 +5,30 @@ import type { Output } from '../../output/output.ts';
 import type { SourceClient } from './source-client.ts';
 import { recordOf } from './source-lists.ts';
 
+/** Settings that REST v2 does not have: extensions of this service, which the hosted one does not answer. */
+export const EXTENSIONS = ['retryLimit', 'retryHandlerErrors', 'workerConcurrency', 'exampleInput'] as const;
+
+/** Their values, where the source has them. */
+interface ExtensionSettings {
+  retryLimit?: number;
+  retryHandlerErrors?: boolean;
+  workerConcurrency?: number;
+  exampleInput?: string;
+}
+
 export interface EndpointOrigin {
   /** Template that the endpoint is linked to. Empty: none, or not known. */
   templateId: string;
   /** Repositories of cached models. */
   modelReferences: string[];
+  settings: ExtensionSettings;
   /** Origins that do not exist here, for people. */
   origins: string[];
 }
 
 /** Fields that a source may lack are asked for first, and left out if it rejects them. */
 const FIELDS = [
+  `id templateId modelReferences ${EXTENSIONS.join(' ')}`,
   'id templateId modelReferences hubReleaseId flashEnvironmentId',
   'id templateId modelReferences',
   'id templateId',
@@ -50,12 +63,44 @@ async function ask(client: SourceClient, fields: string): Promise<readonly unkno
 }
 
 function extrasOf(entry: unknown): [string, EndpointOrigin][] {
-  const { id, templateId, modelReferences, hubReleaseId, flashEnvironmentId } = recordOf(entry) ?? {};
+  const fields = recordOf(entry) ?? {};
+  const { id, templateId, modelReferences, hubReleaseId, flashEnvironmentId } = fields;
   if (typeof id !== 'string') return [];
   const origins = [
     ...(hubReleaseId ? ['it was made from the hub: its image must be pullable from here, or mirrored'] : []),
     ...(flashEnvironmentId ? ['it belongs to a flash app, which is not served here: deploy its code as a worker'] : []),
   ];
   const models = Array.isArray(modelReferences) ? modelReferences.filter((text) => typeof text === 'string') : [];
-  return [[id, { templateId: typeof templateId === 'string' ? templateId : '', modelReferences: models, origins }]];
+  const link = typeof templateId === 'string' ? templateId : '';
+  return [[id, { templateId: link, modelReferences: models, settings: extensionsOf(fields), origins }]];
+}
+
+/** Returns the values that an entry of GraphQL or REST v1 has. */
+export function extensionsOf(fields: Readonly<Record<string, unknown>>): ExtensionSettings {
+  const { retryLimit, retryHandlerErrors, workerConcurrency, exampleInput } = fields;
+  return {
+    ...(Number.isInteger(retryLimit) && { retryLimit: retryLimit as number }),
+    ...(typeof retryHandlerErrors === 'boolean' && { retryHandlerErrors }),
+    ...(Number.isInteger(workerConcurrency) && { workerConcurrency: workerConcurrency as number }),
+    ...(typeof exampleInput === 'string' && { exampleInput }),
+  };
+}
+
+/** Returns the examples of templates by id. Empty if the source has none, or no GraphQL. */
+export async function readTemplateExamples(client: SourceClient): Promise<ReadonlyMap<string, string>> {
+  const answer = await client.query('query { myself { podTemplates { id exampleInput } } }').catch(unlessStopped);
+  if (!answer || 'absent' in answer) return new Map();
+  const templates = recordOf(recordOf(recordOf(answer.body)?.['data'])?.['myself'])?.['podTemplates'];
+  if (!Array.isArray(templates)) return new Map();
+  return new Map(
+    templates.flatMap((entry): [string, string][] => {
+      const { id, exampleInput } = recordOf(entry) ?? {};
+      return typeof id === 'string' && typeof exampleInput === 'string' ? [[id, exampleInput]] : [];
+    }),
+  );
+}
+
+/** GraphQL only adds details: if it fails, the import continues. */
+function unlessStopped(error: unknown): undefined {
+  if (!(error instanceof RejectedError || error instanceof UnreachableError)) throw error;
 }

@@ -3,11 +3,11 @@
 import { RejectedError } from '../../failures.ts';
 import type { Output } from '../../output/output.ts';
 import type { EndpointOrigin } from './endpoint-origins.ts';
-import { readOrigins } from './endpoint-origins.ts';
+import { readOrigins, readTemplateExamples } from './endpoint-origins.ts';
 import type { SourceClient } from './source-client.ts';
 import type { SourceList, SourceRow } from './source-lists.ts';
 import { readArray, readList, recordOf, textsOf } from './source-lists.ts';
-import { endpointOfV1, extrasOfV1, templateOfV1, volumeOfV1 } from './v1-rows.ts';
+import { endpointOfV1, extrasOfV1, podOfV1, templateOfV1, volumeOfV1 } from './v1-rows.ts';
 
 /** Lists of an account. Their entries have the members of REST v2. */
 type SourceKind = 'endpoints' | 'templates' | 'volumes' | 'registries' | 'secrets' | 'pods';
@@ -43,6 +43,10 @@ export async function readSource(client: SourceClient, output: Output): Promise<
   const extras = await readOrigins(client, output);
   if (extras === undefined && account.surface === 'v2')
     account.unread.push('GraphQL: links to templates, cached models, hub and flash origins of endpoints are not known');
+  if (extras !== undefined && account.surface === 'v2') {
+    const examples = await readTemplateExamples(client);
+    account.templates = account.templates.map((row) => withExample(row, examples.get(row.id)));
+  }
   output.clearProgress();
   return { ...account, extras: extras ?? account.extras };
 }
@@ -72,7 +76,8 @@ async function readV1(client: SourceClient, output: Output, whyNotV2: string): P
   const volumes = await readArray(client, output, '/v1/networkvolumes');
   take(account, 'volumes', { ...volumes, rows: volumes.rows.map(volumeOfV1) });
   take(account, 'registries', await readArray(client, output, '/v1/containerregistryauth'));
-  take(account, 'pods', await readArray(client, output, '/v1/pods'));
+  const pods = await readArray(client, output, '/v1/pods');
+  take(account, 'pods', { ...pods, rows: pods.rows.map(podOfV1) });
   account.unread.push('secrets and SSH keys: REST v1 does not show them');
   return account;
 }
@@ -87,4 +92,8 @@ function take(account: SourceAccount, kind: SourceKind, { rows, unread, malforme
   account[kind] = [...new Map(rows.map((row) => [row.id, row])).values()];
   if (unread !== undefined) account.unread.push(`${V2_LISTS[kind].what}: ${unread}`);
   if (malformed > 0) account.unread.push(`${V2_LISTS[kind].what}: ${malformed} without a usable id or name`);
+}
+
+function withExample(row: SourceRow, exampleInput: string | undefined): SourceRow {
+  return exampleInput === undefined ? row : { ...row, fields: { ...row.fields, exampleInput } };
 }

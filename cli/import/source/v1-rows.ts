@@ -1,6 +1,7 @@
 /** Entries of REST v1 with the members of REST v2. */
 
 import type { EndpointOrigin } from './endpoint-origins.ts';
+import { extensionsOf } from './endpoint-origins.ts';
 import type { SourceRow } from './source-lists.ts';
 import { recordOf } from './source-lists.ts';
 
@@ -41,6 +42,7 @@ export function extrasOfV1({ fields }: SourceRow): EndpointOrigin {
   return {
     templateId: typeof templateId === 'string' ? templateId : '',
     modelReferences: Array.isArray(modelReferences) ? modelReferences.map(String) : [],
+    settings: extensionsOf(fields),
     origins: [],
   };
 }
@@ -60,8 +62,32 @@ export function templateOfV1(row: SourceRow): SourceRow {
       public: fields['isPublic'] === true,
       category: fields['category'],
       readme: fields['readme'],
+      exampleInput: fields['exampleInput'],
     }),
   };
+}
+
+/** Returns a pod. */
+export function podOfV1(row: SourceRow): SourceRow {
+  const { fields } = row;
+  const { image, imageName, volumeMountPath: path = '/workspace', volumeInGb: size, networkVolumeId } = fields;
+  const volumeId = networkVolumeId || recordOf(fields['networkVolume'])?.['id'];
+  const gpu = recordOf(fields['gpu']);
+  const mounts = volumeId ? { network: [{ volumeId, path }] } : size ? { persistent: { size, path } } : {};
+  return {
+    ...row,
+    fields: defined({
+      ...containerOfV1({ ...fields, imageName: image ?? imageName }),
+      env: recordOf(fields['env']) ?? {},
+      ...(gpu ? { gpu: defined({ id: gpu['id'], count: gpu['count'] }) } : { cpu: sizeOfPod(fields) }),
+      mounts,
+      locked: fields['locked'],
+    }),
+  };
+}
+
+function sizeOfPod({ cpuFlavorId: id, vcpuCount }: Fields): Fields | undefined {
+  return typeof id === 'string' ? { id, vcpuCount } : undefined;
 }
 
 /** Returns a network volume. */

@@ -40,8 +40,8 @@ export function podHandlers(
       const actor = await ownAccount(access, apiKey, true);
       const { accountId } = actor;
       const { podRequest, fields } = podRequestFromMessage(request);
-      const { startSsh, startJupyter, minCpuCount, minMemoryGb } = request;
-      const wishes = { startSsh, startJupyter, minCpuCount, minMemoryGb };
+      const { startSsh, startJupyter, stopped, minCpuCount, minMemoryGb } = request;
+      const wishes = { startSsh, startJupyter, stopped, minCpuCount, minMemoryGb };
       const made = await createOnce(context, {
         ...creationOf('CreatePod', CreatePodRequest, request),
         accountId,

@@ -44,9 +44,14 @@ interface NewPod {
   id: string;
   /** Variables that its own environment overrides. Never shown. */
   templateEnv: Readonly<Record<string, string>>;
+  /** True: it is created EXITED, and holds no GPU. */
+  isStopped: boolean;
   /** `undefined` if the creation is not repeatable. */
   key?: CreationKey | undefined;
 }
+
+/** Columns of a pod that is created without a run. */
+const STOPPED = { desired: 'EXITED', state: 'EXITED', gpuUuids: [] };
 
 export class PodStore {
   readonly #database: Database;
@@ -63,7 +68,7 @@ export class PodStore {
    * not in the account. RepeatedCreation: the pod was created before.
    */
   async create(
-    { id, templateEnv, key }: NewPod,
+    { id, templateEnv, isStopped, key }: NewPod,
     actor: Actor,
     settings: PodSettings,
     fields: readonly string[],
@@ -80,8 +85,8 @@ export class PodStore {
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await placementView(statementOf(tx), viewFor(settings));
       const placement = choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId));
-      await freeGpus(statementOf(tx), placement);
-      const placed = placeOf(machines, placement);
+      if (!isStopped) await freeGpus(statementOf(tx), placement);
+      const placed = { ...placeOf(machines, placement), ...(isStopped && STOPPED) };
       const templateEnvSealed = sealEnv(this.#sealer, templateEnv, podTemplateEnvIdentity(id)).envSealed;
       const [row] = await tx
         .insert(pod)

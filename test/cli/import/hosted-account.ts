@@ -113,7 +113,21 @@ export const HOSTED: Record<string, unknown> = {
     ],
   },
   '/v2/account/ssh-keys': { keys: ['ssh-ed25519 AAAAC3Nz me@laptop', 'not a key'] },
-  '/v2/pods': { pods: [{ id: 'pod1', name: 'notebook' }] },
+  '/v2/pods': {
+    pods: [
+      { id: 'pod1', name: 'notebook' },
+      {
+        ...container,
+        id: 'hostedpod00001',
+        name: 'trainer',
+        status: 'RUNNING',
+        gpu: { id: 'NVIDIA L4', count: 1, vcpuCount: 8, memory: 40 },
+        mounts: { network: [{ volumeId: 'vol0000001', path: '/workspace' }] },
+        locked: false,
+        env: { HF_TOKEN: '{{ RUNPOD_SECRET_pods }}' },
+      },
+    ],
+  },
   '/graphql': {
     data: {
       myself: {

@@ -20,6 +20,7 @@ interface Report {
     id: string | null;
     reason: string | null;
     notes: string[];
+    differences: string[];
   }[];
   secrets: { name: string; usedBy: string[]; command: string }[];
   notCarriedOver: { what: string }[];
@@ -62,8 +63,11 @@ t.test('the plan says what comes, what waits and why, and changes nothing', asyn
   t.match(report.secrets, [
     { name: 'hf', usedBy: ['ocr'], command: 'slipway secrets set hf < FILE' },
     { name: 'unused', usedBy: [] },
+    { name: 'pods', usedBy: ['trainer'] },
   ]);
-  t.match(report.notCarriedOver.map(({ what }) => what).join('; '), /volume models.*1 pods: notebook.*jobs/);
+  t.match(report.notCarriedOver.map(({ what }) => what).join('; '), /volume models.*jobs/);
+  t.match(of(report, 'pods', 'notebook'), { result: 'waits', reason: 'the source names neither its GPU nor its size' });
+  t.match(of(report, 'pods', 'trainer'), { result: 'waits', reason: /needs the network volume models/ });
   t.match(report.unread, ['endpoints: 1 without a usable id or name']);
   t.same(await endpoints(), []);
   t.same(await templates(), []);
@@ -110,8 +114,9 @@ t.test('a run that was killed between two creations is continued', async (t) => 
   t.equal(code, 1);
   t.same(
     report.resources.filter(({ result }) => !/created|exists/.test(result)).map(({ name }) => name),
-    ['broken'],
+    ['broken', 'notebook', 'trainer'],
   );
+  t.match(of(report, 'pods', 'trainer'), { result: 'failed', reason: /No machine/i });
   const here = await endpoints();
   t.same(here.map(({ name }) => name).sort(), ['llm', 'newest', 'ocr', 'vision'], 'nothing is there twice');
   t.ok(
@@ -147,8 +152,12 @@ t.test('settings come over as they were', async (t) => {
 
 t.test('another run changes nothing, also without the options that are no longer needed', async (t) => {
   const before = [await endpoints(), await templates()];
-  const { report } = await apply('--exclude', 'endpoints/broken', '--map', 'RUBIN_288=ADA_80_PRO');
+  const { report } = await apply('--exclude', 'endpoints/broken', '--exclude', 'pods', '--map', 'RUBIN_288=ADA_80_PRO');
   t.same([...new Set(report.resources.map(({ result }) => result))], ['exists']);
+  t.same(
+    report.resources.flatMap(({ differences }) => differences),
+    [],
+  );
   t.same([await endpoints(), await templates()], before);
 });
 

@@ -2,7 +2,7 @@
 /** Pods that really run: real core, real agent, real processes. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
+import { Pod, PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
@@ -57,6 +57,24 @@ t.test('a whole life', async (t) => {
   t.notOk(isAlive(Number(notes.lines('pids').at(-1))));
   t.match(await reasonOf(pods.log(id)), /^NOT_FOUND/);
   t.same(readdirSync(join(agent.dataDir, 'logs')), [], 'nor is its log kept');
+});
+
+t.test('one that is created stopped runs when it is started, and is metered from then on', async (t) => {
+  const { core, notes, pods, fields } = await start(t);
+  const request = { pod: Pod.fromPartial(fields), stopped: true, requestId: 'once' };
+  const { pod } = await call(core.clients.pods, 'createPod', request, core.key);
+  t.match(pod, { desiredStatus: PodStatus.EXITED, state: PodState.EXITED, gpuUuids: [] });
+  t.equal((await call(core.clients.pods, 'createPod', request, core.key)).pod!.id, pod!.id);
+  // What was created later runs, so the agent has seen both.
+  const { id: other } = await pods.create({ ...fields, startCommand: ['sleep', '1000'] });
+  await pods.reach(other, 'RUNNING');
+  t.match(await pods.get(pod!.id), { state: PodState.EXITED });
+  t.same(notes.lines('pids'), []);
+  const spans = () => core.sql`SELECT FROM usage_span WHERE subject_id = ${pod!.id}`;
+  t.equal((await spans()).length, 0);
+  await pods.act('startPod', pod!.id);
+  await notes.notes('pids', 1);
+  t.equal((await spans()).length, 1);
 });
 
 t.test('one that ends by itself is started again, with the reason', async (t) => {

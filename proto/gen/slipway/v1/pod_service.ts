@@ -71,7 +71,14 @@ export interface CreatePodRequest {
    * Minimum number of processors of the machine, 0 to 4,194,304. A machine that does not report them is accepted.
    * Default 0.
    */
-  minCpuCount?: number | undefined;
+  minCpuCount?:
+    | number
+    | undefined;
+  /**
+   * Creates the pod EXITED: it has a machine and holds no GPU, and its program never ran. StartPod starts it. A machine
+   * must be able to run it now all the same. Default false.
+   */
+  stopped?: boolean | undefined;
 }
 
 /** Response of CreatePod. */
@@ -245,6 +252,7 @@ function createBaseCreatePodRequest(): CreatePodRequest {
     startSsh: undefined,
     minMemoryGb: undefined,
     minCpuCount: undefined,
+    stopped: undefined,
   };
 }
 
@@ -270,6 +278,9 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
     }
     if (message.minCpuCount !== undefined) {
       writer.uint32(56).int32(message.minCpuCount);
+    }
+    if (message.stopped !== undefined) {
+      writer.uint32(64).bool(message.stopped);
     }
     return writer;
   },
@@ -343,6 +354,14 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
             message.minCpuCount = reader.int32();
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.stopped = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -367,6 +386,7 @@ export const CreatePodRequest: MessageFns<CreatePodRequest> = {
     message.startSsh = object.startSsh ?? undefined;
     message.minMemoryGb = object.minMemoryGb ?? undefined;
     message.minCpuCount = object.minCpuCount ?? undefined;
+    message.stopped = object.stopped ?? undefined;
     return message;
   },
 };
