@@ -11,8 +11,8 @@ export function addImport(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'import',
     description:
-      'Take over endpoints, templates, network volumes, pods, secrets, registry credentials and SSH keys of an account ' +
-      'elsewhere. ' +
+      'Take over endpoints, templates, network volumes, pods, secrets, registry credentials and SSH keys of an ' +
+      'account elsewhere. ' +
       'Shows a plan; --apply carries it out. Nothing is changed at the source. Another Slipway shows values of ' +
       'variables only to keys that may change resources; elsewhere a read-only key is enough.',
     examples: [

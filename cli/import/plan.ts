@@ -156,7 +156,7 @@ function planSshKeys(source: SourceAccount, target: TargetAccount, selection: Se
   return [{ ...newStep('ssh-keys', row), result: isNew ? 'create' : 'exists' }];
 }
 
-/** Plans secrets whose values were given. A secret that is here keeps its value. The others are listed by themselves. */
+/** Plans secrets whose values were given. A secret that is here keeps its value. */
 function planSecrets(rows: readonly SourceRow[], { target }: ImportContext, { values }: ImportChoice): Step[] {
   const given = rows.filter(({ name }) => values.has(name));
   const steps = given.map((row): Step => {
