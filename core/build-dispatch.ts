@@ -39,6 +39,7 @@ import type { Stores } from './store/storage.ts';
 
 interface DispatchOptions {
   machines: Stores['machines'];
+  gpuHealth: Stores['gpuHealth'];
   workers: Stores['workers'];
   running: Stores['running'];
   scales: Stores['scales'];
@@ -151,8 +152,10 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const sessions: SessionContext = {
     ...{ table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving },
     ...buildModels(options),
+    gpuHealth: options.gpuHealth,
     replicaAddress: options.replicaAddress,
     onCapacity,
+    onDrained: (endpointIds) => scaling.trigger(endpointIds),
     ...shared,
     leases: new LeaseRenewer(machines, options.clock, options.batches),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),

@@ -51,12 +51,11 @@ export function buildHello({
       standbyMax,
       agentVersion: AGENT_VERSION,
       cudaVersion: gpus.cudaVersion,
-      gpus: gpus.all.map((gpu) => ({
-        ...gpu,
-        displayName: '',
-        unhealthy: gpus.faultOf(gpu.uuid),
-        occupiedBy: containers.occupantOf(gpu.uuid),
-      })),
+      gpus: gpus.all.map((gpu) => {
+        const { fault, warning, faultMark } = gpus.healthOf(gpu.uuid);
+        const occupiedBy = containers.occupantOf(gpu.uuid);
+        return { ...gpu, displayName: '', unhealthy: fault, warning, faultMark, occupiedBy, cordoned: false };
+      }),
       runsCommands: config.allowCommands,
       containerEngine: engine,
       noEngineReason,

@@ -3,7 +3,8 @@
 import { printable } from '@slipway/kit/log/printable';
 import type { CachedModel, Gpu, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
-import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
+import type { GetMachineResponse, GpuEvent, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { GpuLevel } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import { allPages } from '@slipway/proto/wire/pages';
 import type { Command } from 'commander';
@@ -17,6 +18,8 @@ import { imageSpace, loadText, presentMachine, runsText, stateText } from './pre
 import { offloadText } from './present-standby.ts';
 
 const BYTES_PER_MIB = 1024 * 1024;
+/** Changes of GPU health that are shown to people. */
+const EVENTS_SHOWN = 10;
 
 /** Workers of the machine: current ones and recently ended ones. */
 interface MachineWorkers {
@@ -49,6 +52,7 @@ async function showMachine(cli: Cli, named: string): Promise<void> {
   output.result(documentOf(page, { workers, recent }), () => {
     output.fields(fieldsOf(page, output.nowMs()));
     showGpus(output, page, workers);
+    showGpuEvents(output, page.gpuEvents);
     showWorkers(output, { workers, recent });
     showRest(output, page);
   });
@@ -71,6 +75,7 @@ function documentOf(page: GetMachineResponse, { workers, recent }: MachineWorker
     modelLimitBytes,
     modelUsedBytes,
     modelPeerAddress,
+    gpuEvents,
   } = page;
   return {
     ...presentMachine(status!),
@@ -91,6 +96,11 @@ function documentOf(page: GetMachineResponse, { workers, recent }: MachineWorker
     modelPeerAddress,
     addresses,
     refusals,
+    gpuEvents: gpuEvents.map(({ level, time, ...event }) => ({
+      ...event,
+      level: nameOf(GpuLevel, level),
+      at: time?.toISOString(),
+    })),
   };
 }
 
@@ -170,10 +180,31 @@ function showGpus(output: Output, { status, pods }: GetMachineResponse, workers:
       },
       { title: 'MEMORY', text: ({ memoryMib }) => memory(memoryMib), right: true },
       ...(loads.size === 0 ? [] : [{ title: 'LOAD', text: ({ uuid }: Gpu) => loadText(loads.get(uuid)) }]),
-      { title: 'HEALTH', text: ({ unhealthy }) => unhealthy || 'well' },
+      { title: 'HEALTH', text: healthText },
       { title: 'HELD BY', text: (gpu) => holder(gpu) },
     ],
     gpus,
+    '',
+  );
+}
+
+/** Returns `well`, or what is wrong with a GPU. */
+function healthText({ unhealthy, warning }: Gpu): string {
+  return unhealthy || (warning === '' ? 'well' : `warning: ${warning}`);
+}
+
+/** Shows how the health of the GPUs changed, the latest first. */
+function showGpuEvents(output: Output, events: readonly GpuEvent[]): void {
+  if (events.length === 0) return;
+  output.line('');
+  output.table<GpuEvent>(
+    [
+      { title: 'GPU HEALTH', text: ({ time }) => ago(time, output.nowMs()) },
+      { title: 'GPU', text: ({ gpuUuid }) => gpuUuid },
+      { title: 'LEVEL', text: ({ level }) => nameOf(GpuLevel, level) },
+      { title: 'REASON', text: ({ text }) => text },
+    ],
+    events.slice(0, EVENTS_SHOWN),
     '',
   );
 }

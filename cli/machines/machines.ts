@@ -19,6 +19,11 @@ interface DrainOptions {
   reason?: string;
 }
 
+interface CordonOptions {
+  /** UUID. */
+  gpu?: string;
+}
+
 /** Longest time for which a removal waits for the end of a lease, in milliseconds. */
 const REMOVAL_MS = 30_000;
 
@@ -72,16 +77,23 @@ export function addMachines(program: Command, cli: Cli): void {
     .action((machine: string, options: DrainOptions) => drainMachine(cli, machine, options));
   addCommand(machines, {
     usage: 'cordon <machine>',
-    description: 'Place nothing new on a machine, by id or name; what runs there keeps running. For the operator.',
-    examples: ['machines cordon rack-1'],
-  }).action((id: string) => cordonMachine(cli, id, true));
+    description:
+      'Place nothing new on a machine, by id or name, or on one of its GPUs; what runs there keeps running. For the ' +
+      'operator.',
+    examples: ['machines cordon rack-1', 'machines cordon rack-1 --gpu GPU-3f1c…'],
+  })
+    .option('--gpu <uuid>', 'only this GPU')
+    .action((id: string, options: CordonOptions) => cordonMachine(cli, id, true, options));
   addCommand(machines, {
     usage: 'uncordon <machine>',
-    description: 'Place workers and pods on a machine again, also after a drain. For the operator.',
-    examples: ['machines uncordon rack-1', 'machines undrain rack-1'],
+    description:
+      'Place workers and pods on a machine again, also after a drain; or on a GPU, also after an error in the kernel ' +
+      'log. For the operator.',
+    examples: ['machines uncordon rack-1', 'machines undrain rack-1', 'machines uncordon rack-1 --gpu GPU-3f1c…'],
   })
     .alias('undrain')
-    .action((id: string) => cordonMachine(cli, id, false));
+    .option('--gpu <uuid>', 'only this GPU')
+    .action((id: string, options: CordonOptions) => cordonMachine(cli, id, false, options));
 }
 
 async function drainMachine(cli: Cli, id: string, { deadline, reason = '' }: DrainOptions): Promise<void> {
@@ -95,10 +107,11 @@ async function drainMachine(cli: Cli, id: string, { deadline, reason = '' }: Dra
   );
 }
 
-async function cordonMachine(cli: Cli, id: string, cordoned: boolean): Promise<void> {
-  await cli.operator.machines.call((client) => client.cordonMachine, { id, cordoned });
+async function cordonMachine(cli: Cli, id: string, cordoned: boolean, { gpu = '' }: CordonOptions): Promise<void> {
+  await cli.operator.machines.call((client) => client.cordonMachine, { id, cordoned, gpuUuid: gpu });
   const now = cordoned ? 'accepts no new work; what runs there keeps running' : 'accepts new work again';
-  cli.output.result({ id, cordoned }, () => cli.output.line(`Machine ${id} ${now}.`));
+  const what = gpu === '' ? `Machine ${id}` : `GPU ${gpu} of machine ${id}`;
+  cli.output.result({ id, cordoned, ...(gpu !== '' && { gpu }) }, () => cli.output.line(`${what} ${now}.`));
 }
 
 async function forgetMachine(cli: Cli, id: string, connected: boolean): Promise<void> {
@@ -142,12 +155,9 @@ async function listMachines(cli: Cli): Promise<void> {
       'No machine has joined yet; "slipway machines token" prints the line by which one does.',
     );
     for (const { machine } of machines) {
-      for (const { uuid, unhealthy } of machine!.gpus.filter((gpu) => gpu.unhealthy !== '')) {
-        output.line(
-          '\n' +
-            `${output.style('yellow', `${machine!.name} does not use its GPU ${printable(uuid)}`)}: ` +
-            `${printable(unhealthy)}`,
-        );
+      for (const { uuid, unhealthy, warning } of machine!.gpus.filter((gpu) => gpu.unhealthy + gpu.warning !== '')) {
+        const what = unhealthy === '' ? `Warning of ${machine!.name}: GPU` : `${machine!.name} does not use its GPU`;
+        output.line(`\n${output.style('yellow', `${what} ${printable(uuid)}`)}: ${printable(unhealthy || warning)}`);
       }
       const { name, noEngineReason } = machine!;
       if (noEngineReason !== '')

@@ -26,13 +26,13 @@ import type { WorkerSpecRow } from '../store/machines/worker-specs.ts';
 import type { DesiredWorkerRow, WorkerFacts } from '../store/machines/worker-store.ts';
 import { engineFromMessage } from './container-messages.ts';
 import { desiredStateOf, standbyLevelOf } from './desired-state.ts';
+import { gpuFromMessage } from './gpu-messages.ts';
 import { modelHubOf } from './model-hub.ts';
 import { offloadFacts, offloadFromMessage } from './offload-messages.ts';
 import type { HeldAttempt } from './slot-pool.ts';
 
 const GPUS_MAX = 256;
 const CPU_MODEL_LENGTH_MAX = 191;
-const GPU_FAULT_LENGTH_MAX = 191;
 const CPU_SLOTS_MAX = 10_000;
 const STANDBY_MAX = 10_000;
 /** Longest reason of a worker or pod that is stored, in characters (agent_service.proto: 4 KiB). */
@@ -92,13 +92,6 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
   // Each is given to one holder at a time: two of one name would never both find one.
   if (new Set(machine.gpus.map(({ uuid }) => uuid)).size < machine.gpus.length)
     throw invalid('hello.machine.gpus names a uuid twice');
-  for (const gpu of machine.gpus) {
-    checkName('hello.machine.gpus.uuid', gpu.uuid);
-    checkName('hello.machine.gpus.name', gpu.name);
-    checkText('hello.machine.gpus.mig_profile', gpu.migProfile);
-    checkText('hello.machine.gpus.unhealthy', gpu.unhealthy);
-    checkText('hello.machine.gpus.occupied_by', gpu.occupiedBy);
-  }
   if (machine.standbyMax < 0 || machine.standbyMax > STANDBY_MAX)
     throw invalid(`hello.machine.standby_max must be from 0 to ${STANDBY_MAX}`);
   checkText('hello.machine.cpu_model', machine.cpuModel);
@@ -115,14 +108,7 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     cpuThreadsPerCore,
     standbyMax,
   } = machine;
-  const gpus = machine.gpus.map(({ uuid, name: card, memoryMib: cardMib, migProfile, unhealthy, occupiedBy }) => ({
-    uuid,
-    name: card,
-    memoryMib: cardMib,
-    migProfile,
-    ...(unhealthy !== '' && { unhealthy: unhealthy.slice(0, GPU_FAULT_LENGTH_MAX) }),
-    ...(occupiedBy !== '' && { occupiedBy: occupiedBy.slice(0, GPU_FAULT_LENGTH_MAX) }),
-  }));
+  const gpus = machine.gpus.map(gpuFromMessage);
   return {
     id,
     name,

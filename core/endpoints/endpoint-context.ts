@@ -15,6 +15,7 @@ type OwnStores =
   | 'templates'
   | 'machines'
   | 'drains'
+  | 'gpuHealth'
   | 'machineViews'
   | 'workers'
   | 'volumes'

@@ -3,6 +3,7 @@
 import type { Caller } from '../domain/accounts/permission.ts';
 import { unauthorized } from '../domain/accounts/permission.ts';
 import type { MachineModels } from '../domain/machines/cached-model.ts';
+import type { GpuEvent } from '../domain/machines/gpu-health.ts';
 import type { MachineExplanation } from '../domain/reports/machine-explanation.ts';
 import { explainMachine } from '../domain/reports/machine-explanation.ts';
 import { withCrashes } from '../domain/scaling/machine-crashes.ts';
@@ -33,9 +34,14 @@ export interface MachinePage {
   addresses: MachineAddress[];
   models: MachineModels;
   refusals: UnplaceableEndpoint[];
+  /** The latest first. */
+  gpuEvents: GpuEvent[];
 }
 
-type ReadContext = Pick<EndpointContext, 'machines' | 'machineViews' | 'cachedModels' | 'cannotRun' | 'scales'>;
+type ReadContext = Pick<
+  EndpointContext,
+  'machines' | 'machineViews' | 'gpuHealth' | 'cachedModels' | 'cannotRun' | 'scales'
+>;
 
 /** Returns the machine with this id or name. Throws as `readMachine` does. */
 export async function findMachine(
@@ -59,8 +65,8 @@ export async function findMachine(
 export async function readMachine(context: ReadContext, caller: Caller, named: string): Promise<MachinePage> {
   const status = await findMachine(context, caller, named);
   const { id } = status;
-  const { machineViews, cachedModels } = context;
-  const [standing, pods, images, addresses, models, disk, refusals] = await Promise.all([
+  const { machineViews, gpuHealth, cachedModels } = context;
+  const [standing, pods, images, addresses, models, disk, refusals, gpuEvents] = await Promise.all([
     machineViews.standing(id),
     machineViews.pods(id),
     machineViews.images(id),
@@ -68,10 +74,11 @@ export async function readMachine(context: ReadContext, caller: Caller, named: s
     cachedModels.list(id),
     cachedModels.diskOf(id),
     refusalsOf(context, id),
+    gpuHealth.events(id),
   ]);
   // Deleted since.
   if (!standing) throw machineNotFound(named);
-  return { status, standing, pods, images, addresses, models: { models, ...disk }, refusals };
+  return { status, standing, pods, images, addresses, models: { models, ...disk }, refusals, gpuEvents };
 }
 
 async function refusalsOf(

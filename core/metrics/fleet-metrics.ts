@@ -140,10 +140,12 @@ function machineGauges(metrics: Metrics, fleet: () => Promise<Fleet>): void {
   };
   const help = 'Machines seen in the last day; cordoned machines are also counted as connected or away.';
   machines('slipway_core_machines', help, ({ connected, away, cordoned }) => ({ connected, away, cordoned }));
-  machines('slipway_core_gpus', 'GPUs of connected machines.', ({ gpusUsed, gpusFree, gpusUnhealthy }) => ({
+  const gpus = 'GPUs of connected machines; those with a warning are also counted as used or free.';
+  machines('slipway_core_gpus', gpus, ({ gpusUsed, gpusFree, gpusUnhealthy, gpusWarning }) => ({
     used: gpusUsed,
     free: gpusFree,
     unhealthy: gpusUnhealthy,
+    warning: gpusWarning,
   }));
 }
 

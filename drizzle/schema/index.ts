@@ -16,6 +16,7 @@ export * from './installation.ts';
 export * from './job.ts';
 export * from './lost-attempt.ts';
 export * from './machine.ts';
+export * from './machines/gpu-event.ts';
 export * from './machines/join-token.ts';
 export * from './network-volume.ts';
 export * from './pod.ts';

@@ -12,6 +12,20 @@ export interface GpuRow {
   unhealthy?: string;
   /** Program outside Slipway that holds it, for people. Absent or empty: none. */
   occupiedBy?: string;
+  /** What is wrong with it, though it may be used, for people. Absent: nothing. */
+  warning?: string;
+  /** What its agent reported, from which `unhealthy` and `warning` follow by its mark. Absent: the same as these. */
+  reported?: { fault: string; warning: string; faultMark: string };
+  /** True if its operator cordoned it. Absent: no. */
+  cordoned?: true;
+}
+
+/** What the operator decided about a GPU. */
+export interface GpuMarkRow {
+  /** Nothing new is placed on it. */
+  cordoned?: true;
+  /** Latest event of the kernel log after which it was put back; see machine.proto, Gpu.fault_mark. */
+  cleared?: string;
 }
 
 /** Load of a GPU. For the meaning of each field see machine.proto. Absent fields are unknown. */
@@ -47,6 +61,8 @@ export const machine = pgTable(
     id: text('id').primaryKey(),
     name: text('name').notNull(),
     gpus: jsonb('gpus').$type<GpuRow[]>().notNull().default([]),
+    /** Decisions of the operator by the UUID of a GPU. */
+    gpuMarks: jsonb('gpu_marks').$type<Record<string, GpuMarkRow>>().notNull().default({}),
     /** Latest report of its agent. Empty: none yet in this session. */
     gpuLoads: jsonb('gpu_loads').$type<GpuLoadRow[]>().notNull().default([]),
     locations: text('locations').array().notNull().default(sql`'{}'`),

@@ -7,6 +7,8 @@ export interface GpuView {
   memoryMib: number;
   /** Empty if it is healthy. */
   unhealthy: string;
+  /** What is wrong with it, though it is used. Empty: nothing. */
+  warning: string;
   /** Empty if it is free. */
   heldBy: '' | 'worker' | 'pod';
   /** Id of the worker that has it. */

@@ -5,10 +5,12 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 /** Longest wait for an answer of the driver, in milliseconds. After it the driver counts as silent. */
 const TIMEOUT_MS = 20_000;
+/** Largest answer in bytes. The full report has 120 kB for each card. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Returns the output of nvidia-smi. Rejects as execFile does; with ENOENT if there is no nvidia-smi. */
 export async function askDriver(...args: string[]): Promise<string> {
-  return (await run('nvidia-smi', args, { timeout: TIMEOUT_MS })).stdout;
+  return (await run('nvidia-smi', args, { timeout: TIMEOUT_MS, maxBuffer: ANSWER_BYTES_MAX })).stdout;
 }
 
 /** Returns these columns of all cards, as CSV. */
@@ -27,6 +29,11 @@ export function askColumnsOfAny(fields: readonly string[]): Promise<string | und
 /** Lists the cards that answer, with their slices; `undefined` if there is no answer. */
 export function listAny(): Promise<string | undefined> {
   return answered(askDriver('-L'), /^GPU \d+: /m);
+}
+
+/** Returns the full report of the cards that answer, as XML; `undefined` if there is no answer. */
+export function reportOfAny(): Promise<string | undefined> {
+  return answered(askDriver('-q', '-x'), /<gpu id=/);
 }
 
 /** Returns the table that nvidia-smi prints without options; `undefined` if there is no answer. */

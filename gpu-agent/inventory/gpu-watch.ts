@@ -1,14 +1,22 @@
 /**
- * Watches the health of this machine's GPUs. A GPU that the driver no longer lists (it fell off the bus), or whose
- * memory can no longer be repaired, gets nothing new. Workloads on it go on, and end as they can.
+ * Watches the health of this machine's GPUs. A GPU that has failed gets nothing new, and its workers end after their
+ * jobs; one with a warning goes on. The signs are in health/classify.ts.
  */
 
 import { Loop } from '@slipway/kit/lifecycle/loop';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import { askColumnsOfAny, listAny } from './ask-driver.ts';
+import { listAny, reportOfAny } from './ask-driver.ts';
+import type { GpuHealth } from './health/classify.ts';
+import { classify, HEALTHY, NOT_LISTED } from './health/classify.ts';
+import type { DriverFacts } from './health/driver-report.ts';
+import { parseReport } from './health/driver-report.ts';
+import type { XidEvent } from './health/kernel-log.ts';
+import { KernelLog } from './health/kernel-log.ts';
+import type { ThrottleHistory } from './health/throttling.ts';
+import { throttlingAfter } from './health/throttling.ts';
 import type { MachineGpu } from './machine-gpu.ts';
-import { HEALTH_FIELDS, parseFaults } from './nvidia-smi-output.ts';
+import { parseCardOf } from './nvidia-smi-output.ts';
 
 const PERIOD_MS = 60_000;
 
@@ -18,6 +26,8 @@ interface GpuWatchOptions {
   gpus(): readonly MachineGpu[];
   /** Called when the health of a GPU has changed. */
   onChange(): void;
+  /** Default: that of the kernel. */
+  kernelLog?: Pick<KernelLog, 'read' | 'close'>;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -25,17 +35,27 @@ interface GpuWatchOptions {
 
 export class GpuWatch extends Loop {
   readonly #options: GpuWatchOptions;
-  /** Reasons why nothing may run on a GPU, by UUID. */
-  #faults: ReadonlyMap<string, string> = new Map();
+  readonly #kernelLog: Pick<KernelLog, 'read' | 'close'>;
+  #logFault: string | undefined;
+  /** Health of GPUs and slices that are not healthy, by UUID. */
+  #health: ReadonlyMap<string, GpuHealth> = new Map();
+  /** ThrottleHistory of cards, by UUID. */
+  #throttling: ReadonlyMap<string, ThrottleHistory> = new Map();
 
   constructor(options: GpuWatchOptions) {
     super({ ...options, name: 'GPU watch', periodMs: PERIOD_MS, pass: () => this.look() });
     this.#options = options;
+    this.#kernelLog = options.kernelLog ?? new KernelLog();
   }
 
-  /** Returns why nothing may run on a GPU; empty if it is healthy. */
-  faultOf(uuid: string): string {
-    return this.#faults.get(uuid) ?? '';
+  override async stop(): Promise<void> {
+    await super.stop();
+    this.#kernelLog.close();
+  }
+
+  /** Returns the health of a GPU. */
+  healthOf(uuid: string): GpuHealth {
+    return this.#health.get(uuid) ?? HEALTHY;
   }
 
   /** Checks the GPUs. Never rejects. */
@@ -49,20 +69,60 @@ export class GpuWatch extends Loop {
       logger.warn('nvidia-smi did not answer, the health of GPUs is not known');
       return;
     }
-    // Old drivers do not know the fields; then every listed GPU counts as healthy.
-    const faults = parseFaults(
-      real.map(({ uuid }) => uuid),
-      list,
-      (await askColumnsOfAny(HEALTH_FIELDS)) ?? '',
+    const health = this.#healthOfAll(real, parseCardOf(list), parseReport((await reportOfAny()) ?? ''));
+    const changed = real.filter(
+      ({ uuid }) => JSON.stringify(health.get(uuid) ?? HEALTHY) !== JSON.stringify(this.healthOf(uuid)),
     );
-    const changed = real.filter(({ uuid }) => faults.get(uuid) !== this.#faults.get(uuid));
-    this.#faults = faults;
+    this.#health = health;
     for (const { uuid, name } of changed) {
-      logger.warn(
-        { uuid, name, fault: faults.get(uuid) ?? '' },
-        faults.has(uuid) ? 'a GPU is unhealthy' : 'a GPU is healthy again',
-      );
+      const { fault, warning } = this.healthOf(uuid);
+      if (fault === '' && warning === '') logger.info({ uuid, name }, 'a GPU is healthy again');
+      else logger.warn({ uuid, name, fault, warning }, fault === '' ? 'a GPU has a warning' : 'a GPU is unhealthy');
     }
     if (changed.length > 0) onChange();
+  }
+
+  /** A slice is as its card. A card of which the driver reports nothing more counts as healthy. */
+  #healthOfAll(
+    real: readonly MachineGpu[],
+    cardOf: ReadonlyMap<string, string>,
+    report: readonly DriverFacts[],
+  ): Map<string, GpuHealth> {
+    const events = this.#readEvents();
+    this.#throttling = new Map(
+      report.map((facts) => [facts.uuid, throttlingAfter(facts, this.#throttling.get(facts.uuid))]),
+    );
+    const cards = new Map(
+      report.map((facts) => {
+        const { heat, powerBrake } = this.#throttling.get(facts.uuid)!;
+        const lasting = { ...facts, heat: heat.counts, powerBrake: powerBrake.counts };
+        return [
+          facts.uuid,
+          classify(
+            lasting,
+            events.filter(({ pci }) => pci === facts.pci),
+          ),
+        ];
+      }),
+    );
+    return new Map(
+      real.map(({ uuid }) => {
+        const card = cardOf.get(uuid);
+        return [uuid, card === undefined ? { ...HEALTHY, fault: NOT_LISTED } : (cards.get(card) ?? HEALTHY)];
+      }),
+    );
+  }
+
+  /** Returns the events of the kernel log; none if it cannot be read, which is logged once. */
+  #readEvents(): XidEvent[] {
+    try {
+      return this.#kernelLog.read();
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== this.#logFault)
+        this.#options.logger.warn({ err: error }, 'the kernel log cannot be read, Xid errors of GPUs are not seen');
+      this.#logFault = message;
+      return [];
+    }
   }
 }

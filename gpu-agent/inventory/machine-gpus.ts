@@ -9,6 +9,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { GpuLoad } from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuLoads } from './gpu-loads.ts';
 import { GpuWatch } from './gpu-watch.ts';
+import type { GpuHealth } from './health/classify.ts';
 import type { MachineGpu } from './machine-gpu.ts';
 import { readGpus } from './read-gpus.ts';
 import { makeVirtualGpus } from './virtual-gpus.ts';
@@ -79,7 +80,7 @@ export class MachineGpus {
 
   /** All GPUs. Without indexes while one of them is unhealthy: the driver may number the others anew. */
   get all(): readonly MachineGpu[] {
-    return this.#all.some(({ uuid }) => this.faultOf(uuid) !== '')
+    return this.#all.some(({ uuid }) => this.healthOf(uuid).fault !== '')
       ? this.#all.map((gpu) => ({ ...gpu, index: undefined }))
       : this.#all;
   }
@@ -89,9 +90,9 @@ export class MachineGpus {
     return this.#cudaVersion;
   }
 
-  /** Returns why nothing may run on a GPU; empty if it is healthy. */
-  faultOf(uuid: string): string {
-    return this.#watch.faultOf(uuid);
+  /** Returns the health of a GPU. */
+  healthOf(uuid: string): GpuHealth {
+    return this.#watch.healthOf(uuid);
   }
 
   /** Loads of the GPUs of which the driver reports something. */

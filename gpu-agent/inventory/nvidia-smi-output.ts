@@ -5,12 +5,6 @@ import type { MachineGpu } from './machine-gpu.ts';
 /** Columns for `--query-gpu`; the answer may have any order. The name of a card is in the list of `-L`. */
 export const QUERY_FIELDS = ['uuid', 'memory.total', 'mig.mode.current'] as const;
 
-/**
- * Columns about a card's health. They are queried separately, because a driver that does not know one of them answers
- * nothing.
- */
-export const HEALTH_FIELDS = ['uuid', 'remapped_rows.failure'] as const;
-
 /** Columns about a card's load. For a value that the driver does not know, it prints a word in brackets. */
 export const LOAD_FIELDS = ['uuid', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'] as const;
 
@@ -57,31 +51,12 @@ export function parseIndexes(query: string, list: string): Map<string, number> {
   return new Map(cards.map(({ uuid, number }) => [uuid, number]));
 }
 
-/**
- * Returns why nothing may run on known GPUs and slices, by UUID. `list` is the answer to `-L`, `health` the answer to
- * HEALTH_FIELDS as CSV.
- */
-export function parseFaults(known: readonly string[], list: string, health: string): Map<string, string> {
-  const broken = new Set(
-    health
-      .split('\n')
-      .map((line) => line.split(',').map((cell) => cell.trim()))
-      .flatMap(([uuid = '', failure = '']) => (/^(1|yes)$/i.test(failure) ? [uuid] : [])),
-  );
-  const cards = parseList(list);
-  const cardOf = new Map(
-    cards.flatMap(({ uuid, slices }) =>
+/** Returns the card of each GPU and slice that the answer to `-L` lists, by UUID. */
+export function parseCardOf(list: string): Map<string, string> {
+  return new Map(
+    parseList(list).flatMap(({ uuid, slices }) =>
       [uuid, ...slices.map((slice) => slice.uuid)].map((each) => [each, uuid] as const),
     ),
-  );
-  return new Map(
-    known.flatMap((uuid): [string, string][] => {
-      const card = cardOf.get(uuid);
-      if (card === undefined) return [[uuid, 'the driver does not list it any more']];
-      return broken.has(card)
-        ? [[uuid, 'rows of its memory failed and could not be replaced (remapped_rows.failure)']]
-        : [];
-    }),
   );
 }
 

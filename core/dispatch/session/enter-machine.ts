@@ -17,8 +17,11 @@ const INSTANCE = /^[\w-]{0,64}$/;
 interface EnterOptions {
   table: SessionTable;
   machines: Pick<Stores['machines'], 'join'>;
+  gpuHealth: Pick<Stores['gpuHealth'], 'seen' | 'record'>;
   /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
+  /** Workers of these endpoints are drained: a GPU has failed. */
+  onDrained(endpointIds: readonly string[]): void;
 }
 
 /** Returns the agent's instance from its hello. INVALID_REQUEST: malformed (see agent_service.proto). */
@@ -37,13 +40,15 @@ export async function enterMachine(
   machine: MachineFacts,
   options: EnterOptions,
 ): Promise<void> {
-  const { table, machines, replicaAddress } = options;
+  const { table, machines, gpuHealth, replicaAddress, onDrained } = options;
   const { id: sessionId, instance } = session;
   const before = table.get(machine.id);
   const heldHere = before?.isOpen ?? false;
   // Only the row decides whether another agent's session ends, so until then that session is left alone.
   if (!before || before.instance === instance) table.enter(session);
-  const holder = await machines.join(machine, {
+  const gpus = await gpuHealth.seen(machine.id, machine.gpus);
+  const facts = { ...machine, gpus };
+  const holder = await machines.join(facts, {
     sessionId,
     replicaAddress: replicaAddress(),
     instance,
@@ -52,6 +57,7 @@ export async function enterMachine(
   });
   if (holder) throw new DomainError('IN_USE', heldText(machine.id, holder));
   table.enter(session);
+  onDrained(await gpuHealth.record(machine.id, gpus));
 }
 
 /** Text for the operator, who reads it in the log of the rejected agent. */

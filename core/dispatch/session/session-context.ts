@@ -33,6 +33,7 @@ export interface SessionContext {
   pool: SlotPool;
   times: ExecutionTimes;
   machines: Stores['machines'];
+  gpuHealth: Stores['gpuHealth'];
   workers: Stores['workers'];
   running: Stores['running'];
   attempts: AttemptCalls;
@@ -48,6 +49,8 @@ export interface SessionContext {
   /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
   onRefresh(workerId: string, machineId: string): void;
+  /** Workers of these endpoints are drained: a GPU has failed. */
+  onDrained(endpointIds: readonly string[]): void;
   /** The machine of a session takes workers from now on. */
   onCapacity(machineId: string): void;
   onLogReply(machineId: string, reply: WorkerLogReply): void;

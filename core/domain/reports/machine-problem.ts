@@ -10,11 +10,17 @@ export interface MachineState {
   cordoned: boolean;
   /** Why it is drained; may be empty. Null: it is not. */
   drainReason: string | null;
-  ill: readonly { name: string; unhealthy: string }[];
+  /** GPUs that have failed, or that have a warning. At least one text of each is not empty. */
+  ill: readonly { name: string; unhealthy: string; warning: string }[];
   agentVersion: string;
   /** Whether core serves that version. */
   agentSupport: 'SERVED' | 'TOO_OLD' | 'TOO_NEW';
 }
+
+const FAULT_REMEDY =
+  'Nothing new is placed on it. To change that: reset it (nvidia-smi --gpu-reset) or restart its machine; after an ' +
+  'Xid error also: slipway machines uncordon MACHINE --gpu UUID.';
+const WARNING_REMEDY = 'It is still used. What to do: docs/operate/gpu-health.md.';
 
 /** Returns the problems of a machine. */
 export function machineProblems(machine: MachineState, coreVersion: string): Problem[] {
@@ -31,12 +37,18 @@ export function machineProblems(machine: MachineState, coreVersion: string): Pro
             text: 'Its agent is away: what ran there has been put back or counts as lost.',
           },
         ]),
-    ...ill.map((gpu) => ({ ...of, kind: 'GPU_UNHEALTHY', broken: true, text: `GPU ${gpu.name}: ${gpu.unhealthy}` })),
+    ...ill.map((gpu) => ({ ...of, ...gpuProblem(gpu) })),
     ...(agentSupport === 'SERVED'
       ? []
       : [{ ...of, kind: 'AGENT_NOT_SERVED', broken: false, text: versionText(machine, coreVersion) }]),
     ...(cordoned ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: cordonText(drainReason) }] : []),
   ];
+}
+
+function gpuProblem({ name, unhealthy, warning }: MachineState['ill'][number]) {
+  return unhealthy === ''
+    ? { kind: 'GPU_WARNING', broken: false, text: `GPU ${name}: ${warning}. ${WARNING_REMEDY}` }
+    : { kind: 'GPU_UNHEALTHY', broken: true, text: `GPU ${name}: ${unhealthy}. ${FAULT_REMEDY}` };
 }
 
 function versionText({ agentVersion, agentSupport }: MachineState, coreVersion: string): string {

@@ -14,9 +14,10 @@ import { groupEnded } from '../../domain/machines/ended-workers.ts';
 import { isRepository } from '../../domain/machines/model-reference.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { checkTexts, invalid } from '../../domain/settings/fields.ts';
+import { cordonMachine } from '../../endpoints/cordon-machine.ts';
 import { drainMachine } from '../../endpoints/drain-machine.ts';
 import type { EndpointContext } from '../../endpoints/endpoint-context.ts';
-import { forgetMachine, machineNotFound, removeMachine } from '../../endpoints/forget-machine.ts';
+import { forgetMachine, removeMachine } from '../../endpoints/forget-machine.ts';
 import { findMachine, readMachine } from '../../endpoints/read-machine.ts';
 import { resumeWorker, suspendWorker } from '../../endpoints/suspend-worker.ts';
 import type { LogParts } from '../jobs/read-log.ts';
@@ -121,11 +122,8 @@ function stateHandlers({
       const { id } = await findMachine(context, caller, named);
       return connected ? removeMachine(context, caller, id, clock) : forgetMachine(context, caller, id);
     }),
-    cordonMachine: unary(logger, async ({ id, cordoned }, apiKey) => {
-      const caller = await access.caller(apiKey);
-      const machine = await findMachine(context, caller, id);
-      if (!(await context.machines.cordon(machine.id, cordoned, caller.keyId))) throw machineNotFound(id);
-      if (!cordoned) context.onCapacity([machine.id]);
+    cordonMachine: unary(logger, async ({ id, cordoned, gpuUuid = '' }, apiKey) => {
+      await cordonMachine(context, await access.caller(apiKey), { id, gpuUuid }, cordoned);
       return {};
     }),
     drainMachine: unary(logger, async ({ id, deadlineMs, reason }, apiKey) => {

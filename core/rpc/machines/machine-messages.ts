@@ -13,6 +13,7 @@ import type {
   MachineDrain as MachineDrainMessage,
   MachineStatus as MachineStatusMessage,
 } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { GpuLevel } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import { engineToMessage } from '../../dispatch/container-messages.ts';
 import { modelToMessage } from '../../dispatch/model-messages.ts';
@@ -61,6 +62,7 @@ export function machinePageToMessage({
   addresses,
   models,
   refusals,
+  gpuEvents,
 }: MachinePage): GetMachineResponse {
   const { replicaAddress, agentSinceMs, keyId, keyRevokedAtMs } = standing;
   return {
@@ -83,6 +85,11 @@ export function machinePageToMessage({
     modelLimitBytes: models.limitBytes,
     modelUsedBytes: models.usedBytes,
     modelPeerAddress: models.peerAddress,
+    gpuEvents: gpuEvents.map(({ level, atMs, ...event }) => ({
+      ...event,
+      level: GpuLevel[level],
+      time: new Date(atMs),
+    })),
     refusals: refusals.map(({ endpoint: { id, name, accountId }, refusal }) => ({
       endpointId: id,
       endpointName: name,
@@ -125,9 +132,12 @@ export function machineMessage(facts: MachineFacts, standbyMemoryUsedBytes = 0):
     cpuThreadsPerCore,
     standbyMax,
     gpuOffload: gpuOffload ? { ...gpuOffload, standbyMemoryUsedBytes } : undefined,
-    gpus: gpus.map((gpu) => ({
+    gpus: gpus.map(({ reported, ...gpu }) => ({
       ...gpu,
       unhealthy: gpu.unhealthy ?? '',
+      warning: gpu.warning ?? '',
+      faultMark: reported?.faultMark ?? '',
+      cordoned: gpu.cordoned ?? false,
       occupiedBy: gpu.occupiedBy ?? '',
       displayName: gpuDisplayName(gpuTypeOf(gpu)),
     })),

@@ -38,6 +38,8 @@ interface MachineCounts {
   gpusUsed: number;
   gpusFree: number;
   gpusUnhealthy: number;
+  /** Those with a warning; they also count as used or free. */
+  gpusWarning: number;
 }
 
 export class MetricStore {
@@ -74,7 +76,8 @@ export class MetricStore {
   async fleet(): Promise<FleetCounts> {
     const [row] = await this.#hot<[FleetCounts]>`
       WITH gpu AS (
-        SELECT coalesce(g.value ->> 'unhealthy', '') <> '' AS unhealthy, h.gpu_uuid IS NOT NULL
+        SELECT coalesce(g.value ->> 'unhealthy', '') <> '' AS unhealthy,
+          coalesce(g.value ->> 'warning', '') <> '' AS warning, h.gpu_uuid IS NOT NULL
           OR coalesce(g.value ->> 'occupiedBy', '') <> '' AS used
         FROM machine m CROSS JOIN LATERAL jsonb_array_elements(m.gpus) AS g
           LEFT JOIN gpu_hold h ON h.machine_id = m.id AND h.gpu_uuid = g.value ->> 'uuid'
@@ -105,7 +108,8 @@ export class MetricStore {
           count(*) FILTER (WHERE cordoned),
           'gpusUsed', (SELECT count(*) FROM gpu WHERE used AND NOT unhealthy), 'gpusFree', (SELECT count(*) FROM gpu
             WHERE NOT used AND NOT unhealthy),
-          'gpusUnhealthy', (SELECT count(*) FROM gpu WHERE unhealthy))
+          'gpusUnhealthy', (SELECT count(*) FROM gpu WHERE unhealthy),
+          'gpusWarning', (SELECT count(*) FROM gpu WHERE warning AND NOT unhealthy))
         FROM machine WHERE seen_at > now() - interval '1 day'
       ) AS machines`;
     const { endpoints, machines } = row;

@@ -130,16 +130,19 @@ export class ProblemStore {
         ORDER BY e.state_changed_at DESC LIMIT ${PODS_MAX}`;
   }
 
-  /** Returns machines that are away, cordoned, have an unhealthy GPU, or an agent of another version than core's. */
+  /** Returns machines that are away, cordoned, have a GPU with a fault or warning, or an agent of another version than core's. */
   async machines(coreVersion: string): Promise<Omit<MachineState, 'agentSupport'>[]> {
     return this.#sql<Omit<MachineState, 'agentSupport'>[]>`
       SELECT * FROM (
         SELECT id, name, cordoned, agent_version AS "agentVersion",
           CASE WHEN draining_since IS NOT NULL THEN drain_reason END AS "drainReason",
           session_id IS NOT NULL AND lease_expires_at > now() AS connected, coalesce((
-          SELECT jsonb_agg(jsonb_build_object('name', g ->> 'name', 'unhealthy', g ->> 'unhealthy'))
-            FROM jsonb_array_elements(gpus) AS g
-          WHERE coalesce(g ->> 'unhealthy', '') <> ''), '[]') AS ill FROM machine) AS m
+          SELECT jsonb_agg(jsonb_build_object('name', g ->> 'name', 'unhealthy', fault, 'warning', warning))
+            FROM jsonb_array_elements(gpus) AS g, LATERAL (SELECT
+              CASE WHEN g ? 'cordoned' AND g ->> 'unhealthy' IS DISTINCT FROM g -> 'reported' ->> 'fault' THEN ''
+                ELSE coalesce(g ->> 'unhealthy', '') END AS fault,
+              coalesce(g ->> 'warning', '') AS warning) AS h
+          WHERE fault <> '' OR warning <> ''), '[]') AS ill FROM machine) AS m
       WHERE NOT connected OR cordoned OR ill <> '[]' OR "agentVersion" <> ${coreVersion} ORDER BY name, id`;
   }
 }

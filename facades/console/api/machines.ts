@@ -110,7 +110,7 @@ export function machineView(
       memoryMib: machine.memoryMib,
       locations: machine.locations,
       workers: workers.length,
-      gpus: machine.gpus.map(({ uuid, displayName, name, memoryMib, unhealthy }) => {
+      gpus: machine.gpus.map(({ uuid, displayName, name, memoryMib, unhealthy, warning }) => {
         const holder = holders.get(uuid);
         const heldBy = holder ? 'worker' : podGpuUuids.includes(uuid) ? 'pod' : '';
         return {
@@ -118,6 +118,7 @@ export function machineView(
           name: displayName || name,
           memoryMib,
           unhealthy,
+          warning,
           heldBy,
           workerId: holder?.id ?? '',
           endpointName: holder?.endpointName ?? '',

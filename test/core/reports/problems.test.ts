@@ -191,7 +191,7 @@ t.test('of the operator: machines that are cordoned, ill or away, by name', asyn
     broken: false,
     text: /version 0\.0\.1, .*: update the agent\.$/,
   });
-  t.match(await told('GPU_UNHEALTHY', '', rootKey), { broken: true, text: /L4: Xid 79$/ });
+  t.match(await told('GPU_UNHEALTHY', '', rootKey), { broken: true, text: /L4: Xid 79\. Nothing new .*--gpu UUID\.$/ });
   t.notOk(
     (await list({ limit: 100 })).problems.some(({ about }) => about === 'MACHINE'),
     "machines are nobody else's business",

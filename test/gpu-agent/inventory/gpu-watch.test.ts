@@ -1,15 +1,15 @@
 // test: alone, postgres
 /**
  * A GPU that the driver no longer lists, or whose memory cannot be repaired, is unhealthy until that changes. A driver
- * that does not answer changes nothing.
+ * that does not answer changes nothing. What else is a sign: health.test.ts.
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GpuWatch } from '@slipway/gpu-agent/inventory/gpu-watch';
-import { parseFaults } from '@slipway/gpu-agent/inventory/nvidia-smi-output';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
+import { card, report } from '../../helpers/gpu-report.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
 import { readMetrics, valueOf } from '../../helpers/system/metrics.ts';
@@ -18,29 +18,9 @@ import { ManualClock } from '../../helpers/time/manual-clock.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const [FIRST, SECOND] = ['GPU-11111111-0000-0000-0000-000000000000', 'GPU-22222222-0000-0000-0000-000000000000'];
-const SLICE = 'MIG-33333333-0000-0000-0000-000000000000';
 const listed = (...uuids: string[]) => uuids.map((uuid, n) => `GPU ${n}: NVIDIA L4 (UUID: ${uuid})\n`).join('');
 const health = (...rows: [uuid: string, failure: string][]) =>
-  ['uuid, remapped_rows.failure', ...rows.map((row) => row.join(', '))].join('\n');
-
-t.test('what the driver says of them', async (t) => {
-  t.same(
-    [...parseFaults([FIRST, SECOND], listed(FIRST, SECOND), health([FIRST, '0'], [SECOND, '[N/A]']))],
-    [],
-    'cards without such memory are well',
-  );
-  t.match(
-    [...parseFaults([FIRST, SECOND], listed(FIRST, SECOND), health([FIRST, '1'], [SECOND, 'No']))],
-    [[FIRST, /remapped_rows/]],
-  );
-  t.same([...parseFaults([FIRST, SECOND], listed(SECOND), '')], [[FIRST, 'the driver does not list it any more']]);
-  const sliced = `${listed(FIRST)}  MIG 1g.6gb      Device  0: (UUID: ${SLICE})\n`;
-  t.match(
-    [...parseFaults([SLICE], sliced, health([FIRST, 'Yes']))],
-    [[SLICE, /remapped_rows/]],
-    'a slice is as its card',
-  );
-});
+  report(...rows.map(([uuid, failure]) => card(uuid, { remapped_row_failure: failure })));
 
 t.test('each change once, and nothing while the driver is silent', async (t) => {
   const folder = t.testdir({
@@ -75,18 +55,19 @@ esac`,
     },
     clock: new ManualClock(),
     random: systemRandom,
+    kernelLog: { read: () => [], close: () => undefined },
     logger: createLogger('test', 'silent'),
   });
   const after = async (list: string, told: string) => {
     says(list, told);
     await watch.look();
-    return [changes, watch.faultOf(FIRST), watch.faultOf(SECOND), watch.faultOf('VIRTUAL-0')];
+    return [changes, ...[FIRST, SECOND, 'VIRTUAL-0'].map((uuid) => watch.healthOf(uuid).fault)];
   };
-  t.same(await after(listed(FIRST, SECOND), health([FIRST, '0'], [SECOND, '0'])), [0, '', '', '']);
+  t.same(await after(listed(FIRST, SECOND), health([FIRST, 'No'], [SECOND, 'No'])), [0, '', '', '']);
   const lost = `${listed(FIRST)}Unable to determine the device handle for GPU1: 0000:3B:00.0: GPU is lost.\n`;
-  t.same(await after(lost, health([FIRST, '0'])), [1, '', 'the driver does not list it any more', '']);
+  t.same(await after(lost, health([FIRST, 'No'])), [1, '', 'the driver does not list it any more', '']);
   t.same(
-    await after(listed(FIRST), health([FIRST, '0'])),
+    await after(listed(FIRST), health([FIRST, 'No'])),
     [1, '', 'the driver does not list it any more', ''],
     'no news',
   );

@@ -29,7 +29,7 @@ export interface ScriptedAgentOptions {
   tls?: TlsSource;
   /** Default: a fixed id. Give each agent of a test its own. */
   machineId?: string;
-  gpus?: (Omit<Gpu, 'displayName' | 'unhealthy' | 'occupiedBy'> & { unhealthy?: string; occupiedBy?: string })[];
+  gpus?: (Pick<Gpu, 'uuid' | 'name' | 'memoryMib' | 'migProfile'> & Partial<Gpu>)[];
   locations?: string[];
   /** Default 16. */
   cpuSlots?: number;

@@ -289,13 +289,26 @@ export interface Gpu {
   migProfile: string;
   /** Short name of its type, for example `RTX 4090`. Output only. */
   displayName: string;
-  /** Human-readable reason why nothing may run on it, for example `its memory failed (ECC)`. Empty if it is healthy. */
+  /**
+   * Human-readable reason why nothing may run on it, for example `its memory failed (ECC)`. Empty if it is healthy. Of
+   * a response: also if its operator cordoned it.
+   */
   unhealthy: string;
   /**
    * Human-readable name of a program outside Slipway that holds it, for example `Pod default/train` of the same
    * Kubernetes node. Nothing is placed on it meanwhile. Empty: none.
    */
   occupiedBy: string;
+  /** Human-readable sign of bad health that keeps nothing away, for example `PCIe runs 8 of 16 lanes`. Empty: none. */
+  warning: string;
+  /**
+   * Identifies the latest event of the kernel log for which it is unhealthy: `BOOT/TIME`; those of one boot sort as
+   * text. An operator can put such a GPU back (CordonMachine with `cordoned` false). Empty: it is healthy, or the driver
+   * itself reports the fault, which ends when the driver says so. At most 64 characters.
+   */
+  faultMark: string;
+  /** Its operator cordoned it (CordonMachine). Output only. */
+  cordoned: boolean;
 }
 
 /**
@@ -998,7 +1011,18 @@ export const CachedModel: MessageFns<CachedModel> = {
 };
 
 function createBaseGpu(): Gpu {
-  return { uuid: "", name: "", memoryMib: 0, migProfile: "", displayName: "", unhealthy: "", occupiedBy: "" };
+  return {
+    uuid: "",
+    name: "",
+    memoryMib: 0,
+    migProfile: "",
+    displayName: "",
+    unhealthy: "",
+    occupiedBy: "",
+    warning: "",
+    faultMark: "",
+    cordoned: false,
+  };
 }
 
 export const Gpu: MessageFns<Gpu> = {
@@ -1023,6 +1047,15 @@ export const Gpu: MessageFns<Gpu> = {
     }
     if (message.occupiedBy !== "") {
       writer.uint32(58).string(message.occupiedBy);
+    }
+    if (message.warning !== "") {
+      writer.uint32(66).string(message.warning);
+    }
+    if (message.faultMark !== "") {
+      writer.uint32(74).string(message.faultMark);
+    }
+    if (message.cordoned !== false) {
+      writer.uint32(80).bool(message.cordoned);
     }
     return writer;
   },
@@ -1096,6 +1129,30 @@ export const Gpu: MessageFns<Gpu> = {
             message.occupiedBy = reader.string();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.warning = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.faultMark = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.cordoned = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1120,6 +1177,9 @@ export const Gpu: MessageFns<Gpu> = {
     message.displayName = object.displayName ?? "";
     message.unhealthy = object.unhealthy ?? "";
     message.occupiedBy = object.occupiedBy ?? "";
+    message.warning = object.warning ?? "";
+    message.faultMark = object.faultMark ?? "";
+    message.cordoned = object.cordoned ?? false;
     return message;
   },
 };

@@ -24,6 +24,30 @@ import { ListView } from "./list_view.ts";
 import { CachedModel, EndedWorkers, GpuLoad, Machine, MachineImage, Worker } from "./machine.ts";
 import { PodState, PodStatus } from "./pod.ts";
 
+/** How healthy a GPU is. */
+export const GpuLevel = {
+  /** UNSPECIFIED - Never sent. */
+  UNSPECIFIED: 0,
+  /** OK - Healthy. */
+  OK: 1,
+  /** WARNING - Something is wrong with it; it is used. */
+  WARNING: 2,
+  /** FAILED - Nothing new is placed on it, and its workers end after their jobs. */
+  FAILED: 3,
+  /** CORDONED - Its operator cordoned it: nothing new is placed on it. */
+  CORDONED: 4,
+} as const;
+
+export type GpuLevel = typeof GpuLevel[keyof typeof GpuLevel];
+
+export namespace GpuLevel {
+  export type UNSPECIFIED = typeof GpuLevel.UNSPECIFIED;
+  export type OK = typeof GpuLevel.OK;
+  export type WARNING = typeof GpuLevel.WARNING;
+  export type FAILED = typeof GpuLevel.FAILED;
+  export type CORDONED = typeof GpuLevel.CORDONED;
+}
+
 /** Request of SuspendWorker. */
 export interface SuspendWorkerRequest {
   /** ID of the worker. */
@@ -143,6 +167,20 @@ export interface GetMachineResponse {
   modelUsedBytes: number;
   /** Where other machines copy its models, as host:port. Empty: nowhere. */
   modelPeerAddress: string;
+  /** Changes of the health of its GPUs, latest first: the last 50 of each GPU, at most 100. */
+  gpuEvents: GpuEvent[];
+}
+
+/** A change of the health of a GPU. */
+export interface GpuEvent {
+  /** UUID of the GPU. */
+  gpuUuid: string;
+  /** Its level from then on. */
+  level: GpuLevel;
+  /** Human-readable reason. Empty: it is healthy. */
+  text: string;
+  /** Time of the change. */
+  time: Date | undefined;
 }
 
 /** A pod of a machine, without the data of its account. */
@@ -271,6 +309,8 @@ export interface CordonMachineRequest {
   id: string;
   /** True: cordon the machine. False: it takes new work again. */
   cordoned: boolean;
+  /** UUID of one of its GPUs, which is then cordoned or put back alone. Empty: the whole machine. */
+  gpuUuid?: string | undefined;
 }
 
 /** Response of CordonMachine. */
@@ -942,6 +982,7 @@ function createBaseGetMachineResponse(): GetMachineResponse {
     modelLimitBytes: 0,
     modelUsedBytes: 0,
     modelPeerAddress: "",
+    gpuEvents: [],
   };
 }
 
@@ -991,6 +1032,9 @@ export const GetMachineResponse: MessageFns<GetMachineResponse> = {
     }
     if (message.modelPeerAddress !== "") {
       writer.uint32(122).string(message.modelPeerAddress);
+    }
+    for (const v of message.gpuEvents) {
+      GpuEvent.encode(v!, writer.uint32(130).fork()).join();
     }
     return writer;
   },
@@ -1128,6 +1172,14 @@ export const GetMachineResponse: MessageFns<GetMachineResponse> = {
             message.modelPeerAddress = reader.string();
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.gpuEvents.push(GpuEvent.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1162,6 +1214,98 @@ export const GetMachineResponse: MessageFns<GetMachineResponse> = {
     message.modelLimitBytes = object.modelLimitBytes ?? 0;
     message.modelUsedBytes = object.modelUsedBytes ?? 0;
     message.modelPeerAddress = object.modelPeerAddress ?? "";
+    message.gpuEvents = object.gpuEvents?.map((e) => GpuEvent.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseGpuEvent(): GpuEvent {
+  return { gpuUuid: "", level: 0, text: "", time: undefined };
+}
+
+export const GpuEvent: MessageFns<GpuEvent> = {
+  encode(message: GpuEvent, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.gpuUuid !== "") {
+      writer.uint32(10).string(message.gpuUuid);
+    }
+    if (message.level !== 0) {
+      writer.uint32(16).int32(message.level);
+    }
+    if (message.text !== "") {
+      writer.uint32(26).string(message.text);
+    }
+    if (message.time !== undefined) {
+      Timestamp.encode(toTimestamp(message.time), writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GpuEvent {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGpuEvent();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.gpuUuid = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.level = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.text = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.time = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GpuEvent>): GpuEvent {
+    return GpuEvent.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GpuEvent>): GpuEvent {
+    const message = createBaseGpuEvent();
+    message.gpuUuid = object.gpuUuid ?? "";
+    message.level = object.level ?? 0;
+    message.text = object.text ?? "";
+    message.time = object.time ?? undefined;
     return message;
   },
 };
@@ -2018,7 +2162,7 @@ export const MachineDrain: MessageFns<MachineDrain> = {
 };
 
 function createBaseCordonMachineRequest(): CordonMachineRequest {
-  return { id: "", cordoned: false };
+  return { id: "", cordoned: false, gpuUuid: undefined };
 }
 
 export const CordonMachineRequest: MessageFns<CordonMachineRequest> = {
@@ -2028,6 +2172,9 @@ export const CordonMachineRequest: MessageFns<CordonMachineRequest> = {
     }
     if (message.cordoned !== false) {
       writer.uint32(16).bool(message.cordoned);
+    }
+    if (message.gpuUuid !== undefined) {
+      writer.uint32(26).string(message.gpuUuid);
     }
     return writer;
   },
@@ -2061,6 +2208,14 @@ export const CordonMachineRequest: MessageFns<CordonMachineRequest> = {
             message.cordoned = reader.bool();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.gpuUuid = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2080,6 +2235,7 @@ export const CordonMachineRequest: MessageFns<CordonMachineRequest> = {
     const message = createBaseCordonMachineRequest();
     message.id = object.id ?? "";
     message.cordoned = object.cordoned ?? false;
+    message.gpuUuid = object.gpuUuid ?? undefined;
     return message;
   },
 };
@@ -2654,11 +2810,12 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): ForgetMachineResponse => ForgetMachineResponse.decode(value),
   },
   /**
-   * Cordons or uncordons a machine. On a cordoned machine no worker is started or resumed and no pod is placed; what
-   * runs there continues. Requires the root key.
+   * Cordons or uncordons a machine, or one of its GPUs. On a cordoned machine or GPU no worker is started or resumed and
+   * no pod is placed; what runs there continues. Uncordoning a GPU also puts it back after an error in the kernel log
+   * (Gpu.fault_mark); it fails again with the next one. Requires the root key.
    *
    * Errors:
-   * - `NOT_FOUND`: the machine does not exist.
+   * - `NOT_FOUND`: the machine does not exist, or has no such GPU.
    * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   cordonMachine: {
@@ -2797,11 +2954,12 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    */
   forgetMachine: handleUnaryCall<ForgetMachineRequest, ForgetMachineResponse>;
   /**
-   * Cordons or uncordons a machine. On a cordoned machine no worker is started or resumed and no pod is placed; what
-   * runs there continues. Requires the root key.
+   * Cordons or uncordons a machine, or one of its GPUs. On a cordoned machine or GPU no worker is started or resumed and
+   * no pod is placed; what runs there continues. Uncordoning a GPU also puts it back after an error in the kernel log
+   * (Gpu.fault_mark); it fails again with the next one. Requires the root key.
    *
    * Errors:
-   * - `NOT_FOUND`: the machine does not exist.
+   * - `NOT_FOUND`: the machine does not exist, or has no such GPU.
    * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   cordonMachine: handleUnaryCall<CordonMachineRequest, CordonMachineResponse>;
@@ -2919,11 +3077,12 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: ForgetMachineResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Cordons or uncordons a machine. On a cordoned machine no worker is started or resumed and no pod is placed; what
-   * runs there continues. Requires the root key.
+   * Cordons or uncordons a machine, or one of its GPUs. On a cordoned machine or GPU no worker is started or resumed and
+   * no pod is placed; what runs there continues. Uncordoning a GPU also puts it back after an error in the kernel log
+   * (Gpu.fault_mark); it fails again with the next one. Requires the root key.
    *
    * Errors:
-   * - `NOT_FOUND`: the machine does not exist.
+   * - `NOT_FOUND`: the machine does not exist, or has no such GPU.
    * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   cordonMachine(

@@ -54,7 +54,7 @@ export interface Problem {
    * - A limit in effect (ScaleLimit.limit).
    *
    * Of accounts: `QUEUED_JOBS`, `REQUEST_QUOTA` or `REQUESTS_AT_ONCE`. Of pods: `POD_FAILED`. Of machines:
-   * `MACHINE_AWAY`, `GPU_UNHEALTHY`, `AGENT_NOT_SERVED` or `MACHINE_CORDONED`. Of the database, for the operator:
+   * `MACHINE_AWAY`, `GPU_UNHEALTHY`, `GPU_WARNING`, `AGENT_NOT_SERVED` or `MACHINE_CORDONED`. Of the database, for the operator:
    * `DATABASE_READ_ONLY` or `DATABASE_DISK`.
    */
   kind: string;

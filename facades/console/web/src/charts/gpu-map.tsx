@@ -64,14 +64,15 @@ export function NoMachine() {
 const SHADES = 4;
 
 function Square({ gpu }: { gpu: GpuView }) {
-  const { name, memoryMib, unhealthy, heldBy, workerId, endpointName, busy, load, offloaded } = gpu;
+  const { name, memoryMib, unhealthy, warning, heldBy, workerId, endpointName, busy, load, offloaded } = gpu;
   const state = unhealthy !== '' ? 'unhealthy' : heldBy === '' ? 'free' : 'used';
   const holder = heldBy === 'pod' ? 'a pod' : endpointName || workerId || 'free';
   const work = heldBy === 'worker' ? `, ${busyText(busy)}` : '';
   const loaded = load ? loadText(load, memoryMib) : '';
   const use = unhealthy !== '' ? unhealthy : `${holder}${work}`;
   const behind = offloaded.length > 0 ? `; in host memory: ${offloaded.join(', ')}` : '';
-  const text = `${name}, ${mib(memoryMib)}: ${use}${loaded && `; ${loaded}`}${behind}`;
+  const warned = warning === '' ? '' : `; warning: ${warning}`;
+  const text = `${name}, ${mib(memoryMib)}: ${use}${loaded && `; ${loaded}`}${behind}${warned}`;
   // A free GPU may be used by a program that Slipway does not know.
   const heat = load?.utilization ?? (heldBy === 'worker' ? busy : undefined);
   const shade = state !== 'unhealthy' && heat !== undefined ? ` busy-${Math.ceil(heat * SHADES)}` : '';

@@ -44,7 +44,7 @@ export function Gpus({ view }: { view: MachinePageView }) {
 }
 
 function Row({
-  gpu: { uuid, name, memoryMib, unhealthy, busy, load, offloaded },
+  gpu: { uuid, name, memoryMib, unhealthy, warning, busy, load, offloaded },
   view: { workers, pods },
   isLoadKnown,
 }: {
@@ -66,8 +66,10 @@ function Row({
       <td>{name}</td>
       <td className="right number">{mib(memoryMib)}</td>
       {isLoadKnown && <Load load={load} memoryMib={memoryMib} />}
-      <td className={unhealthy === '' ? '' : 'wide'}>
-        <Badge word={unhealthy === '' ? 'healthy' : 'unhealthy'} tone={unhealthy === '' ? 'good' : 'bad'} /> {unhealthy}
+      <td className={unhealthy + warning === '' ? '' : 'wide'}>
+        {unhealthy !== '' && <Badge word="unhealthy" tone="bad" />}
+        {unhealthy === '' && warning !== '' && <Badge word="warning" tone="warn" />}
+        {unhealthy + warning === '' && <Badge word="healthy" tone="good" />} {unhealthy || warning}
       </td>
       <td>
         {worker && (

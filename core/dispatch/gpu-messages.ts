@@ -1,0 +1,27 @@
+/** GPUs between the agent contract and the domain. Bad messages fail with INVALID_REQUEST. */
+import type { GpuRow } from '@slipway/drizzle/schema/machine';
+import type { Gpu } from '@slipway/proto/gen/slipway/v1/machine';
+import { seenHealth } from '../domain/machines/gpu-health.ts';
+import { checkName, checkText } from '../domain/settings/fields.ts';
+
+const TEXT_LENGTH_MAX = 191;
+const FAULT_MARK_LENGTH_MAX = 64;
+
+/** Returns a checked GPU of a hello. Its operator's decisions are added when its machine is stored. */
+export function gpuFromMessage({ uuid, name, memoryMib, migProfile, occupiedBy, ...health }: Gpu): GpuRow {
+  checkName('hello.machine.gpus.uuid', uuid);
+  checkName('hello.machine.gpus.name', name);
+  checkText('hello.machine.gpus.mig_profile', migProfile);
+  checkText('hello.machine.gpus.unhealthy', health.unhealthy);
+  checkText('hello.machine.gpus.occupied_by', occupiedBy);
+  checkText('hello.machine.gpus.warning', health.warning);
+  checkText('hello.machine.gpus.fault_mark', health.faultMark);
+  const fault = health.unhealthy.slice(0, TEXT_LENGTH_MAX);
+  const warning = health.warning.slice(0, TEXT_LENGTH_MAX);
+  const faultMark = health.faultMark.slice(0, FAULT_MARK_LENGTH_MAX);
+  return {
+    ...{ uuid, name, memoryMib, migProfile },
+    ...seenHealth({ fault, warning, faultMark }, undefined),
+    ...(occupiedBy !== '' && { occupiedBy: occupiedBy.slice(0, TEXT_LENGTH_MAX) }),
+  };
+}
