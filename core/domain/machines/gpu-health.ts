@@ -51,7 +51,11 @@ export function seenHealth(reported: ReportedHealth, mark: GpuDecision | undefin
 }
 
 /** Returns the mark after the operator cordoned a GPU or put it back. `undefined`: there is nothing to remember. */
-export function markAfter(cordoned: boolean, before: GpuDecision | undefined, faultMark: string): GpuDecision | undefined {
+export function markAfter(
+  cordoned: boolean,
+  before: GpuDecision | undefined,
+  faultMark: string,
+): GpuDecision | undefined {
   const cleared = cordoned ? before?.cleared : faultMark || before?.cleared;
   const mark = { ...(cordoned && { cordoned: true as const }), ...(cleared && { cleared }) };
   return Object.keys(mark).length === 0 ? undefined : mark;
