@@ -152,10 +152,8 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const sessions: SessionContext = {
     ...{ table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving },
     ...buildModels(options),
-    gpuHealth: options.gpuHealth,
-    replicaAddress: options.replicaAddress,
-    onCapacity,
-    onDrained: (endpointIds) => scaling.trigger(endpointIds),
+    ...{ gpuHealth: options.gpuHealth, replicaAddress: options.replicaAddress },
+    ...{ onCapacity, onDrained: (endpointIds: readonly string[]) => scaling.trigger(endpointIds) },
     ...shared,
     leases: new LeaseRenewer(machines, options.clock, options.batches),
     onLogReply: (machineId, reply) => logs.answer(machineId, reply),

@@ -1,14 +1,14 @@
 /** GPUs between the agent contract and the domain. Bad messages fail with INVALID_REQUEST. */
-import type { GpuRow } from '@slipway/drizzle/schema/machine';
 import type { Gpu } from '@slipway/proto/gen/slipway/v1/machine';
 import { seenHealth } from '../domain/machines/gpu-health.ts';
 import { checkName, checkText } from '../domain/settings/fields.ts';
+import type { MachineFacts } from '../store/machines/machine-rows.ts';
 
 const TEXT_LENGTH_MAX = 191;
 const FAULT_MARK_LENGTH_MAX = 64;
 
 /** Returns a checked GPU of a hello. Its operator's decisions are added when its machine is stored. */
-export function gpuFromMessage({ uuid, name, memoryMib, migProfile, occupiedBy, ...health }: Gpu): GpuRow {
+export function gpuFromMessage({ uuid, name, memoryMib, migProfile, occupiedBy, ...health }: Gpu): MachineFacts['gpus'][number] {
   checkName('hello.machine.gpus.uuid', uuid);
   checkName('hello.machine.gpus.name', name);
   checkText('hello.machine.gpus.mig_profile', migProfile);

@@ -39,7 +39,7 @@ export class GpuWatch extends Loop {
   #logFault: string | undefined;
   /** Health of GPUs and slices that are not healthy, by UUID. */
   #health: ReadonlyMap<string, GpuHealth> = new Map();
-  /** ThrottleHistory of cards, by UUID. */
+  /** Throttling of cards, by UUID. */
   #throttling: ReadonlyMap<string, ThrottleHistory> = new Map();
 
   constructor(options: GpuWatchOptions) {

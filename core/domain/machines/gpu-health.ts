@@ -1,14 +1,14 @@
 /** Health of a GPU: what its agent reports, and what its operator decided about it. Pure. */
 
 /** Health as the agent reports it. For the meaning of each field see machine.proto. */
-export interface ReportedHealth {
+interface ReportedHealth {
   fault: string;
   warning: string;
   faultMark: string;
 }
 
 /** Decisions of the operator. */
-export interface GpuDecision {
+interface GpuDecision {
   cordoned?: true;
   /** Latest event of the kernel log after which it was put back. */
   cleared?: string;
@@ -22,7 +22,7 @@ interface SeenHealth {
   reported?: ReportedHealth;
 }
 
-export type GpuLevel = 'OK' | 'WARNING' | 'FAILED' | 'CORDONED';
+type GpuLevel = 'OK' | 'WARNING' | 'FAILED' | 'CORDONED';
 
 /** A change of a GPU's health. */
 export interface GpuEvent {

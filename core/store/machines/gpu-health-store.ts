@@ -100,7 +100,8 @@ async function recordEvents(statement: Statement, machineId: string, gpus: reado
     DELETE FROM machine_gpu_event WHERE id IN (
       SELECT id FROM (
         SELECT id, row_number() OVER (PARTITION BY gpu_uuid ORDER BY id DESC) AS age FROM machine_gpu_event
-        WHERE machine_id = ${machineId} AND gpu_uuid IN (SELECT jsonb_array_elements_text(${JSON.stringify(uuids)}::text::jsonb))) AS aged
+        WHERE machine_id = ${machineId}
+          AND gpu_uuid IN (SELECT jsonb_array_elements_text(${JSON.stringify(uuids)}::text::jsonb))) AS aged
       WHERE age > ${KEPT_EVENTS})`;
 }
 

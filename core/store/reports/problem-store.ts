@@ -130,7 +130,7 @@ export class ProblemStore {
         ORDER BY e.state_changed_at DESC LIMIT ${PODS_MAX}`;
   }
 
-  /** Returns machines that are away, cordoned, have a GPU with a fault or warning, or an agent of another version than core's. */
+  /** Returns machines that are away or cordoned, or have an unwell GPU or an agent of another version than core's. */
   async machines(coreVersion: string): Promise<Omit<MachineState, 'agentSupport'>[]> {
     return this.#sql<Omit<MachineState, 'agentSupport'>[]>`
       SELECT * FROM (
