@@ -8,7 +8,14 @@ const TEXT_LENGTH_MAX = 191;
 const FAULT_MARK_LENGTH_MAX = 64;
 
 /** Returns a checked GPU of a hello. Its operator's decisions are added when its machine is stored. */
-export function gpuFromMessage({ uuid, name, memoryMib, migProfile, occupiedBy, ...health }: Gpu): MachineFacts['gpus'][number] {
+export function gpuFromMessage({
+  uuid,
+  name,
+  memoryMib,
+  migProfile,
+  occupiedBy,
+  ...health
+}: Gpu): MachineFacts['gpus'][number] {
   checkName('hello.machine.gpus.uuid', uuid);
   checkName('hello.machine.gpus.name', name);
   checkText('hello.machine.gpus.mig_profile', migProfile);
