@@ -117,7 +117,7 @@ t.test('agent', async (t) => {
     t.match(await cli.run('machines'), { stdout: /dock-2 .*gone, seen / });
   });
 
-  await t.test('a log for eyes, if it is asked for', async (t) => {
+  await t.test('the log is for people on request', async (t) => {
     const eyes = commandLine(t, {
       SLIPWAY_WORKER_USER: 'same',
       SLIPWAY_CORE_ADDRESS: address,
@@ -131,7 +131,7 @@ t.test('agent', async (t) => {
     t.match(await agent.ended, { code: 0, stdout: /agent stopped/ }, 'the terminal was closed');
   });
 
-  await t.test('a key that is refused and options that are wrong', async (t) => {
+  await t.test('a refused key and wrong options', async (t) => {
     if (process.getuid!() === 0) {
       t.match(await cli.start('agent', '--key', system.agentKey, '--join', address, '--worker-user', '').ended, {
         code: 2,

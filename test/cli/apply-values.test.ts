@@ -37,12 +37,12 @@ const WRONG: [value: unknown, fault: RegExp][] = [
   [{ networkVolumes: { a: { size: 0, dataCenterId: 'x' } } }, /size: must be a whole number from 1 to 4000$/],
 ];
 
-t.test('faults have their path, and what is allowed', async (t) => {
+t.test('faults name their path and the allowed values', async (t) => {
   t.same(faultsOf(GOOD), []);
   for (const [value, fault] of WRONG) t.match(faultsOf(value), [fault], JSON.stringify(value));
 });
 
-t.test('the schema takes what is right and refuses what is wrong', async (t) => {
+t.test('the schema accepts valid files and rejects faulty ones', async (t) => {
   const fits = new Ajv2020({ strict: false }).compile(jsonSchema());
   t.ok(fits(GOOD), JSON.stringify(fits.errors));
   // Rules between settings, which only the command checks.

@@ -132,7 +132,7 @@ t.test('an interrupted wait leaves the batch', async (t) => {
   t.equal((await cli.run('batches', 'cancel', id!)).code, 0);
 });
 
-t.test('files with faults, and command lines that are wrong', async (t) => {
+t.test('faulty files and faulty command lines', async (t) => {
   const file = put('faults.jsonl', line('a', 'one'), '{"custom_id"');
   const failed = await cli.run('batches', 'run', file, '--wait');
   t.match(failed, { code: 4, stdout: /^state +failed\n[^]*^faults +line 2: /m });

@@ -69,7 +69,7 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
     );
   });
 
-  await t.test('a Containerfile that cannot be built: its own words, and nothing is made', async (t) => {
+  await t.test("a Containerfile that cannot be built: the builder's words, and nothing is created", async (t) => {
     write('Containerfile', `FROM ${BASE_IMAGE}\nCOPY no-such-file /\n`);
     const { code, stderr } = await cli.run('deploy', './ocr', ...push, ...settings);
     t.equal(code, 1);
@@ -91,7 +91,7 @@ t.test('from a folder to an endpoint', { skip: podmanSkip || registrySkip }, asy
     t.not(await imageOf(), image);
   });
 
-  await t.test('a registry that does not let one in', async (t) => {
+  await t.test('a registry that rejects the login', async (t) => {
     writeFileSync(authFile, '{}');
     write('handler.py', 'print("third")\n');
     const { code, stderr } = await cli.run('deploy', './ocr', ...push, ...settings);

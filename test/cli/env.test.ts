@@ -50,7 +50,7 @@ t.test('each client gets its own variables', async (t) => {
   for (const { name, variables } of all) t.match(together, variables, `all at once do not hurt ${name}`);
 });
 
-t.test('beside npm start nothing is given, and its key is for its address only', async (t) => {
+t.test('beside npm start no options are needed, and its key is sent to its address only', async (t) => {
   const cli = commandLine(t, {});
   mkdirSync(join(cli.cwd, '.slipway'));
   writeFileSync(join(cli.cwd, '.slipway', 'local.env'), LOCAL);
@@ -65,7 +65,7 @@ t.test('beside npm start nothing is given, and its key is for its address only',
   t.match(taken(named.stdout), { OPENAI_API_KEY: 'rpa_mine' });
 });
 
-t.test('an address that is missing or none is told', async (t) => {
+t.test('a missing or malformed address is reported', async (t) => {
   const cli = commandLine(t, { SLIPWAY_API_KEY: 'rpa_k', SLIPWAY_CORE_ADDRESS: '127.0.0.1:1' });
   t.match(await cli.run('env'), { code: 2, stdout: '', stderr: /--url or SLIPWAY_URL/ });
   for (const url of ['gpu.example', 'ftp://gpu.example', 'https://gpu.example/v2', 'https://u:p@gpu.example'])

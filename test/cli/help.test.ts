@@ -126,7 +126,7 @@ t.test('the first page names every command once and fits a screen', async (t) =>
   for (const line of lines) t.ok(line.length <= 120, line);
 });
 
-t.test('a noun alone stands for its list, also with options', async (t) => {
+t.test('a noun alone lists, also with options', async (t) => {
   const { program } = build();
   const expand = (line: string): string => expandNoun(program, line.split(' ')).join(' ');
   t.equal(expand('jobs'), 'jobs list');

@@ -72,14 +72,14 @@ t.test('arguments reach the part as they are', async (t) => {
   t.match((await install('agent', '--dry-run')).stdout, ' agent --token-file %d/join-token --worker-user');
 });
 
-t.test('what cannot work is refused', async (t) => {
+t.test('settings that cannot work are refused', async (t) => {
   t.match(await install('pod'), { code: 2, stderr: /Allowed choices are core, facade, edge, agent/ });
   t.match(await install('core', '--unit-dir', 'nowhere'), { code: 2, stderr: /no folder .*nowhere/ });
   t.match(await install('core', '--program', '/home/me/slipway'), { code: 2, stderr: /in \/home\/me.* cannot read/ });
 });
 
 const skip = existsSync('/usr/bin/systemd-analyze') ? false : 'needs systemd: apt-get install systemd';
-t.test('systemd understands the units of deploy/systemd, and finds them closed', { skip }, async (t) => {
+t.test('systemd accepts the units of deploy/systemd and rates them as sandboxed', { skip }, async (t) => {
   const { path } = await scratch(t);
   const analyze = (...args: string[]): string => {
     const { stdout, stderr } = spawnSync('systemd-analyze', args, {

@@ -81,7 +81,7 @@ t.test('an installation', async (t) => {
     t.equal(await open(job, '-e', 'talker'), `${system.url}/console/endpoints/${talker}/jobs/${job}`);
   });
 
-  await t.test('a change says where it goes, unless the place was named', async (t) => {
+  await t.test('a change says which installation it goes to, unless one was named', async (t) => {
     const change = ['secrets', 'set', 'token'];
     t.match(await cli.runWith('x', ...change), { code: 0, stderr: `Context lab (${address})\n` });
     t.match(await cli.runWith('y', '--context', 'lab', ...change), { code: 0, stderr: '' });
@@ -210,7 +210,7 @@ ${more}`,
     t.match(await apply('--dry-run'), { stdout: /6 as they should be/ }, 'and again nothing');
   });
 
-  await t.test('apply: what cannot be changes nothing; --prune deletes what has the mark of the owner', async (t) => {
+  await t.test("apply: an impossible file changes nothing; --prune deletes resources with the owner's mark", async (t) => {
     const write = (text: string) => writeFileSync(join(cli.cwd, 'other.yaml'), text);
     const apply = (...more: string[]) => cli.run('apply', '-f', 'other.yaml', '--yes', ...more);
     write('endpoints:\n  shop-b: { template: nosuch, type: QB }\n  talker: { template: { imageName: x } }\n');

@@ -162,7 +162,7 @@ t.test('jobs', async (t) => {
     });
   });
 
-  await t.test('progress is told while it waits, and Ctrl-C leaves the job alone', async (t) => {
+  await t.test('progress is shown while it waits, and Ctrl-C leaves the job alone', async (t) => {
     const run = cli.start(
       'jobs',
       'run',
@@ -208,7 +208,7 @@ t.test('jobs', async (t) => {
     t.equal((await live.ended).code, 0);
   });
 
-  await t.test('a lost attempt is named, and what it streamed is left out', async (t) => {
+  await t.test('a lost attempt is named, and its streamed output is left out', async (t) => {
     files.makeFolder('lost');
     const job = { mode: 'stream', values: ['a', 'b'], gate: files.path('lost'), note: files.path('pid') };
     const run = cli.start('jobs', 'run', '--wait', '-i', input(job));
@@ -257,14 +257,14 @@ t.test('jobs', async (t) => {
     t.match(await cli.run('logs', workerId!, '--tail', '1'), { code: 0, stdout: 'saying farewell\n', stderr: '' });
   });
 
-  await t.test('a reader that has seen enough is no fault', async (t) => {
+  await t.test('a reader that closes the pipe is no fault', async (t) => {
     const run = cli.start('jobs', 'list');
     run.child.stdout!.destroy();
     t.match(await run.ended, { code: 0, stderr: '' });
   });
 
   await t.test(
-    'what the terminal of npm start says of a worker that was replaced at once, and of cancelled jobs',
+    'the terminal of npm start reports workers replaced at once, and cancelled jobs',
     async (t) => {
       const startedMs = systemClock.nowMs();
       const once = endpointJobs(

@@ -73,7 +73,7 @@ t.test('many jobs', async (t) => {
     t.match(await cli.run('retry', 'nobody', '-y'), { code: 1, stderr: /There is no endpoint named "nobody"/ });
   });
 
-  await t.test('more than a call takes', async (t) => {
+  await t.test('more jobs than one call takes', async (t) => {
     // As many as a queue of no workers does not take by itself.
     await sql`
       INSERT INTO job (endpoint_id, id, state, low_priority, execution_timeout_ms, retention_ms, submitted_at,

@@ -75,7 +75,7 @@ t.test('core, facade and agent, each at its port', async (t) => {
   t.ok((await readMetrics(ofFacade)).has('slipway_facade_requests_queued'));
 });
 
-t.test('an address is taken as it is, and what is none is refused', async (t) => {
+t.test('an address is used as given, and a malformed one is refused', async (t) => {
   const cli = commandLine(t, { SLIPWAY_CORE_ADDRESS: `127.0.0.1:${await quietPort()}` });
   const facade = cli.start('facade', '--port', '0', '--metrics', 'localhost:0');
   await facade.wrote('stdout', /"address":"localhost:[1-9]\d*","msg":"metrics server is listening"/);

@@ -115,7 +115,7 @@ t.test('values in words', async (t) => {
   t.equal(commandLine(['sh', '-c', 'echo "it\'s"', '']), `sh -c 'echo "it'\\''s"' ''`);
 });
 
-t.test('a job for programs holds what the handler sent byte for byte', async (t) => {
+t.test("JSON output holds the handler's output byte for byte", async (t) => {
   const output = Buffer.from('{"n":12345678901234567890, "x" : 1.0}');
   const job = Job.fromPartial({ id: 'a-u1', state: JobState.COMPLETED, output, delayMs: 4, executionMs: 10 });
   const chunk = { attempt: 1, number: 1, output: Buffer.from('1.00'), metrics: undefined };
@@ -140,7 +140,7 @@ t.test('a job for programs holds what the handler sent byte for byte', async (t)
   t.equal(readableError('plain'), 'plain');
 });
 
-t.test('progress is one line on a terminal and a line a change elsewhere', async (t) => {
+t.test('progress is one line on a terminal, and one line per change elsewhere', async (t) => {
   const written = { out: '', err: '' };
   const sink = (name: 'out' | 'err', isTTY: boolean) => {
     const write = (part: Buffer, _encoding: string, done: () => void): void => {
@@ -166,7 +166,7 @@ t.test('progress is one line on a terminal and a line a change elsewhere', async
   t.equal(written.out, 'a result\n');
 });
 
-t.test('what is new in a log of which only the end can be read', async (t) => {
+t.test('new lines of a log whose beginning is out of reach', async (t) => {
   const window = 200;
   const lines = Array.from({ length: 60 }, (_, index) => `line ${index} says something\n`);
   const end = (count: number): Buffer => Buffer.from(lines.slice(0, count).join('')).subarray(-window);

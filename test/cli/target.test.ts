@@ -22,7 +22,7 @@ t.test('a local.env that names another machine counts only when it is named', as
   });
 });
 
-t.test("the operator's key lies beside local.env and goes to that core only", async (t) => {
+t.test("the operator's key beside local.env is sent to that core only", async (t) => {
   const workingDir = t.testdir();
   mkdirSync(join(workingDir, '.slipway'));
   writeFileSync(
@@ -43,7 +43,7 @@ t.test("the operator's key lies beside local.env and goes to that core only", as
   t.match(operatorOf({}, { apiKey: 'rpa_mine' }), { key: 'root_local' }, 'a key of the account is never taken for it');
 });
 
-t.test('options go before the environment, that before the context, that before npm start', async (t) => {
+t.test('precedence: options, environment, context, npm start', async (t) => {
   const workingDir = t.testdir();
   mkdirSync(join(workingDir, '.slipway'));
   writeFileSync(

@@ -143,7 +143,7 @@ t.test('a check finds what is wrong', async (t) => {
     await t.rejects(checkBytes(changed(change)), { name: 'BackupFormatError', message }, what);
 });
 
-t.test('a refused restore changes nothing', async (t) => {
+t.test('a rejected restore changes nothing', async (t) => {
   const { url } = await createDatabase(t, { empty: true });
   const into = (backup: Buffer) => restore(Readable.from([backup]), url, { sealer, logger, onProgress });
   const future = '"migrations":[{"hash":"x","when":99999999999999},';

@@ -73,7 +73,7 @@ t.test('the plan says what comes, what waits and why, and changes nothing', asyn
   t.same(await templates(), []);
 });
 
-t.test('people read the same', async (t) => {
+t.test('the output for people says the same', async (t) => {
   const { code, stdout, stderr } = await cli.run(...ARGS);
   t.equal(code, 0, stderr);
   t.match(stdout, /endpoints +ocr +hostedocr00001 +create\n/);
@@ -81,7 +81,7 @@ t.test('people read the same', async (t) => {
   t.notMatch(stdout + stderr, /SOURCEKEY|OLDKEY|hunter2|hub password/, 'no key and no value is shown');
 });
 
-t.test('what waits, waits; the rest is created', async (t) => {
+t.test('blocked resources wait; the rest is created', async (t) => {
   const { code, report } = await apply('--only', 'endpoints/ocr', '--only', 'endpoints/llm');
   t.equal(code, 1, 'something that was wanted is not here');
   t.match(of(report, 'endpoints', 'ocr'), { result: 'created', id: 'hostedocr00001' });
@@ -128,7 +128,7 @@ t.test('a run that was killed between two creations is continued', async (t) => 
   t.equal((await templates()).length, 2);
 });
 
-t.test('settings come over as they were', async (t) => {
+t.test('settings are imported unchanged', async (t) => {
   const here = new Map((await endpoints()).map((endpoint) => [endpoint.name, endpoint]));
   const [volume] = (await call(core.clients.volumes, 'listNetworkVolumes', {} as never, core.key)).networkVolumes;
   t.match(here.get('llm'), {
@@ -150,7 +150,7 @@ t.test('settings come over as they were', async (t) => {
   t.equal(account!.publicKey, 'ssh-ed25519 AAAAC3Nz me@laptop');
 });
 
-t.test('another run changes nothing, also without the options that are no longer needed', async (t) => {
+t.test('another run changes nothing, even without options that are no longer needed', async (t) => {
   const before = [await endpoints(), await templates()];
   const { report } = await apply('--exclude', 'endpoints/broken', '--exclude', 'pods', '--map', 'RUBIN_288=ADA_80_PRO');
   t.same([...new Set(report.resources.map(({ result }) => result))], ['exists']);

@@ -116,7 +116,7 @@ await there('PATCH', `/v1/pods/${box}`, { locked: true });
 const THERE_V2 = ['/v2/serverless', '/v2/templates', '/v2/network-volumes', '/v2/account/secrets'];
 const before = await Promise.all(THERE_V2.map(async (path) => (await there('GET', path)).text));
 
-t.test('what a key may not see of an environment waits for another key', async (t) => {
+t.test('environments hidden from a key wait for another key', async (t) => {
   for (const surfaces of [/^\/v2\//, /^\/v1\//]) {
     const pass = passingTo(system.url);
     const source = await startSource(t, (seen, response) =>
@@ -147,7 +147,7 @@ t.test('what a key may not see of an environment waits for another key', async (
   }
 });
 
-t.test('over REST v2 everything comes over, under new ids where these are taken', async (t) => {
+t.test('over REST v2 everything is imported, under new ids where the old ones are taken', async (t) => {
   const source = await startSource(t, passingTo(system.url));
   const args = ['import', '--from', source.url, '--key-file', keyFile, ...LOGIN, ...SECRETS];
   const run = await cli.run('--json', ...args, '--apply');
@@ -162,7 +162,7 @@ t.test('over REST v2 everything comes over, under new ids where these are taken'
   t.same(changesIn(source.seen), [], 'nothing but reads is sent');
 });
 
-t.test('what came over is the same', async (t) => {
+t.test('imported resources equal the source', async (t) => {
   const request = publicRequest(system.url, key);
   const read = async (asking: typeof request) =>
     (await asking('GET', '/v2/serverless')).json['endpoints'] as Record<string, unknown>[];

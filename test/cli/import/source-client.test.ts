@@ -89,7 +89,7 @@ t.test('a redirect is not followed: the key stays', async (t) => {
   t.same(thief.seen, []);
 });
 
-t.test('what is no answer of the API is explained', async (t) => {
+t.test('an answer that is not of the API is explained', async (t) => {
   const answers: [string, Answerer, RegExp][] = [
     [
       'a page',
@@ -125,7 +125,7 @@ t.test('a huge answer is cut off', async (t) => {
   t.match(await failure(), /^RejectedError: .*longer than 32 MiB/);
 });
 
-t.test('entries without a usable id or name are counted, and others survive them', async (t) => {
+t.test('entries without a usable id or name are counted, and the others are read', async (t) => {
   const templates = [
     null,
     5,
@@ -141,7 +141,7 @@ t.test('entries without a usable id or name are counted, and others survive them
   t.match(await list(), { rows: [{ id: 'ok', name: 'fine', fields: { more: [1] } }], malformed: 8 });
 });
 
-t.test('what the key may not read, or the source does not have, is no failure', async (t) => {
+t.test('resources that the key may not read or the source lacks are no failure', async (t) => {
   for (const status of [403, 404, 405, 410, 501]) {
     const { list } = await reading(t, (_seen, response) => sendJson(response, {}, status));
     t.match(await list(), { rows: [], unread: new RegExp(String(status)) });

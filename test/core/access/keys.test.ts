@@ -227,7 +227,7 @@ t.test('a revoked key stops on both replicas, at once where the notice arrives, 
   await waitFor('the cache to end', async () => !(await secondWorks()));
 });
 
-t.test('while the root key is exchanged, both work', async (t) => {
+t.test('both root keys work while the root key is exchanged', async (t) => {
   const previous = 'the-previous-root-key-of-this-test';
   const core = await startReplicas(t, 1, { SLIPWAY_PREVIOUS_ROOT_KEY: previous });
   const list = (key: string) => call(core.clients.access, 'listAccounts', {}, key);

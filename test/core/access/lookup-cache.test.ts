@@ -32,7 +32,7 @@ function setup(sizeMax = 10) {
   };
 }
 
-t.test('asks once for many, and answers at once until the answer is too old', async (t) => {
+t.test('looks up once for many callers, and answers from memory until the answer is too old', async (t) => {
   const { cache, asked, pass } = setup();
   t.equal(cache.peek('k'), undefined);
   const both = Promise.all([cache.get('k'), cache.get('k')]);
@@ -54,7 +54,7 @@ t.test('asks once for many, and answers at once until the answer is too old', as
   t.equal(cache.peek('k'), undefined, 'five seconds and no more');
 });
 
-t.test('a no is kept too, a failure is not', async (t) => {
+t.test('a rejection is cached too, a failure is not', async (t) => {
   const { cache, asked } = setup();
   const no = cache.get('k');
   asked[0]!.answer(undefined);
@@ -69,7 +69,7 @@ t.test('a no is kept too, a failure is not', async (t) => {
   t.equal((await again).value, 'yes');
 });
 
-t.test('forgetting also forgets what is on its way', async (t) => {
+t.test('forgetting also discards a lookup in progress', async (t) => {
   const { cache, asked } = setup();
   const first = cache.get('k');
   cache.forget('k');
@@ -83,7 +83,7 @@ t.test('forgetting also forgets what is on its way', async (t) => {
   t.equal(cache.peek('k'), undefined);
 });
 
-t.test('the one unused for longest goes first', async (t) => {
+t.test('the longest unused entry is evicted first', async (t) => {
   const { cache, asked } = setup(2);
   for (const key of ['a', 'b']) {
     const got = cache.get(key);

@@ -131,7 +131,7 @@ t.test('bad requests are rejected and change nothing', async (t) => {
   t.match(await reasonOf(create(made!.id)), /^NOT_FOUND/, 'an upload that has not ended');
 });
 
-t.test('a cancelled batch has what is done; its jobs are stopped', async (t) => {
+t.test('a cancelled batch keeps its results; its jobs are stopped', async (t) => {
   held.length = 0;
   const texts = ['one', 'two', ...Array.from({ length: 60 }, () => 'hold')].map((text, at) => line(`r-${at}`, text));
   const fileId = await upload(texts.join('\n'));
@@ -163,7 +163,7 @@ t.test('a cancelled batch has what is done; its jobs are stopped', async (t) => 
   t.match(await reasonOf(read(fileId)), /^NOT_FOUND/);
 });
 
-t.test('a batch whose window ends has what is done', async (t) => {
+t.test('a batch whose window ends keeps its results', async (t) => {
   held.length = 0;
   const id = await create(await upload([line('a', 'one'), line('b', 'hold')].join('\n')));
   await waitFor('its first result', async () => (await get(id)).completed === 1 && held.length === 1);

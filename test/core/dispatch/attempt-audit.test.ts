@@ -10,7 +10,7 @@ t.setTimeout(600_000);
 
 const silent = { onAssignment: () => undefined };
 
-t.test('a claim that never reached its worker goes back and counts for nothing', async (t) => {
+t.test('a claim that never reached its worker is returned without counting a retry', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent(silent);
   const endpointId = await core.createEndpoint({ retryLimit: 0 });
@@ -32,7 +32,7 @@ t.test('a claim that never reached its worker goes back and counts for nothing',
   t.match(await core.wait(endpointId, lost.id), { state: JobState.COMPLETED, retries: 0 });
 });
 
-t.test('an attempt that is no longer current is told to end until it has', async (t) => {
+t.test('a stale attempt is stopped repeatedly until it has ended', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ ...silent, onStop: () => undefined });
   const endpointId = await core.createEndpoint();

@@ -62,7 +62,7 @@ function setup() {
 const key = (jobId: string, endpointId = 'e1') => ({ endpointId, jobId, attempt: 1, machineId: MACHINE });
 
 t.test(
-  'what comes while a write is under way leaves with the next one, in order, also when the first must be made again',
+  'chunks that arrive during a write are stored by the next one, in order, also if the first is retried',
   async (t) => {
     const { given, acks, add, names, inFlight } = setup();
     add(['a', 1], ['b', 1], ['a', 2]);
@@ -101,7 +101,7 @@ t.test('endpoints do not wait for each other', async (t) => {
   );
 });
 
-t.test('an end waits for what came before it', async (t) => {
+t.test('the end of an attempt waits for its earlier chunks', async (t) => {
   const { inbox, given, add } = setup();
   t.equal(inbox.written(key('a')), undefined, 'for nothing');
   add(['a', 1]);
@@ -118,7 +118,7 @@ t.test('an end waits for what came before it', async (t) => {
   t.equal(inbox.written(key('a')), undefined);
 });
 
-t.test('one that is refused is stopped, and acknowledged like the others', async (t) => {
+t.test('an attempt with a rejected chunk is stopped, and the chunk is acknowledged', async (t) => {
   const { given, acks, stops, add } = setup();
   add(['a', 1], ['b', 1]);
   given[0]!.end([given[0]!.chunks[1]!]);
@@ -126,7 +126,7 @@ t.test('one that is refused is stopped, and acknowledged like the others', async
   t.same([stops, acks], [['b'], ['a1', 'b1']]);
 });
 
-t.test('many are written in parts, and what makes no sense is left out', async (t) => {
+t.test('many chunks are written in parts, and malformed ones are dropped', async (t) => {
   const { given, add } = setup();
   add(...Array.from({ length: 1_200 }, (_, index): [string, number] => ['a', index]));
   for (const length of [500, 500, 199]) {

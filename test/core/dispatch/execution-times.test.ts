@@ -14,7 +14,7 @@ function untilKnown(times: ExecutionTimes): number {
   return count;
 }
 
-t.test('a long one ends what was known; short ones forget it, later with each that follows', async (t) => {
+t.test('a long execution ends the short-job estimate; short ones restore it gradually', async (t) => {
   const times = new ExecutionTimes();
   times.record('e', 30_000);
   t.equal(untilKnown(times), MEASURED_MIN, 'the first may have loaded a model');

@@ -161,7 +161,7 @@ t.test('a hello that claims the attempts and workers of another machine', async 
   t.same(again.assignments, []);
 });
 
-t.test('an own worker that is said to be one of another endpoint', async (t) => {
+t.test('an own worker reported under another endpoint', async (t) => {
   const core = await startReplicas(t);
   const own = await core.createEndpoint({ workersMax: 1 });
   const attacker = await core.joinAgent(silent);

@@ -105,7 +105,7 @@ t.test('two machines at once, on two replicas: one meaning for each version, whi
   t.equal(again, digest('9'), 'another core says the same');
 });
 
-t.test('who may say what an image means', async (t) => {
+t.test('who may resolve the digest of an image', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ cpuSlots: 1 });
   const templateId = await core.createTemplate({ imageName: IMAGE, startCommand: [] });
@@ -225,7 +225,7 @@ t.test(
   },
 );
 
-t.test('what a starting worker or pod is at shows, once a second, and goes when it is ready', async (t) => {
+t.test('the progress of a starting worker or pod is visible, once a second, until it is ready', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ startWorkers: false });
   const templateId = await core.createTemplate({ imageName: IMAGE, startCommand: [] });

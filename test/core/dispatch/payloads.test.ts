@@ -113,7 +113,7 @@ t.test('storage settings reach the worker and nobody else', async (t) => {
   t.notMatch((row!.sealed as Buffer).toString('latin1'), 'hush hush');
 });
 
-t.test('what is too large on the session makes its job FAILED, and the session goes on', async (t) => {
+t.test('an oversized message makes its job FAILED, and the session stays open', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent(silent);
   const endpointId = await core.createEndpoint();
@@ -253,7 +253,7 @@ t.test('logs are read through any replica', async (t) => {
   await waitFor('the session to end', async () => /^UNAVAILABLE/.test(await reasonOf(read(core.clients, 1))));
 });
 
-t.test('a machine that does not answer, and an account that asks too much, keep no log from the others', async (t) => {
+t.test('an unresponsive machine and a greedy account do not block logs of others', async (t) => {
   const core = await startReplicas(t);
   const keys = await Promise.all(
     ['a', 'b', 'c'].map(async (name) => core.newKey(undefined, [], await core.newAccount(name))),

@@ -16,7 +16,7 @@ t.setTimeout(600_000);
 
 const CPU = { computeType: 'CPU', startCommand: ['sleep', '9'] };
 
-t.test('a report that cannot be stored keeps no other from being written', async (t) => {
+t.test('a report that cannot be stored does not block others', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
   const pods = podCalls(core.clients, core.key);

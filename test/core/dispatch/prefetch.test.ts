@@ -77,7 +77,7 @@ t.test('jobs with one policy follow the first in order, up to one that differs',
   t.equal(agent.assignments[1]!.ref!.jobId, after.id);
 });
 
-t.test('one that was queued a moment ago waits for another worker', async (t) => {
+t.test('a freshly queued job waits for another worker', async (t) => {
   const { core, endpointId, agent, ask } = await measured(t);
   const first = await core.submit(endpointId);
   await old(core);
@@ -97,7 +97,7 @@ t.test('one that was queued a moment ago waits for another worker', async (t) =>
   );
 });
 
-t.test("the execution time is the worker's, and counts anew while the job waits in hand", async (t) => {
+t.test('execution time is per worker, and restarts while the job is prefetched', async (t) => {
   const { core, endpointId, agent, ask } = await measured(t);
   const [front, hand] = [await core.submit(endpointId), await core.submit(endpointId)];
   await old(core);
@@ -130,7 +130,7 @@ t.test("the execution time is the worker's, and counts anew while the job waits 
 });
 
 t.test(
-  'behind a long one they are asked back as soon as another worker could begin them, and begin there',
+  'jobs prefetched behind a long one are revoked once another worker is free, and run there',
   async (t) => {
     const { core, endpointId, agent, ask } = await measured(t);
     const [long, ...behind] = [
@@ -177,7 +177,7 @@ t.test(
 );
 
 t.test(
-  'an agent that keeps them has as many as its worker can hold besides, and more when half of them are gone',
+  "a prefetching agent holds as many jobs as its worker's capacity, and is refilled at half",
   async (t) => {
     const { core, endpointId, agent } = await measured(t);
     const { workerId } = agent.desired[0]!;
@@ -202,7 +202,7 @@ t.test(
   },
 );
 
-t.test('an idle worker of another replica is found, and an agent that knows no recalls gets none', async (t) => {
+t.test('an idle worker of another replica is used, and an agent without recalls gets no prefetch', async (t) => {
   const core = await startReplicas(t, 2);
   const endpointId = await core.createEndpoint({ workersMin: 2, workersMax: 2 });
   const options = { onAssignment: () => undefined, cpuSlots: 1, capacity: 3 };

@@ -52,7 +52,7 @@ const problemOf = (endpointId: string, kind: string) =>
 const health = async (endpointId: string) =>
   (await call(clients.jobs, 'getHealth', { endpointId }, key)).workers!.cannotRunReason;
 
-t.test('values are in start orders and nowhere else', async (t) => {
+t.test('secret values are in start orders and nowhere else', async (t) => {
   await create('pw');
   const url = `postgres://me:${reference('pw')}@db`;
   const endpointId = await endpointWith({ URL: 'overridden', A: reference('pw') }, { URL: url, PLAIN: 'x' });
@@ -113,7 +113,7 @@ t.test('a changed value reaches workers that start later', async (t) => {
   );
 });
 
-t.test('for want of a secret no worker starts, and everybody is told which', async (t) => {
+t.test('without its secret no worker starts, and every view names the secret', async (t) => {
   const endpointId = await endpointWith({ HF_TOKEN: reference('hf'), FINE: 'x' });
   const text = 'its variable HF_TOKEN names the secret "hf", which the account does not have';
   const change = 'create it (slipway secrets set hf), or correct HF_TOKEN';
@@ -158,7 +158,7 @@ t.test('an endpoint that overrides the variable needs no such secret', async (t)
   t.equal(await health(endpointId), '');
 });
 
-t.test('a value that does not open keeps its worker back, and no other', async (t) => {
+t.test('a value that cannot be decrypted blocks its worker only', async (t) => {
   const id = await create('damaged');
   await core.sql`UPDATE secret SET value_sealed = (SELECT value_sealed FROM secret WHERE name = 'pw') WHERE id = ${id}`;
   const endpointId = await endpointWith({ A: reference('damaged') });

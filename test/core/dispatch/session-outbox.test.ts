@@ -42,7 +42,7 @@ t.test('a stop waits for the assignments before it, a heartbeat for nothing but 
   );
 });
 
-t.test('the last word is sent with what waits, and nothing after it', async (t) => {
+t.test('the final message is sent with the queued ones, and nothing after it', async (t) => {
   const messages: SessionResponse[] = [];
   const outbox = new SessionOutbox(
     {

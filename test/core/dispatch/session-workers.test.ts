@@ -80,7 +80,7 @@ t.test('or with its session', async (t) => {
   t.equal(pool.holds(attempt), false);
 });
 
-t.test('one that holds what has not begun to arrive loses it', async (t) => {
+t.test('an ended worker loses outcomes that have not begun to arrive', async (t) => {
   const { pool, arriving, lost, end } = busy();
   arriving.clear();
   await end();
@@ -88,7 +88,7 @@ t.test('one that holds what has not begun to arrive loses it', async (t) => {
   t.equal(pool.hasWorker('e'), false);
 });
 
-t.test('one that has ended keeps no queued job from being seen, while its last results may still come', async (t) => {
+t.test('an ended worker hides no queued job while its last results arrive', async (t) => {
   const { pool, workers } = setup();
   workers.begin([report(WorkerState.READY, 1)], []);
   t.equal(pool.hasWorker('e'), true);
@@ -96,7 +96,7 @@ t.test('one that has ended keeps no queued job from being seen, while its last r
   t.equal(pool.hasWorker('e'), false);
 });
 
-t.test('a worker of an earlier life of the agent leaves with its last result', async (t) => {
+t.test('a worker of a previous agent run is dropped with its last result', async (t) => {
   const first = setup();
   first.workers.begin([], [attempt]);
   t.equal(first.pool.workerOf(attempt), 'w', 'what the agent holds is counted');

@@ -43,7 +43,7 @@ t.test('a newer session of a machine ends the older one, on this replica and on 
 });
 
 t.test(
-  'what a hello does not list is lost at once, what it lists goes on, what is not current is stopped',
+  'attempts missing from a hello are lost at once, listed ones continue, stale ones are stopped',
   async (t) => {
     const core = await startReplicas(t);
     const endpointId = await core.createEndpoint({ retryLimit: 1 });
@@ -156,7 +156,7 @@ t.test('bad hellos and bad keys are refused', async (t) => {
   await t.rejects(core.joinAgent({ machineId: 'UPPER' }), { code: 3 });
 });
 
-t.test('an agent whose key was revoked is hung up on', async (t) => {
+t.test('the session of a revoked agent key is closed', async (t) => {
   const core = await startReplicas(t);
   const { key, secret } = await core.createKey(KeyScope.AGENT);
   const agent = await core.joinAgent({ agentKey: secret, heartbeatMs: 100 });

@@ -55,7 +55,7 @@ t.test('spreads over workers and never exceeds capacity', async (t) => {
   t.same(pool.reserve('other', 1), []);
 });
 
-t.test('with little to do the same workers have all of it, so that the others get idle', async (t) => {
+t.test('under low load the same workers get all jobs, so that the others become idle', async (t) => {
   const { pool, sink } = setup();
   const session = sink();
   for (const id of ['a', 'b', 'c']) {
@@ -87,7 +87,7 @@ t.test('with little to do the same workers have all of it, so that the others ge
   t.same([...used].sort(), ['a', 'b'], 'two at a time');
 });
 
-t.test('a worker that can have several is given one more only when no other has fewer', async (t) => {
+t.test('a worker with several slots gets another job only if no worker has fewer', async (t) => {
   const { pool, sink } = setup();
   const session = sink();
   for (const [id, capacity] of [
@@ -108,7 +108,7 @@ t.test('a worker that can have several is given one more only when no other has 
   t.same([next(), next()], ['b', '']);
 });
 
-t.test('workers that come and go beside one that stays leave nothing behind', async (t) => {
+t.test('workers that come and go leave nothing behind', async (t) => {
   const { pool, sink } = setup();
   const session = sink();
   pool.attach(slot('stays'), session, []);
@@ -127,7 +127,7 @@ t.test('workers that come and go beside one that stays leave nothing behind', as
   t.same([pool.hasCapacity('e'), pool.endpointsWithCapacity()], [false, []]);
 });
 
-t.test('a slot comes back by giving, or by the end of its attempt', async (t) => {
+t.test('a slot is freed by its release or by the end of its attempt', async (t) => {
   const { pool, sent, sink } = setup();
   pool.attach(slot('a'), sink(), []);
   pool.update('a', { capacity: 1, open: true });
@@ -146,7 +146,7 @@ t.test('a slot comes back by giving, or by the end of its attempt', async (t) =>
   t.equal(pool.reserve('e', 2).length, 1);
 });
 
-t.test('a closed worker offers nothing, and says when it has room again', async (t) => {
+t.test('a closed worker offers no slots until it reports capacity again', async (t) => {
   const { pool, room, sink } = setup();
   pool.attach(slot('a'), sink(), []);
   pool.update('a', { capacity: 1, open: true });
@@ -171,7 +171,7 @@ t.test('a claim whose session has gone comes back as an orphan', async (t) => {
   t.equal(pool.hasWorker('e'), false, 'nothing is left of it');
 });
 
-t.test('a reconnect neither forgets slots that are out nor attempts that are held', async (t) => {
+t.test('a reconnect keeps reserved slots and held attempts', async (t) => {
   const { pool, sent, orphans, sink } = setup();
   const first = sink();
   pool.attach(slot('a'), first, []);
@@ -191,7 +191,7 @@ t.test('a reconnect neither forgets slots that are out nor attempts that are hel
   t.equal(pool.workerOf({ endpointId: 'e', jobId: 'j0', attempt: 1, machineId: 'm' }), 'a');
 });
 
-t.test('a lowered capacity takes nothing away and gives nothing new', async (t) => {
+t.test('a lowered capacity revokes nothing and offers nothing new', async (t) => {
   const { pool, sink } = setup();
   pool.attach(slot('a'), sink(), []);
   pool.update('a', { capacity: 2, open: true });
@@ -216,7 +216,7 @@ t.test('taking stays cheap with many workers', async (t) => {
   t.equal(seen.size, 5_000, 'each once');
 });
 
-t.test('a stock that an agent keeps is filled up when half of it is gone, and is room for nobody', async (t) => {
+t.test("an agent's prefetch is refilled at half, and is no capacity for others", async (t) => {
   const { pool, room, sink } = setup();
   pool.attach(slot('a'), sink(), []);
   pool.update('a', { capacity: 2, open: true, agentPrefetches: true });
@@ -250,7 +250,7 @@ t.test('a stock that an agent keeps is filled up when half of it is gone, and is
   t.same(pool.runningLow('e'), []);
 });
 
-t.test('a stock for which nothing was found is not asked for again with every end', async (t) => {
+t.test('an empty refill is not repeated with every outcome', async (t) => {
   const { pool, room, sink } = setup();
   pool.attach(slot('a'), sink(), []);
   pool.update('a', { capacity: 1, open: true, agentPrefetches: true });
@@ -263,7 +263,7 @@ t.test('a stock for which nothing was found is not asked for again with every en
   t.same([room, pool.runningLow('e')], [['e'], []], 'there is room, and no more than that');
 });
 
-t.test('one whose stock ran low and that keeps none any more gets nothing that it did not ask for', async (t) => {
+t.test('a worker that stopped prefetching gets no unrequested jobs', async (t) => {
   const { pool, sink } = setup();
   pool.attach(slot('a'), sink(), []);
   pool.update('a', { capacity: 1, open: true, agentPrefetches: true });

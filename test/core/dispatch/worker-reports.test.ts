@@ -54,7 +54,7 @@ t.test('what an earlier session says late changes nothing', async (t) => {
   t.equal(await state(), 'STOPPED', 'the final report of a session that ended in order counts');
 });
 
-t.test('a worker that a turn of scaling has locked keeps the reports of no other machine waiting', async (t) => {
+t.test('a worker locked by a reconcile delays no report of another machine', async (t) => {
   const core = await startReplicas(t);
   const agents = [await core.joinAgent({ cpuSlots: 1 }), await core.joinAgent({ cpuSlots: 1 })];
   const endpointId = await core.createEndpoint({ workersMin: 2 });
@@ -77,7 +77,7 @@ t.test('a worker that a turn of scaling has locked keeps the reports of no other
   await waitFor('its own', async () => (await state(locked!)) === 'DRAINING');
 });
 
-t.test('a detail that could not be written is written later', async (t) => {
+t.test('details of a failed write are written later', async (t) => {
   const core = await startEngines(t, { idle: true });
   const endpointId = await core.endpoint();
   const session = { machineId: LIVE_MACHINES[0], sessionId: 'session' };

@@ -260,7 +260,7 @@ t.test('updates touch what the mask names', async (t) => {
   t.match(await reasonOf(core.updateEndpoint('nosuch', { name: 'x' })), /^ENDPOINT_NOT_FOUND/);
 });
 
-t.test('a deletion and another transaction that wait for each other: the deletion is made all the same', async (t) => {
+t.test('a deletion survives a deadlock with another transaction', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ onAssignment: () => undefined });
   const id = await core.createEndpoint({ workersMin: 0 });

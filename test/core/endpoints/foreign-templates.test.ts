@@ -17,7 +17,7 @@ t.setTimeout(600_000);
 const publisherOf = async (core: CoreReplicas): Promise<string> =>
   core.newKey(KeyScope.ALL, [], await core.newAccount());
 
-t.test('a publisher is not told which endpoints of others use a template', async (t) => {
+t.test('a publisher does not see which foreign endpoints use a template', async (t) => {
   const core = await startReplicas(t);
   const publisher = await publisherOf(core);
   const templateId = await core.createTemplate({ public: true }, publisher);
@@ -161,7 +161,7 @@ t.test(
   },
 );
 
-t.test("a public template's environment is listed to nobody else, and reaches pods all the same", async (t) => {
+t.test("a public template's environment is hidden from other accounts, but reaches their pods", async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
   const publisher = await publisherOf(core);

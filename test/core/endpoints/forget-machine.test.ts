@@ -23,7 +23,7 @@ const leave = (core: CoreReplicas, machineId: string, minutes: number) => core.s
   lease_expires_at = now() - interval '1 s', seen_at = now() - ${minutes}::int * interval '1 min'
     WHERE id = ${machineId}`;
 
-t.test('an endpoint of any type waits for the GPU that is away, and not for one that is gone', async (t) => {
+t.test('an endpoint of any type waits for a GPU that is away, not for a removed one', async (t) => {
   const core = await startReplicas(t);
   const gone = await core.joinAgent({ gpus: [L4], cpuSlots: 0 });
   const here = await core.joinAgent({ cpuSlots: 4 });

@@ -47,7 +47,7 @@ t.test('a name selects endpoints by alias, by their name, and by what workers se
   t.same(await resolve('meta-llama/Llama'), [[large, EndpointType.QB, 3, '']]);
 });
 
-t.test('an unknown model is rejected with the names that there are', async (t) => {
+t.test('an unknown model is rejected with the known names', async (t) => {
   t.match(
     await reasonOf(resolve('gpt-5')),
     /^MODEL_NOT_FOUND: There is no model "gpt-5"\. There are "balanced", "gpt-4o", "meta-llama\/Llama", "mini"/,

@@ -47,7 +47,7 @@ const agent = await core.joinAgent({
 });
 const { machineId } = agent;
 
-t.test('what is on it, and nothing that accounts gave', async (t) => {
+t.test('its workers and pods, without secrets of accounts', async (t) => {
   const template = Template.fromPartial({
     name: 'secret',
     startCommand: ['run', SECRET],
@@ -152,7 +152,7 @@ t.test('workers that ended there: of this machine, told on its own page', async 
   );
 });
 
-t.test('whom it refuses, with what would change that', async (t) => {
+t.test('who is refused, and what would change that', async (t) => {
   t.same((await read(machineId)).refusals, []);
   const waiting = await core.createEndpoint({
     name: 'two cards',

@@ -8,7 +8,7 @@ import { startReplicas } from '../../helpers/system/core-replicas.ts';
 
 t.setTimeout(600_000);
 
-t.test('names of images are those that an engine takes', async (t) => {
+t.test('image names are the ones that an engine accepts', async (t) => {
   const core = await startReplicas(t);
   const bad = [
     'a b',

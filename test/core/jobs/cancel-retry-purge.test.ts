@@ -114,7 +114,7 @@ t.test('purge removes queued jobs and nothing else, and counts them', async (t) 
   t.equal(row!['n'], 1, 'inputs go with their jobs');
 });
 
-t.test('a waiter hears of a purge and of a cancel', async (t) => {
+t.test('a waiter sees a purge and a cancel', async (t) => {
   const purged = await jobIn('IN_QUEUE');
   const gone = refused(t, calls.wait(purged, 20_000, never), 'JOB_NOT_FOUND', 'the waiter of a purged job');
   await calls.get(purged, { omitOutput: true, ttlMs: 0 });

@@ -76,7 +76,7 @@ t.test('by a group of errors: no other jobs, in their order, and no call looks a
   );
 });
 
-t.test('by a group of errors: one that ends in another way meanwhile is not run again', async (t) => {
+t.test('by a group of errors: a job that ends differently meanwhile is not run again', async (t) => {
   const endpointId = await engines.endpoint(workersMax);
   const [cards, states] = [await groupOf('card 1 is too small'), await groupOf('')];
   const ids = await failed(endpointId, ['card 1 is too small', 'card 2 is too small', 'card 3 is too small', '']);
@@ -135,7 +135,7 @@ t.test('by when they ended', async (t) => {
   );
 });
 
-t.test('filters that cannot be', async (t) => {
+t.test('impossible filters', async (t) => {
   const endpointId = await engines.endpoint();
   const [id] = await submit(endpointId, 1);
   const bad = async (name: string, move: WalkedJobs['move'], more: Partial<ChangeRequest>): Promise<void> =>

@@ -27,7 +27,7 @@ const workersMax = { workers_max: 100 };
 const { submit, changeAll, states, checkTally } = jobChanges(engines);
 
 t.test(
-  '5,000 jobs that wait, run and end meanwhile: each has one outcome, and those that come later are left',
+  '5,000 jobs that wait, run and end meanwhile: each has one outcome, and later ones are left',
   async (t) => {
     const endpointId = await engines.endpoint(workersMax);
     await submit(endpointId, 5_000);
@@ -95,7 +95,7 @@ t.test(
   },
 );
 
-t.test('cut in the middle, again and again, and gone on with at the other replica', async (t) => {
+t.test('interrupted again and again, and continued at the other replica', async (t) => {
   const endpointId = await engines.endpoint(workersMax);
   await submit(endpointId, 2_000);
   await attempts.claim(endpointId, slotsOn(endpointId, 100));
@@ -145,7 +145,7 @@ t.test('two callers at once, of each kind, share the work', async (t) => {
   await checkTally(t, endpointId);
 });
 
-t.test('each is what it would be had it been changed alone', async (t) => {
+t.test('the result is as if each had been changed alone', async (t) => {
   const make = async (): Promise<string> => {
     const endpointId = await engines.endpoint();
     await submit(endpointId, 8);
@@ -180,7 +180,7 @@ t.test('each is what it would be had it been changed alone', async (t) => {
   }
 });
 
-t.test('who waits for a job hears of it, on whichever replica', async (t) => {
+t.test('waiters see the change on every replica', async (t) => {
   const endpointId = await engines.endpoint();
   const [here, there] = await submit(endpointId, 2);
   const waits = [
@@ -236,7 +236,7 @@ t.test('jobs that fail again as soon as they are retried are retried once', asyn
   await checkTally(t, endpointId);
 });
 
-t.test('what matched and was changed by others before its turn is counted by what it is', async (t) => {
+t.test('jobs changed by others meanwhile are counted by their state', async (t) => {
   const endpointId = await engines.endpoint();
   const ids = await submit(endpointId, 6);
   const wanted = wantedOf(endpointId, 'cancel', { states: ['IN_QUEUE'] });

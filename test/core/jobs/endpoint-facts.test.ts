@@ -8,7 +8,7 @@ import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 const { stores, events, sql, endpoint } = await startEngines(t, { idle: true });
 
-await t.test('a change of a key forgets no endpoint, a change of an endpoint forgets that one', async (t) => {
+await t.test('a changed key invalidates no endpoint, a changed endpoint only itself', async (t) => {
   const facts = new EndpointFactsCache({ stores, events, clock: new ManualClock() });
   const [changed, other] = [await endpoint({ workers_max: 1 }), await endpoint({ workers_max: 1 })];
   await Promise.all([facts.get(changed), facts.get(other)]);
@@ -23,7 +23,7 @@ await t.test('a change of a key forgets no endpoint, a change of an endpoint for
   t.match(await facts.get(changed), { workersMax: 2 });
 });
 
-await t.test('what was asked for before a change is not remembered after it', async (t) => {
+await t.test('a lookup begun before a change is not cached after it', async (t) => {
   const facts = new EndpointFactsCache({ stores, events, clock: new ManualClock() });
   const id = await endpoint({ workers_max: 1 });
   const early = facts.get(id);

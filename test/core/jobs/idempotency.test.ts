@@ -81,7 +81,7 @@ t.test('the key itself is not stored', async (t) => {
 });
 
 t.test(
-  'a connection that is cut while the job of a key is stored: it is stored once, and the caller hears of it',
+  'a connection cut while the job of a key is stored: it is stored once, and the caller gets it',
   async (t) => {
     const endpointId = await engines.endpoint();
     const keyed = submission(endpointId, { idempotencyKey: 'cut' });

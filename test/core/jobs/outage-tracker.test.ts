@@ -59,7 +59,7 @@ t.test('a full disk is not waited for', async (t) => {
   t.equal(await fails(FULL), 1);
 });
 
-t.test('what no retry helps against is thrown as it is', async (t) => {
+t.test('errors without a useful retry are thrown unchanged', async (t) => {
   const { outage } = tracker();
   const error = Object.assign(new Error('syntax'), { code: '42601' });
   await t.rejects(

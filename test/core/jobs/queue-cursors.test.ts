@@ -28,7 +28,7 @@ function empty() {
   return { clock, cursors };
 }
 
-t.test('a new endpoint is looked at from the start, then believed empty', async (t) => {
+t.test('a new endpoint is read from the start, then assumed empty', async (t) => {
   const cursors = new QueueCursors(still());
   t.ok(cursors.maybeQueued('e'));
   const plan = cursors.plan('e')!;
@@ -39,7 +39,7 @@ t.test('a new endpoint is looked at from the start, then believed empty', async 
   t.same(cursors.watched(), ['e'], 'and watched');
 });
 
-t.test('claims move the place forward; what is queued before it moves it back', async (t) => {
+t.test('claims advance the cursor; a job queued before it moves it back', async (t) => {
   const { cursors } = empty();
   cursors.queued('e', 100, 10);
   const plan = cursors.plan('e')!;
@@ -49,7 +49,7 @@ t.test('claims move the place forward; what is queued before it moves it back', 
   t.match(cursors.plan('e'), { afterNormal: 49 }, 'an attempt that was lost keeps its position');
 });
 
-t.test('what is queued while a claim runs is not passed over', async (t) => {
+t.test('a job queued during a claim is not skipped', async (t) => {
   const { cursors } = empty();
   cursors.queued('e', 100, 2);
   const plan = cursors.plan('e')!;
@@ -68,7 +68,7 @@ t.test('under steady submissions an empty queue is recognized by counting', asyn
   t.notOk(cursors.maybeQueued('e'));
 });
 
-t.test('word from another replica needs a look that nothing disturbed', async (t) => {
+t.test('a notice of another replica needs an undisturbed full read', async (t) => {
   const { cursors } = empty();
   cursors.learnPosition('e', 0);
   const plan = cursors.plan('e')!;
@@ -79,7 +79,7 @@ t.test('word from another replica needs a look that nothing disturbed', async (t
   t.match(cursors.plan('e'), { afterNormal: 3 }, 'the place lies before what was heard of');
 });
 
-t.test('a full look once a second, less often when it is slow', async (t) => {
+t.test('a full read once a second, less often when it is slow', async (t) => {
   const { clock, cursors } = empty();
   cursors.queued('e', 100, 50);
   const look = (tookMs: number): boolean => {
@@ -96,7 +96,7 @@ t.test('a full look once a second, less often when it is slow', async (t) => {
   t.ok(look(1));
 });
 
-t.test('a failed claim teaches nothing, and the watcher corrects a wrong belief', async (t) => {
+t.test('a failed claim changes no cursor, and the watcher corrects a wrong one', async (t) => {
   const { clock, cursors } = empty();
   cursors.queued('e', 100, 1);
   cursors.learn('e', cursors.plan('e')!, { asked: 0, claims: [], tookMs: 1 });
@@ -112,7 +112,7 @@ t.test('a failed claim teaches nothing, and the watcher corrects a wrong belief'
   t.ok(cursors.maybeQueued('e'), 'and looked at when it comes back');
 });
 
-t.test('the lowest untold position is told once', async (t) => {
+t.test('the lowest unreported position is reported once', async (t) => {
   const { cursors } = empty();
   cursors.queued('e', 9, 1);
   cursors.queued('e', 5, 1);

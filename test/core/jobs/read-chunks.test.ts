@@ -35,7 +35,7 @@ const append = (job: Claimed, from: number, to: number): Promise<unknown> =>
 const drain = { cursor: undefined, waitMs: 0, limit: 0 };
 const numbers = (page: { chunks: { number: number }[] }): number[] => page.chunks.map((each) => each.number);
 
-t.test('the shared place: each chunk once, in order', async (t) => {
+t.test('the shared cursor: each chunk once, in order', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   t.match(await calls.readChunks(job, drain, never), {
     chunks: [],
@@ -60,7 +60,7 @@ t.test('the shared place: each chunk once, in order', async (t) => {
   t.match(await calls.readChunks(job, drain, never), { chunks: [], state: 'COMPLETED', more: false });
 });
 
-t.test('a place of its own reads everything again and leaves the shared place alone', async (t) => {
+t.test('an own cursor reads everything again and leaves the shared one alone', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   await append(job, 1, 5);
   const own = (number: number, limit = 0) =>
@@ -118,7 +118,7 @@ t.test('readers of many jobs share statements', async (t) => {
   t.equal(batches.length, statements + 1);
 });
 
-t.test('a large page is read alone, when its reader has room, and nothing is lost of it', async (t) => {
+t.test('a large page is read alone, once its reader has capacity, and loses nothing', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   let rooms = 0;
   const room = async (): Promise<void> => {
@@ -147,7 +147,7 @@ t.test('a large page is read alone, when its reader has room, and nothing is los
   t.equal(rooms, 2);
 });
 
-t.test('a reader who waits is woken by a chunk, also from another replica, and by the end', async (t) => {
+t.test('a waiting reader wakes at a chunk, also from another replica, and at the end', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   for (const [i, { engine: reader }] of replicas.entries()) {
     const waiting = reader.calls.readChunks(job, { ...drain, waitMs: 30_000 }, never);

@@ -223,7 +223,7 @@ t.test('many outcomes of several endpoints in one batch, a stale one among them'
   t.same(settled.toSorted(), claimed.map((job) => job.jobId).toSorted());
 });
 
-t.test('outcomes that cannot be recorded for long are told of, and recorded in the end', async (t) => {
+t.test('long failures to record outcomes are logged, and the outcomes are recorded in the end', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   const clock = new ManualClock();
   const starting = Object.assign(new Error('the database system is starting up'), { code: '57P03' });

@@ -47,7 +47,7 @@ t.test('woken by another replica', async (t) => {
   t.comment(`woken after ${Math.round(performance.now() - startedAt)} ms`);
 });
 
-t.test('found by the slow look when nobody says anything', async (t) => {
+t.test('found by the periodic check without any notice', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   const waiting = calls.wait(job, 30_000, never);
   await sql`UPDATE job SET state = 'COMPLETED', finished_at = now(), execution_deadline_at = NULL

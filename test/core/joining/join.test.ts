@@ -75,7 +75,7 @@ t.test('joining', async (t) => {
     t.match(await listed(token!.id), { uses: 1, open: false });
   });
 
-  await t.test('an answer that was lost is given again, also when the token has ended since', async (t) => {
+  await t.test('a lost response is repeated, also after the token has expired', async (t) => {
     const { text, token } = await newToken();
     const key = newPrivateKey();
     await join(text, 'joinlost0001', key);
@@ -87,7 +87,7 @@ t.test('joining', async (t) => {
     await t.rejects(join(text, 'joinlost0003'), { reason: 'UNAUTHORIZED', message: /was revoked/ });
   });
 
-  await t.test('tokens that let nobody in', async (t) => {
+  await t.test('tokens that admit no machine', async (t) => {
     const { text, token } = await newToken({ usesMax: 5 });
     await sql`UPDATE join_token SET expires_at = now() - interval '1 s' WHERE id = ${token!.id}`;
     await t.rejects(join(text, 'joinnone0001'), { reason: 'UNAUTHORIZED', message: /has expired/ });

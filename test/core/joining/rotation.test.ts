@@ -113,7 +113,7 @@ t.test('the authority and all certificates are exchanged', async (t) => {
     t.equal(await digestAt(secureAddress), first);
   });
 
-  await t.test('the new one is used, and the one before withdrawn', async (t) => {
+  await t.test('the new one is used, and the previous one withdrawn', async (t) => {
     const next = (await state()).authorities[0]!.digest;
     t.match(await change(AuthorityChange.USE), { openTokens: 0 });
     t.equal(await digestAt(secureAddress), next);
@@ -128,7 +128,7 @@ t.test('the authority and all certificates are exchanged', async (t) => {
     t.equal(agent.end, undefined, 'its session went on all the time');
   });
 
-  await t.test('a machine that was off is left behind by force only, and joins again', async (t) => {
+  await t.test('an offline machine is left behind by force only, and joins again', async (t) => {
     await change(AuthorityChange.ROTATE);
     await core.sql`UPDATE installation SET next_authority_at = now() - interval '2 min'`;
     await change(AuthorityChange.USE, true);

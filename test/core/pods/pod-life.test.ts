@@ -13,7 +13,7 @@ import { start } from './start-pods.ts';
 
 t.setTimeout(600_000);
 
-t.test('a whole life', async (t) => {
+t.test('life cycle', async (t) => {
   const { core, agent, notes, fields, envOf, pods } = await start(t, { SLIPWAY_AGENT_NAME: 'box' });
   await call(core.clients.access, 'updateAccount', { publicKey: 'ssh-ed25519 AAAA me' }, core.key);
   const { id } = await pods.create(fields);
@@ -101,7 +101,7 @@ t.test('one that ends by itself is started again, with the reason', async (t) =>
   t.match(await pods.reach(nowhere.id, 'FAILED'), { statusText: /^The pod could not be started: .*ENOENT/ });
 });
 
-t.test('an image finds no place where no engine is, with a command too, and it is said at once', async (t) => {
+t.test('an image is not placed without an engine, also with a command, and the refusal is immediate', async (t) => {
   const { pods, fields } = await start(t);
   const why = /^NO_CAPACITY: .*1 machine has no container engine\.$/;
   t.match(await reasonOf(pods.create({ computeType: 'CPU', imageName: 'pytorch' })), why);

@@ -15,7 +15,7 @@ t.setTimeout(120_000);
 /** A page without lines of the system around the pod. */
 const ownLines = (page: JobLogPage): JobLogPage => ({ ...page, lines: page.lines.filter(({ system }) => !system) });
 
-t.test('its log goes on where it ended under the agent before, by bytes and by lines', async (t) => {
+t.test('its log continues where it ended under the previous agent, by bytes and by lines', async (t) => {
   const { core, agent, pods, notes } = await start(t);
   const command = 'echo x >> "$NOTES/starts"; echo start $(wc -l < "$NOTES/starts"); exec sleep 1000';
   const { id } = await pods.create({
@@ -63,7 +63,7 @@ t.test('its log goes on where it ended under the agent before, by bytes and by l
   t.same(textsOf(await read(0)), ['start 1', 'start 2', 'start 3']);
 });
 
-t.test('the log of one that is started again goes on, that of one that never can be ends', async (t) => {
+t.test('the log of a restarted pod continues, and ends for one that cannot restart', async (t) => {
   const { core, agent, pods } = await start(t);
   const { id } = await pods.create({ computeType: 'CPU', startCommand: ['sh', '-c', 'echo oops; exit 3'] });
   await pods.reach(id, 'FAILED');

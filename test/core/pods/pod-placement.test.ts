@@ -10,7 +10,7 @@ import { act, CPU, create, get, gpu, remove } from './pod-actions.ts';
 
 t.setTimeout(600_000);
 
-t.test('no capacity says why, and names no machine', async (t) => {
+t.test('a refusal for lack of capacity has its reason, and names no machine', async (t) => {
   const core = await startReplicas(t);
   const text = /^NO_CAPACITY: There are no longer any instances available with the requested specifications\. /;
   const nobody = await reasonOf(create(core, CPU));
@@ -103,7 +103,7 @@ t.test('a network volume says where the pod goes', async (t) => {
 });
 
 t.test(
-  'a machine must be as large as a creation asks; SSH keys and Jupyter are as it or its template says',
+  'a machine must be as large as requested; SSH keys and Jupyter follow the request or its template',
   async (t) => {
     const core = await startReplicas(t);
     const agent = await core.joinAgent({ gpus: [gpu('GPU-1'), gpu('GPU-2')], cpuCount: 8, memoryMib: 16_384 });

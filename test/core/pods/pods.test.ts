@@ -11,7 +11,7 @@ import { act, CPU, create, get, gpu, list, remove, row, update } from './pod-act
 
 t.setTimeout(600_000);
 
-t.test('defaults, and the machine it is on', async (t) => {
+t.test('defaults, and its machine', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ gpus: [gpu('GPU-1')], locations: ['CZ', 'EU-CZ-1'] });
   await call(core.clients.usage, 'setPrices', { prices: [{ item: 'NVIDIA L4', usdPerHour: 0.5 }] }, core.rootKey);
@@ -220,7 +220,7 @@ t.test('a locked pod', async (t) => {
   await act(core, 'stopPod', id);
 });
 
-t.test('other accounts and lesser keys', async (t) => {
+t.test('other accounts and restricted keys', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
   const { id } = await create(core, CPU);

@@ -112,7 +112,7 @@ t.test('the time of a worker that crashed ends there, not when the next one may 
   t.match(await spansOf(core, worker.workerId), [{ open: false, forward: true }]);
 });
 
-t.test('its machine comes back without it, or does not come back', async (t) => {
+t.test('its machine reconnects without it, or never', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent();
   const first = await startWorker(core, agent);

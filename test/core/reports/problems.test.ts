@@ -33,7 +33,7 @@ const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: ''
 const agent = await core.joinAgent({ gpus: [L4], cpuSlots: 100, onAssignment: () => undefined });
 const stranger = await core.newKey(KeyScope.ALL, [], await core.newAccount());
 
-t.test('nothing is wrong with what does what it should, busy as it is', async (t) => {
+t.test('a busy healthy endpoint has no problem', async (t) => {
   const id = await core.createEndpoint({ computeType: 'CPU', workersMax: 1 });
   await core.ready(id);
   await core.submit(id);
@@ -149,7 +149,7 @@ t.test('a worker that crashed, webhook calls that were given up, a pod that fail
   await gone('WORKERS_CRASHED');
 });
 
-t.test("limits of others: the account's quota of workers, and requests that were refused", async (t) => {
+t.test("limits: the account's quota of workers, and refused requests", async (t) => {
   await call(clients.access, 'setQuota', { accountId: core.accountId, quota: { workers: 1 } }, rootKey);
   const id = await core.createEndpoint({ name: 'cut', computeType: 'CPU', workersMin: 0 });
   await core.submit(id);
@@ -198,7 +198,7 @@ t.test('of the operator: machines that are cordoned, ill or away, by name', asyn
   );
 });
 
-t.test('who is told what', async (t) => {
+t.test('which caller sees which problem', async (t) => {
   const broken = await core.createEndpoint({ name: 'broken', gpuIds: ['AMPERE_80'], workersMin: 0 });
   const other = await core.createEndpoint({ name: 'other', gpuIds: ['AMPERE_80'], workersMin: 0 });
   await waitFor(
@@ -215,7 +215,7 @@ t.test('who is told what', async (t) => {
   for (const limit of [-1, 101]) await t.rejects(list({ limit }), /must be from 1 to 100/);
 });
 
-t.test('a hundred that are broken beside 5,000: counted, and as many told as are asked for', async (t) => {
+t.test('100 broken endpoints of 5,000: all counted, as many listed as requested', async (t) => {
   const columns = await sql<{ name: string }[]>`
     SELECT column_name AS name FROM information_schema.columns
     WHERE table_name = 'endpoint' AND column_name NOT IN ('id', 'name', 'gpu_ids', 'gpu_count', 'compute_type')`;

@@ -19,7 +19,7 @@ t.setTimeout(600_000);
 const list = (core: CoreReplicas, request: Partial<ListAuditEventsRequest> = {}, key = core.key) =>
   call(core.clients.audit, 'listAuditEvents', ListAuditEventsRequest.fromPartial(request), key);
 
-t.test('refused attempts, and mistakes, which are none', async (t) => {
+t.test('refused attempts, as distinct from mistakes', async (t) => {
   const core = await startReplicas(t);
   const id = await core.createEndpoint({ workersMin: 0 });
   const reads = await core.newKey(KeyScope.READ_ONLY);

@@ -16,7 +16,7 @@ const addMany = (core: CoreReplicas, count: number, hours: number) => core.sql`
   SELECT ${core.accountId}, 'WORKER', 's' || n, '2026-03-01', timestamptz '2026-03-01' + ${hours}::int * interval '1 h'
   FROM generate_series(1, ${count}::int) n`;
 
-t.test('what is too much to sum up is refused before it costs anything', async (t) => {
+t.test('a sum over too much is refused before it costs anything', async (t) => {
   const core = await startReplicas(t);
   await addMany(core, 1_000, 600);
   const hourly = { bucket: UsageBucket.HOUR, grouping: UsageGrouping.SUBJECT };
@@ -34,7 +34,7 @@ t.test('what is too much to sum up is refused before it costs anything', async (
   t.equal((await usage(core, { ...hourly, subjectId: 's7' })).length, 600);
 });
 
-t.test('one account sums up a few times at once, and others go on meanwhile', async (t) => {
+t.test('one account runs few sums at once, and does not delay others', async (t) => {
   const core = await startReplicas(t);
   await addMany(core, 400, 600);
   const stranger = await core.newKey(KeyScope.ALL, [], await core.newAccount());

@@ -137,7 +137,7 @@ t.test('sums are found by id and name of their group, and totals are of what was
   t.same(await find('nothing'), [[], 0, 0]);
 });
 
-t.test('pages that cannot be', async (t) => {
+t.test('impossible pages', async (t) => {
   const core = await startReplicas(t);
   await addMonths(core, 3);
   const view = (orderBy: string, filters = {}) => ({ search: '', orderBy, descending: false, filters });

@@ -66,7 +66,7 @@ t.test('spans are cut into periods of UTC', async (t) => {
   t.match(record, { subjectId: 'a', endpointId: '', gpuTypeId: '', diskGb: 5 });
 });
 
-t.test('what still goes on counts up to now', async (t) => {
+t.test('running spans count up to now', async (t) => {
   const core = await startReplicas(t);
   await core.sql`
     INSERT INTO usage_span (account_id, kind, subject_id, usd_per_hour, started_at)

@@ -97,7 +97,7 @@ t.test('a creation that failed leaves its key free', async (t) => {
   t.match(await reasonOf(create(0, 'long', 'k'.repeat(256))), /^INVALID_REQUEST: request_id has 256/);
 });
 
-t.test('what a creation sent cannot be guessed from what is stored', async (t) => {
+t.test('a stored key does not reveal the request', async (t) => {
   await KINDS.CreateRegistryAuth.create(0, 'private', 'key 4');
   await KINDS.CreateSecret.create(0, 'private', 'key 4');
   const rows = await core.sql<{ row: string }[]>`SELECT k::text AS row FROM creation_key k`;

@@ -110,7 +110,7 @@ t.test('credentials in use stay, and the refusal names their users', async (t) =
   await remove(core, id);
 });
 
-t.test("another account's credentials are like none", async (t) => {
+t.test("another account's credentials are not found", async (t) => {
   const core = await startReplicas(t);
   const { id } = await create(core);
   const stranger = await core.newKey(undefined, [], await core.newAccount());
@@ -161,7 +161,7 @@ t.test('nothing of the secrets is in the database or in the log', async (t) => {
     );
 });
 
-t.test('corrected ones end the pauses of what could not start with those before', async (t) => {
+t.test('corrected credentials end the back-off of workers that failed with the previous ones', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ startWorkers: false });
   const { id } = await create(core);

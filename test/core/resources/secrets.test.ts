@@ -82,7 +82,7 @@ t.test('names and bounds', async (t) => {
   t.ok(await create({ name: 'a/b.c-d_e' }));
 });
 
-t.test("another account's secrets are like none, and a key for some endpoints sees none", async (t) => {
+t.test("another account's secrets are not found, and a key for some endpoints sees none", async (t) => {
   const secret = await create({ name: 'mine' });
   const stranger = await core.newKey(undefined, [], await core.newAccount());
   t.match(await reasonOf(get(secret.id, stranger)), /^NOT_FOUND/);
@@ -95,7 +95,7 @@ t.test("another account's secrets are like none, and a key for some endpoints se
   t.match(await reasonOf(get(secret.id, limited)), /^NOT_FOUND/);
 });
 
-t.test('most of an account', async (t) => {
+t.test('limits of an account', async (t) => {
   const accountId = await core.newAccount('hoarder');
   const key = await core.newKey(undefined, [], accountId);
   await core.sql`

@@ -116,7 +116,7 @@ t.test('a volume in use stays, and the refusal names its users', async (t) => {
   await remove(core, id);
 });
 
-t.test("another account's volume is like none", async (t) => {
+t.test("another account's volume is not found", async (t) => {
   const core = await startReplicas(t);
   const { id } = await create(core);
   const stranger = await core.newKey(undefined, [], await core.newAccount());

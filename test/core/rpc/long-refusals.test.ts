@@ -34,7 +34,7 @@ t.test('a text of any length has room in headers', (t) => {
   t.end();
 });
 
-t.test('lists that grow without an end, and places behind all jobs, are refused', async (t) => {
+t.test('lists without a bound and cursors behind all jobs are refused', async (t) => {
   const core = await startReplicas(t);
   const id = await core.createEndpoint({ workersMin: 0 });
   const many = Array.from({ length: 100 }, () => 'ADA_24');

@@ -57,7 +57,7 @@ t.test('what SDKs report: the message groups, the traceback is shown', async (t)
   t.equal(textOf('7'), '#');
 });
 
-t.test('of long ones the beginning and the end tell', async (t) => {
+t.test('long errors are grouped by their beginning and end', async (t) => {
   const long = `${'a line of the log\n'.repeat(60_000)}MemoryError: 12 GB`;
   const { head, tail } = errorParts(long);
   t.same([head.length, tail.length], [ERROR_HEAD, ERROR_TAIL]);
@@ -78,7 +78,7 @@ t.test('of long ones the beginning and the end tell', async (t) => {
   t.equal(errorParts('x'.repeat(ERROR_WHOLE_MAX)).tail, '');
 });
 
-t.test('nasty ones cost no more than plain ones of their length', async (t) => {
+t.test('hostile errors cost no more than plain ones of their length', async (t) => {
   const million = 1_000_000;
   const nasty = [
     '1'.repeat(million),

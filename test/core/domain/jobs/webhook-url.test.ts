@@ -6,7 +6,7 @@ import t from 'tap';
 
 const check = (text: string, allowPrivate: boolean): string => checkWebhookUrl(text, allowPrivate, isPrivateHost);
 
-t.test('taken, in normal form', async (t) => {
+t.test('accepted, in normal form', async (t) => {
   t.equal(check('https://example.com/a b?c=ü', false), 'https://example.com/a%20b?c=%C3%BC');
   t.equal(check('http://8.8.8.8:8080/', false), 'http://8.8.8.8:8080/');
   t.equal(check('http://127.0.0.1:1/', true), 'http://127.0.0.1:1/', 'private, where that is allowed');
@@ -28,7 +28,7 @@ t.test('refused', async (t) => {
   }
 });
 
-t.test('private by its text', async (t) => {
+t.test('private by its literal address', async (t) => {
   const hosts = [
     '127.0.0.1',
     '127.1',

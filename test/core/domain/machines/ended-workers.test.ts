@@ -12,7 +12,7 @@ const ended = (id: string, reason: string, exitCode: number | null = null) => ({
   endedAt: new Date(Number(id)),
 });
 
-t.test('they are grouped by how they ended, not by what each wrote last', async (t) => {
+t.test('ended workers are grouped by how they ended, not by their last output', async (t) => {
   const killed = 'The worker was ended by SIGKILL.';
   const groups = groupEnded([
     ended('1', `${killed} Its last lines:\n{"requestId": "a", "message": "Started."}`),
@@ -32,7 +32,7 @@ t.test('they are grouped by how they ended, not by what each wrote last', async 
   ]);
 });
 
-t.test('a job that ended is told in whole sentences, with one full stop each', async (t) => {
+t.test('ended workers are described in whole sentences, with one full stop each', async (t) => {
   const job = {
     state: 'FAILED',
     retries: 2,

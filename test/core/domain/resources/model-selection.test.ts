@@ -25,7 +25,7 @@ const candidate = (id: string, more: Partial<ModelCandidate> = {}): ModelCandida
 });
 const ids = (found: readonly ModelCandidate[]) => found.map(({ id }) => id).join();
 
-t.test('the names that the environment of public images tells', async (t) => {
+t.test('names from the environment of public images', async (t) => {
   const cases: [env: Record<string, string>, names: string[]][] = [
     [{}, []],
     [{ MODEL_NAME: 'meta-llama/Llama' }, ['meta-llama/Llama']],
@@ -97,7 +97,7 @@ t.test('shares', async (t) => {
   }
 });
 
-t.test('workers get the name by which they know the model', async (t) => {
+t.test('workers get the model under their own name for it', async (t) => {
   const named = (workerModels: string[]) =>
     shareModel([candidate('a', { workerModels })], 'm', () => NO_LOAD)[0]!.workerModel;
   t.equal(named([]), '', 'as the client named it, where nothing is known');

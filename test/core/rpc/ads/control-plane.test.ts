@@ -159,7 +159,7 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
     (await Promise.all(Array.from({ length: 10 }, () => envoy.ask(endpointId)))).every((answer) => answer === name);
   await waitFor('the second worker alone', () => served('second'));
 
-  await t.test('connections are kept for the next request, unless they are for one', async () => {
+  await t.test('connections are pooled, unless they serve one request only', async () => {
     const opened = async (): Promise<number> => {
       const before = connections.size;
       for (let count = 0; count < 5; count += 1) await envoy.ask(endpointId);
@@ -191,7 +191,7 @@ t.test('workers come and go, whatever core does', { skip: skipWithoutEnvoy() }, 
     );
   });
 
-  await t.test('a replica ends, then all: traffic goes on', async (t) => {
+  await t.test('traffic continues when one replica ends, and when all do', async (t) => {
     await core.replicas[0]!.stop();
     t.ok(await served('second'), 'the same one');
     report(0, HttpHealth.READY);

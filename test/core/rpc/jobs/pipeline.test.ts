@@ -121,7 +121,7 @@ t.test('a key is checked as by a call of its own', async (t) => {
   t.match(await client.reply(900, 'error'), { reason: 'UNAUTHORIZED', code: 16 });
 });
 
-t.test('an abandoned wait is answered as things stand; unknown numbers are ignored', async (t) => {
+t.test('an abandoned wait returns the current state; unknown numbers are ignored', async (t) => {
   const client = new Client(t);
   const [waiting] = client.send({ $case: 'submitAndWait', value: submit({ kind: SubmitKind.SYNC, waitMs: 300_000 }) });
   client.send({ $case: 'abandon', value: { callId: 12_345 } });
@@ -139,7 +139,7 @@ t.test('many calls leave in few messages', async (t) => {
   t.ok(client.messages < ids.length / 10, `${client.messages} messages for ${ids.length} answers`);
 });
 
-t.test('when the caller sends no more, what it asked is answered and the stream ends', async (t) => {
+t.test("after the caller's half-close pending calls are answered and the stream ends", async (t) => {
   const client = new Client(t);
   const ended = new Promise<void>((resolve) => {
     client.stream.on('end', () => resolve());
@@ -180,7 +180,7 @@ t.test('unary calls: the same use cases, statuses with their reason', async (t) 
   t.match(await call(jobs, 'getHealth', { endpointId }, core.key), { workers: { idle: 0, running: 0 } });
 });
 
-t.test('a replica that stops answers those who wait and ends their streams', async (t) => {
+t.test('a stopping replica answers waiting callers and ends their streams', async (t) => {
   const replica = await core.startReplica();
   const clients = grpcClients(replica.address);
   t.teardown(() => clients.close());

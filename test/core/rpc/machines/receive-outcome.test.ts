@@ -51,7 +51,7 @@ function hasLeft(machineId: string, bytes: number, of = budget): boolean {
 
 const text = (bytes: number): Buffer => Buffer.from(`"${'x'.repeat(bytes - 2)}"`);
 
-t.test('what stalls ends, its budget is free again, and it may be sent again', async (t) => {
+t.test('a stalled transfer ends, frees its budget, and may be sent again', async (t) => {
   const job = await runningJob(engines, endpointId);
   const whole = text(50);
   const stalled = upload(job, whole.subarray(0, 40));
@@ -71,7 +71,7 @@ t.test('what stalls ends, its budget is free again, and it may be sent again', a
   t.match(await calls.get(job, { omitOutput: false, ttlMs: 0 }), { state: 'COMPLETED', output: whole });
 });
 
-t.test('what ends before all of it came has broken off, and is sent again', async (t) => {
+t.test('a truncated transfer is aborted, and sent again', async (t) => {
   const job = await runningJob(engines, endpointId);
   const whole = text(50);
   const broken = upload(job, whole.subarray(0, 40), { size: whole.length });
@@ -109,7 +109,7 @@ t.test('one machine that sends much is refused, another is not', async (t) => {
     t.equal((await calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'COMPLETED');
 });
 
-t.test('what is too large takes no budget, however large it is', async (t) => {
+t.test('an oversized transfer takes no budget', async (t) => {
   const job = await runningJob(engines, endpointId);
   const ample = new OutcomeBudget({ bytesMax: OUTPUT_BYTES_MAX, machineBytesMax: OUTPUT_BYTES_MAX });
   const half = Buffer.alloc(OUTPUT_BYTES_MAX / 2, 'x');

@@ -105,7 +105,7 @@ t.test("only of endpoints whose jobs the key may use; the others' entries count 
 
 /** Values that a newer facade may send. */
 const UNKNOWN = { limit: 99 as RequestLimit, operation: 99 as RequestOperation };
-t.test('nothing that cannot be', async (t) => {
+t.test('impossible reports', async (t) => {
   const endpointId = await newEndpoint();
   const before = await limits(endpointId);
   const impossible: Partial<RefusedRequests>[] = [

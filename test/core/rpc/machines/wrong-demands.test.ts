@@ -12,7 +12,7 @@ const EDGE_KEY = 'edge-key-of-this-test-0123456789';
 const core = await startReplicas(t, 1, { SLIPWAY_EDGE_KEY: EDGE_KEY });
 const watch = (replica: number, edgeKey = '') => watchReplica(t, core, replica, edgeKey);
 
-t.test("who has the edges' key needs no key of an account; nobody else does without", async (t) => {
+t.test("the edges' key needs no account key; every other caller does", async (t) => {
   const balanced = await core.createEndpoint(LB);
   const queued = await core.createEndpoint({ workersMin: 0 });
   const [ours, another, none] = [watch(0, EDGE_KEY), watch(0, 'another-key-of-some-length'), watch(0)];
@@ -45,7 +45,7 @@ t.test('demands of keys that may not, of unknown endpoints and of queue-based on
   t.same(await core.sql`SELECT FROM endpoint_demand WHERE endpoint_id = ${balanced}`, [], 'nothing is counted');
 });
 
-t.test('what is no id is refused and keeps nothing from the others', async (t) => {
+t.test('a malformed id is refused and does not affect others', async (t) => {
   const balanced = await core.createEndpoint({ ...LB, workersMax: 0 });
   const [bad, good] = [watch(0, EDGE_KEY), watch(0, EDGE_KEY)];
   const noIds = ['no\u0000suchendpoint', 'x'.repeat(200), ''];

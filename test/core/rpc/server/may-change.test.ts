@@ -33,7 +33,7 @@ t.test('all rpcs may, except those that read', async (t) => {
   );
 });
 
-t.test('nor do the reports that parts repeat, and checks of health; an rpc that nobody knows may', async (t) => {
+t.test('nor do repeated reports of parts, or health checks; an unknown rpc may', async (t) => {
   for (const path of ['/slipway.v1.EdgeService/ReportRequests', '/grpc.health.v1.Health/Check'])
     t.notOk(mayChange(path), path);
   t.ok(mayChange('/slipway.v1.NewService/Mend'));

@@ -20,7 +20,7 @@ const fields = (walk: JobWalk): unknown[] =>
   JSON.parse(Buffer.from(cursorOf(walk), 'base64url').toString()) as unknown[];
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-t.test('a walk comes back as it was', async (t) => {
+t.test('a cursor survives encoding', async (t) => {
   const walks: JobWalk[] = [
     WALK,
     { ...WALK, submitted: undefined, hasMoved: false },
@@ -64,7 +64,7 @@ t.test('of another endpoint, another kind of call, or made up', async (t) => {
   refused(encoded(fields(WALK).with(8, 3)), 'a part that is not there');
 });
 
-t.test('by how jobs ended: what has no such filter is as releases without it give and take it', async (t) => {
+t.test('by how jobs ended: without the filter the cursor is compatible with older releases', async (t) => {
   const old = fields(RETRIED);
   t.equal(old.length, 12);
   t.same(walkFrom(encoded(old), WALK.endpointId, 'retry'), RETRIED);
