@@ -172,7 +172,7 @@ t.test(
   },
 );
 
-t.test('what is excused is said somewhere', async (t) => {
+t.test('every exception has its reason', async (t) => {
   for (const message of [...ABOUT_NONE, ...OF_NO_ENDPOINT])
     t.ok(
       lines.some((line) => line.message === message),

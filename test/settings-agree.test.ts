@@ -14,7 +14,7 @@ t.test('the reasons of the domain and of the contract are the same list', async 
   t.same([...DOMAIN_REASONS].sort(), Object.keys(WIRE_REASONS).sort());
 });
 
-t.test('what the documents say of settings is what the domain has', async (t) => {
+t.test("settings in the documents equal the domain's", async (t) => {
   const told = Object.entries(settings).map(([name, rules]) => [name.replace('_SETTINGS', '').toLowerCase(), rules]);
   t.same(Object.fromEntries(told), PUBLISHED, 'proto/wire/settings.ts; else: npm run gen');
   const contract = readFileSync(join(root, 'proto/slipway/v1/endpoint.proto'), 'utf8').split('message Endpoint {')[1]!;

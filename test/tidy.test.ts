@@ -176,7 +176,7 @@ t.test('banned words', async (t) => {
   t.same(faults, []);
 });
 
-t.test('properties are tested from the seed that a run says', async (t) => {
+t.test('properties are tested from the printed seed', async (t) => {
   for (const file of files.filter((name) => name !== 'test/tidy.test.ts' && read(name).includes('fc.assert('))) {
     t.match(
       read(file),
@@ -186,7 +186,7 @@ t.test('properties are tested from the seed that a run says', async (t) => {
   }
 });
 
-t.test('a store is a class in a file of its own; what others put into their statements stands elsewhere', async (t) => {
+t.test('a store is a class in its own file; shared parts of statements are elsewhere', async (t) => {
   const isExported = (node: ts.FunctionDeclaration): boolean =>
     !!node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
   for (const file of sources.filter((name) => name.startsWith('core/store/'))) {
@@ -232,7 +232,7 @@ t.test('names', async (t) => {
   t.same(unclear, [], 'files are named for the one thing inside');
 });
 
-t.test('nothing in core, in the agent, in dev or in what the surfaces share has a twin', async (t) => {
+t.test('no code in core, agent, dev and shared facades is duplicated', async (t) => {
   for (const part of ['core/', 'gpu-agent/', 'kit/', 'dev/', 'facades/(core-client|plugins|resources|jobs)/']) {
     const ours = sources.filter((file) => new RegExp(`^${part}`).test(file));
     const names = ours.flatMap((file) => [
@@ -265,7 +265,7 @@ t.test('comments', async (t) => {
   t.ok(share(lines, /^\s*\/\//) >= PROTO_COMMENT_SHARE_MIN, 'the contract is its own manual');
 });
 
-t.test('no file holds what a merge left to decide', async (t) => {
+t.test('no file has merge conflict markers', async (t) => {
   // Seven of one sign at a line's start; of a row of = alone Markdown makes headings.
   const args = ['grep', '--untracked', '-I', '-n', '-E', '^(<{7}|>{7}|[|]{7})( |$)'];
   const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });

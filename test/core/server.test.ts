@@ -40,7 +40,7 @@ t.test('request ids come back; a caller may bring one; a key may come bare', asy
   t.match(await ask({ 'x-request-id': 'mine-2' }), { id: 'mine-2', code: Code.UNAUTHENTICATED });
 });
 
-t.test('a stop ends sessions and waits normally, and what ran goes on with the next process', async (t) => {
+t.test('a stop ends sessions and waits normally, and running jobs continue with the next process', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ onAssignment: () => undefined });
   const endpointId = await core.createEndpoint();

@@ -38,7 +38,7 @@ function coreOn(t: Test, url: string, listen = '127.0.0.1:0') {
   return { core, logged: () => lines.join('') };
 }
 
-t.test('a database that is not there, and never will be by waiting', async (t) => {
+t.test('a database that does not exist', async (t) => {
   const url = new URL((await createDatabase(t)).url);
   url.pathname = '/not_made';
   const { core, logged } = coreOn(t, url.href);
@@ -48,7 +48,7 @@ t.test('a database that is not there, and never will be by waiting', async (t) =
   t.notMatch(logged(), /not there yet/);
 });
 
-t.test('a database that nothing can be written to: that is said once, and waited for', async (t) => {
+t.test('a read-only database: logged once, and awaited', async (t) => {
   const { url } = await createDatabase(t);
   const name = new URL(url).pathname.slice(1);
   const server = urlOf(url, 'postgres');
@@ -62,7 +62,7 @@ t.test('a database that nothing can be written to: that is said once, and waited
   t.equal(logged().split('the database is read-only').length, 2, 'once');
 });
 
-t.test('a standby: that is said, and core starts once it is promoted', async (t) => {
+t.test('a standby: logged, and core starts once it is promoted', async (t) => {
   const server = await startPostgres(QUICK);
   t.teardown(() => server.remove());
   await server.child.stop();
@@ -76,14 +76,14 @@ t.test('a standby: that is said, and core starts once it is promoted', async (t)
   await core.stop();
 });
 
-t.test('a port that another program has', async (t) => {
+t.test('a port in use', async (t) => {
   const port = await occupy(t);
   const { core } = coreOn(t, (await createDatabase(t)).url, `127.0.0.1:${port}`);
   const message = `cannot listen at 127.0.0.1:${port}: another program listens there; end it, or choose another port`;
   await t.rejects(core.start(), { message });
 });
 
-t.test('an address that this machine does not have', async (t) => {
+t.test('a foreign address', async (t) => {
   const { core } = coreOn(t, (await createDatabase(t)).url, '192.0.2.1:50051');
   await t.rejects(core.start(), {
     message: /^cannot listen at 192\.0\.2\.1:50051: this machine has no such address; choose one of its own/,

@@ -34,7 +34,7 @@ t.test('the chart in a cluster', { skip: skipWithoutKube() }, async (t) => {
     (await api.send<{ data: Record<string, string> }>('GET', `/api/v1/namespaces/${namespace}/secrets/${name}`)).data;
   await prepare(cluster);
 
-  await t.test('what it starts becomes ready', async (t) => {
+  await t.test('its Pods become ready', async (t) => {
     await client.helm(
       'install',
       'slipway',

@@ -83,7 +83,7 @@ const SETS: Record<string, string[]> = {
   ],
 };
 
-t.test('what it renders', { skip }, async (t) => {
+t.test('rendering', { skip }, async (t) => {
   const { helm, render } = await kubeClient(t);
   t.match(await helm('lint', CHART, ...setOptions(SETS['to try it']!)), '0 chart(s) failed');
   const documented = read('docs/operate/operations.md') + read('docs/operate/kubernetes-nodes.md');
@@ -206,7 +206,7 @@ async function faultOf(rendering: Promise<unknown>): Promise<string> {
   );
 }
 
-t.test('what it rejects', { skip }, async (t) => {
+t.test('rejected values', { skip }, async (t) => {
   const { render } = await kubeClient(t);
   for (const [settings, why] of [
     [[], /needs a PostgreSQL/],

@@ -158,7 +158,7 @@ t.test('an installation that fails', async (t) => {
   t.match(unknown.text, /Known are: start, test/);
 });
 
-t.test('an installation that is stopped leaves no npm behind, which would be in the way of the next one', async (t) => {
+t.test('a stopped installation leaves no npm behind, which would block the next one', async (t) => {
   const { start, open, path, lines } = await project(t);
   open('slow');
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

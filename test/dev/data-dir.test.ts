@@ -45,7 +45,7 @@ t.test('a folder that is missing', async (t) => {
   t.equal(statSync(dir).mode & 0o777, 0o750, 'one that is there stays as it is');
 });
 
-t.test('places where none can be made', async (t) => {
+t.test('paths where none can be created', async (t) => {
   const folder = await openFolder(t);
   writeFileSync(join(folder, 'file'), '');
   symlinkSync('/nowhere/at/all', join(folder, 'astray'));
@@ -109,7 +109,7 @@ t.test('one launcher at a time', async (t) => {
   heir.release();
 });
 
-t.test('one that is about to end is waited for', async (t) => {
+t.test('a stopping launcher is awaited', async (t) => {
   const data = openDataDir(join(await openFolder(t), 'data'));
   const said: string[] = [];
   const waitOptions = {
@@ -147,7 +147,7 @@ t.test('a disk that is nearly full', async (t) => {
   t.same(more, [], 'once for each disk');
 });
 
-t.test('npm start says it and ends', async (t) => {
+t.test('npm start reports it and ends', async (t) => {
   for (const dir of ['/proc/x', join(import.meta.filename, 'x')]) {
     const launcher = new Launcher(t, '--port', String(await quietPort()), '--data-dir', dir);
     t.equal(await launcher.exit(), 2);

@@ -96,7 +96,7 @@ t.test('core whose port is taken after it was chosen', async (t) => {
   t.equal(await supervise(t, await plan()).supervised.start(), address, 'and so is that of the next run');
 });
 
-t.test('core that does not start for another reason', async (t) => {
+t.test('core that fails to start for another reason', async (t) => {
   const { folder, path } = await scratch(t);
   const portFile = path('core.port');
   keepPort(portFile, await quietPort());

@@ -88,7 +88,7 @@ t.test('a cluster and its server', async (t) => {
   t.equal(await stopLeftover(place.dataDir, systemClock), undefined, 'and nothing is done when there is none');
 });
 
-t.test('a folder that its user cannot reach', async (t) => {
+t.test('a folder unreachable for its user', async (t) => {
   const folder = await openFolder(t);
   const closed = join(folder, 'closed');
   mkdirSync(closed);

@@ -98,7 +98,7 @@ t.test('made once for the same requirements', async (t) => {
   );
 });
 
-t.test('pip does it where uv is not to be had, or cannot', async (t) => {
+t.test('pip is the fallback where uv is missing or fails', async (t) => {
   const { make, lines, open, said, path } = await fakePython(t);
   open('no-uv');
   await make(['a==1']);
@@ -126,7 +126,7 @@ t.test('requirements that cannot be satisfied: the words of uv at once, and pip 
   t.notOk(said.some((line) => line.includes('pip')));
 });
 
-t.test('what pip is set to holds for uv; a setting that uv does not know leaves it to pip', async (t) => {
+t.test("pip's settings apply to uv; one unknown to uv selects pip", async (t) => {
   const { make, lines, path } = await fakePython(t);
   writeFileSync(
     path('settings'),
@@ -151,7 +151,7 @@ t.test('what pip is set to holds for uv; a setting that uv does not know leaves 
   }
 });
 
-t.test('what is missing is named', async (t) => {
+t.test('missing programs are named', async (t) => {
   const { make, open, lines } = await fakePython(t);
   open('uv-fails');
   open('no-pip');
@@ -181,7 +181,7 @@ t.test(
   },
 );
 
-t.test('no place for it', async (t) => {
+t.test('no disk space for it', async (t) => {
   const { make, path } = await fakePython(t);
   writeFileSync(path('venvs'), 'a file stands where the folder should be');
   await t.rejects(make(['x']), {
@@ -197,7 +197,7 @@ t.test('stopped in the middle', async (t) => {
   await t.rejects(make(['x'], stopping.signal), { constructor: UsageError, message: /Stopped/ });
 });
 
-t.test('somebody who waits hears that it goes on', async (t) => {
+t.test('progress is reported to the waiting user', async (t) => {
   const { make, clock, said, open, path } = await fakePython(t);
   open('hold');
   const made = make(['runpod==1.12.0']);

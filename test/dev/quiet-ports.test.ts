@@ -36,13 +36,13 @@ t.test(`${PROCESSES} processes that take ${PORTS} ports each at the same time ha
   t.equal(new Set(said.flat()).size, PROCESSES * PORTS);
 });
 
-t.test('one that is taken by another program is passed over', async (t) => {
+t.test('a port in use is skipped', async (t) => {
   const port = await quietPort();
   await occupy(t, port + 1);
   t.not(await quietPort(), port + 1);
 });
 
-t.test('a number is given once, and when there is none left that is said', async (t) => {
+t.test('a port is given once, and exhaustion is reported', async (t) => {
   const name = `test-${process.pid}`;
   t.same((await Promise.all([claimNumber(name, 3), claimNumber(name, 3), claimNumber(name, 3)])).toSorted(), [0, 1, 2]);
   await t.rejects(claimNumber(name, 3), { message: `all 3 ${name} are taken` });

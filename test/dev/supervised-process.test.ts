@@ -87,7 +87,7 @@ t.test('its log is bounded while it runs, and its last lines stay known', async 
   children[0]!.kill('SIGKILL');
 });
 
-t.test('an end of its own is told with the last line that speaks of it', async (t) => {
+t.test('an unexpected exit is reported with the last line about it', async (t) => {
   const end = 'setTimeout(() => process.exit(3), 50);';
   const script = `${READY} console.error('Error: disk is full'); console.error('bye'); ${end}`;
   const { supervised, events } = await supervise(t, script);
@@ -112,7 +112,7 @@ t.test('an end of its own is told with the last line that speaks of it', async (
   t.ok(failing.events.includes('thing ended: ended with code 4 before it was ready: two'), 'in one line');
 });
 
-t.test('one that never gets ready', async (t) => {
+t.test('a process that never becomes ready', async (t) => {
   const { supervised, children } = await supervise(t, 'console.error("no disk"); process.exit(3);');
   await t.rejects(supervised.start(), { message: /thing ended with code 3 before it was ready[\s\S]*no disk/ });
   t.equal(children.length, 1);

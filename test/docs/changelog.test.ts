@@ -14,7 +14,7 @@ t.test('every fragment has the format, and a name of words', async (t) => {
   }
 });
 
-t.test('what is not of the format is refused with its line', async (t) => {
+t.test('a malformed fragment is rejected with its line', async (t) => {
   for (const [text, why] of [
     ['', /no entry/],
     ['### Added\n', /Added has no entry/],

@@ -100,7 +100,7 @@ t.test(
 );
 
 t.test(
-  'what an agent held frozen ends with it',
+  'frozen workers end with their agent',
   { skip: process.platform === 'linux' ? false : 'reads /proc' },
   async (t) => {
     const system = await startSystem(t, { agents: 0 });

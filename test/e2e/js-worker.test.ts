@@ -9,7 +9,7 @@ const system = await startSystem(t);
 const jobs = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js'), workersMax: 1 }));
 const ends = async (kind: string) => jobs.settled(await jobs.run({ mode: 'odd', kind }));
 
-t.test('an object that says itself how it is written as JSON', async (t) => {
+t.test('an object with toJSON', async (t) => {
   t.match(await ends('date'), { status: 'COMPLETED', output: '1970-01-01T00:00:00.000Z' });
 });
 
@@ -19,7 +19,7 @@ t.test('nothing', async (t) => {
   t.notOk('output' in job);
 });
 
-t.test("what cannot be written as JSON is the handler's error", async (t) => {
+t.test("a result that is no JSON is the handler's error", async (t) => {
   const job = await ends('bigint');
   t.equal(job.status, 'FAILED');
   t.match(job.error, /BigInt/);

@@ -38,7 +38,7 @@ const startedOnce = async (endpoint: string, cause: string, inAll: number): Prom
   if (found !== 1 || all !== inAll) throw new Error(`${found} for ${cause}, ${all} in all`);
 };
 
-t.test('a worker in the place of one that crashed', async (t) => {
+t.test('a replacement of a crashed worker', async (t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
   await startedOnce(jobs.id, 'from_zero', 1);
   t.match(await jobs.settled(await jobs.run({ mode: 'exit', once: path('crashed') }), 60_000), {
@@ -48,7 +48,7 @@ t.test('a worker in the place of one that crashed', async (t) => {
   await system.endWorkers(jobs.id);
 });
 
-t.test('a worker of a new version, beside one of the old that still works', async (_t) => {
+t.test('a worker of a new version, beside a busy one of the old', async (_t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 2 }));
   const id = await jobs.run({ mode: 'until', file: path('released') });
   await jobs.reached(id, 'IN_PROGRESS');
@@ -60,7 +60,7 @@ t.test('a worker of a new version, beside one of the old that still works', asyn
 });
 
 t.test(
-  'a frozen worker that goes on',
+  'a frozen worker that resumes',
   { skip: process.platform === 'linux' ? false : 'freezes by signals' },
   async (t) => {
     const fields = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
@@ -94,7 +94,7 @@ t.test('a request that waits for a load-balancing worker', async (t) => {
   await held(0);
 });
 
-t.test('an answer that its client does not read', async (t) => {
+t.test('a response that its client does not read', async (t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
   const { id } = await jobs.runSync({ mode: 'big', length: LENGTH });
   const inMemory = () => ofFacade('slipway_facade_memory_bytes', { budget: 'responses' });
@@ -113,7 +113,7 @@ t.test('an answer that its client does not read', async (t) => {
   await system.endWorkers(jobs.id);
 });
 
-t.test('an agent that is cut off: its attempt is taken back, and what it says of that later is stale', async (t) => {
+t.test('a disconnected agent: its attempt is lost, and its later reports are stale', async (t) => {
   const jobs = endpointJobs(system, await system.createEndpoint({ command, workersMax: 1 }));
   t.same(
     [await ofCore('slipway_core_attempts_rescued_total'), await ofCore('slipway_core_outcomes_stale_total')],

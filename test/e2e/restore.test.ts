@@ -21,7 +21,7 @@ const ENDED_MS_MAX = 120_000;
 /** Jobs that end before the backup, and jobs that run or wait during it. */
 const [EARLY, HELD] = [10, 10];
 
-t.test('what was accepted before the backup survives it', async (t) => {
+t.test('jobs accepted before the backup survive the restore', async (t) => {
   const secretKey = randomBytes(32).toString('hex');
   const env: Record<string, string> = { SLIPWAY_SECRET_KEY: secretKey };
   let url = '';

@@ -289,7 +289,7 @@ const SICK =
   'require("node:http").createServer((request, reply) => { reply.statusCode = 404; reply.end(); ' +
   '}).listen(process.env.PORT, "127.0.0.1")';
 
-t.test('an endpoint without workers: a version that does not start is found before a job comes', async (t) => {
+t.test('an endpoint without workers: a version that does not start is detected before any job', async (t) => {
   const command = [...BROKEN_BY_ENV, ...jsHandler('all.js')];
   const id = await system.createEndpoint({
     command,

@@ -102,7 +102,7 @@ t.test('the end of a job: the commit of its outcome, and its webhook call', asyn
   });
 });
 
-t.test('a request to a load-balancing endpoint, which its worker goes on from', async (t) => {
+t.test("a request to a load-balancing endpoint continues in the worker's trace", async (t) => {
   const id = await lbEndpoint(system);
   const traceId = newTrace();
   const ask = (traceparent: string): Promise<Response> =>
@@ -156,7 +156,7 @@ t.test('a job that waits is claimed with others: one span with links', async (t)
   for (const traceId of ids) await waitFor('its handler', async () => named(ofTrace(traceId), 'handler'));
 });
 
-t.test('what is not recorded makes no span and gives the handler nothing', async (t) => {
+t.test('an unsampled trace makes no span and reaches no handler', async (t) => {
   const before = receiver.spans.length;
   const traceId = newTrace();
   for (const traceparent of [undefined, `00-${traceId}-${CLIENT}-00`, 'rubbish', `00-${'0'.repeat(32)}-${CLIENT}-01`]) {
@@ -172,7 +172,7 @@ t.test('what is not recorded makes no span and gives the handler nothing', async
   );
 });
 
-t.test('failures are told, in no words of the handler; keys are in no span', async (t) => {
+t.test("failures are recorded without the handler's text; no span has keys", async (t) => {
   const traceId = newTrace();
   await submit('/runsync?wait=60000&api_key=x', { fail: true }, `00-${traceId}-${CLIENT}-01`);
   const attempt = await waitFor('the attempt', async () => named(ofTrace(traceId), 'attempt'));
@@ -186,7 +186,7 @@ t.test('failures are told, in no words of the handler; keys are in no span', asy
 });
 
 t.test(
-  'unmodified Python workers run jobs of recorded traces as they do others',
+  'unmodified Python workers run traced jobs like others',
   { skip: skipWithoutPython('new') },
   async (t) => {
     const python = endpointJobs(
@@ -207,7 +207,7 @@ t.test(
 );
 
 t.test(
-  'a worker of any make finds the trace in the headers of its take: of one job, and of each of several',
+  'any worker finds the trace in the headers of its take: of one job, and of each of several',
   async (t) => {
     const raw = await rawWorkers(t);
     const own = endpointJobs(
@@ -260,7 +260,7 @@ t.test(
   },
 );
 
-t.test("a collector understands each span: it is what OTLP's messages are, to the byte", async (t) => {
+t.test('each span is an OTLP message, to the byte', async (t) => {
   t.same(receiver.faults, []);
   t.ok(receiver.bodies.length > 0);
 });

@@ -38,7 +38,7 @@ async function holding(t: Test, count: number) {
   return { core, agent, worker, ids, rowOf, jobRows };
 }
 
-t.test('large results that are still on their way are not lost with their worker', async (t) => {
+t.test('large results in transit are not lost with their worker', async (t) => {
   const { core, worker, ids, rowOf, jobRows } = await holding(t, 5);
   const output = 'x'.repeat(300_000);
   await core.sql.begin(async (sql) => {
@@ -67,7 +67,7 @@ t.test('large results that are still on their way are not lost with their worker
   await waitFor('the end of the worker', async () => (await rowOf())!.state === 'STOPPED');
 });
 
-t.test('an agent that stops tells of the ends of its workers after the causes of their attempts', async (t) => {
+t.test('a stopping agent reports ends of workers after the causes of their attempts', async (t) => {
   const { agent, rowOf, jobRows } = await holding(t, 1);
   await agent.stop();
   const row = await waitFor('the end of the worker', async () => {

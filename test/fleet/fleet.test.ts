@@ -128,12 +128,12 @@ said(`${SIZE.endpoints} endpoints deployed`);
 const stopping = new AbortController();
 const watching = watch(stopping.signal);
 
-t.test('what waits is explained by its true cause', async (t) => {
+t.test('waiting jobs are explained by their true cause', async (t) => {
   t.same(await checkCauses(fleet, parts, (what, check) => waitFor(what, check, PATIENCE_MS)), []);
   said('causes are named');
 });
 
-t.test('one account floods its endpoints: small ones beside it go on, however long the flood waits', async (t) => {
+t.test('one account floods its endpoints: others keep their service throughout', async (t) => {
   const quietMs = await trickle(fleet, core.sql, TRICKLE, PATIENCE_MS);
   const flood = await fleet.submit(floodOf(fleet, SIZE.workers / 2), { hold: true });
   const waiting = async (): Promise<number> =>
@@ -145,7 +145,7 @@ t.test('one account floods its endpoints: small ones beside it go on, however lo
   await waitForEnd();
 });
 
-t.test('a steady load by Zipf: all jobs end, and workers are where they come', async (t) => {
+t.test('a steady Zipf load: all jobs end, and workers follow the load', async (t) => {
   // Workers of the loads before would count with the tail.
   await waitForZero();
   const { perSecond, seconds } = STEADY;
@@ -167,7 +167,7 @@ t.test('a steady load by Zipf: all jobs end, and workers are where they come', a
 });
 
 t.test(
-  'idle, then a burst on all endpoints: all workers that there may be, while machines fail and a replica goes',
+  'idle, then a burst on all endpoints: the maximum of workers, while machines fail and a replica ends',
   async (t) => {
     await waitForZero();
     said(`no worker runs, ${await frozen()} are frozen`);
@@ -217,7 +217,7 @@ t.test(
   },
 );
 
-t.test('idle: to zero but for what is frozen, and up again by a ramp', async (t) => {
+t.test('idle: to zero except standby, and up again by a ramp', async (t) => {
   await waitForZero();
   said(`${await frozen()} frozen workers are left`);
   const started = fleet.count('started');

@@ -85,7 +85,7 @@ t.test('limits of processes in containers', async (t) => {
   }
 });
 
-t.test('who root of containers is on the host', async (t) => {
+t.test('the host user of root in containers', async (t) => {
   const base = (text: string, workerUser = 'per-account') =>
     readAgentConfig({ ...required, SLIPWAY_CONTAINER_USERS: text, SLIPWAY_WORKER_USER: workerUser }).containerUserBase;
   t.equal(readAgentConfig(required).containerUserBase, 0);
@@ -99,7 +99,7 @@ t.test('who root of containers is on the host', async (t) => {
   t.equal(base('mapped:2000000000', 'same'), 2_000_000_000);
 });
 
-t.test('as whom workers run', async (t) => {
+t.test('the user of workers', async (t) => {
   const setting = (text: string, asRoot = true) =>
     readAgentConfig({ ...required, SLIPWAY_WORKER_USER: text }, asRoot).workerUser;
   t.same(readAgentConfig(required).workerUser, { kind: 'same' });

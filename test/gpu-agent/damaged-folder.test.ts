@@ -68,7 +68,7 @@ for (const [name, damage, words] of [
   });
 }
 
-t.test("somebody else's files", { skip: asRoot ? false : 'needs root' }, async (t) => {
+t.test('files of another user', { skip: asRoot ? false : 'needs root' }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'slipway-damaged-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const first = await start(t, join(folder, 'agent'));

@@ -13,7 +13,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 const root = join(import.meta.dirname, '../..');
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;
 
-t.test('told to stop', { skip: asRoot ? false : 'needs root to mount a disk' }, async (t) => {
+t.test('a stop on a full disk', { skip: asRoot ? false : 'needs root to mount a disk' }, async (t) => {
   const dataDir = smallDisk(t);
   if (dataDir === undefined) return t.comment('no disk can be mounted here');
   const core = await startReplicas(t);

@@ -22,7 +22,7 @@ const read = (log: ReturnType<typeof written>, spans: JobSpan[], jobId: string, 
 const textsOf = ({ lines }: ReturnType<typeof read>) =>
   lines.map(({ text, shared }) => (shared ? `${text} (shared)` : text));
 
-t.test('one job after the other: by time, and what comes a moment late is of the one that ended', async (t) => {
+t.test('sequential jobs: by time, and late lines belong to the previous job', async (t) => {
   const log = written([
     [1, 'import\n'],
     [10, 'a1\na2\n'],
@@ -40,7 +40,7 @@ t.test('one job after the other: by time, and what comes a moment late is of the
   t.match(read(log, spans, 'a').lines[0], { attempt: 1, workerId: 'w', time: new Date(1_000_010), offset: 10 });
 });
 
-t.test('several at once: lines that name their job are its own, others are shared', async (t) => {
+t.test('concurrent jobs: lines that name their job belong to it, others are shared', async (t) => {
   const log = written([
     [
       10,
@@ -61,7 +61,7 @@ t.test('several at once: lines that name their job are its own, others are share
   t.same(messages('b'), ['who (shared)', 'from b', 'b alone', 'nobody']);
 });
 
-t.test('without a job: all lines, whosever they are, until the worker has ended', async (t) => {
+t.test('without a job: all lines until the worker has ended', async (t) => {
   const log = written([
     [1, 'import\n'],
     [10, '{"requestId": "a"} 1\n'],
@@ -99,7 +99,7 @@ t.test('without a job: all lines, whosever they are, until the worker has ended'
   );
 });
 
-t.test('a job that comes again to the same worker has the lines of each attempt apart', async (t) => {
+t.test('a job retried on the same worker has separate lines for each attempt', async (t) => {
   const log = written([
     [10, '{"requestId": "a"} 1\nx\n'],
     [110, '{"requestId": "a"} 2\ny\n'],
@@ -113,14 +113,14 @@ t.test('a job that comes again to the same worker has the lines of each attempt 
 });
 
 t.test(
-  'an attempt that nobody saw begin: an agent that took its worker over; lines that name the job are found',
+  'an attempt of an adopted worker without a known start; lines that name the job are found',
   async (t) => {
     const log = written([[1, 'other\n{"requestId": "a", "message": "m"}\n']]);
     t.equal(read(log, [], 'a').lines.length, 1);
   },
 );
 
-t.test('pages, the end of a log that has no line end yet, and one whose beginning is gone', async (t) => {
+t.test('pages, a log with an unfinished last line, and one without its beginning', async (t) => {
   const log = written([
     [10, Array.from({ length: 10 }, (_, i) => `line ${i}\n`).join('')],
     [11, 'not yet whole'],
@@ -146,7 +146,7 @@ t.test('pages, the end of a log that has no line end yet, and one whose beginnin
   );
 });
 
-t.test('that lines are kept no more is said to whoever asks for them, and to nobody else', async (t) => {
+t.test('dropped lines are reported only to readers of them', async (t) => {
   const log = written(
     [
       [10, 'a1\na2\na3\n'],

@@ -31,7 +31,7 @@ t.test('the bytes are those of google.rpc.Status', async (t) => {
   t.equal(bytes.toString('hex'), `080512026e6f1a44${any}`);
 });
 
-t.test('a detail of somebody else before ours does not hide it', async (t) => {
+t.test('a foreign detail before ours does not hide it', async (t) => {
   const info = ErrorInfo.encode({ reason: 'IN_USE', domain: 'slipway', metadata: { of: 'a later build' } }).finish();
   const details = [
     { typeUrl: 'type.googleapis.com/google.rpc.RetryInfo', value: Buffer.from([0x0a, 0x02, 0x08, 0x01]) },
@@ -40,7 +40,7 @@ t.test('a detail of somebody else before ours does not hide it', async (t) => {
   t.equal(fromGrpcError(failure(Status.encode({ code: 9, message: '', details }).finish())).reason, 'IN_USE');
 });
 
-t.test('what is no status counts as none', async (t) => {
+t.test('a malformed status counts as none', async (t) => {
   for (const details of [Buffer.from([0xff]), Buffer.from([0x1a, 0x7f, 0x01]), Buffer.alloc(0)]) {
     t.equal(fromGrpcError(failure(details)).reason, 'INTERNAL');
     t.equal(fromGrpcError(failure(details, status.UNAVAILABLE)).reason, 'UNAVAILABLE');

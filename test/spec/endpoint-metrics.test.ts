@@ -61,7 +61,7 @@ t.test('metrics have the documented names and the counted values', async (t) => 
   if (!whyNoPromtool()) t.equal(execFileSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' }), '');
 });
 
-t.test('REST has the same metrics, and those of load-balancing endpoints', async (t) => {
+t.test('REST has the same metrics, also of load-balancing endpoints', async (t) => {
   const balancing = await newBalancing();
   for (const id of [endpoint.id, balancing]) {
     const answer = await read(`/v1/endpoints/${id}/metrics`);

@@ -143,7 +143,7 @@ t.test('workers.initializing counts workers that have not asked for work yet', a
   await counts(t, jobs, { workers: { ...NO_WORKERS, initializing: 1 } }, 'an initializing worker');
 });
 
-t.test('workers.throttled counts workers that no machine has room for', async (t) => {
+t.test('workers.throttled counts workers without capacity on any machine', async (t) => {
   const fields = { workersMin: 1, gpuIds: ['AMPERE_80'] };
   const jobs = endpointJobs(system, await system.createEndpoint({ command, fields, workersMax: 1, ready: 0 }));
   const throttledReason = 'no machine has a free GPU of AMPERE_80: 1 machine has no GPU';

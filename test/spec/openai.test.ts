@@ -152,7 +152,7 @@ t.test('errors of the service in the envelope of OpenAI', async (t) => {
   t.match(malformed.json, { error: { message: String, type: 'invalid_request_error', code: 'invalid_request' } });
 });
 
-t.test('a client that goes away cancels its job', async (t) => {
+t.test('a client that disconnects cancels its job', async (t) => {
   for (const stream of [false, true]) {
     const file = files.path(`left-${stream}`);
     const leave = new AbortController();

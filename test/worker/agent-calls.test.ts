@@ -28,7 +28,7 @@ async function served(t: Test, answer: RequestListener, options = { connections:
   };
 }
 
-t.test('what is asked and posted arrives, on one connection', async (t) => {
+t.test('requests and posts arrive, on one connection', async (t) => {
   const { calls, sockets, url } = await served(t, (request, response) => {
     let body = '';
     request
@@ -53,7 +53,7 @@ t.test('what is asked and posted arrives, on one connection', async (t) => {
   t.equal(sockets.size, 1);
 });
 
-t.test('no more connections than it may have', async (t) => {
+t.test('connections are bounded', async (t) => {
   const waiting: (() => void)[] = [];
   const { calls, sockets, url } = await served(
     t,
@@ -75,7 +75,7 @@ t.test('no more connections than it may have', async (t) => {
   t.equal(sockets.size, 2);
 });
 
-t.test('an answer that breaks off, an agent that says nothing, and none at all', async (t) => {
+t.test('a truncated answer, a silent agent, and no agent', async (t) => {
   const broken = await served(t, (_, response) => {
     response.writeHead(200, { 'content-length': '100' }).write('half', () => response.destroy());
   });
@@ -85,7 +85,7 @@ t.test('an answer that breaks off, an agent that says nothing, and none at all',
   await t.rejects(silent.calls.send('http://127.0.0.1:1/x'), /ECONNREFUSED/);
 });
 
-t.test('a worker loads no package: the one that there was took a third of its start', async (t) => {
+t.test('a worker loads no package, as one took a third of its start', async (t) => {
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
     const imports = [...readFileSync(join(folder, file), 'utf8').matchAll(/ from '([^']+)';/g)].map(
       (match) => match[1]!,

@@ -29,13 +29,13 @@ t.test('both names, by import and by require', async (t) => {
   }
 });
 
-t.test('a handler that has installed the package gets its own', async (t) => {
+t.test('a handler with the package installed gets that one', async (t) => {
   mkdirSync(path('node_modules/slipway-worker'), { recursive: true });
   writeFileSync(path('node_modules/slipway-worker/package.json'), '{"type":"module","exports":"./own.js"}');
   writeFileSync(path('node_modules/slipway-worker/own.js'), "export const start = 'own';");
   t.equal(await run('d.mjs', "import { start } from 'slipway-worker'; console.log(start)"), 'own');
 });
 
-t.test('a package that is missing is missed by its name', async (t) => {
+t.test('a missing package is named', async (t) => {
   await t.rejects(run('e.mjs', "import 'slipway-workers'"), { message: /Cannot find package 'slipway-workers'/ });
 });

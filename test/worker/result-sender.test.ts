@@ -30,7 +30,7 @@ const settle = (): Promise<void> =>
     setImmediate(resolve);
   });
 
-t.test('two at once, the rest together, and none before it is safe', async (t) => {
+t.test('two at once, the rest together, and none before it is stored', async (t) => {
   const { open, sender } = agent();
   const safe: string[] = [];
   const send = (id: string): void => {
@@ -56,7 +56,7 @@ t.test('two at once, the rest together, and none before it is safe', async (t) =
   t.equal(safe.at(-1), 'b');
 });
 
-t.test('a large result goes alone, and a failed request fails only its own', async (t) => {
+t.test('a large result is sent alone, and a failed request affects only its own', async (t) => {
   const { open, sender } = agent();
   const ends = ['a', 'b', 'c', 'd'].map((id) => sender.send(id, '{}', false).catch((error: Error) => error.message));
   void sender.send('large', `{"output":"${'x'.repeat(20_000)}"}`, false);
@@ -71,7 +71,7 @@ t.test('a large result goes alone, and a failed request fails only its own', asy
   t.same(await Promise.all(ends), [undefined, undefined, 'gone', 'gone']);
 });
 
-t.test('an agent that knows no batches gets them one by one, from then on', async (t) => {
+t.test('an agent without batches gets results one by one from then on', async (t) => {
   const { open, sender } = agent(false);
   const ends = ['a', 'b', 'c', 'd'].map((id) => sender.send(id, '{}', false));
   open[0]!.answer.resolve();

@@ -92,7 +92,7 @@ t.test('ttl deletes a job in every state; a running one is stopped', async (t) =
   );
 });
 
-t.test('the result is kept as long as its kind says, and never beyond the ttl', async (t) => {
+t.test('the result is kept for the time of its kind, and never beyond the ttl', async (t) => {
   const endpointId = await engines.endpoint();
   const cases = [
     [{}, 1_800_000],
@@ -124,7 +124,7 @@ t.test('a retried job lives until its first ttl', async (t) => {
   t.match(await attempts.claim(endpointId, slotsOn(endpointId, 1)), [{ attempt: 2 }]);
 });
 
-t.test('keys and jobs go in bounded batches', async (t) => {
+t.test('keys and jobs are deleted in bounded batches', async (t) => {
   const endpointId = await engines.endpoint({ workers_max: 10 });
   await Promise.all(Array.from({ length: 1_200 }, () => calls.submit(submission(endpointId))));
   await calls.submit(submission(endpointId, { idempotencyKey: 'k' }));

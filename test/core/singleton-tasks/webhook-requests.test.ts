@@ -44,7 +44,7 @@ t.test('signed as Standard Webhooks has it, when the endpoint has a secret', asy
 });
 
 t.test(
-  'what is left of an endpoint with a secret is not sent unsigned; of one without a secret it is sent',
+  'calls of a deleted endpoint with a secret are not sent unsigned; without a secret they are sent',
   async (t) => {
     const { url, received } = await receiver(t, 500, 500, 200);
     const store = engines.stores.endpoints;
@@ -89,7 +89,7 @@ t.test('user and password of an address are sent as Basic authorization, and not
   t.same(sent, ['us@er:p:ss', 'only:', ':word', 'half%:x']);
 });
 
-t.test('an authority of the operator counts for https, and no other does', { skip: opensslSkip }, async (t) => {
+t.test('an authority of the operator is trusted for https, and no other', { skip: opensslSkip }, async (t) => {
   const folder = t.testdir();
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   execFileSync(
@@ -134,7 +134,7 @@ t.test('an authority of the operator counts for https, and no other does', { ski
   t.teardown(() => stranger.close());
   t.match(await stranger.call(call, never), /certificate/);
 
-  await t.test('a renewed file counts without a restart; while one cannot be used the previous stays', async (t) => {
+  await t.test('a renewed file applies without a restart; an unusable one leaves the previous', async (t) => {
     const file = join(folder, 'authorities.pem');
     execFileSync(
       'openssl',

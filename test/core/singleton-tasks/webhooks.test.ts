@@ -42,7 +42,7 @@ t.test('the body is the record with input and webhook, byte for byte', async (t)
   t.same(await waiting(), [], 'nothing is left to do');
 });
 
-t.test('a job of a release that stored its webhook in the clear is announced too', async (t) => {
+t.test('a job with a plaintext webhook of an earlier release is announced too', async (t) => {
   const { url, received } = await receiver(t, 500, 200);
   const endpointId = await engines.endpoint();
   const job = await runningJob(engines, endpointId, { webhook: url });
@@ -112,7 +112,7 @@ t.test('three tries, 10 s apart, through restarts and over two replicas; then gi
 });
 
 t.test(
-  'a call that has ended is made once more under its id: once however many ask, and not without end',
+  'an ended call is redriven under its id: once however many ask, and boundedly',
   async (t) => {
     const { url, received } = await receiver(t, 500, 500, 500, 200);
     const endpointId = await engines.endpoint();
@@ -172,7 +172,7 @@ t.test(
   },
 );
 
-t.test('a replica that comes late ends its own call, not the one that was asked for meanwhile', async (t) => {
+t.test('a late replica ends its own call, not the redriven one', async (t) => {
   const { url } = await receiver(t, 200);
   const job = await runningJob(engines, await engines.endpoint(), { webhook: url });
   await engine.attempts.recordOutcome(outcome(job));
@@ -186,7 +186,7 @@ t.test('a replica that comes late ends its own call, not the one that was asked 
   await sql`DELETE FROM webhook_delivery`;
 });
 
-t.test('a try that was cut off by a stop is made again and not counted', async (t) => {
+t.test('a try interrupted by a stop is repeated and not counted', async (t) => {
   let arrived: () => void = () => undefined;
   const arrival = new Promise<void>((resolve) => {
     arrived = resolve;
@@ -217,7 +217,7 @@ t.test('a try that was cut off by a stop is made again and not counted', async (
 });
 
 t.test(
-  'a receiver that does not answer holds up neither other endpoints nor other accounts, however much waits for it',
+  'an unresponsive receiver delays neither other endpoints nor other accounts, however long its queue',
   async (t) => {
     // One host for all calls, which must not wait for its connections.
     const counts = { '/mine': 0, '/others': 0 };

@@ -51,14 +51,14 @@ t.test('an agent that does not come back', { skip: podmanSkip }, async (t) => {
     }).catch((error: unknown) => error as { stdout: string; stderr: string; code: number });
   t.ok((await left()).length > 5, 'while it runs');
 
-  await t.test('none is left: networks, rules and its address go by themselves', async (t) => {
+  await t.test('without containers, networks, rules and the address are removed', async (t) => {
     await agent!.kill();
     await waitFor('them to go', async () => (await left()).length === 0, 120_000, LOOK_MS);
     await agent!.start();
     t.ok((await left()).length > 5, 'the next start makes them anew');
   });
 
-  await t.test('a pod is left: --clean ends it and takes all away, but not under an agent that runs', async (t) => {
+  await t.test('--clean ends a left pod and removes everything, but not under a running agent', async (t) => {
     const { id } = await podCalls(slipway.clients, slipway.key).create({
       computeType: 'CPU',
       imageName: BASE_IMAGE,

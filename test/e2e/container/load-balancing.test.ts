@@ -60,7 +60,7 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
     }
   });
 
-  await t.test('what its environment says of the port goes first; a worker that ends is replaced', async (t) => {
+  await t.test('the port in its environment takes precedence; an ended worker is replaced', async (t) => {
     const more = { ...image, ports: ['8123/http'], env: { HOST: '0.0.0.0', PORT: '9001' } };
     const endpointId = await lbEndpoint(system, { workersMin: 1, workersMax: 1 }, { command: [], more });
     const { worker, port } = await shown(at(endpointId, '/x'));
@@ -179,7 +179,7 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
     },
   );
 
-  await t.test('one that listens to itself only is never ready', async (t) => {
+  await t.test('a server that listens on loopback only is never ready', async (t) => {
     const endpointId = await lbEndpoint(
       system,
       { workersMin: 1, workersMax: 1 },

@@ -79,7 +79,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     );
   };
 
-  await t.test('kill -9: the same container, the same attempt; what nobody knows is removed', async (t) => {
+  await t.test('kill -9: same container, same attempt; unknown containers are removed', async (t) => {
     const jobId = await ticking(40);
     const before = await containers();
     const [row] = await slipway.sql<{ id: string }[]>`SELECT id FROM machine`;
@@ -94,7 +94,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     t.same(await containers(), before);
   });
 
-  await t.test('kill -9, and neither driver nor engine answer before the lease would be over: the same', async (t) => {
+  await t.test('kill -9, while driver and engine do not answer within the lease: the same', async (t) => {
     const jobId = await ticking(50, 0.7);
     const before = await containers();
     await agent!.kill();
@@ -124,7 +124,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
   });
 
   await t.test(
-    'a worker that said nothing since its take, and whose handler blocks it: nothing that it says afterwards is lost',
+    'a blocked worker, silent since its take, loses nothing that it reports afterwards',
     async (t) => {
       const jobId = await jobs.run({ count: 2, pause: 2 });
       // Core gives it out before the worker has it: an agent that stops in between gives it back, and then it runs
@@ -139,7 +139,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
   );
 
   await t.test(
-    'a worker that ended while its agent was away: its job runs again, and how it ended is told',
+    'a worker that ended without its agent: its job runs again, and its end is reported',
     async (t) => {
       const jobId = await ticking(60);
       const [previous] = await containers();
@@ -154,7 +154,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     },
   );
 
-  await t.test('a pod goes on; what was wanted of it meanwhile is done', async (t) => {
+  await t.test('a pod keeps running; changes made meanwhile are applied', async (t) => {
     const pods = podCalls(slipway.clients, slipway.key);
     const pod = await pods.create({
       computeType: 'CPU',
@@ -181,7 +181,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     await waitFor('its end', async () => (await idOf()) === '', PATIENCE_MS, PAUSE_MS);
   });
 
-  await t.test('a frozen worker stands still, and wakes for the next job', async (t) => {
+  await t.test('a frozen worker stays frozen, and resumes for the next job', async (t) => {
     const fields = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
     const frozen = endpointJobs(
       slipway,
@@ -210,7 +210,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
   });
 
   await t.test(
-    'another program has taken its address: the job runs again, in a worker that finds the agent',
+    'another program has taken its address: the job runs again, in a worker that reaches the agent',
     async (t) => {
       const jobId = await ticking(40);
       const before = await containers();
@@ -231,7 +231,7 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     },
   );
 
-  await t.test('its agent does not come back within the lease: it ends before core gives the job away', async (t) => {
+  await t.test('its agent stays away beyond the lease: it ends before core assigns the job again', async (t) => {
     const jobId = await ticking(60, 0.5);
     const pid = (await podman.cli('inspect', (await containers())[0]!, '--format={{.State.Pid}}')).trim();
     await agent!.kill();

@@ -193,7 +193,7 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     await pods.remove(id);
   });
 
-  await t.test("what cannot be pulled is said, in the worker's reason", async (t) => {
+  await t.test("a failed pull is named in the worker's reason", async (t) => {
     const reasonOf = async (imageName: string): Promise<string> => {
       const id = await system.createEndpoint({ command: [], imageName, ready: 0 });
       return waitFor(`a reason for ${imageName}`, async () => {
@@ -209,7 +209,7 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     t.ok((await pulls('failed')) >= 1);
   });
 
-  await t.test('out of memory is told, counted, and not tried again on the same size', async (t) => {
+  await t.test('out of memory is reported, counted, and not retried on the same size', async (t) => {
     const fields = { computeType: 'CPU', instanceIds: ['cpu3c-1-1'], workersMin: 0 };
     const id = await system.createEndpoint({
       command: [],

@@ -197,7 +197,7 @@ t.test('gRPC workers behind the edge', { skip: skipWithoutEnvoy() }, async (t) =
     for (const reader of readers) reader.close();
   });
 
-  await t.test('a client that bypasses the edge is told so', async (t) => {
+  await t.test('a client that bypasses the edge gets an explanation', async (t) => {
     const answer = await lbClient(system).at(id, '/test.Echo/Whole', { method: 'POST', body: 'x' });
     t.equal(answer.status, 503);
     t.match(await answer.json(), { code: 'needs_edge' });

@@ -108,7 +108,7 @@ t.test('the edge between bad clients and a real service', { skip }, async (t) =>
     memoryMib((JSON.parse(readFileSync(join(edge.dataDir, 'running.json'), 'utf8')) as { pid: number }).pid).now;
 
   await t.test(
-    'HTTP/2: 400 clients whose bodies never come and 400 that ask nothing, beside a normal client',
+    'HTTP/2: 400 clients with missing bodies and 400 silent ones, beside a normal client',
     async (t) => {
       const before = envoyMib();
       const sessions = await Promise.all(

@@ -80,7 +80,7 @@ t.test('the logs of workers that have ended', async (t) => {
     );
   });
 
-  await t.test('of a 100 MB log the end is kept, within the limits of the machine', async (t) => {
+  await t.test('the end of a 100 MB log is kept, within the limits of the machine', async (t) => {
     const { id } = await ended(
       await endpoint(['/bin/sh', '-c', 'yes "far more than anybody reads" | head -c 104857600; echo the end; exit 1']),
     );

@@ -144,7 +144,7 @@ t.test('a large request reaches both', async (t) => {
     );
 });
 
-t.test('an alias that two endpoints have goes to the one that can take it', async (t) => {
+t.test('an alias of two endpoints goes to the one with capacity', async (t) => {
   const change = (id: string, fields: Partial<Endpoint>, updateMask: string[]) =>
     call(
       system.clients.endpoints,

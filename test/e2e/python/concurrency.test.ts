@@ -45,7 +45,7 @@ for (const version of ['old'] as Version[]) {
 }
 
 t.test(
-  'a worker that does not end a cancelled job takes no slot of workersMax',
+  'a worker stuck in a cancelled job does not count for workersMax',
   { skip: skipWithoutPython('old') },
   async (t) => {
     const jobs = endpointJobs(

@@ -131,7 +131,7 @@ t.test(
   },
 );
 
-t.test('a handler that is not there', async (t) => {
+t.test('a missing handler', async (t) => {
   const launcher = new Launcher(t, '--handler', '/nowhere/handler.py');
   t.equal(await launcher.exit(), 2);
   t.match(launcher.text, /no handler at \/nowhere\/handler\.py/);

@@ -45,7 +45,7 @@ t.test('npm start', { skip: skipWithoutProc() }, async (t) => {
 
   const asRoot = process.getuid!() === 0;
   await t.test(
-    'a worker reads nothing of it',
+    'a worker cannot read the secrets',
     { skip: asRoot ? false : 'needs root to run workers as other users' },
     async (t) => {
       const facts = readFacts(join(folder, 'local.env'));

@@ -50,7 +50,7 @@ async function left(t: Test): Promise<[IncomingMessage, ServerResponse]> {
   return [request, reply];
 }
 
-t.test('it waits for no worker', async (t) => {
+t.test('a vanished client waits for no worker', async (t) => {
   const link = new EndpointSetLink({
     addresses: ['127.0.0.1:1'],
     edgeKey: '',
@@ -77,7 +77,7 @@ t.test('it waits for no worker', async (t) => {
 });
 
 t.test(
-  'one that waits for a WebSocket and goes is seen, though nobody reads its socket; what it said too early is not lost',
+  'a client that leaves while waiting for a WebSocket is noticed; its early data is not lost',
   async (t) => {
     const front = createServer().listen(0, '127.0.0.1');
     t.teardown(() => front.close());
@@ -112,7 +112,7 @@ t.test(
   },
 );
 
-t.test('no pod hears of it', async (t) => {
+t.test('no pod gets its request', async (t) => {
   let heard = 0;
   const pod = createServer(() => {
     heard += 1;

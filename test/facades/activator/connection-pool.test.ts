@@ -87,7 +87,7 @@ const echo = (request: IncomingMessage, reply: ServerResponse): void => {
     .on('end', () => reply.end(text));
 };
 
-t.test('requests one after the other take the same one; after a second of silence it ends', async (t) => {
+t.test('sequential requests share a connection; after an idle second it closes', async (t) => {
   const { clock, pool, address, opened, send, rest } = await carried(t, echo);
   for (let count = 0; count < 5; count += 1) {
     t.equal(await send(`/${count}`), `200 GET /${count} keep-alive `);
@@ -108,7 +108,7 @@ t.test('requests one after the other take the same one; after a second of silenc
   t.equal(opened.length, 2);
 });
 
-t.test('what a worker ends is not used, nor what a late timer has left', async (t) => {
+t.test('connections closed by the worker or overdue for closing are not used', async (t) => {
   const { clock, pool, address, opened, send, rest } = await carried(t, echo);
   await send('/a');
   await rest();
@@ -122,7 +122,7 @@ t.test('what a worker ends is not used, nor what a late timer has left', async (
   t.equal(opened.length, 3);
 });
 
-t.test('one that was opened while another fell silent does not stay open beside it', async (t) => {
+t.test('a connection opened beside an idle one is not kept beside it', async (t) => {
   const { opened, send, rest } = await carried(t, echo);
   await send('/a');
   await rest();
@@ -136,7 +136,7 @@ t.test('one that was opened while another fell silent does not stay open beside 
   );
 });
 
-t.test('a body that the worker did not want whole does not come before the next request', async (t) => {
+t.test('an unread body never precedes the next request', async (t) => {
   const { pool, address, opened, send } = await carried(t, (request, reply) => {
     if (request.url !== '/no') return echo(request, reply);
     reply.writeHead(403).end('no');
@@ -147,7 +147,7 @@ t.test('a body that the worker did not want whole does not come before the next 
   t.equal(opened.length, 2);
 });
 
-t.test('only to a worker that was watched for long, of an endpoint whose workers keep them', async (t) => {
+t.test('pooled only for workers known to keep connections', async (t) => {
   const clock = new ManualClock();
   const queue = new EndpointQueue(clock, () => undefined);
   const asked: SlotRequest = {

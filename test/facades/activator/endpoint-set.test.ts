@@ -55,7 +55,7 @@ for (const old of ['none', 'facades', 'cores'] as const) {
   });
 }
 
-t.test('only a set that a facade has not applied 2 s after it was sent counts as resent', async (t) => {
+t.test('only a set that a facade has not applied after 2 s counts as resent', async (t) => {
   const world = new EndpointSetWorld(seededRandom());
   await world.start({ facades: 1, endpoints: 1, replicas: 1 });
   const [endpointId] = [...world.endpoints.keys()] as [string];
@@ -81,7 +81,7 @@ t.test('only a set that a facade has not applied 2 s after it was sent counts as
   await world.stop();
 });
 
-t.test('a late end of a stream that has a successor changes nothing', async (t) => {
+t.test('the late end of a replaced stream changes nothing', async (t) => {
   const world = new EndpointSetWorld(seededRandom());
   await world.start({ facades: 1, endpoints: 1, replicas: 1 });
   const [endpointId] = [...world.endpoints.keys()] as [string];
@@ -98,7 +98,7 @@ t.test('a late end of a stream that has a successor changes nothing', async (t) 
   await world.stop();
 });
 
-t.test('what a facade knew is not used once core refuses to keep it up to date', async (t) => {
+t.test('a facade drops its set once core refuses to update it', async (t) => {
   const world = new EndpointSetWorld(seededRandom());
   await world.start({ facades: 1, endpoints: 1, replicas: 1 });
   const [endpointId] = [...world.endpoints.keys()] as [string];
@@ -188,7 +188,7 @@ async function askInQuiet(world: EndpointSetWorld, facade: number, endpointId: s
 }
 
 for (const old of ['none', 'facades'] as const) {
-  t.test(`whatever breaks, 3 s later a request gets a worker that lives; of the release before: ${old}`, async (t) => {
+  t.test(`whatever breaks, within 3 s a request gets a live worker; of the release before: ${old}`, async (t) => {
     const random = seededRandom(SEED + (old === 'none' ? 0 : 1));
     const world = new EndpointSetWorld(random, old);
     await world.start();

@@ -41,7 +41,7 @@ class SlowClient extends Duplex {
   }
 }
 
-t.test('a client that reads after the worker has gone gets all of it', async (t) => {
+t.test('a client that reads after the worker has exited gets everything', async (t) => {
   let end = (): void => undefined;
   const worker = createServer((_request, reply) => {
     reply.writeHead(200, { 'content-length': 2 * PIECE.length });
@@ -115,7 +115,7 @@ async function frontOf(t: Test, port: number) {
   return { pool, url: `http://127.0.0.1:${(front.address() as AddressInfo).port}/` };
 }
 
-t.test('a worker sees a request before its body comes, and no body of one that has none', async (t) => {
+t.test('a worker sees a request before its body arrives, and no body where there is none', async (t) => {
   let seen = '';
   const worker = createTcpServer((socket) => {
     socket.on('error', () => undefined);
@@ -145,7 +145,7 @@ t.test('a worker sees a request before its body comes, and no body of one that h
   pool.destroy();
 });
 
-t.test('whatever line a worker answers with, its client is told and nobody else notices it', async (t) => {
+t.test('any malformed answer of a worker reaches only its client, as an error', async (t) => {
   let line = '';
   const closed: Promise<unknown>[] = [];
   const worker = createTcpServer((socket) => {

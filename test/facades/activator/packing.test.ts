@@ -39,11 +39,11 @@ function queueOf(surplus: string[], { requestsPerWorker = SHARE, workerConcurren
   return { tell, take, taken: (count: number) => Array.from({ length: count }, () => take().workerId).join('') };
 }
 
-t.test('none is too many: the least loaded', async (t) => {
+t.test('no surplus worker: the least loaded', async (t) => {
   t.equal(queueOf([]).taken(6), 'abcabc');
 });
 
-t.test('what is too many gets nothing while the others have less than their share', async (t) => {
+t.test('surplus workers get nothing while the others are below their share', async (t) => {
   t.equal(queueOf(['b', 'c']).taken(4), 'aaaa');
   t.equal(queueOf(['c']).taken(8), 'abababab');
 });
@@ -53,7 +53,7 @@ t.test('beyond the share all are used, the least loaded first', async (t) => {
   t.equal(queueOf(['b', 'c'], { workerConcurrency: 4 }).taken(12).length, 12, 'whoever has room');
 });
 
-t.test('steady load stays where it is, so that the others become idle', async (t) => {
+t.test('steady load stays on the same workers, so that the others become idle', async (t) => {
   const { tell, take } = queueOf([]);
   const running = [take(), take(), take()];
   t.same(
@@ -71,6 +71,6 @@ t.test('steady load stays where it is, so that the others become idle', async (t
   t.same(new Set(seen), new Set(['a']));
 });
 
-t.test('a core that does not say a share has no workers that are too many', async (t) => {
+t.test('a core that sends no share has no surplus workers', async (t) => {
   t.equal(queueOf([], { requestsPerWorker: 0 }).taken(3), 'abc');
 });

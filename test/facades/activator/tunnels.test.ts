@@ -147,7 +147,7 @@ t.test('tunnels of a machine, opened all at once', async (t) => {
   t.equal(sessions.filter((session) => !session.destroyed).length, 4);
 });
 
-t.test('a key that is revoked ends its tunnels; while core is away they stand', async (t) => {
+t.test('a revoked key ends its tunnels; they survive an absent core', async (t) => {
   const session = await tunnelOf('leaver');
   await waitFor('it', () => works('leaver'));
   core.set('leaver', new CoreError('UNAVAILABLE', 'Core is away.'));
@@ -236,7 +236,7 @@ for (const [what, bytes] of Object.entries(NASTY)) {
   });
 }
 
-t.test('headers of an answer that are too large', async (t) => {
+t.test('oversized response headers', async (t) => {
   await tunnelOf('wordy', (stream) => {
     stream.respond({
       ':status': 200,
@@ -247,7 +247,7 @@ t.test('headers of an answer that are too large', async (t) => {
   t.ok(await works('good'));
 });
 
-t.test('none of it was a fault of ours', async (t) => {
+t.test('no internal error was logged', async (t) => {
   t.same(
     lines.filter((line) => line.includes('could not be opened')),
     [],

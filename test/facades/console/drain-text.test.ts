@@ -16,14 +16,14 @@ const drain = (fields: Partial<DrainView> = {}): DrainView => ({
   ...fields,
 });
 
-t.test('how far a drain is', async (t) => {
+t.test('progress of a drain', async (t) => {
   t.equal(drainProgress(drain()), 'draining: 2 workers, 1 job left');
   t.equal(drainProgress(drain({ workers: 1, jobs: 0 })), 'draining: 1 worker, 0 jobs left');
   t.equal(drainProgress(drain({ workers: 0 })), 'draining: 0 workers, 1 job left', 'a lost worker leaves its job');
   t.equal(drainProgress(drain({ workers: 0, jobs: 0 })), 'drained');
 });
 
-t.test('until when, what stays, and why', async (t) => {
+t.test('its deadline, its remaining work, and the reason', async (t) => {
   t.equal(drainRest(drain(), NOW), '');
   t.equal(
     drainRest(drain({ deadlineMs: LATER, pods: 1, reason: 'new GPUs' }), NOW),

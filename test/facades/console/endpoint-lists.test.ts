@@ -22,7 +22,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
   const newEndpoint = () =>
     system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 }, workersMax: 0 });
 
-  t.test('jobs a minute: how many came and ended, of the time that is chosen', async (t) => {
+  t.test('jobs a minute: arrived and ended, in the chosen time range', async (t) => {
     const id = await newEndpoint();
     const page = await open(t);
     await page.goto(`${system.url}/console/endpoints/${id}/activity`);
@@ -164,7 +164,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
   });
 
   t.test(
-    'a chart: a part of its time by itself, by dragging and by keyboard, while it goes on; and all of it again',
+    'a live chart: zoom into a time range by dragging and by keyboard, and out again',
     async (t) => {
       const id = await newEndpoint();
       const decided = (reason: string, minutesAgo: number) => sql`
@@ -267,7 +267,7 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     },
   );
 
-  t.test('errors: of how many jobs they are', async (t) => {
+  t.test('errors: the number of their jobs', async (t) => {
     const id = await newEndpoint();
     const rest = '-0000-4000-8000-000000000000-u1';
     const failed = (from: number, to: number) =>

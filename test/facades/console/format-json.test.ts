@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { SEED } from '../../helpers/time/seeded-random.ts';
 
-t.test('what is laid out is the same value', async () => {
+t.test('the formatted text has the same value', async () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.boolean(), (value, isWide) => {
       const json = JSON.stringify(value, undefined, isWide ? 1 : 0);
@@ -15,7 +15,7 @@ t.test('what is laid out is the same value', async () => {
   );
 });
 
-t.test('cut off anywhere, it is the beginning of what the whole is', async (t) => {
+t.test('truncated anywhere, it is a prefix of the whole', async (t) => {
   const json = '{"a":[1,2],"b":{"c":[],"d":{}},"e":"x, {y} \\"z\\"","f":[[1],[2]]}';
   const whole = formatJson(json, Infinity).replaceAll(/\s/g, '');
   for (let length = 1; length < json.length; length += 1) {
@@ -34,7 +34,7 @@ t.test('lines and rows', async (t) => {
   t.ok(formatJson('['.repeat(3_000), 10_000).length < 20_000, 'what is nested grows no further than asked');
 });
 
-t.test('a text that is all there is, also when its end is missing', async (t) => {
+t.test('a document that is one string, also truncated', async (t) => {
   t.equal(stringOf('"a\\nb"'), 'a\nb');
   t.equal(stringOf('"a\\u00'), 'a');
   t.equal(stringOf('"a\\'), 'a');

@@ -51,7 +51,7 @@ t.test('what core wrote', async (t) => {
   );
 });
 
-t.test('a moment as an input for it has it', async (t) => {
+t.test('a moment in the format of a time input', async (t) => {
   t.equal(new Date(localTime(Date.parse('2026-07-31T12:34:56.789Z'))).getTime(), Date.parse('2026-07-31T12:34:56Z'));
   t.equal(localTime(Number.NaN), '');
 });

@@ -16,7 +16,7 @@ const worker = (id: string, fields: Partial<Worker>): Worker =>
   });
 const inHost = { state: WorkerState.FROZEN, standbyLevel: StandbyLevel.HOST };
 
-t.test('the worker that runs has the GPU, whatever the order; others are behind it', async (t) => {
+t.test('the running worker has the GPU, in any order; others are behind it', async (t) => {
   const workers = [worker('a', inHost), worker('b', { state: WorkerState.READY, held: 1 }), worker('c', inHost)];
   for (const order of [workers, workers.toReversed()]) {
     const [gpu] = machineView(status, order)[0]!.gpus;

@@ -35,7 +35,7 @@ async function followed(t: Test, read: () => Promise<object | undefined>) {
 
 const BEAT = 'event: beat\ndata: {}';
 
-t.test('what is as it was told last is not told again, and beats come by the clock, whatever reads take', async (t) => {
+t.test('an unchanged view is not sent again, and heartbeats come on time, however long reads take', async (t) => {
   let reads = 0;
   let next: () => Promise<object | undefined> = async () => ({ text: 'one' });
   const { clock, sent } = await followed(t, () => {
@@ -67,7 +67,7 @@ t.test('what is as it was told last is not told again, and beats come by the clo
 });
 
 t.test(
-  'what is read for long is told to be away until something is told again, and what failed is soon asked for again',
+  'a slow read is shown as unavailable until its result, and a failed one is soon retried',
   async (t) => {
     const reads: PromiseWithResolvers<object | undefined>[] = [];
     const { clock, sent } = await followed(t, () => {
@@ -108,7 +108,7 @@ t.test(
   },
 );
 
-t.test('an account has so many feeds, and others have theirs beside', async (t) => {
+t.test('feeds are bounded per account', async (t) => {
   const app = fastify({ forceCloseConnections: true });
   const feeds = new LiveFeeds(systemClock);
   const reading = new Set<string>();

@@ -24,7 +24,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
   const lists = (page: Page, ...ids: string[]) =>
     waitFor(`the list to be ${ids.join(', ')}`, async () => (await rows(page)).join() === ids.join());
 
-  await t.test('jobs come and change without being asked for, by one feed for each filter', async (t) => {
+  await t.test('jobs appear and change live, by one feed per filter', async (t) => {
     const first = await jobs.run({ mode: 'value', value: 1 });
     const page = await open(t);
     const asked: string[] = [];
@@ -47,7 +47,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     t.match(page.url(), /\?status=CANCELLED&order=oldest$/);
   });
 
-  await t.test('a page of which some are chosen stands still, while others go on', async (t) => {
+  await t.test('a page with a selection is paused, while others are live', async (t) => {
     const page = await open(t);
     const other = await open(t);
     for (const one of [page, other]) await one.goto(`${system.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
@@ -62,7 +62,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     await lists(page, fresh, ...before);
   });
 
-  await t.test('further pages are live too, and what is asked is bounded', async (t) => {
+  await t.test('further pages are live too, and requests are bounded', async (t) => {
     for (let place = 0; place < 52; place += 1) await jobs.run({ mode: 'value', value: place });
     const page = await open(t);
     await page.goto(`${system.url}/console/endpoints/${id}/jobs?status=IN_QUEUE`);
@@ -101,7 +101,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     }
   });
 
-  await t.test('jobs of the choice before are seen to be, and none of them can be chosen', async (t) => {
+  await t.test('jobs of the previous filter are marked as such and cannot be selected', async (t) => {
     const page = await open(t);
     const held = Promise.withResolvers<void>();
     await page.route(/part=jobs&status=CANCELLED/, async (route) => {
@@ -146,7 +146,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     VALUES ('silent123456', 'silent', 1000, 1000, 4000000, 'none', now() + interval '1 day')`;
   const fields = { dockerStartCmd: ['sleep', '1000'], computeType: 'CPU', vcpuCount: 1 };
 
-  await t.test('pods come and change by themselves, as they were chosen; a dialog stays with its row', async (t) => {
+  await t.test('pods appear and change live, as filtered; a dialog stays with its row', async (t) => {
     const make = async (name: string): Promise<string> => {
       const { json } = await system.request('POST', '/v1/pods', { ...fields, name });
       t.teardown(() => system.request('DELETE', `/v1/pods/${json.id}`));
@@ -202,7 +202,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
   });
 
   await t.test(
-    'the page of a list of pods that is shown is kept, and the rows before it until it is there',
+    'a page of pods stays until the next one has loaded',
     async (t) => {
       await Promise.all(
         Array.from({ length: 51 }, async (_, place) => {
@@ -250,7 +250,7 @@ t.test('lists that are live', { skip: whyNoChromium(), timeout: 240_000 }, async
     },
   );
 
-  await t.test('what one types is asked for once one pauses, what one chooses at once, each by one feed', async (t) => {
+  await t.test('typing is debounced, selections apply at once, each by one feed', async (t) => {
     const { json: pod } = await system.request('POST', '/v1/pods', { ...fields, name: 'second' });
     t.teardown(() => system.request('DELETE', `/v1/pods/${pod.id}`));
     const page = await open(t);

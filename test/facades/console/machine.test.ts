@@ -55,7 +55,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await page.getByText(machineId, { exact: true }).waitFor();
   });
 
-  await t.test('its GPUs with who has each, live; the time line of its workers; pods; what it is', async (t) => {
+  await t.test('its GPUs with their holders, live; the time line of its workers; pods; facts', async (t) => {
     const gpus = page.getByRole('region', { name: /^GPUs/ });
     await gpus
       .getByRole('row')
@@ -96,7 +96,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     t.notMatch(await page.content(), new RegExp(SECRET), 'nothing that accounts gave');
   });
 
-  await t.test('how busy its GPUs are, as their driver tells it, on the map too', async (t) => {
+  await t.test('GPU utilization as the driver reports it, on the map too', async (t) => {
     const driver = withDriver(t, recordedH200());
     const real = await system.startAgent(undefined, { SLIPWAY_AGENT_NAME: 'rack-2' });
     const ofCard = await open(t, { key: rootKey });
@@ -143,7 +143,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await call(clients.machines, 'forgetMachine', { id: status!.machine!.id }, rootKey);
   });
 
-  await t.test('images, a GPU that is not well, a worker that crashed, and whom it refuses', async (t) => {
+  await t.test('images, an unhealthy GPU, a crashed worker, and refused endpoints', async (t) => {
     await sql`
       INSERT INTO machine_image (machine_id, name, digest, size_bytes)
       SELECT ${machineId}, 'registry.example/team/model-' || n || ':latest', 'sha256:' || repeat('ab', 32),
@@ -181,7 +181,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     await refusals.waitFor({ state: 'detached' });
   });
 
-  await t.test('draining says first what will happen, then how far it is, and ends at a word', async (t) => {
+  await t.test('draining shows its consequences first, then its progress, and can be ended', async (t) => {
     const job = await jobs.run({ mode: 'until', file: '/nonexistent/file' });
     const busy = page
       .getByRole('region', { name: /^GPUs/ })
@@ -226,7 +226,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     t.match(page.url(), new RegExp(`/machines/${machineId}$`), 'what is wrong leads there');
   });
 
-  await t.test('an account’s key may not see it; none is there of that name', async (t) => {
+  await t.test('an account’s key may not see it; an unknown name', async (t) => {
     const owner = await open(t);
     await owner.goto(`${system.url}/console/machines/${machineId}`);
     await owner.getByText('This key may not see that.').waitFor();
@@ -243,7 +243,7 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
     t.same([await statusOf('x'.repeat(300)), await statusOf('x&machine=y')], [404, 404]);
   });
 
-  await t.test('away, and forgotten: it says first what goes with it', async (t) => {
+  await t.test('away, and forgotten: the dialog lists what is removed with it', async (t) => {
     await page.goto(`${system.url}/console/machines/${machineId}`);
     await page.getByText('connected', { exact: true }).waitFor();
     t.equal(await page.getByRole('button', { name: /^Forget/ }).count(), 0, 'one that is here would join again');

@@ -30,7 +30,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
   const wrong = (page: Page) =>
     page.locator('section').filter({ has: page.getByRole('heading', { name: 'Problems' }) });
 
-  await t.test('no machine yet, and what to do about it', async (t) => {
+  await t.test('no machine yet, and the way to add one', async (t) => {
     const page = await open(t, { key: system.rootKey });
     await page.getByText('No machine has joined yet.').waitFor();
     await inspect(t, page, 'an overview without machines');
@@ -72,7 +72,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
   }
 
   await t.test(
-    'what is wrong on another page is wrong here, and also while one looks for something else',
+    'problems of other pages are shown here, also during a search',
     async (t) => {
       const page = await open(t, { key: account.key });
       await page.getByText('Nothing is wrong right now.').waitFor();
@@ -104,7 +104,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
   );
 
   await t.test(
-    'each kind with its reason and the page that tells more; of more than one sees at once their number',
+    'each kind with its reason and a link; the number of hidden ones',
     async (t) => {
       const page = await open(t, { key: account.key });
       const id = await newEndpoint({ name: 'waits long' }, 0);
@@ -166,7 +166,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
     await operator.getByRole('row').filter({ hasText: 'rack-1' }).waitFor();
   });
 
-  await t.test('who comes later sees what went on before', async (t) => {
+  await t.test('a later visitor sees the earlier history', async (t) => {
     const id = await system.createEndpoint({
       command: jsHandler('all.js'),
       ready: 0,

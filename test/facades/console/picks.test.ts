@@ -148,7 +148,7 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     t.match(pods, [{ templateId: ofPods, networkVolumeId: '' }]);
   });
 
-  await t.test('an account that has nothing is told what to do', async (t) => {
+  await t.test('an empty account sees what to do first', async (t) => {
     const own = await keyOf(await newAccount('new here'));
     const { page } = await form(t, '', 'New endpoint', { key: own });
     await page.getByRole('radio', { name: 'a template' }).check();

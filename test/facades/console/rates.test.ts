@@ -11,7 +11,7 @@ const rate = (minute: number, arrived: number) => ({
   failed: 0,
 });
 
-t.test('each step, those without a job too; the present one for as long as it has been', async (t) => {
+t.test('each step, also empty ones; the current one by its length so far', async (t) => {
   const rates = [rate(2, 30), rate(4, 12)];
   t.same(ratesOf({ rates, sinceMs: 1.5 * MINUTE, nowMs: 4.5 * MINUTE, stepMs: MINUTE }), {
     times: [1, 2, 3, 4, 4.5].map((minute) => minute * MINUTE),
@@ -21,7 +21,7 @@ t.test('each step, those without a job too; the present one for as long as it ha
   });
 });
 
-t.test('a step that began just now is as the one before: what went on in it is not written down yet', async (t) => {
+t.test('a step that has just begun equals the previous one, as its data is not stored yet', async (t) => {
   const { times, arrived } = ratesOf({
     rates: [rate(3, 9), rate(4, 1)],
     sinceMs: 3 * MINUTE,

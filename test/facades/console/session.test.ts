@@ -63,7 +63,7 @@ t.test('the console over HTTP', async (t) => {
   });
 
   t.test(
-    'the page, places in it and all that it loads: nothing from elsewhere, nothing written in, nobody frames it',
+    'the page and its resources: same origin only, no inline code, never framed',
     async (t) => {
       const html = await (await ask('')).text();
       const loaded = [...html.matchAll(/(?:src|href)="\/console(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
@@ -95,7 +95,7 @@ t.test('the console over HTTP', async (t) => {
     },
   );
 
-  t.test('what a session opens', async (t) => {
+  t.test('what a session allows', async (t) => {
     const endpoints = await ask('/api/v1/endpoints', { headers: { cookie: pair } });
     t.equal(endpoints.status, 200, await endpoints.clone().text());
     t.same(await endpoints.json(), []);
@@ -117,7 +117,7 @@ t.test('the console over HTTP', async (t) => {
     t.equal(outside.status, 401, 'the API itself knows no cookie');
   });
 
-  t.test('a word that is none of a setting is refused, whatever the language has of that name', async (t) => {
+  t.test('unknown settings are refused, also names of built-in properties', async (t) => {
     for (const scalerType of ['XYZ', 'toString', '__proto__']) {
       const asked = await ask('/api/endpoints/abcdefgh/what-if', {
         method: 'POST',
@@ -128,7 +128,7 @@ t.test('the console over HTTP', async (t) => {
     }
   });
 
-  t.test('a key that may only read gets no values of variables, on any surface', async (t) => {
+  t.test('a read-only key gets no values of variables, on any surface', async (t) => {
     const template = { name: 'v', imageName: '', dockerStartCmd: ['true'], isServerless: true, env: { A: 'sealed-1' } };
     const { id: templateId } = (await system.request('POST', '/v1/templates', template)).json as { id: string };
     const endpoint = { templateId, name: 'v', env: { B: 'sealed-2' }, workersMax: 0 };
@@ -151,11 +151,11 @@ t.test('the console over HTTP', async (t) => {
     }
   });
 
-  t.test('an endpoint by the page: made once, changed, copied; what is not a setting is refused', (t) =>
+  t.test('an endpoint by the page: created once, changed, copied; unknown settings are refused', (t) =>
     settingsByPage(t, { ask, pair, signIn, newKey: system.newKey }),
   );
 
-  t.test('no other page can use it', async (t) => {
+  t.test('other origins cannot use it', async (t) => {
     const foreign: Record<string, string>[] = [
       { origin: 'https://evil.example' },
       { origin: 'null' },
@@ -192,7 +192,7 @@ t.test('the console over HTTP', async (t) => {
     t.equal(plain.status, 403, 'a form of this very origin cannot send the header');
   });
 
-  t.test('a key that is asked for wrongly is not made', async (t) => {
+  t.test('a malformed request creates no key', async (t) => {
     for (const body of [
       {},
       { name: 1 },
@@ -250,7 +250,7 @@ t.test('the console over HTTP', async (t) => {
     t.equal(await from('198.51.100.7, 203.0.113.1'), 401, 'and nobody can use up what another one has');
   });
 
-  t.test('a hundred open tabs keep nobody from managing, and are all that there are', async (t) => {
+  t.test('a hundred open tabs do not block changes, and are the limit', async (t) => {
     const away = new AbortController();
     t.teardown(() => away.abort());
     const live = (page = '') => ask(`/api/live${page}`, { headers: { cookie: pair }, signal: away.signal });

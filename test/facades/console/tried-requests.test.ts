@@ -58,7 +58,7 @@ t.test('requests tried in the console', async (t) => {
     return { ...(JSON.parse(text.slice(0, end)) as Told), body: text.slice(end + 1) };
   };
 
-  await t.test("go as a client's own, with nothing of the page in them", async (t) => {
+  await t.test("tried requests equal a client's, without headers of the page", async (t) => {
     const headers = [
       ['X-Mine', 'a, b'],
       ['Content-Type', 'application/json'],
@@ -103,7 +103,7 @@ t.test('requests tried in the console', async (t) => {
     t.match(await decoded(send({ method: 'HEAD', path: '/download?bytes=9' })), { status: 200, body: '' });
   });
 
-  await t.test("a browser takes nothing of an answer for the console's", async (t) => {
+  await t.test("nothing of a response is applied to the console's origin", async (t) => {
     const script = Buffer.from('<script>alert(1)</script>').toString('base64');
     const statuses = [401, 302, 204].map((status) => `/say?status=${status}`);
     for (const path of [
@@ -140,7 +140,7 @@ t.test('requests tried in the console', async (t) => {
     );
   });
 
-  await t.test('what a worker and the service refuse is told as a client would get it', async (t) => {
+  await t.test('refusals of worker and service are shown as a client gets them', async (t) => {
     t.match(await decoded(send({ method: 'GET', path: '/say?status=418&bytes=bm8=' })), { status: 418, body: 'no' });
     t.match(await decoded(send({ method: 'GET', path: '/say?status=500' })), { status: 500, body: '' });
     t.match(await decoded(send({ method: 'GET', path: '/download?bytes=31500000' })), {
@@ -183,7 +183,7 @@ t.test('requests tried in the console', async (t) => {
   });
 
   await t.test(
-    'an answer that never ends is read as it comes, and its worker hears that nobody reads any more',
+    'an endless response is streamed, and its worker notices when the reader leaves',
     async (t) => {
       const away = new AbortController();
       const reader = (await send({ method: 'GET', path: '/endless' }, { signal: away.signal })).body!.getReader();
@@ -198,7 +198,7 @@ t.test('requests tried in the console', async (t) => {
     },
   );
 
-  await t.test('no other page can send any, nor one that is not signed in', async (t) => {
+  await t.test('other origins and signed-out pages cannot send any', async (t) => {
     const seen = async (): Promise<string[]> =>
       (await shown(at(id, '/seen'))).seen.filter((line) => line.includes('/stolen'));
     const asked = { method: 'GET', path: '/stolen' };
@@ -222,7 +222,7 @@ t.test('requests tried in the console', async (t) => {
     t.same(await seen(), []);
   });
 
-  await t.test('what cannot be sent is refused, and no worker sees any of it', async (t) => {
+  await t.test('requests that cannot be sent are refused before any worker sees them', async (t) => {
     const odd = { method: 'GET', path: '/odd', headers: [] as unknown };
     const names = [
       'Authorization',
@@ -273,7 +273,7 @@ t.test('requests tried in the console', async (t) => {
     t.notMatch(JSON.stringify((await shown(at(id, '/seen'))).seen), '/odd');
   });
 
-  await t.test('an answer that breaks off does so here', async (t) => {
+  await t.test('a truncated response is truncated here', async (t) => {
     const answer = await send({ method: 'GET', path: '/half' });
     await t.rejects(answer.text());
   });

@@ -55,7 +55,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
   };
 
-  await t.test('a cold start is said while it lasts', async (t) => {
+  await t.test('a cold start is shown while it lasts', async (t) => {
     const page = await tryPage(t);
     t.equal(await page.getByLabel('Path').inputValue(), '/ping');
     await page.getByRole('button', { name: 'Send' }).click();
@@ -69,7 +69,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     t.equal(await answer(page).getByText('Waiting for an answer.').count(), 0);
   });
 
-  await t.test('JSON there and back, with headers, laid out; what is written stays', async (t) => {
+  await t.test('JSON request and response, with headers, formatted; the input stays', async (t) => {
     const page = await tryPage(t);
     await send(page, {
       method: 'POST',
@@ -96,7 +96,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     await page.reload();
     await page.getByRole('heading', { name: 'Request' }).waitFor();
     t.equal(await page.getByLabel('Path').inputValue(), '/predict?größe=2');
-    await t.test('and its code does the same', async (t) => code(t, page));
+    await t.test('the generated code does the same', async (t) => code(t, page));
   });
 
   /** The code that is offered for what was tried last, run as it is copied. */
@@ -118,7 +118,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     }
   }
 
-  await t.test('an answer that never ends: live, and ended by whoever has seen enough', async (t) => {
+  await t.test('an endless response: live, and stopped by the user', async (t) => {
     const page = await tryPage(t);
     await send(page, { path: '/endless' });
     await answer(page).getByText('live', { exact: true }).waitFor();
@@ -141,7 +141,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     await waitFor('leaving the page to end it too', async () => (await left()) > held);
   });
 
-  await t.test('a huge answer: its first part is shown, all of it is a file', async (t) => {
+  await t.test('a huge response: its first part is shown, all of it is a file', async (t) => {
     const page = await tryPage(t);
     await send(page, { path: '/download?bytes=20000000' });
     await answer(page)
@@ -155,7 +155,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     await inspect(t, page, 'a huge answer');
   });
 
-  await t.test('HTML with a script is text, and bytes that are no text are none', async (t) => {
+  await t.test('HTML with a script is shown as text, and binary data as bytes', async (t) => {
     const page = await tryPage(t);
     const html =
       '<!doctype html><script>window.wasRun = 1</script><img src="x" onerror="window.wasRun = 1"><h1>Hello</h1>';
@@ -174,7 +174,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     await shownBody(page).getByText('café').waitFor();
   });
 
-  await t.test('refusals and failures, each as what it is', async (t) => {
+  await t.test('refusals and failures, each with its reason', async (t) => {
     const page = await tryPage(t);
     await send(page, { path: say('text/plain', Buffer.from('I am a teapot'), 418) });
     await answer(page).locator('.badge.warn').getByText(/^418/).waitFor();
@@ -207,7 +207,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     await shownBody(page).getByText('half').waitFor();
   });
 
-  t.test('its activity shows the requests, and those that failed without their query', async (t) => {
+  t.test('its activity shows requests, and failed ones without their query', async (t) => {
     const page = await open(t);
     await at(id, `${say('text/plain', Buffer.from('x'), 503)}&secret=1`);
     await page.goto(`${system.url}/console/endpoints/${id}/activity`);

@@ -40,7 +40,7 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
       async () => (await numbers(page)).slice(0, first.length).join() === first.join(),
     );
 
-  await t.test("each order and each page is core's; what is drawn is no more than a chart shows", async (t) => {
+  await t.test("sorting and paging are core's; a chart draws a bounded number of groups", async (t) => {
     const page = await open(t);
     const answers: { path: string; records: number }[] = [];
     page.on('response', async (response) => {
@@ -89,7 +89,7 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
   });
 
   await t.test(
-    'found by core, with the totals and the chart of what was found; what is chosen stands in the address',
+    'searched by core, with totals and chart of the matches; filters are in the URL',
     async (t) => {
       const page = await open(t);
       await page.goto(`${system.url}/console/usage`);
@@ -122,7 +122,7 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
     },
   );
 
-  await t.test('all that was found as a file, in its order', async (t) => {
+  await t.test('all matches as a file, in order', async (t) => {
     const page = await open(t);
     await page.goto(`${system.url}/console/usage`);
     await page.getByRole('button', { name: /^Time/ }).click();
@@ -144,7 +144,7 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
     );
   });
 
-  await t.test('what still goes on is counted up to the same moment on every page', async (t) => {
+  await t.test('running spans are counted up to the same moment on every page', async (t) => {
     await sql`UPDATE usage_span SET ended_at = NULL WHERE started_at > now() - interval '4 days'`;
     t.teardown(() => sql`UPDATE usage_span SET ended_at = now() WHERE ended_at IS NULL`);
     const page = await open(t);

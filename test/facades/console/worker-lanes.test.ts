@@ -35,7 +35,7 @@ const shape = (workers: readonly WorkerView[]) =>
     ...lanes.map(({ name, workers: those }) => `${name}: ${those.map(({ id }) => id).join(' ')}`),
   ]);
 
-t.test('a lane for each set of GPUs of a machine, and for each place without one', async (t) => {
+t.test('a lane for each set of GPUs of a machine, and for each slot without one', async (t) => {
   const uuid = 'GPU-0123456789abcdef';
   t.same(
     shape([
@@ -80,7 +80,7 @@ t.test('a lane for each set of GPUs of a machine, and for each place without one
   t.same(lanesOf([]), []);
 });
 
-t.test('what a worker was at: starting, ready, busy, frozen, crashed', async (t) => {
+t.test('the states of a worker: starting, ready, busy, frozen, crashed', async (t) => {
   t.same(
     phasesOf(
       worker('w', {
@@ -137,7 +137,7 @@ t.test('what a worker was at: starting, ready, busy, frozen, crashed', async (t)
   );
 });
 
-t.test('how long it was at something, since a moment', async (t) => {
+t.test('time in each state since a moment', async (t) => {
   const phases = phasesOf(
     worker('w', {
       busy: [

@@ -53,13 +53,13 @@ async function listening(t: Test): Promise<string> {
   return `127.0.0.1:${await systemTransport.listen(server, '127.0.0.1:0')}`;
 }
 
-t.test('a core that answers nothing and is there keeps its connection', async (t) => {
+t.test('an unresponsive but living core keeps its connection', async (t) => {
   const { seen } = waitingLine(t, await listening(t));
   await waitFor('three questions', () => seen.asked >= 3);
   t.same([seen.opened, seen.died], [1, 0]);
 });
 
-t.test('a connection that is forgotten is replaced, once', async (t) => {
+t.test('a lost connection is replaced, once', async (t) => {
   const [host, port] = (await listening(t)).split(':');
   const proxy = await silentDropProxy(t, { host: host!, port: Number(port) });
   const { line, seen } = waitingLine(t, `127.0.0.1:${proxy.port}`);
@@ -72,7 +72,7 @@ t.test('a connection that is forgotten is replaced, once', async (t) => {
   t.ok(line.client);
 });
 
-t.test('a core that stands still keeps its connection', async (t) => {
+t.test('a stopped core keeps its connection', async (t) => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
   server.listen(0, '127.0.0.1');

@@ -54,7 +54,7 @@ async function setup(t: Test, answer: Answer, { cores = 1, logger = createLogger
   return { jobs: new PipelinedJobs(pipeline, unary, systemClock), access, pipeline, servers, core: servers[0]! };
 }
 
-t.test('what is asked in one turn leaves in one message, with the key of each caller', async (t) => {
+t.test('calls of one tick leave in one message, with the key of each caller', async (t) => {
   const { jobs, core } = await setup(t, () => got);
   await jobs.get('first', READ);
   await Promise.all(Array.from({ length: 100 }, (_, n) => jobs.get(`key-${n}`, READ)));
@@ -91,7 +91,7 @@ t.test('errors carry their reason', async (t) => {
 });
 
 t.test(
-  'keys are checked in few messages; by calls of their own where core is older, or what waits is full',
+  'keys are checked in few messages; by separate calls with an older core or a full queue',
   async (t) => {
     const grant = CheckAccessResponse.create({ accountId: 'a', keyId: 'k', validMs: 5 });
     let reason = '';
@@ -124,7 +124,7 @@ t.test(
   },
 );
 
-t.test('a core that cannot right now is asked again', async (t) => {
+t.test('UNAVAILABLE is retried', async (t) => {
   let refusals = 2;
   const { jobs, core } = await setup(t, () =>
     refusals-- > 0
@@ -135,7 +135,7 @@ t.test('a core that cannot right now is asked again', async (t) => {
   t.equal(core.calls.length, 3);
 });
 
-t.test('a core whose database is away is not asked again', async (t) => {
+t.test('DATABASE_AWAY is not retried', async (t) => {
   const { jobs, core } = await setup(t, () => ({
     $case: 'error',
     value: { code: 14, reason: 'UNAVAILABLE', message: 'x', databaseAway: true },
@@ -144,7 +144,7 @@ t.test('a core whose database is away is not asked again', async (t) => {
   t.equal(core.calls.length, 1);
 });
 
-t.test('a lost core: submissions go on under the same request_id', async (t) => {
+t.test('a lost core: submissions are retried with the same request_id', async (t) => {
   let alive = false;
   const { jobs, core } = await setup(t, () => (alive ? { $case: 'wait', value: { job: FINISHED } } : undefined));
   const waiting = jobs.submitAndWait('key', submission('the-same'));
@@ -159,7 +159,7 @@ t.test('a lost core: submissions go on under the same request_id', async (t) => 
   );
 });
 
-t.test('a lost core: a wait goes on for what is left of it', async (t) => {
+t.test('a lost core: a wait continues for its remaining time', async (t) => {
   let alive = false;
   const { jobs, core } = await setup(t, () => (alive ? { $case: 'wait', value: { job: FINISHED } } : undefined));
   const waiting = jobs.wait('key', { endpointId: 'e', jobId: 'j', waitMs: 60_000 });
@@ -173,7 +173,7 @@ t.test('a lost core: a wait goes on for what is left of it', async (t) => {
   t.ok(second! < 60_000 && second! > 40_000, `${second} ms are left`);
 });
 
-t.test('a lost core: reading from a cursor goes on, draining the shared place must not be tried twice', async (t) => {
+t.test('a lost core: reading from a cursor continues, reading the shared cursor is not retried', async (t) => {
   const { jobs, core } = await setup(t, () => undefined);
   const read = { endpointId: 'e', jobId: 'j', waitMs: 60_000, limit: 10 };
   const draining = jobs.chunks('key', { ...read, cursor: undefined });
@@ -190,7 +190,7 @@ t.test('a lost core: reading from a cursor goes on, draining the shared place mu
   t.match(await reading.answer, { state: JobState.COMPLETED });
 });
 
-t.test('a core that is not there is told of once each time', async (t) => {
+t.test('a missing core is logged once each time', async (t) => {
   const told: object[] = [];
   const logger = createLogger('test', 'silent');
   logger.warn = (facts: object, text?: string) => {
@@ -208,7 +208,7 @@ t.test('a core that is not there is told of once each time', async (t) => {
   t.same(told, [{ address }, { address }]);
 });
 
-t.test('with two cores the other one takes over', async (t) => {
+t.test('with two cores the other takes over', async (t) => {
   const { jobs, servers } = await setup(t, (call) => (call.call?.$case === 'get' ? got : undefined), { cores: 2 });
   await waitFor('both to be used', async () => {
     await Promise.all([jobs.get('key', READ), jobs.get('key', READ)]);
@@ -219,7 +219,7 @@ t.test('with two cores the other one takes over', async (t) => {
   t.equal(answers.length, 20);
 });
 
-t.test('a caller that goes away is told to core by a message', async (t) => {
+t.test('core is notified when a caller leaves', async (t) => {
   const { jobs, core } = await setup(t, (call, core) => {
     if (call.call?.$case === 'abandon')
       core.send(call.call.value.callId, { $case: 'wait', value: { job: { ...FINISHED, state: JobState.IN_QUEUE } } });
@@ -234,7 +234,7 @@ t.test('a caller that goes away is told to core by a message', async (t) => {
 });
 
 t.test(
-  'a core that does not read gets no more than 64 MiB of calls; beyond what may wait here they are refused',
+  'an unresponsive core gets at most 64 MiB of calls; calls beyond the queue are refused',
   async (t) => {
     const { jobs, core } = await setup(t, (call) =>
       call.call?.$case === 'get' ? got : { $case: 'submit', value: { job: FINISHED } },
@@ -265,7 +265,7 @@ t.test(
   },
 );
 
-t.test('stopping leaves nobody waiting', async (t) => {
+t.test('stopping answers all waiters', async (t) => {
   const { jobs, core, pipeline } = await setup(t, () => undefined);
   const read = jobs.get('key', READ);
   await waitFor('the call', () => core.calls.length === 1);
@@ -276,7 +276,7 @@ t.test('stopping leaves nobody waiting', async (t) => {
 });
 
 t.test(
-  'stopped it refuses calls, and started again it answers them, also when the stop came while it started',
+  'it refuses calls while stopped, and serves after a restart, also after a stop during the start',
   async (t) => {
     const { jobs, pipeline } = await setup(t, () => got);
     t.match(await jobs.get('a', READ), { id: 'j' });

@@ -25,7 +25,7 @@ const cut = (): void => {
 
 const files = await scratch(t);
 
-await t.test('every connection is there, and has carried something', async (t) => {
+await t.test('every connection is open and used', async (t) => {
   t.match(await jobs.runSync({ mode: 'echo' }), { status: 'COMPLETED' });
   t.same([await statusOf('/v1/endpoints'), await statusOf('/readyz')], [200, 200]);
   t.equal(await statusOf(`/v2/${await lbEndpoint(system, { workersMin: 1 })}/x`), 200);
@@ -44,7 +44,7 @@ await t.test('jobs, reads and requests that need a worker', async (t) => {
   t.same([listed, served, counted], [200, 200, 200]);
 });
 
-await t.test('a call that core holds goes on by another connection', async (t) => {
+await t.test('a call held by core continues on another connection', async (t) => {
   const waiting = jobs.runSync({ mode: 'until', file: files.path('gate') });
   await waitFor('it to be begun', async () => (await jobs.health()).jobs.inProgress === 1);
   const before = links.open('facade', 'JobService');
@@ -54,7 +54,7 @@ await t.test('a call that core holds goes on by another connection', async (t) =
   t.match(await waiting, { status: 'COMPLETED' });
 });
 
-await t.test('whether the facade is ready is known again', async () => {
+await t.test('readiness is known again', async () => {
   cut();
   await waitFor('the answer', async () => (await statusOf('/readyz')) === 200);
 });

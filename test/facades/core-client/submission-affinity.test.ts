@@ -48,7 +48,7 @@ function homesOf(count: number) {
   return { links, clock, pick, taken, queued, waited };
 }
 
-t.test('one for a moment, then the next: all get their share', async (t) => {
+t.test('each replica in turn: all get their share', async (t) => {
   const { clock, pick, taken } = homesOf(3);
   const order: number[] = [];
   for (let step = 0; step < 60; step += 1) {
@@ -82,7 +82,7 @@ t.test('a replica without a free worker is asked once a second', async (t) => {
   }
 });
 
-t.test('where no replica takes jobs at once they go round, and one that does is kept to again', async (t) => {
+t.test('without a free worker anywhere replicas take turns; one with a free worker is preferred', async (t) => {
   const { clock, pick, queued, taken } = homesOf(2);
   const order: number[] = [];
   for (let step = 0; step < 6; step += 1) {
@@ -97,7 +97,7 @@ t.test('where no replica takes jobs at once they go round, and one that does is 
   t.equal(pick(), free);
 });
 
-t.test('one that is down gets nothing; without any there is none', async (t) => {
+t.test('a replica that is down gets nothing; without any there is none', async (t) => {
   const { links, pick } = homesOf(2);
   const first = pick();
   links[first]!.isReady = false;
@@ -107,13 +107,13 @@ t.test('one that is down gets nothing; without any there is none', async (t) => 
   t.equal(homesOf(1).pick(), 0);
 });
 
-t.test('endpoints have homes of their own, and begin at different replicas', async (t) => {
+t.test('each endpoint has its replica, and they begin at different ones', async (t) => {
   const { pick } = homesOf(2);
   t.not(pick('a'), pick('b'));
   t.equal(pick('a'), pick('a'));
 });
 
-t.test('from 256 unanswered calls on jobs go where fewest are', async (t) => {
+t.test('from 256 unanswered calls on the least loaded replica is used', async (t) => {
   const { links, pick } = homesOf(3);
   const home = pick();
   for (const [place, link] of links.entries()) link.load = place === home ? 255 : 10 + place;

@@ -16,7 +16,7 @@ const MESH = 'facades/graphql/.mesh/index.mjs';
 const TELL = `import { registerHooks } from 'node:module';
 registerHooks({ load: (url, context, next) => { if (url.endsWith('${MESH}')) process.send({ loaded: url }); return next(url, context); } });`;
 
-t.test('at the start, unless told otherwise', async (t) => {
+t.test('at the start by default', async (t) => {
   const child = fork(join(root, 'facades/main.ts'), [], {
     cwd: root,
     execArgv: ['--import', `data:text/javascript,${encodeURIComponent(TELL)}`],

@@ -22,7 +22,7 @@ const FIELDS: [method: string, field: string][] = [
   ['VolumeService/ListNetworkVolumes', 'networkVolumes { id }'],
 ];
 
-t.test('what a document asks for many times is read once', async (t) => {
+t.test('repeated fields of a document are read once', async (t) => {
   const calls: string[] = [];
   const log = new Writable({
     write(line, _encoding, done) {

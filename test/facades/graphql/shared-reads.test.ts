@@ -24,7 +24,7 @@ function manualRead() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-t.test('those that come while one runs share the next run, which sees what changed before they came', async (t) => {
+t.test('readers that arrive during a run share the next one, which sees earlier changes', async (t) => {
   const shared = new SharedReads<number>();
   const { runs, read, change } = manualRead();
   const first = shared.run('key', read);
@@ -57,7 +57,7 @@ t.test('different reads do not wait for each other', async (t) => {
   t.same(await Promise.all(both), [0, 0]);
 });
 
-t.test('a failure is that of its run only', async (t) => {
+t.test('a failure affects its run only', async (t) => {
   const shared = new SharedReads<number>();
   const { runs, read } = manualRead();
   const first = shared.run('key', read);

@@ -8,7 +8,7 @@ import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
 const target = (endpointId: string, share = 1) => ({ endpointId, type: EndpointType.QB, share, workerModel: '' });
 
-t.test('a decision is used for its time, for its key and model alone', async (t) => {
+t.test('a decision is cached for its time, for its key and model alone', async (t) => {
   const clock = new ManualClock();
   const asked: string[] = [];
   const targets = new ModelTargets(
@@ -45,7 +45,7 @@ t.test('a rejection is not kept', async (t) => {
   t.equal((await targets.pick('k', 'm')).endpointId, 'a');
 });
 
-t.test('requests are shared as core says', async (t) => {
+t.test("requests are distributed by core's weights", async (t) => {
   const targets = new ModelTargets(
     async () => ({ targets: [target('a', 3), target('b', 1)], validMs: 1_000 }),
     new ManualClock(),

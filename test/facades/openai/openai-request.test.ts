@@ -43,7 +43,7 @@ t.test('what is refused', async (t) => {
   );
 });
 
-t.test('forms are refused in a sentence that says what is taken', async (t) => {
+t.test('forms are refused with a sentence that names the accepted types', async (t) => {
   t.throws(() => rejectForm('multipart/form-data; boundary=x'), {
     reason: 'INVALID_REQUEST',
     message: /send a JSON object, with the file as base64 text/,

@@ -39,7 +39,7 @@ t.test('no longer than core allows', async (t) => {
   t.equal(asked.length, 2);
 });
 
-t.test('key, endpoint and right are asked apart', async (t) => {
+t.test('key, endpoint and right are cached separately', async (t) => {
   const { look, asked } = setup(async () => GOOD);
   await Promise.all([
     look('a', 'e', true),
@@ -51,7 +51,7 @@ t.test('key, endpoint and right are asked apart', async (t) => {
   t.equal(asked.length, 5);
 });
 
-t.test('many requests ask once', async (t) => {
+t.test('many requests cause one call', async (t) => {
   const { look, asked } = setup(async () => GOOD);
   await Promise.all(Array.from({ length: 50 }, () => look('key', 'e', true)));
   t.equal(asked.length, 1);
@@ -71,7 +71,7 @@ t.test('a negative decision is kept for 1 s', async (t) => {
   }
 });
 
-t.test('that core could not be asked is no decision', async (t) => {
+t.test('a failed call to core is not cached', async (t) => {
   const { look, asked } = setup(async () => {
     throw new CoreError('UNAVAILABLE', 'down');
   });
@@ -80,7 +80,7 @@ t.test('that core could not be asked is no decision', async (t) => {
   t.equal(asked.length, 2);
 });
 
-t.test('a flood of keys is not a flood of questions', async (t) => {
+t.test('a flood of unknown keys causes few calls', async (t) => {
   const { look, asked } = setup(() => new Promise(() => undefined));
   for (let i = 0; i < 1_000; i += 1) look(`key-${i}`, 'e', true);
   t.match(look('one-more', 'e', true), { reason: 'RATE_LIMITED' });
@@ -88,7 +88,7 @@ t.test('a flood of keys is not a flood of questions', async (t) => {
 });
 
 t.test(
-  'of load-balancing endpoints none is older than 1.5 s, and nobody waits for the next while it is young',
+  'decisions of load-balancing endpoints are at most 1.5 s old, and are refreshed in the background',
   async (t) => {
     let now = { ...GOOD };
     const { live, clock, asked } = setup(async () => now);

@@ -96,7 +96,7 @@ async function readAll(answer: IncomingMessage): Promise<boolean> {
   return answer.complete;
 }
 
-t.test('a list without room is refused with what to do, and found when the others have been read', async (t) => {
+t.test('a list without capacity is refused with a remedy, and succeeds once others have been read', async (t) => {
   const { url, stall } = await setup(t);
   const first = await stall('/list');
   const refused = await fetch(`${url}/list`);
@@ -114,7 +114,7 @@ t.test('a list without room is refused with what to do, and found when the other
   t.equal((await again.text()).length, BYTES);
 });
 
-t.test('a held answer waits for room and is read again then', async (t) => {
+t.test('a held response waits for capacity and is then read again', async (t) => {
   const { url, reads, stall } = await setup(t);
   const first = await stall('/list');
   const held = fetch(`${url}/held`, { method: 'POST' });
@@ -162,7 +162,7 @@ t.test('a long wait behind a large answer on the same connection is not cut off'
 });
 
 t.test(
-  'a client that waits for the next page of a list is not cut off, however long core takes; one that does not read is',
+  'a client that waits for a page is not cut off, however long core takes; a client that does not read is',
   async (t) => {
     const { url, waits, closed, stall } = await setup(t, 200);
     const pieces = (await fetch(`${url}/pages/later`)).body!.getReader();

@@ -27,14 +27,14 @@ t.test(
   },
 );
 
-t.test('headers that stop coming are told so', async (t) => {
+t.test('unfinished headers get an explanation', async (t) => {
   t.match(
     await answerTo('GET /v2/x HTTP/1.1\r\nhost: slipway\r\n'),
     /^HTTP\/1\.1 400 Bad Request\r\n[^]*did not arrive in time[^]*"invalid_request"/,
   );
 });
 
-t.test('so are those of a second request', async (t) => {
+t.test('unfinished headers of a second request, too', async (t) => {
   const answer = await answerTo('GET / HTTP/1.1\r\nhost: slipway\r\n\r\nGET /v2/x HT');
   t.match(answer, /^HTTP\/1\.1 200 OK[^]*HTTP\/1\.1 400 Bad Request/);
 });

@@ -41,13 +41,13 @@ function facade() {
   return { clock, turns, begun, ask, end, settled };
 }
 
-t.test('alone an account has as many as it likes', async (t) => {
+t.test('a single account has no bound', async (t) => {
   const { begun, ask } = facade();
   for (let i = 0; i < 500; i += 1) await ask(`a${i}`);
   t.equal(begun.length, 500);
 });
 
-t.test('beside others it has few at a time, and who comes last waits for one of each', async (t) => {
+t.test('beside others an account is bounded, and a new request waits for one of each account', async (t) => {
   const { clock, turns, begun, ask, end, settled } = facade();
   await ask('b0');
   for (let i = 0; i < 100; i += 1) void ask(`a${i}`);
@@ -65,7 +65,7 @@ t.test('beside others it has few at a time, and who comes last waits for one of 
 });
 
 t.test(
-  'what is heavy leaves room for less of the same account, and what waits for a job gives its turn back',
+  "heavy requests reduce their account's share, and waiting ones return their slot",
   async (t) => {
     const { clock, begun, ask, settled } = facade();
     await ask('b');
@@ -83,7 +83,7 @@ t.test(
   },
 );
 
-t.test('who reads or sends slowly keeps the others of its account waiting for a bounded time', async (t) => {
+t.test('slow readers and senders delay their account for a bounded time', async (t) => {
   const { clock, begun, ask, settled } = facade();
   await ask('b');
   for (let i = 0; i < 10; i += 1) void ask(`a${i}`);
@@ -94,7 +94,7 @@ t.test('who reads or sends slowly keeps the others of its account waiting for a 
   t.equal(begun.filter((name) => name[0] === 'a').length, 10);
 });
 
-t.test('who leaves while it waits gives nothing to do and takes no room', async (t) => {
+t.test('a client that leaves while queued causes no work and uses no capacity', async (t) => {
   const { turns, ask, end, settled } = facade();
   await ask('b');
   const asked = Array.from({ length: 20 }, (_, i) =>

@@ -38,7 +38,7 @@ function setup() {
   return { keys, core, pass };
 }
 
-t.test('all that a key has opened shares a check, and hears of its end once', async (t) => {
+t.test('everything opened with a key shares a check, and ends once', async (t) => {
   const { keys, core, pass } = setup();
   const refused: number[] = [];
   const unwatch = [1, 2, 3].map((number) => keys.access(QUESTION)(() => refused.push(number)));
@@ -54,14 +54,14 @@ t.test('all that a key has opened shares a check, and hears of its end once', as
   for (const each of unwatch) each();
 });
 
-t.test('a key that nothing is open with is not checked', async (t) => {
+t.test('a key without anything open is not checked', async (t) => {
   const { keys, core, pass } = setup();
   keys.access(QUESTION)(() => t.fail('refused'))();
   await pass(10_000);
   t.equal(core.asked, 0);
 });
 
-t.test('core that is away revokes nothing', async (t) => {
+t.test('an unreachable core revokes nothing', async (t) => {
   const { keys, core, pass } = setup();
   keys.access(QUESTION)(() => t.fail('refused'));
   for (const fault of [new CoreError('UNAVAILABLE', 'away'), new CoreError('RATE_LIMITED', 'too many')]) {
@@ -75,7 +75,7 @@ t.test('core that is away revokes nothing', async (t) => {
   t.equal(core.asked, 4);
 });
 
-t.test('an answer that comes when nobody watches any more is for nobody', async (t) => {
+t.test('a late check without watchers is dropped', async (t) => {
   const { keys, core, pass } = setup();
   const late = Promise.withResolvers<CoreError>();
   core.answer = () => late.promise;

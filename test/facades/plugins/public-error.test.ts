@@ -5,7 +5,7 @@ import { publicError, TooManyRequests, toCoreError } from '@slipway/facades/plug
 import { CoreError } from '@slipway/proto/wire/reason';
 import t from 'tap';
 
-t.test('4xx texts are told, 5xx texts are not', async (t) => {
+t.test('4xx texts are public, 5xx texts are not', async (t) => {
   t.match(publicError(new CoreError('INVALID_INPUT', 'say this')), {
     status: 400,
     code: 'invalid_input',

@@ -22,7 +22,7 @@ const CASES: [text: string, rest: string, graphql: string][] = [
   ['env: my_variable is longer', 'env: my_variable is longer', 'env: my_variable is longer'],
 ];
 
-t.test('lists of places and types, which each surface and pods call otherwise', async (t) => {
+t.test('lists of data centres and types, which surfaces name differently', async (t) => {
   t.equal(withPublicNames('locations has 0 characters', REST_NAMES), 'dataCenterIds has 0 characters');
   t.equal(withPublicNames('gpu_type_ids has 0 characters', REST_NAMES), 'gpuTypeId has 0 characters');
   t.equal(withPublicNames('locations has 0 characters', GRAPHQL_NAMES), 'locations has 0 characters');

@@ -19,7 +19,7 @@ const quick: Clock = {
   },
 };
 
-t.test('an account with many endpoints leaves the others calls to core, and gets its own back', async (t) => {
+t.test('an account with many endpoints leaves capacity for others, and regains its own', async (t) => {
   const told: string[] = [];
   const reporter: RejectionListeners['reporter'] = {
     add: ({ accountId, endpointId }, { limit: by, most }) => told.push(`${accountId} ${endpointId} ${by} ${most}`),

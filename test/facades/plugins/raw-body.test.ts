@@ -120,7 +120,7 @@ t.test(
   },
 );
 
-t.test('a body in pieces of one byte', async (t) => {
+t.test('a body in one-byte pieces', async (t) => {
   const { port } = await setup(t);
   const body = Buffer.from(`{"input":"${'x'.repeat(20_000)}"}`);
   const chunks = [...body].map((byte) => `1\r\n${String.fromCharCode(byte)}\r\n`).join('');
@@ -197,7 +197,7 @@ t.test('a refused body is thrown away only so far, with and without content-leng
   }
 });
 
-t.test('bodies wait for room, and get it when an answer has gone, a body was dropped or a client left', async (t) => {
+t.test('bodies wait for memory, which is freed by sent responses, dropped bodies and leaving clients', async (t) => {
   const { url, held } = await setup(t, undefined, { bytesMax: 60_000, ownerBytesMax: 60_000 });
   const post = async (path: string, body: string, signal?: AbortSignal): Promise<{ status: number; text: string }> => {
     const response = await fetch(url + path, { method: 'POST', body, signal: signal ?? null });
@@ -224,7 +224,7 @@ t.test('bodies wait for room, and get it when an answer has gone, a body was dro
   t.equal((await post('', 'x'.repeat(MAX))).status, 200, 'after a client that left');
 });
 
-t.test('a body that finds no room in time is refused', async (t) => {
+t.test('a body without memory in time is refused', async (t) => {
   const { url, held } = await setup(t, { idleMs: 10_000, totalMs: 100 }, { bytesMax: 60_000, ownerBytesMax: 60_000 });
   const first = fetch(`${url}held`, { method: 'POST', body: 'x'.repeat(MAX) });
   await waitFor('the first', () => held.length === 1);
@@ -261,7 +261,7 @@ t.test('a body that arrives too slowly as a whole', async (t) => {
   t.match(answer, /400 Bad Request[^]*did not arrive within 0.05 s/i);
 });
 
-t.test('a client that asks before it sends', async (t) => {
+t.test('a client with Expect: 100-continue', async (t) => {
   const { port } = await setup(t);
   const head = 'POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n';
   const wanted = await exchange(

@@ -23,7 +23,7 @@ function refusals() {
   return { clock, answers, refuse, settled };
 }
 
-t.test('the first of a window are told at once, the next ones late, in a bounded number', async (t) => {
+t.test('the first rejections of a window are immediate, later ones delayed, in a bounded number', async (t) => {
   const { clock, answers, refuse, settled } = refusals();
   for (let i = 0; i < 50; i += 1) refuse('a');
   await settled();
@@ -49,7 +49,7 @@ t.test('the first of a window are told at once, the next ones late, in a bounded
   t.same(answers, ['a goes on'], 'in the next window at once again');
 });
 
-t.test('who leaves waits no longer', async (t) => {
+t.test('a client that leaves waits no longer', async (t) => {
   const { answers, refuse, settled } = refusals();
   for (let i = 0; i < 50; i += 1) refuse('a');
   for (let round = 0; round < 3; round += 1) {

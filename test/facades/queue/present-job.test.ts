@@ -49,7 +49,7 @@ t.test('error is a string; retries only when there were some', async (t) => {
   t.notMatch(presentJob(job({ state: JobState.FAILED, error })).toString(), 'retries');
 });
 
-t.test('times of nought are told', async (t) => {
+t.test('zero times are shown', async (t) => {
   t.match(JSON.parse(presentJob(job({ state: JobState.COMPLETED, delayMs: 0, executionMs: 0 })).toString()), {
     delayTime: 0,
     executionTime: 0,

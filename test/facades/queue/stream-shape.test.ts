@@ -32,7 +32,7 @@ t.test('the request itself wins', async (t) => {
     );
 });
 
-t.test('event streams are asked for by name', async (t) => {
+t.test('event streams are requested by name', async (t) => {
   for (const accept of ['text/event-stream', 'application/json, text/event-stream;q=0.9', 'TEXT/EVENT-STREAM'])
     t.ok(wantsEvents(accept), accept);
   for (const accept of [undefined, '', '*/*', 'application/json', 'text/event-streams'])

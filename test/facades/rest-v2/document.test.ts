@@ -29,7 +29,7 @@ const operations = Object.entries(description.paths).flatMap(([path, methods]) =
   Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
 );
 
-t.test('it is an OpenAPI 3.1.0 document, and a validator finds nothing', async (t) => {
+t.test('it is a valid OpenAPI 3.1.0 document', async (t) => {
   t.equal(response.status, 200);
   t.match(response.headers.get('content-type'), /^application\/json/);
   t.equal(description.openapi, '3.1.0');
@@ -62,7 +62,7 @@ t.test('every reference leads somewhere, and every shape is used', async (t) => 
   );
 });
 
-t.test('every operation with a key says what else it answers, as problems', async (t) => {
+t.test('every operation with a key lists its error responses, as problems', async (t) => {
   for (const { operationId, path, security, requestBody, responses } of operations) {
     if (security?.length === 0) continue;
     const wanted = [
@@ -94,7 +94,7 @@ t.test('the page shows it without anything from elsewhere', async (t) => {
   t.same(await shown.json(), description, 'what the page loads is the document');
 });
 
-t.test('what needs a key says so first', async (t) => {
+t.test('operations that need a key say so first', async (t) => {
   for (const path of [
     '/v2/templates',
     '/v2/templates/x',

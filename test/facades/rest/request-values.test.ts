@@ -33,7 +33,7 @@ async function body(payload: string): Promise<{ status: number; json: unknown }>
   return { status: answer.statusCode, json: answer.json() };
 }
 
-t.test('null counts as not given, and only on the outside', async (t) => {
+t.test('null counts as absent, at the top level only', async (t) => {
   t.same((await body('{"a":null,"b":{"c":null},"d":[null],"e":0,"f":""}')).json, {
     b: { c: null },
     d: [null],
@@ -85,7 +85,7 @@ t.test('queries', async (t) => {
   t.same(await query('flag=1&list='), { flag: '1', list: [''] }, 'the schema refuses what is none');
 });
 
-t.test('an optional member says that null is taken', async (t) => {
+t.test('an optional member allows null', async (t) => {
   const shape = Type.Object({
     a: optional(Type.Integer({ minimum: 1 })),
     b: optional(oneOf(['x', 'y'])),

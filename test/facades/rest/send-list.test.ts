@@ -60,7 +60,7 @@ async function setup(t: Test) {
 const WHOLE = [200, ['1', '2', '']];
 
 t.test(
-  'two of an account are written at a time, the others after them; short ones and other accounts do not wait',
+  'two large lists of an account are written at a time; short ones and other accounts do not wait',
   async (t) => {
     const { list, pages, firsts } = await setup(t);
     const lists = Array.from({ length: 6 }, () => list());
@@ -84,7 +84,7 @@ t.test(
   },
 );
 
-t.test('who gets no turn in time is refused before the first byte; what has begun goes on', async (t) => {
+t.test('a list without a turn in time is refused before the first byte; a begun one completes', async (t) => {
   const { clock, list, pages } = await setup(t);
   const lists = Array.from({ length: 5 }, () => list());
   let refused = 0;

@@ -78,7 +78,7 @@ function stream(recorder: RunRecorder, attempt: Attempt, worker: Worker, text: s
 }
 
 t.test(
-  'a worker and its attempt go on: chunks that core has not stored come again, new ones follow them',
+  'a worker and its attempt continue: unstored chunks are repeated, new ones follow',
   async (t) => {
     const last = await leave(t, (recorder, attempt, worker) => {
       for (const text of ['"a"', '"\u00e4"', '"c"']) {
@@ -105,13 +105,13 @@ t.test(
   },
 );
 
-t.test('what came to its end is not taken up', async (t) => {
+t.test('ended attempts are not adopted', async (t) => {
   const last = await leave(t, (recorder, attempt) => recorder.ended(attempt));
   t.same([last.attempts, [...last.chunks]], [[], []]);
   t.equal(last.workers.size, 1);
 });
 
-t.test('a value that was on its way: missing, but for an SDK that sends it again', async (t) => {
+t.test('a value in transit is missing, unless the SDK sends it again', async (t) => {
   const begun = (recorder: RunRecorder, attempt: Attempt): void => recorder.begun(attempt);
   const python = await wired(t);
   adopt(await leave(t, begun), python);
@@ -121,14 +121,14 @@ t.test('a value that was on its way: missing, but for an SDK that sends it again
   t.equal(own.table.all()[0]!.missed, undefined);
 });
 
-t.test('where nothing waits for an absent agent, any value may be missing', async (t) => {
+t.test('an SDK that does not wait for an absent agent may lose any value', async (t) => {
   const last = await leave(t, () => undefined);
   const parts = await wired(t);
   adopt({ ...last, run: { ...run, isPatient: false } }, parts);
   t.match(parts.table.all()[0]!.missed, /was away/);
 });
 
-t.test('a value that comes again gets the numbers that it had', async (t) => {
+t.test('a repeated value keeps its numbers', async (t) => {
   const worker = container(true);
   const last = await leave(
     t,
@@ -151,7 +151,7 @@ t.test('a value that comes again gets the numbers that it had', async (t) => {
   t.equal(parts.recorder.value(worker, attempt, Buffer.from('"b"')), false, 'a later one that is equal is another');
 });
 
-t.test('dropped, nothing is left for the run after', async (t) => {
+t.test('dropped attempts leave nothing for the next run', async (t) => {
   const folder = t.testdir({});
   const log = new RunLog({ folder, logger: createLogger('test', 'silent'), disk: machineDisk });
   await log.open();

@@ -27,7 +27,7 @@ t.test('a stop that no poll carried goes with its attempt', async (t) => {
   t.same(agent.openStopPoll('w'), [], 'nor about its next attempt');
 });
 
-t.test('a stop that did not arrive is told again to its own attempt only', async (t) => {
+t.test('a lost stop is repeated to its own attempt only', async (t) => {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   const first = agent.refOf('job', 'w', 1);

@@ -65,7 +65,7 @@ t.test('attempts take turns, also over several messages', async (t) => {
   t.same(take(), ['much3', 'much4', 'much5', 'much6']);
 });
 
-t.test('only so much is on its way; more follows when core has stored some', async (t) => {
+t.test('chunks in flight are bounded by number; more follow when core has stored some', async (t) => {
   const { log, take, add, ack } = setup({ flyingMax: 3 });
   let woken = 0;
   log.onWaiting = () => {
@@ -86,7 +86,7 @@ t.test('only so much is on its way; more follows when core has stored some', asy
   t.same([woken, take(), log.isEmpty], [2, ['b2'], true], 'what is forgotten is not on its way');
 });
 
-t.test('and only so many bytes', async (t) => {
+t.test('chunks in flight are bounded by bytes', async (t) => {
   const { log, take, ack } = setup({ flyingBytesMax: 3_000 });
   for (const number of [1, 2, 3]) log.add(chunkOf('a', number, 'x'.repeat(2_000)));
   t.same(take(), ['a1', 'a2'], 'the last of them may go over');
@@ -104,7 +104,7 @@ t.test('metrics count as well', async (t) => {
   await next.space;
 });
 
-t.test('full: the next one waits for room', async (t) => {
+t.test('full: the next chunk waits', async (t) => {
   const { log, waits, ack } = setup({ bytesMax: 510 });
   log.add(chunkOf('a', 1, 'x'.repeat(12)));
   const next = await waits('b');
@@ -114,7 +114,7 @@ t.test('full: the next one waits for room', async (t) => {
   t.notOk((await waits('b')).waits);
 });
 
-t.test('an attempt that has filled its part waits, others do not', async (t) => {
+t.test('an attempt over its share waits, others do not', async (t) => {
   const { log, waits, ack } = setup({ attemptBytesMax: 1_000 });
   log.add(chunkOf('a', 1, 'x'.repeat(600)));
   const next = await waits('a');
@@ -128,7 +128,7 @@ t.test('an attempt that has filled its part waits, others do not', async (t) => 
   await last.space;
 });
 
-t.test('tiny ones count as what they take', async (t) => {
+t.test('tiny chunks count with their overhead', async (t) => {
   const { log, waits, ack } = setup({ bytesMax: 100_000 });
   for (let number = 1; number <= 1_000; number += 1) log.add(chunkOf('a', number, '1'));
   const next = await waits('a');

@@ -17,7 +17,7 @@ async function holding(t: Test, version = '1.12.0') {
   return { ...agent, worker, outcomes, ping: (...jobs: string[]) => agent.evidence.listed(worker, new Set(jobs)) };
 }
 
-t.test('a job that is named goes on, one that is named no more is lost after 30 s', async (t) => {
+t.test('a job that the worker names continues, one no longer named is lost after 30 s', async (t) => {
   const { clock, ping, outcomes } = await holding(t);
   ping('job');
   clock.pass(30_000);
@@ -28,7 +28,7 @@ t.test('a job that is named goes on, one that is named no more is lost after 30 
   t.match(outcomes(), [{ kind: OutcomeKind.LOST, error: /stopped working on the job without returning a result/ }]);
 });
 
-t.test('a job that was never named is lost, and one that should stop has stopped soon', async (t) => {
+t.test('a job never named is lost, and a stopped one ends soon', async (t) => {
   const never = await holding(t);
   never.evidence.takes(never.worker, false);
   never.clock.pass(30_001);
@@ -46,7 +46,7 @@ t.test('a job that was never named is lost, and one that should stop has stopped
 });
 
 t.test(
-  'a take of a worker that says it holds nothing ends what it was given, once its output had time to say why',
+  'a take of a worker without jobs ends its attempts, once its output had time to give the reason',
   async (t) => {
     const { evidence, worker, clock, outcomes } = await holding(t);
     evidence.takes(worker, true);
@@ -83,7 +83,7 @@ t.test(
   },
 );
 
-t.test('what a worker says of other jobs, or of a request that failed, ends nothing', async (t) => {
+t.test('log lines about other jobs or failed requests end nothing', async (t) => {
   const { evidence, worker, clock, outcomes } = await holding(t);
   evidence.resultLine(worker, { jobId: 'another', reason: 'made up', over: true });
   evidence.resultLine(worker, { jobId: 'job', reason: undefined, over: true });
@@ -96,7 +96,7 @@ t.test('what a worker says of other jobs, or of a request that failed, ends noth
   t.match(outcomes(), [{ kind: OutcomeKind.LOST }], 'another attempt may reach the agent');
 });
 
-t.test('an SDK whose lists cannot be believed proves nothing by them', async (t) => {
+t.test('lists of an unreliable SDK are no evidence', async (t) => {
   const { evidence, worker, clock, ping, outcomes } = await holding(t, '1.9.0');
   t.notOk(worker.sdk.traits.listsJobs);
   clock.pass(60_000);
@@ -105,7 +105,7 @@ t.test('an SDK whose lists cannot be believed proves nothing by them', async (t)
   t.same(outcomes(), []);
 });
 
-t.test('a job whose answer the worker may not have read is never given up by time alone', async (t) => {
+t.test('a job in a possibly unread response is never lost by time alone', async (t) => {
   for (const version of ['1.12.0', '1.9.0', '1.5.0', 'slipway-0.1.0']) {
     const { worker, clock, ping, outcomes, watch } = await holding(t, version);
     for (let minute = 0; minute < 10; minute += 1) {
@@ -156,7 +156,7 @@ t.test('an older SDK has read the answer once its connection carries something e
   t.match(agent.message()?.outcomes, [{ kind: OutcomeKind.LOST, error: /went silent/ }]);
 });
 
-t.test('a job that lies unread is told as waiting, holds no kill up and comes back uncounted', async (t) => {
+t.test('an unread job is reported as prefetched, delays no kill and returns without counting a retry', async (t) => {
   const { clock, ping, message, watch, exit, holdings, table } = await holding(t);
   clock.pass(2_001);
   ping('another');
@@ -174,7 +174,7 @@ t.test('a job that lies unread is told as waiting, holds no kill up and comes ba
   await exit('w');
 });
 
-t.test('a worker that ran out of memory by its only job, and one that held two', async (t) => {
+t.test('a worker out of memory with one job, and with two', async (t) => {
   const { exit, outcomes } = await holding(t);
   await exit('w', { code: undefined, signal: 'SIGKILL', outOfMemory: true });
   t.match(outcomes(), [
@@ -193,7 +193,7 @@ t.test('a worker that ran out of memory by its only job, and one that held two',
   );
 });
 
-t.test('a job that should stop and lies unread hears of it when it was read', async (t) => {
+t.test('the stop of an unread job arrives once it was read', async (t) => {
   const { clock, ping, outcomes, stopper, refOf, openStopPoll } = await holding(t);
   clock.pass(2_001);
   ping('another');

@@ -37,7 +37,7 @@ t.test('a job whose earlier attempt still runs there waits', async (t) => {
   t.same(reported.map(idsOf), [['job']]);
 });
 
-t.test('an answer that did not arrive brings its jobs back, but for those that the worker has named', async (t) => {
+t.test('a lost response returns its jobs, except ones the worker has named', async (t) => {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });
   agent.openTake('w', { requested: 2, delivered: false });

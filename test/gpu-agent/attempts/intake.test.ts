@@ -66,7 +66,7 @@ t.test('a worker that takes nothing', async (t) => {
   t.equal(agent.askedJobs().at(-1), 'again', 'and their room with them');
 });
 
-t.test('with its worker go those that wait', async (t) => {
+t.test('waiting inputs end with their worker', async (t) => {
   const agent = await fetching(t);
   agent.assign('w', names(20), 20 * MEBIBYTE);
   await turn();
@@ -76,7 +76,7 @@ t.test('with its worker go those that wait', async (t) => {
   t.equal(agent.asked.length, 3, 'none of them is fetched any more');
 });
 
-t.test('what is on its way when its attempt ends takes its room until it is here', async (t) => {
+t.test('an input in transit keeps its budget after its attempt ended, until it arrives', async (t) => {
   const agent = await fetching(t);
   agent.assign('w', names(3), 20 * MEBIBYTE);
   await turn();

@@ -55,7 +55,7 @@ async function reporterIn(t: Test, folder: string, clock: Clock = systemClock) {
   return { reporter, chunks, spool, sent, large, recovered, close };
 }
 
-t.test('it is sent at once and again, until it is acknowledged', async (t) => {
+t.test('an outcome is sent at once, and repeated until acknowledged', async (t) => {
   const { reporter, sent, spool } = await reporterIn(t, t.testdir({}));
   await reporter.report(outcomeOf('a'));
   reporter.sendAll();
@@ -70,7 +70,7 @@ t.test('it is sent at once and again, until it is acknowledged', async (t) => {
   t.same([sent.length, reporter.refs(), spool.size, acknowledged], [2, [], 0, [refOf('a').workerId]]);
 });
 
-t.test('its worker owes until the last one is acknowledged', async (t) => {
+t.test('its worker counts as owing until the last acknowledgement', async (t) => {
   const { reporter } = await reporterIn(t, t.testdir({}));
   const { workerId } = refOf('a');
   await Promise.all([reporter.report(outcomeOf('a')), reporter.report(outcomeOf('b'))]);
@@ -80,7 +80,7 @@ t.test('its worker owes until the last one is acknowledged', async (t) => {
   t.notOk(reporter.hasUnacknowledged(workerId));
 });
 
-t.test('a large one travels alone, after its chunks', async (t) => {
+t.test('a large outcome is sent separately, after its chunks', async (t) => {
   const { reporter, chunks, large, sent } = await reporterIn(t, t.testdir({}));
   chunks.add(chunkOf('a', 1));
   await reporter.report(outcomeOf('a', LARGE));
@@ -93,7 +93,7 @@ t.test('a large one travels alone, after its chunks', async (t) => {
   t.equal(await large[0]!.load(), undefined);
 });
 
-t.test('the next run of the agent takes over what this one left, chunks first', async (t) => {
+t.test('the next agent run sends what this one left, chunks first', async (t) => {
   const folder = t.testdir({});
   const first = await reporterIn(t, folder);
   first.chunks.add(chunkOf('a', 1));
@@ -108,7 +108,7 @@ t.test('the next run of the agent takes over what this one left, chunks first', 
   t.ok((await large[0]!.load())?.output?.equals(LARGE));
 });
 
-t.test('onto the disk goes only what core does not acknowledge in time, and its chunks', async (t) => {
+t.test('only outcomes not acknowledged in time go to the disk, with their chunks', async (t) => {
   const folder = t.testdir({});
   const clock = new ManualClock();
   const { reporter, chunks, spool, close } = await reporterIn(t, folder, clock);
@@ -140,7 +140,7 @@ t.test('onto the disk goes only what core does not acknowledge in time, and its 
   t.same(next.refs(), [refOf('slower'), refOf('last')]);
 });
 
-t.test('one whose worker does not wait is written later, and at once when the agent ends', async (t) => {
+t.test('an outcome without a waiting worker is written later, or when the agent ends', async (t) => {
   const clock = new ManualClock();
   const { reporter, spool } = await reporterIn(t, t.testdir({}), clock);
   const safe: string[] = [];

@@ -76,7 +76,7 @@ async function awake(t: Test, { capacity = CAPACITY, version = '1.12.0' } = {}) 
 const names = (from: number, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `j${from + index}`);
 
-t.test('it gets less than half of what it has left, and the rest waits here', async (t) => {
+t.test('a worker gets less than half of its free capacity, and the rest is prefetched', async (t) => {
   const agent = await awake(t);
   t.match(
     agent.capacity(),
@@ -90,7 +90,7 @@ t.test('it gets less than half of what it has left, and the rest waits here', as
   t.match(agent.capacity(), { capacity: CAPACITY - 1 });
 });
 
-t.test('a result shows that all that came with it run, and is room once it is answered', async (t) => {
+t.test('a result proves that its batch runs, and frees capacity once answered', async (t) => {
   const agent = await awake(t);
   agent.assign(...names(1, 30));
   await agent.given();
@@ -116,7 +116,7 @@ t.test('a result shows that all that came with it run, and is room once it is an
   t.same(await agent.given(), [], 'the four may not run yet');
 });
 
-t.test('few that are left do not wait for others', async (t) => {
+t.test('the last few jobs do not wait for others', async (t) => {
   const agent = await awake(t);
   agent.assign(...names(1, 9));
   await agent.given();
@@ -126,7 +126,7 @@ t.test('few that are left do not wait for others', async (t) => {
   t.same(await agent.given(), ['last']);
 });
 
-t.test('once one takes long it gets all of its room, and nothing waits here for it', async (t) => {
+t.test('once a job takes long the worker gets its full capacity, and nothing is prefetched', async (t) => {
   const agent = await awake(t);
   agent.assign(...names(1, 14));
   await agent.given();
@@ -146,7 +146,7 @@ t.test('once one takes long it gets all of its room, and nothing waits here for 
   t.match(agent.capacity(), { capacity: CAPACITY - 1, keepsAhead: true }, 'until three were short');
 });
 
-t.test('one that sleeps all the same counts as full', async (t) => {
+t.test('an idle worker at its pace counts as full', async (t) => {
   const agent = await awake(t);
   agent.assign(...names(1, 9));
   await agent.given();

@@ -34,7 +34,7 @@ async function twoKept(t: Test) {
 const ends = (message: { outcomes: { ref?: { jobId: string } | undefined; kind: OutcomeKind }[] } | undefined) =>
   message?.outcomes.map(({ ref, kind }) => [ref!.jobId, kind]);
 
-t.test('each is given when the worker asks, and its time counts from then', async (t) => {
+t.test('each prefetched job starts when the worker takes it, and its time counts from then', async (t) => {
   const agent = await twoKept(t);
   agent.clock.pass(500);
   await agent.table.end(agent.of('a'), OutcomeKind.COMPLETED);
@@ -47,7 +47,7 @@ t.test('each is given when the worker asks, and its time counts from then', asyn
   t.match(agent.message()?.outcomes, [{ ref: { jobId: 'b' }, executionMs: 7 }]);
 });
 
-t.test('with its worker they go back uncounted', async (t) => {
+t.test('jobs prefetched for an ended worker return without counting a retry', async (t) => {
   const agent = await twoKept(t);
   agent.message();
   await agent.exit('w', { signal: 'SIGKILL' });
@@ -58,7 +58,7 @@ t.test('with its worker they go back uncounted', async (t) => {
   ]);
 });
 
-t.test('one that is cancelled ends at once, and no worker hears of it', async (t) => {
+t.test('a cancelled prefetched job ends at once, without its worker', async (t) => {
   const agent = await twoKept(t);
   agent.message();
   agent.stopper.stop([{ ref: agent.refOf('b', 'w'), reason: '' }]);
@@ -66,7 +66,7 @@ t.test('one that is cancelled ends at once, and no worker hears of it', async (t
   t.same(agent.openStopPoll('w'), []);
 });
 
-t.test('behind a long one core hears that they wait, and then they go back', async (t) => {
+t.test('jobs behind a long one are reported as waiting, then returned', async (t) => {
   const agent = await twoKept(t);
   agent.message();
   agent.clock.pass(1_900);
@@ -85,7 +85,7 @@ t.test('behind a long one core hears that they wait, and then they go back', asy
   t.match(message?.workers ?? [], [], 'the worker keeps the long one, and its room');
 });
 
-t.test('an input that did not come along is not fetched to wait here', async (t) => {
+t.test('a missing input is not fetched for prefetch', async (t) => {
   const agent = await twoKept(t);
   agent.message();
   agent.assign('large', true, []);

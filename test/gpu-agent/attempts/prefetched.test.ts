@@ -48,7 +48,7 @@ async function threeForOne(t: Test) {
   };
 }
 
-t.test('each begins when the one before it ends, and its time counts from then', async (t) => {
+t.test('each begins when the previous one ends, and its time counts from then', async (t) => {
   const agent = await threeForOne(t);
   t.same(agent.prefetched(), ['b', 'c']);
   t.match(agent.message()?.workers ?? [], [], 'no room is told of that is not there');
@@ -65,7 +65,7 @@ t.test('each begins when the one before it ends, and its time counts from then',
   t.same(message?.workers, [], 'its room is as it was');
 });
 
-t.test('with its worker what runs is lost, what is in hand goes back uncounted', async (t) => {
+t.test('when its worker ends the running job is lost, prefetched ones return without counting a retry', async (t) => {
   const agent = await threeForOne(t);
   agent.message();
   await agent.exit('w', { signal: 'SIGKILL' });
@@ -79,7 +79,7 @@ t.test('with its worker what runs is lost, what is in hand goes back uncounted',
   );
 });
 
-t.test('behind a long one none is missed, and core hears that they wait', async (t) => {
+t.test('jobs behind a long one are not counted as missing, and are reported as waiting', async (t) => {
   const agent = await threeForOne(t);
   agent.message();
   agent.watch.pass();
@@ -93,7 +93,7 @@ t.test('behind a long one none is missed, and core hears that they wait', async 
   t.equal(agent.message(), undefined, 'not with every look');
 });
 
-t.test('a stop reaches it when it begins', async (t) => {
+t.test('a stop reaches a prefetched job when it begins', async (t) => {
   const agent = await threeForOne(t);
   agent.stopper.stop([{ ref: agent.of('b').ref, reason: '' }]);
   t.same(agent.holdings.of('w').jobsToStop, [], 'the worker could not stop it yet');
@@ -105,7 +105,7 @@ t.test('a stop reaches it when it begins', async (t) => {
   t.same(agent.openStopPoll('w'), ['b']);
 });
 
-t.test('what is in hand does not keep a worker alive that hangs', async (t) => {
+t.test('prefetched jobs do not keep a hanging worker alive', async (t) => {
   const agent = await threeForOne(t);
   agent.stopper.stop([{ ref: agent.of('a').ref, reason: '' }]);
   agent.clock.pass(5_000);
@@ -156,7 +156,7 @@ async function withBridge(t: Test) {
 }
 
 t.test(
-  'asked back behind a long one, they go back; its result counts and its worker is ended without an answer',
+  'revoked behind a long job, they return; its result counts and its worker ends without a response',
   async (t) => {
     const agent = await withBridge(t);
     agent.clock.pass(500);
@@ -187,7 +187,7 @@ t.test(
   },
 );
 
-t.test('a worker whose jobs in hand were asked back hears of no stop: it is killed', async (t) => {
+t.test('a worker whose prefetched jobs were revoked gets no stop: it is killed', async (t) => {
   const agent = await withBridge(t);
   agent.clock.pass(5_000);
   agent.revoke('b');
@@ -198,7 +198,7 @@ t.test('a worker whose jobs in hand were asked back hears of no stop: it is kill
   t.ok(agent.pool.get('w')!.isStopping);
 });
 
-t.test('nothing is asked back of a worker that was told to stop what it runs', async (t) => {
+t.test('nothing is revoked from a worker that is stopping its job', async (t) => {
   const agent = await withBridge(t);
   agent.clock.pass(5_000);
   agent.stopper.stop([{ ref: agent.of('a').ref, reason: '' }]);
@@ -209,7 +209,7 @@ t.test('nothing is asked back of a worker that was told to stop what it runs', a
 });
 
 t.test(
-  'the job that asks to stop its pod is the last: those in hand go back, and the worker gets no answer',
+  'a job that stops its pod is the last: prefetched ones return, and the worker gets no response',
   async (t) => {
     const agent = await withBridge(t);
     const unwanted = agent.of('c').ref;

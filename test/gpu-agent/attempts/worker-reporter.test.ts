@@ -54,7 +54,7 @@ t.test('a crashed worker drains until core has all of its outcomes', async (t) =
   t.match(reporter.take(ends), { exitCode: 1, reason: /code 1/ });
 });
 
-t.test('its end is told although core wants it no more', async (t) => {
+t.test('its end is reported although core has dropped it', async (t) => {
   const { reported, desire, outcomes, pool, large, small } = await crashed(t);
   await desire({ stays: 'e' });
   reported();

@@ -84,7 +84,7 @@ function said(socket: Socket): Promise<void> {
 const requestOf = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
 const isCut = (socket: Socket): boolean => socket.destroyed;
 
-t.test('who sends requests without waiting for answers is cut', async (t) => {
+t.test('a client that pipelines requests is disconnected', async (t) => {
   const { ask, open, pathOf, polls, warnings } = await bridged(t);
   const other = await ask(pathOf('ping', 'other'));
   for (const route of ['job-take', 'job-stop', 'ping', 'nothing']) {
@@ -108,14 +108,14 @@ t.test('who sends requests without waiting for answers is cut', async (t) => {
   t.notOk(isCut(other), 'and nobody else');
 });
 
-t.test('one after the other on one connection, as many as it likes', async (t) => {
+t.test('sequential requests on one connection are unlimited', async (t) => {
   const { ask, pathOf } = await bridged(t);
   const socket = await ask(pathOf('ping'));
   for (let count = 0; count < 50; count += 1) await ask(pathOf('ping'), socket);
   t.notOk(isCut(socket));
 });
 
-t.test('a worker with too many loses its oldest', async (t) => {
+t.test('a worker over its limit loses its oldest connection', async (t) => {
   const { ask, pathOf, warnings } = await bridged(t, { all: 100, ofWorker: 3 });
   const other = await ask(pathOf('ping', 'other'));
   const own: Socket[] = [];
@@ -141,7 +141,7 @@ t.test(
   },
 );
 
-t.test('with the token of another worker a connection counts for nobody', async (t) => {
+t.test("a connection with another worker's token counts for neither", async (t) => {
   const { ask, pathOf, pool, clock } = await bridged(t, { all: 100, ofWorker: 2 });
   const others = [await ask(pathOf('ping', 'other')), await ask(pathOf('ping', 'other'))];
   let answered = 0;
@@ -172,7 +172,7 @@ t.test('the links of a worker are few', async (t) => {
   await bridge.stop();
 });
 
-t.test('who leaves in the middle of a body fills no log', async (t) => {
+t.test('a client that leaves during a body logs nothing', async (t) => {
   const { open, pathOf, errors, left } = await bridged(t);
   for (let count = 0; count < 5; count += 1) {
     const socket = await open();

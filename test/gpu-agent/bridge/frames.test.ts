@@ -51,7 +51,7 @@ t.test('cut anywhere', async (t) => {
   }
 });
 
-t.test('what is no frame, or too long a one, is refused before it is read', async (t) => {
+t.test('a malformed or oversized frame is refused before it is read', async (t) => {
   const [name, body] = ['job', Buffer.alloc(2_000)];
   const long = await written([{ call: 1, kind: FrameKind.RESULT, flag: 0, name, body: [body] }]);
   t.throws(() => new FrameReader(1_000).push(long.subarray(0, 12)));

@@ -53,7 +53,7 @@ const TABLE: [body: string, expected: object][] = [
 
 for (const [body, expected] of TABLE) t.same(interpret(body), expected, body);
 
-t.test('what cannot be used fails with a reason', async (t) => {
+t.test('an unusable result fails with a reason', async (t) => {
   t.match(interpret('{"output": NaN}'), { kind: 'failed', error: /not valid JSON \(NaN/ });
   t.match(interpret(''), { kind: 'failed', error: /not valid JSON/ });
   t.match(interpret('[1]'), { kind: 'failed', error: /not a JSON object/ });

@@ -23,7 +23,7 @@ t.test('an empty input is there', async (t) => {
   t.equal(text(composeJob({ id: 'a', input: [Buffer.from('{}')], s3Config: undefined })), '{"id":"a","input":{}}');
 });
 
-t.test('storage settings under their public names, without those not given', async (t) => {
+t.test('storage settings under their public names, without absent ones', async (t) => {
   const job = JSON.parse(text(composeJob({ id: 'a', input: [Buffer.from('1')], s3Config }))) as object;
   t.same(job, {
     id: 'a',

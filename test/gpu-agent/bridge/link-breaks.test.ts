@@ -82,7 +82,7 @@ class Unread extends Duplex {
   readonly setTimeout = (): void => undefined;
 }
 
-t.test('what a worker asks and never reads the answers of does not gather', async (t) => {
+t.test('unread answers of a worker do not pile up', async (t) => {
   const agent = await linked(t);
   const server = new EventEmitter();
   acceptLinks(server as unknown as Server, agent.parts, {

@@ -46,7 +46,7 @@ t.test('a take waits for jobs, and a result is answered once it is safe', async 
   t.same(await agent.take(), ['c'], 'what waited goes with the next');
 });
 
-t.test('streamed values come before the end of their job, numbered', async (t) => {
+t.test('streamed values arrive before the end of their job, numbered', async (t) => {
   const agent = await linked(t);
   const taken = agent.take();
   await waitFor('the take', agent.asks);
@@ -62,7 +62,7 @@ t.test('streamed values come before the end of their job, numbered', async (t) =
   t.match(message?.outcomes, [{ ref: { jobId: 'a' }, kind: OutcomeKind.COMPLETED }]);
 });
 
-t.test('with the link its take is gone: what comes then waits for the next', async (t) => {
+t.test('a broken link ends its take: later jobs wait for the next', async (t) => {
   const agent = await linked(t);
   const taken = agent.take();
   await waitFor('the take', agent.asks);
@@ -76,7 +76,7 @@ t.test('with the link its take is gone: what comes then waits for the next', asy
   await t.rejects(agent.link.ask(FrameKind.RESULT, 'a', 0, '{}'), 'it is posted instead');
 });
 
-t.test('a worker that is told to end gets no more jobs', async (t) => {
+t.test('a stopping worker gets no more jobs', async (t) => {
   const agent = await linked(t);
   const taken = agent.take();
   await waitFor('the take', agent.asks);
@@ -84,7 +84,7 @@ t.test('a worker that is told to end gets no more jobs', async (t) => {
   t.same(await taken, []);
 });
 
-t.test('nobody else gets a link', async (t) => {
+t.test('other clients get no link', async (t) => {
   const agent = await linked(t);
   t.equal(await AgentLink.open(agent.url('wrong'), HEADERS), undefined);
   t.equal(await AgentLink.open(agent.url().replace('/w?', '/other?'), HEADERS), undefined);
@@ -95,7 +95,7 @@ t.test('nobody else gets a link', async (t) => {
   );
 });
 
-t.test('a take on a link ends the one before it, whatever the worker says that it is', async (t) => {
+t.test('a take on a link ends the previous one, whatever worker it names', async (t) => {
   const agent = await linked(t);
   const old = (await AgentLink.open(agent.url(), { 'user-agent': 'RunPod-Python-SDK/1.0.0' }))!;
   const first = old.ask(FrameKind.TAKE, '1 1 0');
@@ -141,7 +141,7 @@ async function realWorker(t: Test) {
   return { ...agent, worker, ended, give, returned };
 }
 
-t.test('a worker goes on with its next job while a result is made safe', async (t) => {
+t.test('a worker starts its next job while a result is being stored', async (t) => {
   const agent = await realWorker(t);
   for (const job of ['a', 'b']) agent.give(job, { mode: 'echo' });
   await agent.returned('a');
@@ -162,7 +162,7 @@ t.test('a worker goes on with its next job while a result is made safe', async (
 });
 
 t.test(
-  'a large result, which is posted and could be overtaken by a take, keeps its slot until it is safe',
+  'a large posted result keeps its slot until it is stored',
   async (t) => {
     const agent = await realWorker(t);
     agent.give('a', { mode: 'big', length: 100_000 });
@@ -175,7 +175,7 @@ t.test(
   },
 );
 
-t.test('a worker that is to be replaced begins no other job while its result is made safe', async (t) => {
+t.test('a worker to be replaced starts no job while its result is being stored', async (t) => {
   const agent = await realWorker(t);
   agent.give('a', { mode: 'value', value: { refresh_worker: true, done: 1 } });
   agent.give('b', { mode: 'echo' });

@@ -50,7 +50,7 @@ const answer = (worker: string): void => {
   first!.reply.end();
 };
 
-t.test('three of the largest; the next is read when one of them is answered', async (t) => {
+t.test('three of the largest bodies; the next is read when one is answered', async (t) => {
   const calls = Array.from({ length: 4 }, () => send('a', 21 * MIB));
   await waitFor('three bodies', async () => of('a').length === 3);
   const other = send('b', 21 * MIB);
@@ -62,7 +62,7 @@ t.test('three of the largest; the next is read when one of them is answered', as
   t.same(await Promise.all([...calls, other].map(({ status }) => status)), [200, 200, 200, 200, 200]);
 });
 
-t.test('who leaves gives its room back', async (t) => {
+t.test('a leaving client frees its budget', async (t) => {
   const calls = Array.from({ length: 4 }, () => send('c', 21 * MIB));
   await waitFor('three bodies', async () => of('c').length === 3);
   calls[0]!.leave();

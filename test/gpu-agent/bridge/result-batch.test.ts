@@ -48,7 +48,7 @@ t.test('what was written is read', async () => {
   );
 });
 
-t.test('what is cut off or made up is refused as a whole', async (t) => {
+t.test('a truncated or forged batch is refused as a whole', async (t) => {
   const whole = Buffer.from(
     'job-1 0 2\n{}\njob-2 1 13\n{"output":"é"}\n'.replace('13', String(Buffer.byteLength('{"output":"é"}'))),
   );

@@ -48,7 +48,7 @@ t.test('workers in containers', { skip: podmanSkip || cudaSkip || skipWithoutPyt
   t.strictSame(await agent.run('apart000000000', 3), { ...first, number: 3 }, 'the same process goes on');
   await agent.offload('apart000000000');
 
-  await t.test('an agent that is killed: the next one adopts what is offloaded', async (t) => {
+  await t.test('a killed agent: the next one adopts offloaded workers', async (t) => {
     await agent.child.kill();
     await agent.child.start();
     await agent.core.reaches('bpart000000000', WorkerState.FROZEN, HOST);
@@ -59,7 +59,7 @@ t.test('workers in containers', { skip: podmanSkip || cudaSkip || skipWithoutPyt
     t.strictSame(await cuda.calls(), ['restore 0', 'unlock 0']);
   });
 
-  await t.test('an agent that is killed in the middle of a move: the next one ends the worker', async (t) => {
+  await t.test('an agent killed in the middle of a move: the next one ends the worker', async (t) => {
     await cuda.fault('checkpoint', { lateMs: 600_000 });
     agent.want('bpart000000000', DesiredState.FREEZE, HOST);
     await waitFor('the call', async () => !(await cuda.plans('checkpoint')), PATIENCE_MS);

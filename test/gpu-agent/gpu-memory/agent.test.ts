@@ -70,7 +70,7 @@ const isGone = (pid: number): boolean => {
 t.test('an agent that moves GPU memory', { skip: cudaSkip || skipWithoutPython('new', 'old') }, async (t) => {
   const cuda = await startCuda(t, { cards: { [CARD]: CARD_MIB } });
 
-  await t.test('workers of both SDKs share a card that has room for one', async (t) => {
+  await t.test('workers of both SDKs share a card with space for one', async (t) => {
     const agent = await startGpuAgent(t, cuda);
     t.match((await waitFor('its hello', () => agent.core.hello())).machine, {
       gpuOffload: { supported: true, unsupportedReason: '' },

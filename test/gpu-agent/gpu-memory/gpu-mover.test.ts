@@ -155,7 +155,7 @@ t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
     t.strictSame([await used(), memory.usedBytes], [[128, 0], 0]);
   });
 
-  t.test('without room on its card nothing is restored', async (t) => {
+  t.test('without space on its card nothing is restored', async (t) => {
     const clock = new ManualClock();
     const { mover } = await setUp(t, cuda, { clock });
     const { worker } = workerOf(await cuda.process(t, { 'GPU-1': 12_000 }));
@@ -179,7 +179,7 @@ t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
     t.ok(await mover.restore(worker, memory), 'it is whole: the driver was not asked');
   });
 
-  t.test('a call that does not end is ended with its helper process; the next one goes well', async (t) => {
+  t.test('a hanging call is killed with its helper process; the next one succeeds', async (t) => {
     const clock = new ManualClock();
     const { mover } = await setUp(t, cuda, { clock });
     const [stuck, other] = [await cuda.process(t, { 'GPU-1': 64 }), await cuda.process(t, { 'GPU-2': 64 })];
@@ -209,7 +209,7 @@ t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
     t.equal(await cuda.used('GPU-1'), 0);
   });
 
-  t.test('what does not fit into the budget is not touched', async (t) => {
+  t.test('a worker over the budget is not touched', async (t) => {
     const { mover } = await setUp(t, cuda, { budget: GIB });
     const process = await cuda.process(t, { 'GPU-1': 1_100 });
     await t.rejects(mover.offload(workerOf(process).worker, false), {

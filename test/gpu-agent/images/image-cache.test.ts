@@ -20,7 +20,7 @@ const random = seededRandom();
 
 t.setTimeout(600_000);
 
-t.test('images make way', { skip: podmanSkip }, async (t) => {
+t.test('images are evicted', { skip: podmanSkip }, async (t) => {
   const podman = await startPodman({ ownImages: true });
   const { folder, path } = await scratch(t);
   writeFileSync(path('file'), "what they hold is nobody's business here");
@@ -82,7 +82,7 @@ t.test('layers that images share count once', { skip: podmanSkip }, async (t) =>
   t.equal(await tight.shrink(store, []), 1);
 });
 
-t.test('which names mean an image', async (t) => {
+t.test('names of one image', async (t) => {
   const digest = `sha256:${'a'.repeat(64)}`;
   const image = {
     names: ['docker.io/library/debian:12', 'localhost/mine:latest'],

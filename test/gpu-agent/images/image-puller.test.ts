@@ -56,7 +56,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   let firstId = '';
   await forget();
 
-  await t.test('with access it is pulled, and its tag settled', async (t) => {
+  await t.test('with access it is pulled, and its tag resolved', async (t) => {
     const resolved: string[] = [];
     const lines: string[] = [];
     const resolveDigest = async (digest: string): Promise<string> => {
@@ -71,7 +71,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     t.match(lines.join('\n'), /layers|%/);
   });
 
-  await t.test('another digest was settled before: that one is pulled, though the tag moved on', async (t) => {
+  await t.test('the digest resolved first is pulled, although the tag has moved', async (t) => {
     await registry.push('localhost/other:1', 'lab/worker:1');
     await forget();
     const image = await puller.prepare(wanted(name, { resolveDigest: async () => first }), () => undefined, never);
@@ -82,7 +82,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     await registry.start();
   });
 
-  await t.test('what cannot be pulled is said', async (t) => {
+  await t.test('a failed pull has its reason', async (t) => {
     await forget();
     const stranger = { username: 'alice', password: 'wrong', name: 'mine' };
     const refusal = await fails(wanted(name, { credentials: undefined }));
@@ -109,7 +109,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
   });
 
   await t.test(
-    'a registry at a private address that the operator did not name: one text, whatever is there',
+    'a private registry not named by the operator: one text in every case',
     async (t) => {
       const strict = new ImagePuller({
         store,
@@ -131,7 +131,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     },
   );
 
-  await t.test('a disk that has no room for it', async (t) => {
+  await t.test('a disk without space for it', async (t) => {
     const small = await askEngine(await podman.smallDisk(24), systemClock);
     const [full, lines] = [new ImageStore(small.docker), [] as string[]];
     const refusal = {
@@ -150,12 +150,12 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     t.same(await full.list(), [], 'what had come of it is gone');
   });
 
-  await t.test('what is here may not be had without access either', async (t) => {
+  await t.test('a local image also requires access', async (t) => {
     await puller.prepare(wanted(name), () => undefined, never);
     t.match(await fails(wanted(name, { credentials: undefined })), { failure: 'NO_ACCESS' });
   });
 
-  await t.test('a registry that is away is asked again', async (t) => {
+  await t.test('an unreachable registry is retried', async (t) => {
     await forget();
     await registry.stop();
     const lines: string[] = [];
@@ -178,7 +178,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     );
   });
 
-  await t.test('those who want the same share a pull, and one may leave', async (t) => {
+  await t.test('requests for one image share a pull, and one may be cancelled', async (t) => {
     await forget();
     const leaving = new AbortController();
     const asked: string[] = [];
@@ -205,7 +205,7 @@ t.test('pulls', { skip: podmanSkip || registrySkip }, async (t) => {
     t.equal(asked[0], `pulling ${name}`);
   });
 
-  await t.test('what was built here needs no registry', async (t) => {
+  await t.test('a locally built image needs no registry', async (t) => {
     const image = await puller.prepare(
       wanted(BASE_IMAGE, {
         resolveDigest: () => {

@@ -16,7 +16,7 @@ const resolve = async (host: string): Promise<string[]> => {
   return HOSTS[host];
 };
 
-t.test('what resolves to a private address is refused, in one text', async (t) => {
+t.test('names that resolve to a private address are refused, in one text', async (t) => {
   const guard = new RegistryGuard(false, resolve);
   for (const registry of [
     'inner.example',
@@ -39,7 +39,7 @@ t.test('what resolves to a private address is refused, in one text', async (t) =
   }
 });
 
-t.test('public ones, those that the operator names, and those that only the engine knows a way to', async (t) => {
+t.test('public ones, ones named by the operator, and ones resolved by the engine only', async (t) => {
   const guard = new RegistryGuard(['inner.example', '127.0.0.1:5000'], resolve);
   for (const registry of ['public.example:443', 'INNER.example:5000', '127.0.0.1:5000', 'mirrored.example'])
     await t.resolves(guard.check('IMAGE', registry));

@@ -31,7 +31,7 @@ t.test('names in full', async (t) => {
   }
 });
 
-t.test('how far a pull is', async (t) => {
+t.test('progress of a pull', async (t) => {
   const progress = new PullProgress('ollama/ollama:latest');
   t.equal(progress.text(), 'pulling ollama/ollama:latest');
   progress.take({ status: 'Pulling from ollama/ollama', id: 'latest' });
@@ -51,7 +51,7 @@ t.test('sizes', async (t) => {
   t.same([0, 999, 1_500, 12_345_678, 2_800_000_000].map(sizeText), ['0 B', '999 B', '1.5 kB', '12 MB', '2.8 GB']);
 });
 
-t.test('what engines say', async (t) => {
+t.test('messages of engines', async (t) => {
   const rows: [words: string, failure: string, mayPass: boolean][] = [
     [
       '(HTTP code 404) unexpected - pull access denied for x/y, repository does not exist or may require ' +
@@ -117,7 +117,7 @@ t.test('a refusal names the credentials that were refused', async (t) => {
   t.notMatch([wrong, 'denied'].map((words) => said(words, mine)).join(), mine.password);
 });
 
-t.test('what an engine says at length is cut between words', async (t) => {
+t.test('a long message of an engine is cut between words', async (t) => {
   const words = `${'word '.repeat(100)}and its end`;
   const { message } = pullFailure({ name: 'x/y:1', registry: 'q.io', words }).error;
   t.match(message, /^x\/y:1 could not be pulled: … word .* and its end$/);

@@ -95,7 +95,7 @@ t.test('no driver is asked for virtual GPUs, and one that takes long is asked le
   t.same([driver.asked(), changes], [2, 1], 'what is as before is not told again');
 });
 
-t.test('what no driver could have said is left out', async (t) => {
+t.test('impossible values of the driver are dropped', async (t) => {
   const message = Message.fromPartial({
     loads: [
       { uuid: UUID, utilization: 7, memoryUsedMib: -1, temperatureCelsius: -5, powerWatts: Number.POSITIVE_INFINITY },

@@ -11,7 +11,7 @@ t.test('chosen once', async (t) => {
   t.equal(await machineId(folder, systemRandom), id);
 });
 
-t.test('a file that makes no sense is not replaced: this would be another machine', async (t) => {
+t.test('a malformed file is not replaced, as that would be another machine', async (t) => {
   for (const text of ['half', '', 'abcdefghijkl mnop', '\0'.repeat(13)]) {
     const folder = t.testdir({ 'machine-id': text });
     const error = { constructor: MachineIdError, message: /machine-id does not hold .*Put the id back/ };

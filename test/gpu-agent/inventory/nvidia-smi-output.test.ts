@@ -73,7 +73,7 @@ for (const [machine, expected] of Object.entries(MACHINES)) {
   });
 }
 
-t.test('numbers of cards, but not beside one in MIG mode', async (t) => {
+t.test('indices of cards, but not beside one in MIG mode', async (t) => {
   const [uuid] = MACHINES.h200.gpus.map((gpu) => gpu.uuid);
   t.same([...parseIndexes(recording('h200', 'query'), recording('h200', 'list'))], [[uuid, 0]]);
   t.equal(parseIndexes(recording('h100-mig', 'query'), recording('h100-mig', 'list')).size, 0);
@@ -188,7 +188,7 @@ t.test('recorded: the header of an older driver', async (t) => {
   t.equal(parseCudaVersion(recording('t4', 'summary')), '11.0');
 });
 
-t.test('put together of two recordings of one machine: MIG mode without slices offers nothing', async (t) => {
+t.test('combined from two recordings of one machine: MIG mode without slices offers nothing', async (t) => {
   t.same(parseGpus(recording('h100-mig', 'query'), recording('h100', 'list'), ''), []);
 });
 

@@ -46,7 +46,7 @@ esac`,
   );
 });
 
-t.test('a driver that fails is as none', async (t) => {
+t.test('a failing driver counts as none', async (t) => {
   putToolFirst(t, 'echo "NVIDIA-SMI has failed because it could not communicate with the NVIDIA driver."; exit 9');
   t.same(await readGpus(logger), { gpus: [], cudaVersion: '' });
 });

@@ -8,7 +8,7 @@ t.test('what the configuration says', async (t) => {
     t.equal(parseVirtualGpu(wrong), undefined, wrong);
 });
 
-t.test('each has a name of its own', async (t) => {
+t.test('each has its own name', async (t) => {
   const gpus = makeVirtualGpus(
     [
       { name: 'NVIDIA L4', memoryMib: 24_576, count: 2 },

@@ -56,7 +56,7 @@ t.test('keeps a bounded number of bytes, across restarts, the newest', async (t)
   t.equal(await onDisk(), ROOM - 7);
 });
 
-t.test('an endpoint whose workers end all the time, or write the most, loses its own', async (t) => {
+t.test('an endpoint whose workers end most or write most loses its own logs first', async (t) => {
   const { folder, open, end, onDisk } = await setup(t, 4 * MIB);
   let archive = await open();
   await end(archive, 'quiet', 'e1');
@@ -83,7 +83,7 @@ t.test('3,000 workers that crash one after the other, many at a time', async (t)
   t.equal(await archive.tail('loop0', 100), undefined);
 });
 
-t.test("a worker's log goes after a day, also while nothing else ends; a pod's stays as long as its pod", async (t) => {
+t.test("a worker's log is deleted after a day, also without other ends; a pod's with its pod", async (t) => {
   const { folder, clock, open, end } = await setup(t);
   let archive = await open();
   await end(archive, 'worker', 'e1');
@@ -103,7 +103,7 @@ t.test("a worker's log goes after a day, also while nothing else ends; a pod's s
   t.same(await readdir(folder), []);
 });
 
-t.test('one that ended this moment is there, before it is on the disk', async (t) => {
+t.test('a log that has just ended is readable before it is on the disk', async (t) => {
   const { open, end } = await setup(t);
   const archive = await open();
   const kept = end(archive, 'worker', 'e1');
@@ -113,7 +113,7 @@ t.test('one that ended this moment is there, before it is on the disk', async (t
   t.match(await archive.attributed('worker'), { bytes: Buffer.from('worker'), start: 0 });
 });
 
-t.test('what cannot be written leaves nothing behind', async (t) => {
+t.test('a failed write leaves nothing behind', async (t) => {
   const { folder, open, end } = await setup(t);
   const archive = await open();
   await t.rejects(end(archive, 'x'.repeat(250), 'e1'), { code: 'ENAMETOOLONG' });
@@ -125,7 +125,7 @@ t.test('what cannot be written leaves nothing behind', async (t) => {
   t.same(await readdir(join(folder, '..')), ['logs']);
 });
 
-t.test('on a full disk those that are kept stay, and the next one is kept when there is room again', async (t) => {
+t.test('on a full disk stored logs stay, and the next one is stored once there is space', async (t) => {
   const disk = smallDisk(t);
   if (disk === undefined) return t.comment('no disk can be mounted here');
   const { folder, open, end, onDisk } = await setup(t, 64 * MIB, disk);

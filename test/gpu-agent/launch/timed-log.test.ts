@@ -17,7 +17,7 @@ function logOf(bytesMax = 100) {
 }
 const stamp = (at: number, atMs: number) => ({ at, monotonicMs: atMs, wallMs: 1_000_000 + atMs });
 
-t.test('what arrives in a millisecond has one time', async (t) => {
+t.test('output within a millisecond has one time', async (t) => {
   const { log, write } = logOf();
   write(1, 'ab');
   write(1.5, 'c');
@@ -25,7 +25,7 @@ t.test('what arrives in a millisecond has one time', async (t) => {
   t.same(log.kept(), { bytes: Buffer.from('abcd'), start: 0, stamps: [stamp(0, 1), stamp(3, 2)] });
 });
 
-t.test('an earlier one comes first: bytes count on, whether something was written already or not', async (t) => {
+t.test('an earlier log comes first: its bytes count, with or without new output', async (t) => {
   const previous = logOf(4);
   previous.write(1, 'ab');
   previous.write(2, 'cdef');
@@ -49,7 +49,7 @@ t.test('an earlier one comes first: bytes count on, whether something was writte
   t.match(small.log.kept(), { bytes: Buffer.from('efgh'), start: 4 }, 'the oldest make room');
 });
 
-t.test('lines of the system are known as such; hidden ones are not in the bare text', async (t) => {
+t.test('lines of the system are marked; hidden ones are not in the plain text', async (t) => {
   const { log, write } = logOf();
   log.note('pulling', { hidden: false });
   log.note('Started.', { hidden: true });

@@ -47,7 +47,7 @@ for (const id of ['', '.', '..', '../x', 'a/b', '/etc', 'a\\b', 'a\0b', 'A', 'x'
 }
 
 t.test(
-  'a folder with other things in it is left open, and a volume serves one kind',
+  'a folder with other files keeps its mode, and a volume serves one kind',
   { skip: asRoot ? false : 'needs root' },
   async (t) => {
     const folder = await openFolder(t);

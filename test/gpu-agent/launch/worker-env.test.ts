@@ -32,7 +32,7 @@ t.test('the addresses obey the rules of docs/reference/worker-protocol.md#enviro
   t.equal(env.RUNPOD_WEBHOOK_PING, 'http://127.0.0.1:9000/v2/ep/tok/ping/$RUNPOD_POD_ID?gpu=NVIDIA+L4');
 });
 
-t.test('who it is', async (t) => {
+t.test('identity', async (t) => {
   t.match(build(), {
     RUNPOD_POD_ID: 'worker00000001',
     RUNPOD_ENDPOINT_ID: 'ep',
@@ -77,7 +77,7 @@ t.test('GPUs', async (t) => {
   });
 });
 
-t.test('numbers of cards, as programs expect them that know no uuid', async (t) => {
+t.test('indices of cards, for programs that know no uuid', async (t) => {
   const gpus = [gpu('GPU-5', false, 5), gpu('GPU-7', false, 7)];
   t.match(build({ gpus }), {
     CUDA_VISIBLE_DEVICES: '5,7',
@@ -96,7 +96,7 @@ t.test('numbers of cards, as programs expect them that know no uuid', async (t) 
   t.match(cuda('GPU-7'), { CUDA_VISIBLE_DEVICES: 'GPU-7' });
 });
 
-t.test('in a container CUDA counts its own cards: nothing is said', async (t) => {
+t.test('in a container CUDA_VISIBLE_DEVICES is unset', async (t) => {
   const env = build({ hostEnv: undefined, gpus: [gpu('GPU-5', false, 5)] });
   t.equal(env.NVIDIA_VISIBLE_DEVICES, 'GPU-5');
   for (const name of ['CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER']) t.notOk(name in env, name);
@@ -108,7 +108,7 @@ t.test('in a container CUDA counts its own cards: nothing is said', async (t) =>
   t.equal(build({ hostEnv: undefined }).NVIDIA_VISIBLE_DEVICES, 'void');
 });
 
-t.test('what a template may change and what not', async (t) => {
+t.test('variables that a template may change', async (t) => {
   const env = build({
     userEnv: {
       MODEL: 'x',

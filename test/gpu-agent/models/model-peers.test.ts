@@ -59,7 +59,7 @@ t.test('copies', async (t) => {
     hub.setAway(false);
   });
 
-  await t.test('the machine has the commit already in its start order: the hub is not even asked', async (t) => {
+  await t.test('the commit is known from the start order: the hub is not called', async (t) => {
     const two = await openModels(t.testdir({}), { hubAddress: hub.address, peers: [peer] });
     const before = hub.requests.length;
     await two.bring('lab/tiny', { commit });
@@ -67,7 +67,7 @@ t.test('copies', async (t) => {
     t.equal(hub.sentBytes, sent);
   });
 
-  await t.test('one machine is away, the other has no such model: the hub gives it', async (t) => {
+  await t.test('one machine is away, the other lacks the model: the hub serves it', async (t) => {
     const peers = [
       { ...peer, address: '127.0.0.1:1' },
       { ...peer, token: signModelPeerToken(Buffer.alloc(32, 2), key, soon()) },
@@ -80,7 +80,7 @@ t.test('copies', async (t) => {
     );
   });
 
-  await t.test('a machine whose disk changed a file gives nothing wrong', async (t) => {
+  await t.test('a peer with a corrupted file serves nothing wrong', async (t) => {
     const { digest } = record.files.find(({ path }) => path === LARGE)!;
     const before = hub.sentBytes;
     const blob = one.store.folderOf(record).blob(digest);
@@ -92,7 +92,7 @@ t.test('copies', async (t) => {
   });
 });
 
-t.test('who gets what', async (t) => {
+t.test('access', async (t) => {
   const hub = await startModelHub(t);
   const commit = hub.push('lab/gated', { ...model('g'), token: 'hf_x' });
   const folder = t.testdir({ one: {}, two: {} });

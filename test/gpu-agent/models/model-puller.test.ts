@@ -15,7 +15,7 @@ const model = (content = weights()) => ({
   large: [LARGE],
 });
 
-t.test('a model is stored as the hub stores it, under the commit that its revision means', async (t) => {
+t.test("a model is stored in the hub's layout, under the commit of its revision", async (t) => {
   const hub = await startModelHub(t);
   const commit = hub.push('lab/tiny', model());
   const machine = await openModels(t.testdir({}), { hubAddress: hub.address });
@@ -45,7 +45,7 @@ t.test('a model is stored as the hub stores it, under the commit that its revisi
   t.equal(machine.settled.length, 1, 'and no core');
 });
 
-t.test('an interrupted download goes on where it ended, also in another agent', async (t) => {
+t.test('an interrupted download is resumed, also by another agent', async (t) => {
   const hub = await startModelHub(t);
   const commit = hub.push('lab/tiny', model());
   hub.fail({ path: LARGE, cutAfter: 150_000, times: 1 });
@@ -55,7 +55,7 @@ t.test('an interrupted download goes on where it ended, also in another agent', 
   t.equal(hub.sentBytes, 400_000 + 8, 'no byte was sent twice');
   t.ok(hub.requests.some(({ range }) => range === 'bytes=150000-'));
 
-  await t.test('the agent dies meanwhile', async (t) => {
+  await t.test('the agent dies during a download', async (t) => {
     const next = hub.push('lab/tiny', model(weights(400_000, 'x')));
     hub.fail({ path: LARGE, silentAfter: 100_000, times: 1 });
     const dying = new AbortController();
@@ -76,7 +76,7 @@ t.test('an interrupted download goes on where it ended, also in another agent', 
   });
 });
 
-t.test('a content that differs from its digest is never shown', async (t) => {
+t.test('content that differs from its digest is never used', async (t) => {
   const hub = await startModelHub(t);
   const commit = hub.push('lab/tiny', model());
   const machine = await openModels(t.testdir({}), { hubAddress: hub.address });
@@ -127,7 +127,7 @@ t.test('workers that wait for one model share its download', async (t) => {
   await Promise.all(endpoints.map((endpointId) => machine.bring('lab/tiny', { endpointId })));
   t.equal(hub.sentBytes, 400_008);
 
-  await t.test('it ends when nobody wants it any more', async (t) => {
+  await t.test('it ends when no worker needs it any more', async (t) => {
     hub.push('lab/slow', model(weights(500_000, 's')));
     hub.fail({ path: LARGE, silentAfter: 1_000 });
     const [one, two] = [new AbortController(), new AbortController()];
@@ -186,7 +186,7 @@ t.test('tokens', async (t) => {
   t.match(await machine.bring('lab/gated', { commit: gated, accountNumber: 7 }), { accountNumber: 7 });
 });
 
-t.test('names that lead elsewhere', async (t) => {
+t.test('names that escape the folder', async (t) => {
   const hub = await startModelHub(t);
   const machine = await openModels(t.testdir({}), { hubAddress: hub.address });
   for (const path of ['../evil', '/etc/evil', 'a/../../evil', 'a//b', 'a\\b', '.'])
@@ -205,7 +205,7 @@ t.test('names that lead elsewhere', async (t) => {
   t.same(machine.store.ready(), []);
 });
 
-t.test('what lies in the folder and is no model is left alone', async (t) => {
+t.test('other files in the folder are left alone', async (t) => {
   const hub = await startModelHub(t);
   const folder = t.testdir({ models: { 'lost+found': {}, 'models--x': {} } });
   const record = '{"repository":"lab/tiny","files":[{"path":"../x"}]}';

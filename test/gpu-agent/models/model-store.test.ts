@@ -49,7 +49,7 @@ t.test('the limit', async (t) => {
   t.same(names(), ['c', 'd'], 'b was used longest ago');
   t.equal(store.usedBytes, 200 * KB);
 
-  await t.test('the next agent knows what workers use', async (t) => {
+  await t.test('the next agent knows which models are in use', async (t) => {
     await store.use('worker-d', store.ready().find(({ repository }) => repository === 'lab/d')!, 'main');
     const next = new ModelStore({
       path: join(folder, 'models'),

@@ -83,7 +83,7 @@ t.test('an outcome arrives whole, is acknowledged once, and is tried again until
   t.ok(got[0]!.output.equals(LARGE));
 });
 
-t.test('it waits for its chunks and overtakes nothing of others', async (t) => {
+t.test('it waits for its chunks and overtakes no other outcome', async (t) => {
   const { got, reportOutcome } = receiver();
   const { large, core } = await link(t, { reportOutcome });
   let ready = false;
@@ -100,7 +100,7 @@ t.test('it waits for its chunks and overtakes nothing of others', async (t) => {
   await waitFor('the other', () => got.length === 2);
 });
 
-t.test('without a session nothing is sent; its owner gives it to the next one', async (t) => {
+t.test('without a session nothing is sent; it is handed to the next one', async (t) => {
   const { got, reportOutcome } = receiver();
   const { large, core } = await link(t, { reportOutcome });
   large.send(outcomeThat('a'));
@@ -116,7 +116,7 @@ t.test('without a session nothing is sent; its owner gives it to the next one', 
   );
 });
 
-t.test('an input comes in pieces, is tried again, or is gone', async (t) => {
+t.test('an input comes in pieces, is retried, or is gone', async (t) => {
   let tries = 0;
   const { large, core } = await link(t, {
     fetchInput: (call) => {

@@ -36,7 +36,7 @@ t.test('answers extend it, unanswered heartbeats do not', async (t) => {
   t.same(expired, [19_000]);
 });
 
-t.test('one answer stands for all before it; an old one never shortens the lease', async (t) => {
+t.test('an answer covers all earlier heartbeats; an old one never shortens the lease', async (t) => {
   const { clock, lease } = setup();
   lease.sent(1);
   clock.pass(1_000);
@@ -48,7 +48,7 @@ t.test('one answer stands for all before it; an old one never shortens the lease
   t.equal(lease.expiresAtMs, 12_000);
 });
 
-t.test('goes on over a reconnect; numbers of the former session mean nothing', async (t) => {
+t.test('continues over a reconnect; numbers of the previous session are ignored', async (t) => {
   const { clock, lease, expired } = setup();
   lease.sent(1);
   lease.answered(1);

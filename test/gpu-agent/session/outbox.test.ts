@@ -39,7 +39,7 @@ function report(workerId: string): WorkerReport {
   };
 }
 
-t.test('everything that waits leaves together', async (t) => {
+t.test('all queued messages leave together', async (t) => {
   const chunks = new ChunkLog();
   const outbox = new Outbox(chunks);
   let woken = 0;
@@ -90,7 +90,7 @@ t.test('an outcome never overtakes a chunk of its own', async (t) => {
   t.equal(outbox.take(reports), undefined);
 });
 
-t.test('while as much is on its way to core as may be, everything but chunks goes on', async (t) => {
+t.test('at the limit in flight everything but chunks is sent', async (t) => {
   const chunks = new ChunkLog({ flyingMax: 2 });
   const outbox = new Outbox(chunks);
   for (let number = 1; number <= 5; number += 1) chunks.add(chunkOf('a', number));

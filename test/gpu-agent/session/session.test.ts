@@ -80,7 +80,7 @@ async function begin(limit = new AnswerLimit(WELCOME_MS)) {
   };
 }
 
-t.test('it begins with its hello and a heartbeat, and says nothing else before the welcome', async (t) => {
+t.test('it begins with its hello and a heartbeat, and sends nothing else before the welcome', async (t) => {
   const { sent, outbox, chunks, welcome, welcomes } = await begin();
   t.match(sent, [{ hello: { instance: 'me' }, heartbeat: { sequence: 1 } }]);
   chunks.add(chunkOf('a', 1));
@@ -92,7 +92,7 @@ t.test('it begins with its hello and a heartbeat, and says nothing else before t
   t.match(sent.slice(1), [{ heartbeat: { sequence: 2 }, chunks: [{ number: 1 }] }]);
 });
 
-t.test('heartbeats go on as long as they are answered', async (t) => {
+t.test('heartbeats continue as long as they are answered', async (t) => {
   const { clock, sent, say, welcome, end, lease } = await begin();
   await welcome();
   for (let sequence = 2; sequence <= 6; sequence += 1) {
@@ -125,7 +125,7 @@ t.test('a slow core gets more time with each session, until it answers again', a
   t.equal(limit.factor, 1);
 });
 
-t.test('what waits leaves together, and what core says is handed on', async (t) => {
+t.test("queued messages leave together, and core's messages are handed on", async (t) => {
   const { sent, outbox, chunks, welcome, say, heard } = await begin();
   await welcome();
   const before = sent.length;

@@ -19,7 +19,7 @@ const opened = async (path: string) => {
 };
 const object = (map: ReadonlyMap<string, unknown>) => Object.fromEntries(map);
 
-t.test('any changes, any restarts: the next run finds the last values', async (t) => {
+t.test('random changes and restarts: the next run finds the last values', async (t) => {
   const folder = t.testdir({});
   let files = 0;
   const key = fc.constantFrom('u/a', 'u/b', 'a/x', 'a/y\n"');
@@ -53,7 +53,7 @@ t.test('any changes, any restarts: the next run finds the last values', async (t
   );
 });
 
-t.test('cut off in the middle of a line: all before it counts', async (t) => {
+t.test('truncated in the middle of a line: all before it counts', async (t) => {
   const path = join(t.testdir({}), 'log');
   const { log } = await opened(path);
   log.set('a', 1);
@@ -84,7 +84,7 @@ t.test('many changes of few keys: the file stays small, and only its owner reads
   t.equal((await opened(path)).left.get('k49'), 199);
 });
 
-t.test('large values that come and go: the file stays in bounds, and what else is in it is found', async (t) => {
+t.test('large values come and go: the file stays bounded, and other values are found', async (t) => {
   const path = join(t.testdir({}), 'log');
   const { log } = await opened(path);
   log.set('other', 1);
@@ -102,7 +102,7 @@ t.test('large values that come and go: the file stays in bounds, and what else i
   t.same(object((await opened(path)).left), { other: 1 });
 });
 
-t.test('what cannot be read is said, and nothing of it counts', async (t) => {
+t.test('unreadable content is logged and ignored', async (t) => {
   const errors: unknown[] = [];
   const path = join(t.testdir({ log: {} }), 'log');
   const logger = Object.assign(createLogger('test', 'silent'), { error: (...said: unknown[]) => errors.push(said) });

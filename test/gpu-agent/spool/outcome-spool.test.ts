@@ -34,7 +34,7 @@ async function open(folder: string, segmentBytesMax?: number): Promise<{ spool: 
   return { spool, found: await spool.open() };
 }
 
-t.test('what was not acknowledged comes back, with its chunks', async (t) => {
+t.test('unacknowledged outcomes come back, with their chunks', async (t) => {
   const folder = join(t.testdir({}), 'spool');
   const { spool, found } = await open(folder);
   t.same(found, []);
@@ -58,7 +58,7 @@ t.test('what was not acknowledged comes back, with its chunks', async (t) => {
   t.same((await open(folder)).found, []);
 });
 
-t.test('large outcomes keep the loop busy for no more than moments', async (t) => {
+t.test('large outcomes block the loop in short pieces only', async (t) => {
   const folder = join(t.testdir({}), 'spool');
   const { spool } = await open(folder);
   const outcomes = ['a', 'b', 'c'].map((jobId) => outcomeOf(jobId, Buffer.alloc(20 * 1024 * 1024, jobId)));
@@ -87,7 +87,7 @@ t.test('large outcomes keep the loop busy for no more than moments', async (t) =
   );
 });
 
-t.test('an agent that was killed: nothing was closed', async (t) => {
+t.test('an agent that was killed without closing', async (t) => {
   const folder = join(t.testdir({}), 'spool');
   const { spool } = await open(folder);
   await spool.add({ outcome: outcomeOf('a'), chunks: [] });
@@ -95,7 +95,7 @@ t.test('an agent that was killed: nothing was closed', async (t) => {
   t.same(jobsOf((await open(folder)).found), ['a', 'b']);
 });
 
-t.test('a torn end costs only the record that was never answered', async (t) => {
+t.test('a torn end costs only the unacknowledged record', async (t) => {
   const folder = join(t.testdir({}), 'spool');
   const { spool } = await open(folder);
   await spool.add({ outcome: outcomeOf('a'), chunks: [] });
@@ -122,7 +122,7 @@ t.test('an acknowledgement that overtakes the write', async (t) => {
 });
 
 t.test(
-  'what core acknowledges in one message is one record, which the next run and one that was killed read',
+  'one acknowledgement message is one record, readable after a kill',
   async (t) => {
     const folder = join(t.testdir({}), 'spool');
     const { spool } = await open(folder);

@@ -24,7 +24,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('power' as const), waits: fc.boolean() }) },
 );
 
-t.test('faults and losses of power in any order: what was taken and not acknowledged comes back', async (t) => {
+t.test('faults and power losses in any order: accepted unacknowledged outcomes come back', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer(), async (steps, seed) => {
       const disk = new MemoryDisk(seededRandom(seed));
@@ -83,7 +83,7 @@ t.test('faults and losses of power in any order: what was taken and not acknowle
   t.pass('nothing was lost');
 });
 
-t.test('a disk that is full for long: no file for each write that fails, and none is left open', async (t) => {
+t.test('a disk full for long: no file per failed write, and none is left open', async (t) => {
   const disk = new MemoryDisk(seededRandom(1));
   const booted = disk.boot();
   let openFiles = 0;

@@ -25,12 +25,12 @@ t.test('whole', async (t) => {
   t.equal(String(file.subarray(records[2]!.offset, records[2]!.offset + 5)), 'three');
 });
 
-t.test('a large one, in pieces', async (t) => {
+t.test('a large record, in pieces', async (t) => {
   const pieces = ['a'.repeat(100_000), '', 'b'.repeat(200_001), 'c'];
   t.same(read(encode(1, ...pieces)), { texts: [`1:${pieces.join('')}`], torn: 0 });
 });
 
-t.test('cut anywhere, the records before the cut are there', async (t) => {
+t.test('truncated anywhere, earlier records are read', async (t) => {
   const ends = [12, 21, file.length];
   for (let length = 0; length <= file.length; length += 1) {
     const whole = ends.filter((end) => end <= length).length;
@@ -38,7 +38,7 @@ t.test('cut anywhere, the records before the cut are there', async (t) => {
   }
 });
 
-t.test('a changed byte ends the reading there', async (t) => {
+t.test('reading ends at a corrupted byte', async (t) => {
   for (let at = 0; at < file.length; at += 1) {
     const changed = Buffer.from(file);
     changed[at]! ^= 0x20;
@@ -48,6 +48,6 @@ t.test('a changed byte ends the reading there', async (t) => {
   }
 });
 
-t.test('zeros after the end, as some file systems leave them', async (t) => {
+t.test('trailing zeros, as some file systems leave them', async (t) => {
   t.same(read(Buffer.concat([file, Buffer.alloc(4_096)])), { texts: ['1:one', '2:', '1:three'], torn: 4_096 });
 });

@@ -25,7 +25,7 @@ const worker = {
   refresh: false,
 };
 
-t.test("lines that are no agent's", async (t) => {
+t.test('foreign lines', async (t) => {
   const folder = t.testdir({});
   const log = new RunLog({ folder, logger, disk: machineDisk });
   await log.open();

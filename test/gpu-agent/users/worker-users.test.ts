@@ -21,7 +21,7 @@ async function usersOf(t: Test, setting: string, folder?: string) {
   return { users, dataDir };
 }
 
-t.test('one for each account, with a home that stays and temporary files that go', onlyRoot, async (t) => {
+t.test('one per account, with a persistent home and temporary files that are removed', onlyRoot, async (t) => {
   const { users, dataDir } = await usersOf(t, 'per-account:3000000');
   const user = (await users.of(5))!;
   t.match(user, { uid: 3_000_005, gid: 3_000_005, name: 'account-5' });
@@ -76,7 +76,7 @@ t.test('one for all, by name or number', onlyRoot, async (t) => {
   });
 });
 
-t.test('who cannot switch says so and goes on', onlyRoot, async (t) => {
+t.test('an agent that cannot switch users says so and runs', onlyRoot, async (t) => {
   const ask = (setting: string, uid: number): unknown =>
     JSON.parse(execFileSync(process.execPath, [ASK, setting], { uid, gid: uid, cwd: '/', env: {}, encoding: 'utf8' }));
   t.match(ask('per-account', 4_321), {
@@ -88,7 +88,7 @@ t.test('who cannot switch says so and goes on', onlyRoot, async (t) => {
   t.match(ask('4321', 4_321), { differ: false, said: [] }, 'itself is no other user');
 });
 
-t.test('a folder that somebody else had is handed over, and links in it lead nowhere', onlyRoot, async (t) => {
+t.test('a folder of another user is handed over, and links in it are not followed', onlyRoot, async (t) => {
   const folder = await openFolder(t);
   const [given, other] = [join(folder, 'given'), join(folder, 'other')];
   mkdirSync(join(given, 'deep'), { recursive: true });

@@ -9,7 +9,7 @@ import { turn, wired } from '../attempts/wired.ts';
 const GRACE_MS = 5_000;
 const KILL_MS = 30_000;
 
-t.test('it waits for all ends, and no longer', async (t) => {
+t.test('it waits for all ends, and not longer', async (t) => {
   const { clock, warnings, logger } = observed();
   const ends = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const waiting = awaitEnds(
@@ -28,7 +28,7 @@ t.test('it waits for all ends, and no longer', async (t) => {
   t.strictSame(warnings, []);
 });
 
-t.test('what does not end after it was killed is named and left', async (t) => {
+t.test('a workload that survives SIGKILL is named and left', async (t) => {
   const { clock, warnings, logger } = observed();
   const workloads = [
     { id: 'ended', done: Promise.resolve() },

@@ -16,7 +16,7 @@ function ask(gate: StartGate, ids: readonly string[], { asks = true, signal = ne
   return entered;
 }
 
-t.test('first come, first served, so many at a time', async (t) => {
+t.test('first come, first served, with bounded concurrency', async (t) => {
   const gate = new StartGate(2, new ManualClock());
   const entered = ask(gate, ['a', 'b', 'c', 'd']);
   await turn();
@@ -28,7 +28,7 @@ t.test('first come, first served, so many at a time', async (t) => {
   t.same(entered, ['a', 'b', 'c'], 'leaving twice frees one place');
 });
 
-t.test('a start that takes long holds up nobody: 10 s if it will ask for work, else 2', async (t) => {
+t.test('a slow start delays no other: 10 s if it will ask for work, else 2', async (t) => {
   for (const [asks, ms] of [
     [true, 10_000],
     [false, 2_000],
@@ -44,7 +44,7 @@ t.test('a start that takes long holds up nobody: 10 s if it will ask for work, e
   }
 });
 
-t.test('who is not wanted any more takes no place', async (t) => {
+t.test('a cancelled start takes no slot', async (t) => {
   const gate = new StartGate(1, new ManualClock());
   const over = new AbortController();
   ask(gate, ['a']);
@@ -59,7 +59,7 @@ t.test('who is not wanted any more takes no place', async (t) => {
   t.same(ask(gate, ['d'], { signal: over.signal }), []);
 });
 
-t.test('whatever happens: never more than there are places, and everybody gets one in the end', async () => {
+t.test('random order: never more starts than slots, and every start gets one', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),

@@ -94,7 +94,7 @@ const always = (
   );
 };
 
-t.test('each thing is done only where it can be', async () => {
+t.test('each step happens only where it is possible', async () => {
   always(
     (_wanted, { phase }, _how, _nowMs, actions) =>
       actions.length <= 1 &&
@@ -124,7 +124,7 @@ t.test('each thing is done only where it can be', async () => {
   );
 });
 
-t.test('what was done is not done again: nothing changes, nothing follows', async () => {
+t.test('a repeated step changes nothing', async () => {
   always((wanted, is, how, nowMs, actions) => {
     const later = actions.reduce((now, action) => after(now, wanted, action, nowMs), is);
     const next = step(wanted, later, how, nowMs);
@@ -134,7 +134,7 @@ t.test('what was done is not done again: nothing changes, nothing follows', asyn
   });
 });
 
-t.test('what shall not run is neither started nor frozen nor woken, and a gone one rests', async () => {
+t.test('a workload that shall not run is neither started nor frozen nor resumed, and an ended one rests', async () => {
   always(({ want }, { phase }, _how, _nowMs, actions) => {
     if (phase === 'removed') return actions.length === 0;
     return (
@@ -154,7 +154,7 @@ t.test('a worker that has ended is removed and never started again', async () =>
   );
 });
 
-t.test('once it was asked to end it only ends, and nothing follows a kill', async () => {
+t.test('after a stop it only ends, and nothing follows a kill', async () => {
   always((_wanted, { phase, stopAskedAtMs, killed }, _how, _nowMs, actions) => {
     if (!isLive(phase)) return true;
     return killed
@@ -163,7 +163,7 @@ t.test('once it was asked to end it only ends, and nothing follows a kill', asyn
   });
 });
 
-t.test('no idle worker is killed for being unwanted, and no busy one is frozen or drained away', async () => {
+t.test('no idle worker is killed for being unwanted, and no busy one is frozen', async () => {
   always(({ want }, { phase, busy, endRequested }, _how, _nowMs, actions) =>
     actions.every((action) => {
       if (action.do === 'kill' && action.why === 'unwanted') return busy || hasMoved(phase);

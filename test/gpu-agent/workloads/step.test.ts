@@ -137,7 +137,7 @@ for (const [what, policy, desired, observed, expected] of CASES) {
   });
 }
 
-t.test('a step back is refused by name', async (t) => {
+t.test('a step backwards is refused by name', async (t) => {
   t.equal(advance('absent', 'preparing'), 'preparing');
   t.throws(() => advance('removed', 'running'), { message: 'a workload that is removed cannot become running' });
   t.throws(() => advance('running', 'preparing'), { message: /running cannot become preparing/ });

@@ -12,7 +12,7 @@ import { turn } from '../attempts/wired.ts';
 import { ScriptedExecutor } from '../scripted-executor.ts';
 import { makeWorkload, POD, WORKER, want } from './make-workload.ts';
 
-t.test('a workload waits until one that starts has asked for work, has ended, or is not wanted any more', async (t) => {
+t.test('a workload waits until a starting one has asked for work, has ended, or is cancelled', async (t) => {
   const starts = new StartGate(1, new ManualClock());
   const make = (id: string) => makeWorkload(WORKER, { id, starts });
   const [first, second, third, fourth] = [make('a'), make('b'), make('c'), make('d')];
@@ -31,7 +31,7 @@ t.test('a workload waits until one that starts has asked for work, has ended, or
   t.equal(second.executor.starts.length, 0);
 });
 
-t.test('a worker is started, asked to end, killed when it does not, and removed', async (t) => {
+t.test('a worker is started, stopped, killed if it does not end, and removed', async (t) => {
   const { workload, executor, clock, seen, errors } = makeWorkload(WORKER);
   workload.evaluate();
   await turn();
@@ -55,7 +55,7 @@ t.test('a worker is started, asked to end, killed when it does not, and removed'
   t.equal(executor.starts.length, 1, 'an ended worker stays ended');
 });
 
-t.test('a preparation tells how it gets on, and ends when nobody wants it any more', async (t) => {
+t.test('a preparation reports progress, and ends when cancelled', async (t) => {
   const { workload, executor, clock, seen } = makeWorkload(WORKER);
   executor.preparing = (progress, signal) =>
     new Promise((_, reject) => {
@@ -80,7 +80,7 @@ t.test('a preparation tells how it gets on, and ends when nobody wants it any mo
   ]);
 });
 
-t.test('what runs from before is adopted, not started', async (t) => {
+t.test('a running workload is adopted, not started', async (t) => {
   const executor = new ScriptedExecutor();
   const first = makeWorkload(WORKER, { executor });
   first.workload.evaluate();
@@ -94,7 +94,7 @@ t.test('what runs from before is adopted, not started', async (t) => {
   await workload.done;
 });
 
-t.test('it is frozen, woken, and ended when it cannot be', async (t) => {
+t.test('it is frozen and resumed, and ended if that fails', async (t) => {
   const { workload, executor, seen, clock } = makeWorkload(WORKER);
   workload.evaluate();
   await turn();
@@ -120,7 +120,7 @@ t.test('it is frozen, woken, and ended when it cannot be', async (t) => {
   t.equal(asked.length, 4);
 });
 
-t.test('a pod is started again after a pause that grows, and not at all where it cannot be', async (t) => {
+t.test('a pod is restarted with a growing back-off, and not if it cannot run', async (t) => {
   const { workload, executor, clock, seen } = makeWorkload(POD);
   workload.evaluate();
   for (const pauseMs of [1_000, 2_000, 4_000]) {
@@ -147,7 +147,7 @@ t.test('a pod is started again after a pause that grows, and not at all where it
   t.same([seen.cleaned, seen.removed], [[undefined], 0], 'when the agent stops its files stay');
 });
 
-t.test('two never have one GPU', async (t) => {
+t.test('two workloads never share a GPU', async (t) => {
   const handover = new GpuHandover();
   const [leaves, comes] = [makeWorkload(POD, { handover, id: 'leaves' }), makeWorkload(POD, { handover, id: 'comes' })];
   leaves.workload.evaluate();

@@ -122,7 +122,7 @@ t.test('every item is answered once, by its own result, in batches within their 
   t.pass();
 });
 
-t.test('what is asked in one turn leaves together, at the end of it', async (t) => {
+t.test('items of one tick leave together, at its end', async (t) => {
   const batches: number[] = [];
   const batcher = new Batcher<number, number>({
     name: 'test',

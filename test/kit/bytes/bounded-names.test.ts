@@ -5,7 +5,7 @@
 import { BoundedNames, OTHER } from '@slipway/kit/bytes/bounded-names';
 import t from 'tap';
 
-t.test('the first keep their own name, all others are together', async (t) => {
+t.test('the first keep their name, all others share one', async (t) => {
   const names = new BoundedNames(2);
   t.same(
     ['a', 'b', 'c', 'a', 'd', 'b'].map((name) => names.of(name)),
@@ -14,7 +14,7 @@ t.test('the first keep their own name, all others are together', async (t) => {
   t.equal(new BoundedNames(0).of('a'), OTHER);
 });
 
-t.test('the place of one that is gone is given to another', async (t) => {
+t.test('a freed name is given to another', async (t) => {
   const names = new BoundedNames(2);
   for (const name of ['a', 'b', 'c']) names.of(name);
   t.same(names.keep(new Set(['b', 'c'])), ['a'], 'whose series are to go; one without a place has none');

@@ -48,7 +48,7 @@ t.test('a million pieces of one byte, and none', async (t) => {
   t.equal(pieces.take().length, 0);
 });
 
-t.test('bytes that were announced lie in one piece of memory from the beginning', async (t) => {
+t.test('announced bytes are allocated in one piece', async (t) => {
   const pieces = new BytePieces(200_000);
   for (let at = 0; at < 4; at += 1) {
     pieces.add(Buffer.alloc(50_000, at));

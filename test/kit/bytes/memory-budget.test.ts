@@ -6,7 +6,7 @@
 import { MemoryBudget } from '@slipway/kit/bytes/memory-budget';
 import t from 'tap';
 
-t.test('an account has its share, and keeps no other waiting', async (t) => {
+t.test('an account has its share, and delays no other', async (t) => {
   const budget = new MemoryBudget({ bytesMax: 100, ownerBytesMax: 40 });
   const begun: string[] = [];
   const ask = (account: string, bytes: number, name = account) =>
@@ -20,7 +20,7 @@ t.test('an account has its share, and keeps no other waiting', async (t) => {
   t.same(begun, ['a', 'b'], 'one that gave up waiting does not begin');
 });
 
-t.test('first come, first served, by what is given back', async (t) => {
+t.test('first come, first served, as bytes are released', async (t) => {
   const budget = new MemoryBudget({ bytesMax: 100, ownerBytesMax: 100 });
   const begun: string[] = [];
   const ask = (account: string, bytes: number) => budget.acquire(account, bytes, () => begun.push(account));
@@ -39,7 +39,7 @@ t.test('first come, first served, by what is given back', async (t) => {
   t.same(begun, ['a', 'b', 'c'], 'what others hold still counts');
 });
 
-t.test('owners are served round-robin, however many of one wait', async (t) => {
+t.test('owners are served round-robin, however many requests of one wait', async (t) => {
   const budget = new MemoryBudget({ bytesMax: 2, ownerBytesMax: 1 });
   const begun: string[] = [];
   const places = new Map<string, { release(): void }>();

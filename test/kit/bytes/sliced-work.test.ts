@@ -31,7 +31,7 @@ t.test('small work is done at once', async (t) => {
   t.equal(sliced().run('a', AT_ONCE_BYTES_MAX, busy(0, 'done')), 'done');
 });
 
-t.test('large work lets the process go on', async (t) => {
+t.test('large work yields to the event loop', async (t) => {
   let turns = 0;
   const count = (): void => {
     turns += 1;
@@ -43,7 +43,7 @@ t.test('large work lets the process go on', async (t) => {
   t.ok(turns >= 10, `${turns} turns`);
 });
 
-t.test('owners take turns; the work of one is done in its order, also what is small', async (t) => {
+t.test('owners take turns; work of one owner is done in order, also small work', async (t) => {
   const work = sliced();
   const log: string[] = [];
   const all = [
@@ -58,7 +58,7 @@ t.test('owners take turns; the work of one is done in its order, also what is sm
   t.same(log, ['b1', 'a1', 'a2', 'a3']);
 });
 
-t.test('a failure is its own', async (t) => {
+t.test('a failure affects its own work only', async (t) => {
   const work = sliced();
   const failing = (function* failing(): Work<never> {
     throw new Error('broken');
@@ -68,7 +68,7 @@ t.test('a failure is its own', async (t) => {
   t.match(good, { status: 'fulfilled', value: 'fine' });
 });
 
-t.test('what waits is bounded, of one owner and in all', async (t) => {
+t.test('queued work is bounded, per owner and in total', async (t) => {
   const work = sliced();
   const four = Array.from({ length: 4 }, () => work.run('a', LARGE, busy(0.1, 'a')));
   await t.rejects(Promise.resolve(work.run('a', LARGE, busy(0, 'a'))), OverloadError);

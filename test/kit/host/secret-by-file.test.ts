@@ -9,7 +9,7 @@ import t from 'tap';
 
 const SECRET_KEY = 'ab'.repeat(32);
 
-t.test('each secret may come by file, with a line end or without', async (t) => {
+t.test('each secret may be read from a file, with or without a final newline', async (t) => {
   const folder = t.testdir({
     url: 'postgres://slipway:pa55word@db:5432/slipway\n',
     root: 'root_0123456789abcdef',

@@ -70,7 +70,7 @@ function startLoop(restMs?: number) {
   };
 }
 
-t.test('it passes at once, then after its period, give or take a tenth', async (t) => {
+t.test('it runs at once, then after its period, within a tenth', async (t) => {
   const it = startLoop();
   await it.loop.start();
   t.same(it.begun.length, 1);
@@ -92,7 +92,7 @@ t.test('it passes at once, then after its period, give or take a tenth', async (
   t.notOk(it.passing, 'and nothing follows');
 });
 
-t.test('while nothing happens it rests, and from a mark on it keeps its period again', async (t) => {
+t.test('an idle loop rests, and keeps its period again once marked', async (t) => {
   const restMs = PERIOD_MS * 10;
   const it = startLoop(restMs);
   let busy = false;
@@ -139,7 +139,7 @@ t.test('while nothing happens it rests, and from a mark on it keeps its period a
   await stopped;
 });
 
-t.test('a failing loop pauses longer and longer, however often it is woken', async (t) => {
+t.test('a failing loop backs off, however often it is woken', async (t) => {
   const it = startLoop();
   await it.loop.start();
   for (const most of [50, 100, 200, 400, 800, 1_600, 2_000, 2_000]) {
@@ -160,7 +160,7 @@ t.test('a failing loop pauses longer and longer, however often it is woken', asy
   await stopped;
 });
 
-t.test('whatever happens: one pass at a time, and after every wake a pass that began later', async (t) => {
+t.test('always one pass at a time, and after every wake a pass that began later', async (t) => {
   type Step = 'wake' | End | { ms: number };
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.constant('wake' as const),

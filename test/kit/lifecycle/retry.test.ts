@@ -44,7 +44,7 @@ t.test('pauses double up to the longest, and are spread over their upper half', 
   t.ok(new Set(pauses.slice(4)).size > 1, 'callers that failed together do not come back together');
 });
 
-t.test('it is tried so many times and not once more', async (t) => {
+t.test('the number of tries is bounded', async (t) => {
   const { clock, triedAtMs, work } = failing(99);
   await t.rejects(retry(work, { clock, random: seededRandom(), pause: PAUSE, triesMax: 3 }), { message: 'failure 3' });
   t.equal(triedAtMs.length, 3);
@@ -56,7 +56,7 @@ t.test('no try begins after its time', async (t) => {
   t.ok(triedAtMs.at(-1)! - triedAtMs[0]! <= 6_000 && triedAtMs.length > 5);
 });
 
-t.test('the failure may say how long, and that nothing helps', async (t) => {
+t.test('a failure may set the pause, or end the retries', async (t) => {
   const soon = failing(99);
   const forMs = (error: unknown): number => ((error as Error).message === 'failure 2' ? 0 : Infinity);
   await t.rejects(retry(soon.work, { clock: soon.clock, random: seededRandom(), pause: PAUSE, forMs }), {
@@ -71,7 +71,7 @@ t.test('the failure may say how long, and that nothing helps', async (t) => {
   t.same([soon.triedAtMs.length, final.triedAtMs.length], [2, 4]);
 });
 
-t.test('an abort ends the pause at once, and nothing is tried after it', async (t) => {
+t.test('an abort ends the pause at once, without another try', async (t) => {
   const clock = new ManualClock();
   const ending = new AbortController();
   let tries = 0;
@@ -94,7 +94,7 @@ t.test('an abort ends the pause at once, and nothing is tried after it', async (
   t.equal(tries, 3);
 });
 
-t.test('until it succeeds, however often it fails', async (t) => {
+t.test('it is retried until it succeeds', async (t) => {
   const { clock, triedAtMs, work } = failing(50);
   t.equal(
     await retryUntil(new AbortController().signal, work, { clock, random: seededRandom(), pause: PAUSE }),

@@ -46,7 +46,7 @@ class Slow extends BaseService {
 
 const WHOLE = ['starting', 'started', 'stopping', 'stopped'];
 
-t.test('started and stopped twice, it starts and stops once', async (t) => {
+t.test('double starts and stops count once', async (t) => {
   const service = new Slow();
   t.same([service.isRunning, service.signal.aborted], [false, false]);
   await service.stop();
@@ -64,7 +64,7 @@ t.test('started and stopped twice, it starts and stops once', async (t) => {
   t.same(service.log, WHOLE);
 });
 
-t.test('a stop while it starts tells it, and waits for it', async (t) => {
+t.test('a stop during the start aborts and awaits it', async (t) => {
   const service = new Slow();
   const start = service.start();
   const refused = t.rejects(start, StoppedError);
@@ -77,7 +77,7 @@ t.test('a stop while it starts tells it, and waits for it', async (t) => {
   t.same(service.log, WHOLE);
 });
 
-t.test('a start while it stops waits for the end, and is told nothing of the stop before it', async (t) => {
+t.test('a start during a stop waits for its end, and is not aborted by it', async (t) => {
   const service = new Slow();
   const first = service.start();
   await service.pass();
@@ -94,7 +94,7 @@ t.test('a start while it stops waits for the end, and is told nothing of the sto
   t.same(service.log, [...WHOLE, 'starting', 'started']);
 });
 
-t.test('a start that is overtaken before it began never begins', async (t) => {
+t.test('a start superseded before it began never begins', async (t) => {
   const service = new Slow();
   const first = service.start();
   await service.pass();
@@ -123,7 +123,7 @@ t.test('a start that fails is cleaned up, and another may succeed', async (t) =>
   t.same(service.log.slice(3), ['starting', 'started']);
 });
 
-t.test('whatever is called in whatever order: starts and stops alternate, and the last call wins', async (t) => {
+t.test('calls in any order: starts and stops alternate, and the last call wins', async (t) => {
   const random = seededRandom();
   for (let round = 0; round < 200; round += 1) {
     const service = new Slow();

@@ -59,7 +59,7 @@ t.test('one cause: some lines, then a count at the end of the window, then lines
   t.same(endWindow(), [], 'nothing is told of nothing');
 });
 
-t.test('a cause takes no line of another sentence, or of another endpoint', async (t) => {
+t.test('a cause uses no line of another message or endpoint', async (t) => {
   const { logger, lines } = logged(t);
   for (let i = 0; i < 1_000; i += 1) logger.warn({ endpointId: 'loud' }, 'it failed');
   logger.warn({ endpointId: 'quiet' }, 'it failed');
@@ -86,13 +86,13 @@ t.test('many endpoints of one tenant are bounded, in lines and in memory', async
   t.match(left[0], { of: 'others', endpointId: undefined });
 });
 
-t.test('what an operator asked for is told whole', async (t) => {
+t.test('requested debug lines are never dropped', async (t) => {
   const { logger, lines } = logged(t);
   for (let i = 0; i < 500; i += 1) logger.debug({ endpointId: 'e' }, 'a detail');
   t.equal(lines.length, 500);
 });
 
-t.test('fields that cannot be read stop no line', async (t) => {
+t.test('unreadable fields do not drop the line', async (t) => {
   const { logger, lines } = logged(t);
   logger.warn(
     {

@@ -77,7 +77,7 @@ const WRAPS: ((value: unknown) => unknown)[] = [
   (value) => new Set([value]),
 ];
 
-t.test('a secret is in no line, however it is spelt and wherever it stands', async (t) => {
+t.test('no line has a secret, in any spelling and position', async (t) => {
   for (let round = 0; round < 3_000; round += 1) {
     const name = random.one(SPELLINGS)(random.one(WORDS));
     let value = random.one(SHAPES)(name);
@@ -89,7 +89,7 @@ t.test('a secret is in no line, however it is spelt and wherever it stands', asy
   t.notOk(logged({}, `said by https://hooks.example/?sig=${SECRET}`).includes(SECRET));
 });
 
-t.test('neither the password of an address that is cut off nor one with an @ in it', async (t) => {
+t.test('passwords are masked in truncated addresses, and with an @ in them', async (t) => {
   for (let before = 8_100; before < 8_192; before += 7) {
     const line = logged({ text: `${'z'.repeat(before)} postgres://user:${SECRET}${SECRET}@db.example/x` });
     if (line.includes('hunter')) t.fail(`after ${before} characters: ${line.slice(-200)}`);
@@ -97,7 +97,7 @@ t.test('neither the password of an address that is cut off nor one with an @ in 
   t.match(logged({ text: `postgres://user:${SECRET}@${SECRET}@db.example/x` }), 'postgres://[secret]@db.example/x');
 });
 
-t.test('nothing of what a failed statement was to write', async (t) => {
+t.test('a failed statement is logged without its values', async (t) => {
   const failed = new DrizzleQueryError(
     'insert into template values ($1)',
     ['lines\nof', SECRET],
@@ -114,14 +114,14 @@ t.test('nothing of what a failed statement was to write', async (t) => {
   });
 });
 
-t.test('an error of several errors tells all of them', async (t) => {
+t.test('an AggregateError is logged with all its errors', async (t) => {
   const { err } = JSON.parse(
     logged({ err: new AggregateError([new Error('no way to ::1'), new Error('no way to 127.0.0.1')], '') }),
   );
   t.match(err, { type: 'AggregateError', errors: [{ message: 'no way to ::1' }, { message: 'no way to 127.0.0.1' }] });
 });
 
-t.test('what is no secret stays', async (t) => {
+t.test('other values stay', async (t) => {
   const fields = {
     jobId: 'j',
     endpointId: 'e',

@@ -8,11 +8,11 @@ import { SEED } from '../../helpers/time/seeded-random.ts';
 const KEY = 'edge-key-of-this-test-0123456789';
 const OF = { endpointId: 'abc123', accountId: 'user_1' };
 
-t.test('it is read by who has the key', async (t) => {
+t.test('it is read with the key', async (t) => {
   t.same(readActivation(KEY, activationText(KEY, OF)), OF);
 });
 
-t.test('another key, another endpoint, anything else: nobody has said it', async (t) => {
+t.test('another key, another endpoint, anything else: rejected', async (t) => {
   const text = activationText(KEY, OF);
   for (const [key, given] of [
     ['another', text],

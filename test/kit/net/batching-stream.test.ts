@@ -47,7 +47,7 @@ function setup<Item>(room = () => new MessageBudget(), queue = new BatchQueue<It
   return { sink, queue, stream, left, add };
 }
 
-t.test('what comes in one turn leaves in one message, what comes while it is in flight in the next', async (t) => {
+t.test('items of one tick leave in one message, later ones in the next', async (t) => {
   const { sink, add, stream, left } = setup<string>();
   for (const item of ['a', 'b', 'c']) add(item);
   t.same(sink.messages, [], 'nothing before the end of the turn');
@@ -70,7 +70,7 @@ t.test('what comes in one turn leaves in one message, what comes while it is in 
   t.equal(sink.messages.length, 2, 'nothing is written when nothing waits');
 });
 
-t.test('closing writes all that waits, stopping writes nothing', async (t) => {
+t.test('closing writes all queued items, stopping writes nothing', async (t) => {
   const open = setup<number>(() => new MessageBudget({ items: 2 }));
   for (let item = 1; item <= 5; item += 1) open.add(item);
   open.stream.close();
@@ -87,7 +87,7 @@ t.test('closing writes all that waits, stopping writes nothing', async (t) => {
   t.same(broken.sink.messages, []);
 });
 
-t.test('a write that failed is the last one', async (t) => {
+t.test('a failed write is the last one', async (t) => {
   const messages: string[] = [];
   const waiting = ['a', 'b'];
   const sink: MessageSink<string> = {
@@ -110,7 +110,7 @@ t.test('a write that failed is the last one', async (t) => {
   t.same(messages, ['a']);
 });
 
-t.test('the first thing fits into a message however large it is, and no other that is too large', async (t) => {
+t.test('the first item always fits into a message, later ones only within the limit', async (t) => {
   const { sink, add } = setup<string>(() => new MessageBudget({ bytes: 100 }));
   for (const [item, bytes] of [
     ['huge', 1_000],
@@ -125,7 +125,7 @@ t.test('the first thing fits into a message however large it is, and no other th
   t.same(sink.messages, [['huge'], ['b', 'c'], ['d'], ['large']]);
 });
 
-t.test('a queue is full at its bound, and has room again when a quarter has left', async (t) => {
+t.test('a queue is full at its bound, and accepts again when a quarter has left', async (t) => {
   const queue = new BatchQueue<number>({ items: 8, bytes: 1_000 });
   for (let item = 0; item < 8; item += 1) {
     t.notOk(queue.isFull);

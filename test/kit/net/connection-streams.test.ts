@@ -4,7 +4,7 @@ import { connect } from 'node:http2';
 import { CONNECTION_STREAMS_MAX, openServer, systemTransport } from '@slipway/kit/net/channel';
 import t from 'tap';
 
-t.test('a connection is told how many calls it may have open', async (t) => {
+t.test('a connection announces its limit of open calls', async (t) => {
   const server = openServer([]);
   const port = await systemTransport.listen(server, '127.0.0.1:0');
   t.teardown(() => server.forceShutdown());

@@ -40,7 +40,7 @@ const responseWith = (output: Buffer): PipelineResponse => ({
   ],
 });
 
-t.test('what is read is what was written', async (t) => {
+t.test('reading returns the written message', async (t) => {
   const response = responseWith(middling);
   t.same(
     PipelineResponse.decode(encodePipelineResponse(response)),
@@ -77,7 +77,7 @@ t.test('pieces', async (t) => {
   }
 });
 
-t.test('a large text is copied once, whatever it stands in', async (t) => {
+t.test('a large text is copied once, in any field', async (t) => {
   const quickest = (work: () => void): number =>
     Math.min(
       ...Array.from({ length: TRIES }, () => {

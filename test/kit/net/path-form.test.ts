@@ -14,7 +14,7 @@ t.test('addresses and cookies', async (t) => {
     t.equal(inPathForm(name, value, form), expected, `${name}: ${value}`);
 });
 
-t.test('where nobody says how the client came, its scheme stays', async (t) => {
+t.test('without forwarded headers the scheme stays', async (t) => {
   t.equal(
     inPathForm('Location', 'http://api.example:8443/a', { ...form, proto: undefined }),
     'http://api.example:8443/v2/abc/a',
@@ -25,7 +25,7 @@ t.test('where nobody says how the client came, its scheme stays', async (t) => {
   );
 });
 
-t.test('what acts on a whole origin is dropped', async (t) => {
+t.test('headers that act on the whole origin are dropped', async (t) => {
   for (const name of [...ORIGIN_HEADERS, 'Clear-Site-Data', 'STRICT-TRANSPORT-SECURITY'])
     t.equal(inPathForm(name, 'x', form), undefined, name);
   const others = ['content-security-policy', 'x-report-to', 'access-control-allow-origin', 'etag', 'x-mine'];

@@ -9,7 +9,7 @@ const GIVEN_UP = 4_000;
 const { NGHTTP2_CANCEL } = constants;
 const PATH = '/test.Echo/Say';
 
-t.test('4,000 calls are given up on a connection that somebody else waits on', async (t) => {
+t.test('4,000 calls are cancelled on a connection with another waiting call', async (t) => {
   const held: (() => void)[] = [];
   const bytes = (value: Buffer): Buffer => value;
   const definition = {

@@ -25,7 +25,7 @@ const SERVICE: ServiceDefinition = {
   },
 };
 
-t.test('renewed while a channel stands', async (t) => {
+t.test('renewed while a channel is open', async (t) => {
   const { file, issue, authority } = await makeCertificates(t);
   authority('second');
   issue('server-1', 'IP:127.0.0.1');

@@ -25,7 +25,7 @@ async function halfTunnel(t: Test) {
   return { session, far };
 }
 
-t.test('a side that says nothing for 15 s has gone', async (t) => {
+t.test('a side silent for 15 s is gone', async (t) => {
   const { session } = await halfTunnel(t);
   const clock = new ManualClock();
   const ended = once(session, 'error');
@@ -37,7 +37,7 @@ t.test('a side that says nothing for 15 s has gone', async (t) => {
   t.match((await ended)[0], { message: /silent for 15 s/ });
 });
 
-t.test('one that answers stays, however long', async (t) => {
+t.test('an answering side stays, however long', async (t) => {
   const { session, far } = await halfTunnel(t);
   let asked = 0;
   performServerHandshake(far, TUNNEL_OPTIONS).on('ping', () => {
@@ -53,7 +53,7 @@ t.test('one that answers stays, however long', async (t) => {
   t.notOk(session.destroyed);
 });
 
-t.test('a machine that stood still for a minute keeps its tunnel: the other side answers', async (t) => {
+t.test('a machine suspended for a minute keeps its tunnel: the other side answers', async (t) => {
   const { session, far } = await halfTunnel(t);
   let asked = 0;
   performServerHandshake(far, TUNNEL_OPTIONS).on('ping', () => {

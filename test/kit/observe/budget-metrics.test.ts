@@ -29,7 +29,7 @@ function metered() {
   return { meter: budgetMetrics(metrics, 'x'), read };
 }
 
-t.test('bytes that are held', async (t) => {
+t.test('held bytes', async (t) => {
   const { meter, read } = metered();
   const held = Promise.withResolvers<void>();
   const over = new ByteBudget('held', 100, meter).hold(30, () => held.promise);
@@ -39,7 +39,7 @@ t.test('bytes that are held', async (t) => {
   t.same(await read('held'), { bytes: 0, limit: 100, waiting: undefined });
 });
 
-t.test('bodies, in all, and of the owner with the most where only owners are bounded', async (t) => {
+t.test('bodies, in total, and of the largest owner where only owners are bounded', async (t) => {
   const { meter, read } = metered();
   for (const [name, bytesMax] of [
     ['all', 100],
@@ -62,7 +62,7 @@ t.test('bodies, in all, and of the owner with the most where only owners are bou
   }
 });
 
-t.test('checks that wait for their slices', async (t) => {
+t.test('queued checks', async (t) => {
   const { meter, read } = metered();
   const work = new SlicedWork({ name: 'checks', bytesMax: 4 * MIB, ownerBytesMax: MIB, meter, clock: systemClock });
   function* nothing(): Work<number> {
@@ -75,7 +75,7 @@ t.test('checks that wait for their slices', async (t) => {
   t.match(await read('checks'), { bytes: 0 });
 });
 
-t.test('pages of lists and outcomes that arrive', async (t) => {
+t.test('pages of lists, and arriving outcomes', async (t) => {
   const { meter, read } = metered();
   const pages = new PageBudget(meter);
   const gone: (() => void)[] = [];

@@ -26,7 +26,7 @@ async function tracingTo(t: Pick<Test, 'teardown'>, endpoint: string, ratio = 1)
   return tracing;
 }
 
-t.test('every text is sent as a collector takes it', async (t) => {
+t.test('every text is sent in a form collectors accept', async (t) => {
   const receiver = await receiveTraces(t);
   const tracing = await tracingTo(t, `${receiver.url}/`);
   // Remains of a character that was cut, characters that JSON escapes, and characters that are longer in UTF-8.
@@ -69,7 +69,7 @@ t.test('every text is sent as a collector takes it', async (t) => {
   );
 });
 
-t.test('the receiver refuses what are no messages of OTLP', async (t) => {
+t.test('the receiver refuses messages that are not OTLP', async (t) => {
   const field = (tag: number, bytes: Buffer): Buffer => Buffer.concat([Buffer.from([tag, bytes.length]), bytes]);
   const request = (...span: Buffer[]): Buffer => field(0x0a, field(0x12, field(0x12, Buffer.concat(span))));
   const ids = [field(0x0a, Buffer.from(TRACE, 'hex')), field(0x12, Buffer.from(SPAN, 'hex'))];
@@ -109,7 +109,7 @@ t.test('many spans go out in several requests, and none is lost or sent twice', 
 });
 
 t.test(
-  'a batch has the first trace for its parent and links to the others; jobs are forgotten at their end',
+  'a batch has the first trace as parent and links to the others; jobs are dropped at their end',
   async (t) => {
     const receiver = await receiveTraces(t);
     const tracing = await tracingTo(t, receiver.url);
@@ -138,7 +138,7 @@ t.test(
 );
 
 t.test(
-  'a collector that cannot take spans for a while has them once it can, compressed where it is so set',
+  'a collector that is down for a while gets the spans afterwards, compressed if configured',
   async (t) => {
     const refusals: Refusal[] = [{ status: 503, headers: { 'retry-after': '1' } }, { status: 429 }];
     const encodings: unknown[] = [];
@@ -162,7 +162,7 @@ t.test(
   },
 );
 
-t.test('nobody waits for a collector that does not answer', async (t) => {
+t.test('an unresponsive collector delays nothing', async (t) => {
   const sockets = new Set<Socket>();
   const deaf = createServer((socket) => {
     sockets.add(socket);
@@ -184,7 +184,7 @@ t.test('nobody waits for a collector that does not answer', async (t) => {
   t.notOk(tracing.records(HEADER));
 });
 
-t.test('a traceparent is what W3C says it is', async (t) => {
+t.test('a traceparent follows W3C Trace Context', async (t) => {
   t.same(readTraceparent(HEADER), { traceId: TRACE, spanId: SPAN, recorded: true });
   t.equal(recordedTrace(HEADER), HEADER);
   t.equal(readTraceparent(`00-${TRACE}-${SPAN}-00`)?.recorded, false);

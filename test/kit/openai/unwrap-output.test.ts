@@ -6,7 +6,7 @@ import t from 'tap';
 
 const unwrap = (text: string): string | undefined => workNow(unwrapOutput(Buffer.from(text)))?.toString();
 
-t.test('a list of one is opened, byte for byte', async (t) => {
+t.test('a list of one is unwrapped, byte for byte', async (t) => {
   t.equal(unwrap('[{"a": 1.00}]'), '{"a": 1.00}');
   t.equal(unwrap(' [ \n{"a":[1,"]"]} ] '), '{"a":[1,"]"]}');
 });
@@ -15,7 +15,7 @@ t.test('anything else stays as it is', async (t) => {
   for (const text of ['{"a":1}', '[1,2]', '"x"', '0', 'false']) t.equal(unwrap(text), text);
 });
 
-t.test('nothing in it', async (t) => {
+t.test('empty outputs', async (t) => {
   for (const text of ['', 'null', '[]']) t.equal(unwrap(text), undefined, text);
   t.equal(workNow(unwrapOutput(undefined)), undefined);
 });

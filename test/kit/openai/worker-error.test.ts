@@ -55,7 +55,7 @@ t.test('jobs that did not fail by themselves', async (t) => {
   t.match(jobError(TIMED_OUT, undefined), { status: 500, error: { code: 'job_timed_out' } });
 });
 
-t.test('outputs that are errors, and those that only look a little like one', async (t) => {
+t.test('outputs that are errors, and ones that only resemble them', async (t) => {
   t.match(outputError({ object: 'error', message: 'm', code: 400 }), { status: 400, error: { message: 'm' } });
   t.match(outputError({ error: OPENAI_ERROR }), { status: 404 });
   t.match(outputError({ error: 'text' }), { status: 500, error: { message: 'text' } });

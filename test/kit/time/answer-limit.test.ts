@@ -2,7 +2,7 @@
 import { AnswerLimit } from '@slipway/kit/time/answer-limit';
 import t from 'tap';
 
-t.test('it grows with slow answers and with those that do not come, and falls again', async (t) => {
+t.test('it grows with slow and missing answers, and falls again', async (t) => {
   const limit = new AnswerLimit({ firstMs: 5_000, maxMs: 60_000 });
   limit.answered(10);
   t.same([limit.ms, limit.factor], [5_000, 1]);

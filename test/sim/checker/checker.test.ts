@@ -42,14 +42,14 @@ const failed = (more: Partial<Seen> = {}): Seen => seen(60, 'FAILED', { error: '
 /** Returns the rules that a history breaks. */
 const broken = (...history: HistoryEvent[]): string[] => [...new Set(check(history).map(({ rule }) => rule))];
 
-t.test('a sound history breaks no rule', async (t) => {
+t.test('a correct history breaks no rule', async (t) => {
   t.same(broken(...SOUND), []);
   const whole = [acknowledged({ webhook: true }), started(30), streamed([1, 2], true), ended(50, { chunks: 2 })];
   const called = { is: 'called', atMs: 70, job: JOB, state: 'COMPLETED', output: OUTPUT } as const;
   t.same(broken(...whole, seen(60, 'COMPLETED'), called, ...calm), []);
 });
 
-t.test('what ends a job early is no loss', async (t) => {
+t.test('a job ended early is not lost', async (t) => {
   t.same(broken(acknowledged(), changed('purge', 20), seen(40, null), ...calm), [], 'a purge');
   t.same(broken(acknowledged({ ttlMs: 20 }), seen(40, null), ...calm), [], 'its ttl');
   t.same(broken(...SOUND.slice(0, 5), changed('ttl', 61, { job: JOB, done: 5 }), seen(70, null), ...calm), []);
@@ -96,7 +96,7 @@ const FAULTS: Readonly<Record<string, readonly HistoryEvent[]>> = {
 };
 
 for (const [rule, history] of Object.entries(FAULTS))
-  t.test(`${rule}: the checker reports a history in which it is not so`, async (t) => {
+  t.test(`${rule}: the checker reports a history that breaks it`, async (t) => {
     t.ok(broken(...history).includes(rule), JSON.stringify(check(history)));
   });
 

@@ -358,7 +358,7 @@ t.test('GraphQL endpoints', async (t) => {
     t.same(counted, { ListEndpoints: 1, ListTemplates: 1, ListPods: 1, ListNetworkVolumes: 1, GetAccount: 1 });
   });
 
-  await t.test('a field sees what an earlier one of its document changed', async (t) => {
+  await t.test('a field sees changes of earlier ones in its document', async (t) => {
     const query = `mutation M($id: String!, $templateId: String!) {
       before: saveEndpoint(input: { id: $id, idleTimeout: 6 }) { template { readme } }
       saveTemplate(input: { id: $templateId, readme: "new" }) { id }

@@ -53,7 +53,7 @@ t.test('pages of the configured origins may preflight, call and read, errors inc
   }
 });
 
-t.test('other origins may not, and requests without an origin are unchanged', async (t) => {
+t.test('other origins are refused, and requests without an origin are unchanged', async (t) => {
   for (const origin of ['https://page.example', 'http://page.example:8443', 'https://evil.example', 'null']) {
     const asked = await send(`${jobs.base}/run`, {
       method: 'OPTIONS',

@@ -53,7 +53,7 @@ async function withoutLongTurns<Result>(
   }
 }
 
-t.test('expensive submissions delay nobody else', async (t) => {
+t.test('expensive submissions delay no other account', async (t) => {
   for (const shape of names) {
     const url = `${system.url}/v2/${parked}/run`;
     const send = (wrap: [string, string]): Promise<ExpensiveAnswer> => sender.send({ url, headers, shape, wrap });
@@ -65,7 +65,7 @@ t.test('expensive submissions delay nobody else', async (t) => {
   }
 });
 
-t.test('expensive GraphQL documents and settings delay nobody else', async (t) => {
+t.test('expensive GraphQL documents and settings delay no other account', async (t) => {
   const unknown = Array.from({ length: 900 }, (_, i) => `x${i}`).join(' ');
   const post = async (path: string, body: string): Promise<number> =>
     (await fetch(`${system.url}${path}`, { method: 'POST', headers, body })).status;
@@ -85,7 +85,7 @@ t.test('expensive GraphQL documents and settings delay nobody else', async (t) =
   }
 });
 
-t.test('expensive submissions to core delay nobody else', async (t) => {
+t.test('expensive submissions to core delay no other account', async (t) => {
   for (const shape of ['numbers as keys', 'elements', 'empty objects', 'escapes']) {
     // Rejected at its end, so that nothing is stored.
     const input = Buffer.from(`{"a":${SHAPES[shape]!()},}`);
@@ -109,7 +109,7 @@ t.test('expensive submissions to core delay nobody else', async (t) => {
   }
 });
 
-t.test('expensive results of workers delay nobody else', async (t) => {
+t.test('expensive results of workers delay no other account', async (t) => {
   const workers = await rawWorkers(t);
   const id = await system.createEndpoint({
     command: jsHandler('raw-worker.js'),

@@ -18,7 +18,7 @@ const pairs = (count: number, value = 'v'): Record<string, string> =>
 const stored = async (): Promise<number> =>
   (await rows.sql`SELECT count(*)::int AS n FROM job_metadata`)[0]!['n'] as number;
 
-t.test('metadata is answered where it is asked for, and in lists', async (t) => {
+t.test('metadata is returned on request, and in lists', async (t) => {
   const metadata = { order: '1042', tenant: 'Ü & "co"' };
   const id = await parked.run({ n: 1 }, { metadata });
   await parked.run({ n: 2 });
@@ -56,7 +56,7 @@ t.test('jobs are found by metadata, page after page', async (t) => {
   t.match((await parked.call('GET', '/requests?metadata=a:b&offset=1')).json, { code: 'invalid_request' });
 });
 
-t.test('the largest is taken, anything larger or odd is 400 and stores nothing', async (t) => {
+t.test('the maximum is accepted, anything larger or malformed is 400 and stores nothing', async (t) => {
   const largest = pairs(20, 'é'.repeat(512));
   t.equal((await parked.call('POST', '/run', { input: {}, metadata: largest })).status, 200);
   const jobsBefore = await rows.count(parked.id);
@@ -83,7 +83,7 @@ t.test('the largest is taken, anything larger or odd is 400 and stores nothing',
   t.strictSame((await parked.call('GET', `/status/${none}?metadata=true`)).json, { id: none, status: 'IN_QUEUE' });
 });
 
-t.test('pairs go with their jobs', async (t) => {
+t.test('pairs are deleted with their jobs', async (t) => {
   t.not(await stored(), 0);
   await parked.call('POST', '/purge-queue');
   t.equal(await stored(), 0);

@@ -206,7 +206,7 @@ t.test('Accept: text/event-stream | a live feed', async (t) => {
   );
 });
 
-t.test('Last-Event-ID | the feed goes on after that event, however often it is read', async (t) => {
+t.test('Last-Event-ID | the feed continues after that event, however often it is read', async (t) => {
   const id = await jobs.run({ mode: 'stream', values: ['a', 'b', 'c'] });
   await jobs.reached(id, 'COMPLETED');
   const outputs = (events: { data: string }[]): unknown[] =>

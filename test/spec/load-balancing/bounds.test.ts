@@ -220,7 +220,7 @@ t.test('a request whose body a worker has begun to read is never sent again', as
   t.notOk((await shown(at(two, '/seen'))).seen.includes('POST /read-and-die'), 'the other never saw it');
 });
 
-t.test('a worker that answers that it is full', async (t) => {
+t.test('a worker that answers 429', async (t) => {
   const two = await lbEndpoint(system, { workersMin: 2, workersMax: 2 });
   const [first] = await bothWorkers(two);
   for (const status of [503, 429]) {
@@ -284,7 +284,7 @@ t.test('Expect: 100-continue reaches the worker, which may answer before the bod
 
 for (const parser of ['h11', 'httptools']) {
   t.test(
-    `a Python worker that says that it is full: uvicorn with ${parser}`,
+    `a Python worker that answers 503: uvicorn with ${parser}`,
     { skip: skipWithoutPython('new') },
     async (t) => {
       const two = await lbEndpoint(
@@ -345,7 +345,7 @@ t.test('slow clients', async (t) => {
   t.equal(both.length, 2, 'both places are free again');
 });
 
-t.test('WebSockets that read nothing hold up their worker only and fill no memory', async (t) => {
+t.test('WebSockets that read nothing delay their worker only and fill no memory', async (t) => {
   const one = await lbEndpoint(system, { workersMin: 1, workersMax: 1 });
   await shown(at(one, '/x'));
   const { hostname, port } = new URL(url);

@@ -101,7 +101,7 @@ await t.test('a WebSocket passes, and ends after its idle limit', async (t) => {
   t.pass('ended');
 });
 
-await t.test('the worker sees a client disconnect; a client that does not read holds up its worker only', async (t) => {
+await t.test('the worker sees a client disconnect; a client that does not read delays its worker only', async (t) => {
   const leaving = new AbortController();
   const left = at(id, '/hang', { signal: leaving.signal }).catch(() => undefined);
   await waitFor('the request', async () => (await shown(at(id, '/count'))).hangs === 1);

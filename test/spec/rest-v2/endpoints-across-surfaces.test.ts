@@ -139,7 +139,7 @@ t.test('an endpoint made from a template copies it once, and v1 links it to anot
   await v2('GET', `/serverless/${made.id}`, undefined, 404);
 });
 
-t.test('the place of an endpoint at the OpenAI address', async (t) => {
+t.test('settings of an endpoint at the OpenAI address', async (t) => {
   const body = {
     name: 'chat',
     type: 'QUEUE',
@@ -312,7 +312,7 @@ t.test('SSH and Jupyter of templates, on each surface', async (t) => {
   t.same(await asked(id), { podTemplate: { startSsh: true, startJupyter: true } }, 'v1 has no word for them');
 });
 
-t.test('amounts are split between what had GPUs and what had none', async (t) => {
+t.test('amounts are split between GPU and CPU resources', async (t) => {
   const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
   t.teardown(() => sql.end());
   const span = (kind: string, id: string, gpu: string, price: number) => sql`

@@ -118,7 +118,7 @@ t.test('a key without permission is 403', async (t) => {
   }
 });
 
-t.test('a key for one endpoint changes only that, and cannot give it resources that it may not see', async (t) => {
+t.test('a key for one endpoint changes only that, and cannot refer to hidden resources', async (t) => {
   const made = (
     await request('POST', '/v2/serverless', {
       name: 'mine',
@@ -182,7 +182,7 @@ t.test('every list is paged, newest first, by a cursor of its own', async (t) =>
   t.match(foreign.json['errors'], [/^query\.cursor: /]);
 });
 
-t.test('answers to a valid key have its remaining rate', async (t) => {
+t.test('responses to a valid key have its remaining rate', async (t) => {
   const first = await request('GET', '/v2/templates');
   const policy = first.headers.get('ratelimit-policy');
   t.match(policy, /^"window";q=\d+;w=\d+$/);

@@ -38,7 +38,7 @@ function declared(name: string): Json {
   );
 }
 
-t.test('defaults in the document are those of an answer', async (t) => {
+t.test('defaults in the document equal those in responses', async (t) => {
   const pod = { computeType: 'CPU', imageName: '', dockerStartCmd: ['sleep', '600'] };
   const made: [name: string, declared: number, record: Json][] = [
     ['Endpoint', 21, await rest('POST', 'endpoints', { templateId })],

@@ -9,7 +9,7 @@ import { peerOf } from '@slipway/tools/bench/peers/peer-contestant';
 import { ableOf } from '@slipway/tools/bench/peers/race';
 import t from 'tap';
 
-t.test('a package that cannot be had does not keep the others away', async (t) => {
+t.test('an unavailable package does not exclude the others', async (t) => {
   const folder = t.testdir({ good: { 'package.json': '{"name":"good","version":"1.0.0"}' } });
   const peers = join(folder, 'peers');
   mkdirSync(peers);
@@ -20,7 +20,7 @@ t.test('a package that cannot be had does not keep the others away', async (t) =
   t.same([...installAll(peers, packages, () => undefined).keys()], ['bad'], 'it is tried again');
 });
 
-t.test('who does not start is absent, with the reason', async (t) => {
+t.test('a contestant that does not start is absent, with the reason', async (t) => {
   const options = readOptions(['--peers', '--only', 'P1']) as Options;
   const makeStore = async (): Promise<never> => {
     throw new Error('there is no room');

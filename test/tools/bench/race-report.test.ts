@@ -39,7 +39,7 @@ const facts: RaceFacts = {
   contestants: { Slipway: 'as it comes' },
 };
 
-t.test('targets are held against ratios of medians, rates and times each by their own', async (t) => {
+t.test('targets are compared with ratios of medians, separately for rates and times', async (t) => {
   t.same(
     verdictsOf(results).map(({ field, ratio, reached }) => ({ field, ratio, reached })),
     [
@@ -49,7 +49,7 @@ t.test('targets are held against ratios of medians, rates and times each by thei
   );
 });
 
-t.test('the report has the spread of times, the verdicts and who is absent', async (t) => {
+t.test('the report has the spread of times, the verdicts and absent contestants', async (t) => {
   const text = raceReport(facts, results);
   t.match(
     text,

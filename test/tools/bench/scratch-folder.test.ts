@@ -13,7 +13,7 @@ console.log(await scratchFolder('agent-'), await scratchFolder('agent-'));
 setInterval(() => {}, 1000);
 `;
 
-t.test('the folders of a run go with its process, however it ends', async (t) => {
+t.test('the folders of a run are removed with its process, however it ends', async (t) => {
   const { folder } = await scratch(t);
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
     cwd: import.meta.dirname,

@@ -68,7 +68,7 @@ t.test('a cluster without controllers', { skip: skipWithoutKube() }, async (t) =
     await t.rejects(api.send('POST', PODS, pod('ends')), { code: 409, reason: 'AlreadyExists' });
   });
 
-  await t.test('nothing of it stays', async (t) => {
+  await t.test('nothing remains of it', async (t) => {
     await cluster.stop();
     t.notOk(existsSync(dirname(cluster.kubeconfig)));
     await t.rejects(fetch(cluster.url));

@@ -28,7 +28,7 @@ t.test('words of the line above the imports', async (t) => {
   });
 });
 
-t.test('what cannot be meant is an error that names the file and the word', async (t) => {
+t.test('an unknown word is an error that names the file and the word', async (t) => {
   t.throws(() => parse('// test: alnoe\n'), {
     message: /^x\.test\.ts: .*unknown word "alnoe"; known are alone, postgres, /,
   });

@@ -17,7 +17,7 @@ async function project(t: Parameters<typeof scratch>[0], files: Record<string, s
   return { of: (file: string) => testsOf(path('.'), file).map((found) => `${found.file} ${found.distance}`) };
 }
 
-t.test('tests that import it, and those of a helper or of the part it belongs to', async (t) => {
+t.test('tests that import it, and tests of a helper or of its part', async (t) => {
   const { of } = await project(t, {
     'core/rule.ts': 'export const rule = 1;',
     'core/part.ts': `import { rule } from './rule.ts';`,
@@ -39,7 +39,7 @@ t.test('tests that import it, and those of a helper or of the part it belongs to
   t.same(of('test/helpers/rules.ts'), ['test/a.test.ts 1']);
 });
 
-t.test('the nearest tests where none is near, none where nothing leads to a test', async (t) => {
+t.test('the nearest tests, or none where nothing leads to a test', async (t) => {
   const { of } = await project(t, {
     'a.ts': '',
     'b.ts': `import './a.ts';`,
@@ -54,7 +54,7 @@ t.test('the nearest tests where none is near, none where nothing leads to a test
   t.same(of('tools/main.ts'), ['test/program.test.ts 1'], 'a program that a test starts by its path');
 });
 
-t.test('tests at two imports are left out where they are too many', async (t) => {
+t.test('tests two imports away are left out if there are too many', async (t) => {
   const many = Object.fromEntries(
     Array.from({ length: 40 }, (_, index) => [`test/${index}.test.ts`, `import '../part.ts';`]),
   );

@@ -48,7 +48,7 @@ t.test('failures', async (t) => {
   });
 });
 
-t.test('output that breaks off is a failure', async (t) => {
+t.test('truncated output is a failure', async (t) => {
   const text = await outputOf(
     t,
     `t.test('x', async (t) => { t.ok(1); t.ok(1); t.ok(1); }); t.test('y', async (t) => { t.ok(1); });`,
@@ -67,7 +67,7 @@ t.test('details of a failure', async (t) => {
   t.match(failures[0], ['outer > the same', /a\.test\.mjs:2[\s\S]*-\s+"a": 2[\s\S]*\+\s+"a": 1/]);
 });
 
-t.test('a few files that fail among many are run again, alone', async (t) => {
+t.test('a few failed files among many are run again, alone', async (t) => {
   const { path } = await scratch(t);
   const files = {
     'good.ts': `t.ok(1); t.ok(1);`,

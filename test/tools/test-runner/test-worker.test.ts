@@ -96,7 +96,7 @@ t.test('files that share a process', async (t) => {
   t.equal(await shared.end(), undefined);
 });
 
-t.test('one more file runs while processors idle, and the next looks anew', async (t) => {
+t.test('one more file runs while processors idle, and each is checked anew', async (t) => {
   const clock = new ManualClock();
   let [idleMs, allMs] = [0, 0];
   const processors = new SpareProcessors(clock, () => ({ idleMs, allMs }));

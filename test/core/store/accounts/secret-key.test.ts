@@ -37,7 +37,7 @@ t.test('another key is refused at start', async (t) => {
   await coreWith(right.toUpperCase()).start();
 });
 
-t.test('of keys that come first together, one stays', async (t) => {
+t.test('of keys registered at the same time, one stays', async (t) => {
   const { url } = await createDatabase(t);
   await migrate({ url }, logger);
   const sql = connect(url, 'test', 8, logger);

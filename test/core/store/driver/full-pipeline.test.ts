@@ -18,7 +18,7 @@ const sql = connect((await createDatabase(t)).url, NAME, CONNECTIONS, createLogg
 t.teardown(() => sql.end());
 
 t.test(
-  'whichever place it has, a transaction has a connection of its own, and nobody else is left in it',
+  'at any position a transaction has its own connection, without other statements',
   async (t) => {
     await Promise.all(Array.from({ length: CONNECTIONS }, () => sql`SELECT pg_sleep(0.02)`));
     const failures: unknown[] = [];

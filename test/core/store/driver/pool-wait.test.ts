@@ -16,7 +16,7 @@ onPoolWait(sql, (waitedMs) => {
 });
 const sleep = () => sql`SELECT pg_sleep(${SLEEP_MS / 1_000})`;
 
-t.test('the first waits for its connection, each other for those before it', async (t) => {
+t.test('the first waits for its connection, each other for earlier ones', async (t) => {
   await Promise.all([sleep(), sleep(), sql`SELECT 1`]);
   t.equal(waits.length, 3, 'each is told of once');
   const [first, second, third] = waits.splice(0) as [number, number, number];
@@ -39,7 +39,7 @@ t.test('a transaction waits once, its statements have a connection', async (t) =
   t.ok(waits.splice(0)[1]! >= SLEEP_MS * 0.9);
 });
 
-t.test('one that fails is told of as any other, one that is cut off before its turn not', async (t) => {
+t.test('a failed wait is reported like any other, one aborted before its turn is not', async (t) => {
   await t.rejects(sql`SELECT 1 / 0`);
   t.equal(waits.splice(0).length, 1);
   const cut = Promise.allSettled([sql`SELECT pg_terminate_backend(pg_backend_pid())`, sql`SELECT 1`]);

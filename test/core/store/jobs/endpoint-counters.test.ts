@@ -21,7 +21,7 @@ async function lengths(endpointId: string): Promise<{ told: number; counted: num
   return { told: (await stores.counts.queued([endpointId]))[0]!, counted: row!.count };
 }
 
-t.test('whatever happens to jobs, the queue is as long as is told', async (t) => {
+t.test('the counted queue length is exact after any changes of jobs', async (t) => {
   const endpointId = await engines.endpoint({ retry_limit: 1 });
   const is = async (length: number, after: string): Promise<void> => {
     t.same(await lengths(endpointId), { told: length, counted: length }, after);
@@ -54,7 +54,7 @@ t.test('whatever happens to jobs, the queue is as long as is told', async (t) =>
   await is(0, 'the queue is purged');
 });
 
-t.test('a tally that is wrong is mended, and that of an endpoint that is gone goes', async (t) => {
+t.test('a wrong counter is corrected, and that of a deleted endpoint is removed', async (t) => {
   const [endpointId, gone] = [await engines.endpoint(), await engines.endpoint()];
   for (const id of [endpointId, gone]) await calls.submit(submission(id));
   await sql`UPDATE endpoint_tally SET queued = queued + 7 WHERE endpoint_id = ${endpointId}`;

@@ -54,7 +54,7 @@ async function insert(
   });
 }
 
-t.test('slices: the newest first, each once, both states, and those that ended earlier are passed over', async (t) => {
+t.test('slices: the newest first, each once, both states, older ones skipped', async (t) => {
   const endpointId = await engines.endpoint();
   await insert(endpointId, 30, { agoMs: 3_600_000, name: 'old' });
   await insert(endpointId, 40);
@@ -92,7 +92,7 @@ t.test('slices: the newest first, each once, both states, and those that ended e
   t.match(await errorsOf(endpointId), { jobs: 50 }, 'results that have expired are none');
 });
 
-t.test('however many there are, the newest ten thousand are looked at', async (t) => {
+t.test('only the newest ten thousand are read', async (t) => {
   const endpointId = await engines.endpoint();
   for (const many of [12_000, 36_000]) {
     await insert(endpointId, 12_000, { name: `of-${many}-` });
@@ -110,7 +110,7 @@ t.test('however many there are, the newest ten thousand are looked at', async (t
 });
 
 t.test(
-  'errors as long as they may be: no statement answers more than a page, and no call reads more than 64 MiB',
+  'errors of maximum length: no statement returns more than a page, and no call reads more than 64 MiB',
   async (t) => {
     const endpointId = await engines.endpoint();
     // No two texts compress away, and the end says what was wrong.
@@ -152,7 +152,7 @@ t.test('an error of 10 MB among others, and ten thousand errors that have nothin
 });
 
 t.test(
-  'queued again by group: a call looks at so many jobs and so many bytes and no more, however few are of it',
+  'retried by group: a call reads a bounded number of jobs and bytes, however few match',
   async (t) => {
     const endpointId = await engines.endpoint();
     const noise = Array.from({ length: 4_000 }, (_, n) => ((n * 2_654_435_761) % 4_294_967_296).toString(36)).join(' ');

@@ -47,7 +47,7 @@ t.test('100,000 instants and spans', async (t) => {
   t.same(row, { rows: 100_000, halves: 50_000, wrong: 0 });
 });
 
-t.test('a clock that was set back, and what has not happened yet', async (t) => {
+t.test('a clock set back, and times not reached yet', async (t) => {
   const [row] = await sql<Times[]>`
     SELECT ${jobColumns(sql)} FROM (SELECT 'e' AS endpoint_id, 'i' AS id, 'IN_PROGRESS' AS state, 1 AS attempt,
       0 AS retries, 'w' AS worker_id,

@@ -62,7 +62,7 @@ t.test('a cancelled job shows no progress', async (t) => {
   t.same(await chunksOf(job), ['"chunk"'], 'what it streamed stays');
 });
 
-t.test('what a lost attempt wrote is seen neither in the queue nor in the next attempt', async (t) => {
+t.test('output of a lost attempt is visible neither in the queue nor in the next attempt', async (t) => {
   const endpointId = await engines.endpoint();
   const job = await runningJob(engines, endpointId);
   await whileWriting(job, () => attempts.recordOutcome(outcome(job, { kind: 'LOST' })));
@@ -85,7 +85,7 @@ t.test('what a lost attempt wrote is seen neither in the queue nor in the next a
   t.same(await chunksOf(job, { attempt: 0, number: 0 }), ['"of the next"']);
 });
 
-t.test('nothing of a deleted job stays', async (t) => {
+t.test('nothing remains of a deleted job', async (t) => {
   const job = await runningJob(engines, await engines.endpoint());
   t.equal(await whileWriting(job, () => engine.deleteJobs(job.endpointId)), 1);
   for (const table of ['job_input', 'job_output', 'job_chunk', 'stream_cursor']) {
@@ -94,7 +94,7 @@ t.test('nothing of a deleted job stays', async (t) => {
 });
 
 t.test(
-  "a loss and the end of its worker in the same moment: the history has both, also when the worker's row has gone",
+  "a loss and the end of its worker at the same moment: the history has both, also without the worker's row",
   async (t) => {
     const { stores } = engines;
     for (const goes of ['old', 'with its machine'] as const) {

@@ -19,7 +19,7 @@ const PARTS = 7;
 /** The page, and the entries behind which it begins. */
 const PAGE_ENTRIES_MAX = (PARTS + 3) * (LIMIT + 2);
 
-t.test('from both ends, and in the middle', async (t) => {
+t.test('lists from both ends, and from the middle', async (t) => {
   const endpointId = await engines.endpoint();
   for (const many of [8_000, 40_000]) {
     for (const state of ['IN_QUEUE', 'COMPLETED', 'FAILED']) {
@@ -53,7 +53,7 @@ t.test('from both ends, and in the middle', async (t) => {
   }
 });
 
-t.test('the longest of the newest thousand, and of no more', async (t) => {
+t.test('the longest of the newest thousand only', async (t) => {
   const endpointId = await engines.endpoint();
   // The older a job the longer it ran, and the shorter it waited.
   await sql`

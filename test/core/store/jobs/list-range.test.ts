@@ -57,7 +57,7 @@ async function list(endpointId: string, asked: Asked) {
   return { ids: jobs.map(({ id }) => id), total, next };
 }
 
-t.test('from a moment on, before another, between both; in every state, in every order, page after page', async (t) => {
+t.test('after, before and between times; in every state and order, page after page', async (t) => {
   const endpointId = await engines.endpoint();
   const states = ['COMPLETED', 'IN_QUEUE', 'FAILED', 'IN_PROGRESS', 'CANCELLED', 'TIMED_OUT', 'IN_QUEUE'];
   for (const [place, state] of states.entries())
@@ -96,7 +96,7 @@ t.test('from a moment on, before another, between both; in every state, in every
   t.same((await list(await engines.endpoint(), { submitted })).ids, [], 'of an endpoint without jobs');
 });
 
-t.test('a job that was retried counts from then, and hides no other', async (t) => {
+t.test('a retried job counts from its retry, and hides no other', async (t) => {
   const endpointId = await engines.endpoint();
   await insert(endpointId, 'FAILED', [1, 400]);
   await insert(endpointId, 'IN_QUEUE', [2_000, 2_000]);
@@ -128,7 +128,7 @@ t.test('a job that was retried counts from then, and hides no other', async (t) 
   );
 });
 
-t.test('its cost does not grow with the jobs there are, nor with those outside', async (t) => {
+t.test('its cost does not grow with the number of jobs, inside or outside the range', async (t) => {
   const endpointId = await engines.endpoint();
   const many = 40_000;
   await insert(endpointId, 'COMPLETED', [1, many]);

@@ -124,7 +124,7 @@ t.test('with an old snapshot held open', async (t) => {
   snapshot.release();
 });
 
-t.test('what workers hold is what they hold, whatever came and went since the last look', async (t) => {
+t.test('the jobs that workers hold are exact, whatever changed since the last read', async (t) => {
   const endpointId = await engines.endpoint();
   const running = new RunningJobs(database, 0);
   const held = async () =>
@@ -149,7 +149,7 @@ t.test('what workers hold is what they hold, whatever came and went since the la
 });
 
 t.test(
-  'what machines hold is what they hold; an attempt whose claim committed late is found by its name at once',
+  'the attempts that machines hold are exact; one with a late commit is found by its name at once',
   async (t) => {
     const endpointId = await engines.endpoint();
     const running = new RunningJobs(database, 0);

@@ -7,7 +7,7 @@ const ENDPOINTS = 11_000;
 const { stores, sql } = await startEngines(t, { idle: true });
 const actor = { accountId: 'account', keyId: 'key' };
 
-t.test('its change is recorded of each, once, and what is too old goes', async (t) => {
+t.test('each change is recorded once, and old ones are removed', async (t) => {
   await sql`INSERT INTO endpoint (id, account_id, name, template_id)
     SELECT 'e' || lpad(n::text, 13, '0'), 'account', 'e', 'template' FROM generate_series(1, ${ENDPOINTS}::int) n`;
   const busy = 'e0000000000007';

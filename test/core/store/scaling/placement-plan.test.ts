@@ -64,7 +64,7 @@ t.test('pages that are read', async (t) => {
   t.ok(pages < 300, `${pages} pages for ${ALIVE} workers on ${MACHINES} machines beside ${ENDED} that have ended`);
 });
 
-t.test('turns that are taken together read the machines once, and each sees what those before it did', async (t) => {
+t.test('batched reconciles read the machines once, and each sees the changes of earlier ones', async (t) => {
   const agent = await core.joinAgent({
     gpus: [1, 2, 3].map((n) => ({ uuid: `GPU-X${n}`, name: 'NVIDIA A40', memoryMib: 46_068, migProfile: '' })),
   });

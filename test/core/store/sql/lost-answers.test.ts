@@ -43,7 +43,7 @@ async function waiter({ own }: Started): Promise<number> {
   );
 }
 
-t.test('what the database works on is waited for, what it has answered is not', async (t) => {
+t.test('running statements are awaited, answered ones are not', async (t) => {
   const started = await start(t);
   const { proxy, own, url } = started;
   const database = openDatabase(url, { logger, connectionsMax: 2 });
@@ -83,7 +83,7 @@ t.test('what the database works on is waited for, what it has answered is not', 
 });
 
 t.test(
-  'a turn of scaling that is forgotten under the placement lock: endpoints have workers again within half a minute',
+  'a reconcile lost under the placement lock: endpoints have workers again within half a minute',
   async (t) => {
     const started = await start(t);
     const { proxy, own, url } = started;

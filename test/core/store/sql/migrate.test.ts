@@ -28,7 +28,7 @@ t.test('replicas that start together migrate once', async (t) => {
   await t.rejects(migrate({ url }, logger), NewerDatabaseError);
 });
 
-t.test("an operator's time limit for statements is not for migrations", async (t) => {
+t.test("an operator's time limit for statements does not apply to migrations", async (t) => {
   const { url } = await createDatabase(t, { empty: true });
   const sql = postgres(url, { max: 1 });
   t.teardown(() => sql.end());
@@ -53,7 +53,7 @@ async function databaseOf(t: Test, migrations: number): Promise<{ url: string; s
   return { url, sql };
 }
 
-t.test('an upgrade beside a backup keeps nobody from the tables that it waits for', async (t) => {
+t.test('an upgrade beside a backup does not block the tables it waits for', async (t) => {
   const { url, sql } = await databaseOf(t, 21);
   // It would wait for the backup itself before it takes any lock.
   await sql`CREATE INDEX job_machine_since_idx ON job (machine_id, started_at) WHERE state = 'IN_PROGRESS'`;
@@ -192,7 +192,7 @@ t.test("0007: endpoints with another account's template are given what it is now
   ]);
 });
 
-t.test('0009: machines that are there run commands as they did, and no images', async (t) => {
+t.test('0009: existing machines run commands as before, and no images', async (t) => {
   const { url, sql } = await databaseOf(t, 9);
   await sql`INSERT INTO machine (id, name) VALUES ('laptop000000', 'laptop')`;
   await migrate({ url }, logger);
@@ -201,7 +201,7 @@ t.test('0009: machines that are there run commands as they did, and no images', 
   ]);
 });
 
-t.test('0013: whoever has a GPU goes on having it, also where two are written down for one', async (t) => {
+t.test('0013: holders of GPUs keep them, also where two were recorded for one', async (t) => {
   const { url, sql } = await databaseOf(t, 13);
   await sql`INSERT INTO account (id, name) VALUES ('a', 'a')`;
   await sql`INSERT INTO template (id, account_id, name, image_name, serverless) VALUES ('t', 'a', 't', 'i', true)`;

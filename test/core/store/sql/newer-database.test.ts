@@ -55,7 +55,7 @@ t.test('one that allows this release: with the option, and it stays as it is', a
   ]);
 });
 
-t.test('one that does not: never, and the reason is said', async (t) => {
+t.test('one that does not: never, and the reason is given', async (t) => {
   const { start, record, states } = await newerDatabase(t);
   await record({ when: own!.when + 1, tag: '0098_later' });
   const message = /core must have schema 0098_later or a later one \(a column is gone\)\. Run that version, or restore/;

@@ -12,7 +12,7 @@ t.test('every migration has a statement (drizzle/README.md says how to write it)
   t.ok(neededMigration().schema > 0);
 });
 
-t.test('one that says yes takes nothing away and demands nothing of earlier releases', async (t) => {
+t.test('one that says yes removes nothing and demands nothing of earlier releases', async (t) => {
   for (const { tag } of journalOf().slice(FIRST_STATED))
     if (parseStatement(read(tag))?.is === 'yes') t.same(breakingChanges(read(tag)), [], tag);
 });

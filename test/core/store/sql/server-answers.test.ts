@@ -41,7 +41,7 @@ t.test('a login of a slow server may take as long as several answers', async (t)
   t.equal(answers.connectSeconds * 1, 72);
 });
 
-t.test('connections that are lost together come back in groups, each at a moment of its own', async (t) => {
+t.test('connections lost together reconnect in groups, at spread times', async (t) => {
   const fractions = [0, 0.5, 1];
   let drawn = 0;
   const answers = new ServerAnswers({ random: { fraction: () => fractions[drawn++ % fractions.length]! } });

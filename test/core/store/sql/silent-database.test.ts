@@ -53,7 +53,7 @@ async function hostBefore(t: Test, target: { host: string; port: number }) {
   return { port: (server.address() as AddressInfo).port, go };
 }
 
-t.test('a host that is gone without a word', async (t) => {
+t.test('a host that vanishes silently', async (t) => {
   const url = new URL((await createDatabase(t)).url);
   const target = { host: url.hostname, port: Number(url.port) };
   const [first, second] = [await hostBefore(t, target), await hostBefore(t, target)];

@@ -49,7 +49,7 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     t.notMatch(await page.content(), secret);
   });
 
-  t.test('a template and an endpoint: made from their forms, deleted', async (t) => {
+  t.test('a template and an endpoint: created from their forms, deleted', async (t) => {
     const page = await open(t);
     await signIn(page);
     await page.getByRole('link', { name: 'Templates' }).click();
@@ -101,7 +101,7 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     await page.getByRole('dialog').getByRole('alert').waitFor();
   });
 
-  t.test('where problems are sent: added, tested, silenced, deleted', async (t) => {
+  t.test('addresses for alerts: added, tested, silenced, deleted', async (t) => {
     const hooks = await webhookReceiver(t);
     const page = await open(t);
     await signIn(page);
@@ -147,7 +147,7 @@ export function accountPages(t: Test, { system, id, open, signIn, inspect }: Bro
     await page.getByText('Nowhere yet.').waitFor();
   });
 
-  t.test('a key that may only read is offered nothing else', async (t) => {
+  t.test('a read-only key is offered no actions', async (t) => {
     const page = await open(t);
     await signIn(page, await system.newKey(KeyScope.READ_ONLY));
     await page.getByText('read only').waitFor();

@@ -67,7 +67,7 @@ function killed(t: Test, { system, open, signIn, inspect }: BrowserParts): void 
 }
 
 function triedAgain(t: Test, { system, id, open, signIn }: BrowserParts): void {
-  t.test('a job that failed runs again and is done; its first attempt is still told of', async (t) => {
+  t.test('a failed job runs again and completes; its first attempt stays visible', async (t) => {
     const files = await scratch(t);
     const jobs = endpointJobs(system, id);
     const job = await jobs.run({ mode: 'fail-then', file: files.path('mended'), value: 'at the second try' });
@@ -92,7 +92,7 @@ function triedAgain(t: Test, { system, id, open, signIn }: BrowserParts): void {
 
 function waiting(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test(
-    'why a job waits: its place, what binds its endpoint, machines that refuse, and the decision behind it',
+    'why a job waits: its position, the limits of its endpoint, refusing machines, and the decision',
     async (t) => {
       const command = jsHandler('all.js');
       const closed = endpointJobs(
@@ -135,7 +135,7 @@ function waiting(t: Test, { system, open, signIn, inspect }: BrowserParts): void
 }
 
 function refusedCalls(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
-  t.test('webhook calls that a receiver refuses: why, given up, and made once more by hand', async (t) => {
+  t.test('webhook calls that a receiver refuses: the reason, given up, and redriven by hand', async (t) => {
     const hooks = await webhookReceiver(t);
     const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end());

@@ -18,7 +18,7 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 const WAIT_MS = 60_000;
 
 t.setTimeout(600_000);
-t.test('while parts are away', { skip: whyNoChromium(), timeout: 300_000 }, async (t) => {
+t.test('while parts are down', { skip: whyNoChromium(), timeout: 300_000 }, async (t) => {
   // Sessions outlive the facade's process.
   const slipway = await startProcesses(t, { env: { SLIPWAY_EDGE_KEY: 'an edge key of this test' } });
   const id = await slipway.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 } });

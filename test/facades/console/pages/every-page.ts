@@ -85,7 +85,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
     }
   });
 
-  t.test('where one is stays in sight when the window is narrowed', async (t) => {
+  t.test('the current section stays visible in a narrow window', async (t) => {
     const page = await open(t, { viewport: WIDTHS.desk });
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${id}/code`);
@@ -98,7 +98,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
     });
   });
 
-  t.test('a key for jobs alone sees the jobs of an endpoint that it names', async (t) => {
+  t.test('a key for jobs alone sees the jobs of an endpoint it names', async (t) => {
     const permissions = { management: Permission.UNSPECIFIED, jobs: Permission.READ_WRITE };
     const wanted = { name: 'jobs alone', scope: KeyScope.RESTRICTED, endpointIds: [], accountId: '', permissions };
     const { secret } = await call(system.clients.keys, 'createKey', wanted, system.key);

@@ -68,7 +68,7 @@ function viewers(t: Test, { system, id, browser, open, signIn }: BrowserParts): 
 }
 
 function errors(t: Test, { system, open, signIn }: BrowserParts): void {
-  t.test('errors: told apart by what they say, not by where they were thrown', async (t) => {
+  t.test('errors: grouped by their text, not by their traceback', async (t) => {
     const own = endpointJobs(system, await system.createEndpoint({ command: jsHandler('all.js') }));
     for (const message of ['card 3 is too small', 'card 11 is too small', 'the prompt is too long', HTML]) {
       await own.settled(await own.run({ mode: 'throw', message }));
@@ -148,7 +148,7 @@ function workersText(t: Test, { system, browser, open, signIn, inspect }: Browse
 }
 
 function slowCore(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
-  t.test('a core that does not answer: the page waits, says so, and can be left', async (t) => {
+  t.test('a core that does not answer: the page says so, waits, and can be left', async (t) => {
     const page = await open(t);
     await signIn(page);
     const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
@@ -171,7 +171,7 @@ function slowCore(t: Test, { system, id, open, signIn, inspect }: BrowserParts):
 }
 
 function manyEndpoints(t: Test, { system, id, browser, open, signIn }: BrowserParts): void {
-  t.test('5,000 endpoints: a page of them, and a form that offers them all', async (t) => {
+  t.test('5,000 endpoints: one page of them, and a form that offers all', async (t) => {
     const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end());
     const columns = await sql<{ name: string }[]>`

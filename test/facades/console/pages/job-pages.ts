@@ -22,7 +22,7 @@ export function jobPages(t: Test, parts: BrowserParts): void {
 }
 
 function times(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
-  t.test('how long jobs waited and ran: percentiles of the last minutes to hours, live', async (t) => {
+  t.test('queue and execution times: percentiles of the last minutes to hours, live', async (t) => {
     const id = await system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 } });
     const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end());
@@ -67,7 +67,7 @@ function times(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
 
 function submittedWithin(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test(
-    'the jobs of a time: the last hour, day or week, or what one says, in the zone of the browser and in the address',
+    "jobs by time: the last hour, day or week, or a range, in the browser's zone and in the URL",
     async (t) => {
       const own = endpointJobs(
         system,
@@ -150,7 +150,7 @@ async function ownTimes(
 
 function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   t.test(
-    'many jobs cancelled at once, with the keyboard: one question, few requests at a time, and what became of each',
+    'many jobs cancelled at once, with the keyboard: one confirmation, few requests at a time, and each result',
     async (t) => {
       const files = await scratch(t);
       const own = endpointJobs(

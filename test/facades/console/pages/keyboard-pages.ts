@@ -57,7 +57,7 @@ export function keyboardPages(t: Test, parts: BrowserParts): void {
 }
 
 function alone(t: Test, { system, id, open }: BrowserParts): void {
-  t.test('with the keyboard alone: from signing in to a job, the focus always seen', async (t) => {
+  t.test('with the keyboard alone: from signing in to a job, the focus always visible', async (t) => {
     // Names are random, and other endpoints have jobs that never began. Those have no logs.
     const { endpoint } = await call(system.clients.endpoints, 'getEndpoint', { id }, system.key);
     const { id: job } = (await endpointJobs(system, id).runSync({ mode: 'value', value: 1 })) as { id: string };
@@ -109,7 +109,7 @@ function alone(t: Test, { system, id, open }: BrowserParts): void {
 }
 
 function eachPage(t: Test, { system, id, open, signIn }: BrowserParts): void {
-  t.test('each page: Tab comes to every link, button and input, and one sees where it is', async (t) => {
+  t.test('each page: Tab reaches every link, button and input, with a visible focus', async (t) => {
     const { id: job } = (await endpointJobs(system, id).runSync({ mode: 'value', value: 1 })) as { id: string };
     const ofAccount = [
       '',
@@ -162,7 +162,7 @@ async function tabThrough(page: Page): Promise<{ stops: number; unseen: string[]
 
 function colours(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
   t.test(
-    'colours by choice: whatever the system has, kept when the page is loaded again, also in charts',
+    "the chosen colour scheme overrides the system's, survives a reload, and applies to charts",
     async (t) => {
       const page = await open(t, { colorScheme: 'dark' });
       await signIn(page);

@@ -96,7 +96,7 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  t.test('usage: its course and its sums, by what one chooses', async (t) => {
+  t.test('usage: chart and sums, by the chosen filters', async (t) => {
     await call(
       system.clients.usage,
       'setPrices',
@@ -139,7 +139,7 @@ function lists(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
 }
 
 function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
-  t.test('a pod: made from its form, stopped, started, deleted', async (t) => {
+  t.test('a pod: created from its form, stopped, started, deleted', async (t) => {
     const page = await open(t);
     await signIn(page);
     await page.getByRole('link', { name: 'Pods' }).click();
@@ -176,7 +176,7 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await row.waitFor({ state: 'detached' });
   });
 
-  t.test('a network volume: made and changed in its forms, never smaller', async (t) => {
+  t.test('a network volume: created and changed in its forms, never smaller', async (t) => {
     const page = await open(t);
     await signIn(page);
     await page.getByRole('link', { name: 'Volumes' }).click();
@@ -202,7 +202,7 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     t.match(networkVolumes, [{ name: 'weights', sizeGb: 30, dataCenterId: 'default' }], 'the rest is as it was');
   });
 
-  t.test('registry credentials: made in their form, shown to nobody, deleted', async (t) => {
+  t.test('registry credentials: created in their form, never shown, deleted', async (t) => {
     const page = await open(t);
     await signIn(page);
     await page.getByRole('link', { name: 'Registries' }).click();
@@ -221,7 +221,7 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
   });
 
   t.test(
-    'secrets: made in their form, set anew, shown to nobody, deleted with a word on what mentions them',
+    'secrets: created in their form, replaced, never shown, deleted after naming their users',
     async (t) => {
       const page = await open(t);
       await signIn(page);

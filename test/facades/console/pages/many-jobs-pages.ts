@@ -18,7 +18,7 @@ export function manyJobsPages(t: Test, parts: BrowserParts): void {
 }
 
 function cancelled(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
-  t.test('all jobs that match are cancelled: one question, progress, and a stop that leaves the others', async (t) => {
+  t.test('all matching jobs are cancelled: one confirmation, progress, and a stop that leaves the rest', async (t) => {
     const own = endpointJobs(
       system,
       await system.createEndpoint({ command: jsHandler('all.js'), ready: 0, fields: { workersMin: 0 }, workersMax: 0 }),

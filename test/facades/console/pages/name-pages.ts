@@ -15,7 +15,7 @@ export function namePages(t: Test, parts: BrowserParts): void {
 }
 
 function names(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
-  t.test('a name as long as it may be, from right to left: what stands beside it is as it was', async (t) => {
+  t.test('the longest name, right to left: the text beside it is unchanged', async (t) => {
     const name = `\u202E${'W'.repeat(190)}`;
     const command = jsHandler('all.js');
     const id = await system.createEndpoint({ command, ready: 0, fields: { name, workersMin: 0 } });

@@ -23,7 +23,7 @@ t.test('parts that cannot be fetched', { skip: whyNoChromium(), timeout: 180_000
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'Templates' }).waitFor();
 
-  await t.test('for a moment: the page comes by itself', async (t) => {
+  await t.test('for a moment: the page loads by itself', async (t) => {
     let failures = 0;
     await page.route(PART, (route) => {
       if (failures === 2) return route.continue();

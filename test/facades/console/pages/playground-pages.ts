@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '../../../..');
 
 /** Adds the tests. */
 export function playgroundPages(t: Test, { system, id: other, open, signIn, inspect }: BrowserParts): void {
-  t.test('the playground: chat that streams, embeddings, images, code, errors, stop', async (t) => {
+  t.test('the playground: streaming chat, embeddings, images, code, errors, stop', async (t) => {
     const env = { MODEL_NAME: 'echo-1' };
     const id = await system.createEndpoint({ command: jsHandler('openai.js'), env, fields: { name: 'llama' } });
     const balanced = await lbEndpoint(

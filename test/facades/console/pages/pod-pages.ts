@@ -13,7 +13,7 @@ export function podPages(t: Test, parts: BrowserParts): void {
 }
 
 function pods(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
-  t.test('pods: what they do, not what they shall; the page of one with its GPUs, ports and log', async (t) => {
+  t.test('pods: their actual state; the page of one with its GPUs, ports and log', async (t) => {
     const make = async (name: string, script: string, more: object): Promise<string> => {
       const { json } = await system.request('POST', '/v1/pods', {
         name,
@@ -60,7 +60,7 @@ function pods(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
 }
 
 function workerLog(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
-  t.test('what a worker wrote, from its place on the time line, live', async (t) => {
+  t.test("a worker's log, opened from the time line, live", async (t) => {
     const talker = endpointJobs(system, await system.createEndpoint({ command: jsHandler('talker.js') }));
     await talker.runSync({ words: ['one'] });
     const page = await open(t);

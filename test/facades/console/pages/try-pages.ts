@@ -19,7 +19,7 @@ export function tryPages(t: Test, parts: BrowserParts): void {
 }
 
 function byJson(t: Test, { system, id, open, signIn }: BrowserParts): void {
-  t.test('trying it with JSON: what it streams is shown while it streams', async (t) => {
+  t.test('trying it with JSON: streamed output is shown live', async (t) => {
     const files = await scratch(t);
     files.makeFolder('gate');
     const page = await open(t);
@@ -49,7 +49,7 @@ function byJson(t: Test, { system, id, open, signIn }: BrowserParts): void {
 }
 
 function byForm(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
-  t.test('trying it with a form: a field for each member, sent as what it is', async (t) => {
+  t.test('trying it with a form: a field for each member, sent with its type', async (t) => {
     const page = await open(t);
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${id}/try`);
@@ -84,7 +84,7 @@ function byForm(t: Test, { system, id, open, signIn, inspect }: BrowserParts): v
     t.same(sent, { mode: 'value', names: ['a'], value: 'a "form",\nof two lines', steps: 2.5, upscale: true });
   });
 
-  t.test('the jobs that ran longest first, and those that waited longest', async (t) => {
+  t.test('jobs ordered by execution time and by queue time', async (t) => {
     const jobs = endpointJobs(system, id);
     const { id: quick } = await jobs.runSync({ mode: 'value', value: 1 });
     const files = await scratch(t);
@@ -154,7 +154,7 @@ async function takeEach(
 }
 
 function takenLists(t: Test, { system, id, open, signIn }: BrowserParts): void {
-  t.test('each list as a file: its columns, and what the service has in it', async (t) => {
+  t.test('each list as a file: its columns and all rows', async (t) => {
     const { json: volume } = await system.request('POST', '/v1/networkvolumes', {
       name: 'a "quoted", name',
       size: 3,

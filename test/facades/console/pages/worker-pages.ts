@@ -56,7 +56,7 @@ function crashed(t: Test, { system, open, signIn, inspect }: BrowserParts): void
 }
 
 function frozen(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
-  t.test('a worker that is frozen and woken: since when it stands still, and that it was', async (t) => {
+  t.test('a worker frozen and resumed: since when it is on standby, and its history', async (t) => {
     const fields = {
       workersMin: 0,
       gpuIds: ['NVIDIA L4'],

@@ -23,7 +23,7 @@ import { goneContainer, logBytes, TALKS } from './container-traces.ts';
 export async function containerCases(t: Test, engine: TestEngine): Promise<void> {
   const { executor, machineId } = makeExecutor(engine);
 
-  await t.test('what it wrote comes in order, and its exit code', async (t) => {
+  await t.test('its output in order, and its exit code', async (t) => {
     const launch = launchOf(
       'i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done; echo $GREETING >&2; exit 3',
       { env: { GREETING: 'hello' } },
@@ -39,7 +39,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.workloadId));
   });
 
-  await t.test('a program that is not there is said', async (t) => {
+  await t.test('a missing program is reported', async (t) => {
     const workload = await startContainer(executor, launchOf('', { command: ['/no/such'] }));
     const { failure } = await workload.ended;
     t.match(failure, /could not be started.*"\/no\/such".*no such file/);
@@ -61,7 +61,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.same(await killed.ended, { code: undefined, signal: 'SIGKILL', failure: undefined });
   });
 
-  await t.test('killed before it was made, it never runs', async (t) => {
+  await t.test('killed before its creation, it never runs', async (t) => {
     const launch = launchOf('echo ran');
     await executor.prepare(launch, () => undefined, new AbortController().signal);
     const workload = executor.start(launch);
@@ -118,7 +118,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.equal(readFileSync(`${folder}/note`, 'utf8'), 'from inside\n');
   });
 
-  await t.test('its log takes no more of the disk than its bound, and all it writes comes', async (t) => {
+  await t.test('its log is bounded on disk, and all its output arrives', async (t) => {
     const { folder, open } = await scratch(t);
     open('go');
     let bytes = 0;
@@ -140,7 +140,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
   });
 
   await t.test(
-    'the log of a container that an earlier agent made without a bound is bounded once it is taken up',
+    "an unbounded log of an earlier agent's container is bounded once adopted",
     async (t) => {
       const { folder, open } = await scratch(t);
       const workloadId = freshId();
@@ -168,7 +168,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     },
   );
 
-  await t.test('frozen it stands still, thawed it goes on, and stop reaches a frozen one', async (t) => {
+  await t.test('freeze pauses it, thaw resumes it, and stop reaches a frozen one', async (t) => {
     const launch = launchOf('trap "exit 0" TERM; while :; do echo tick; sleep 0.02; done');
     const workload = await startContainer(executor, launch);
     await waitFor('ticks', () => launch.output().length > 10);
@@ -187,7 +187,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.same(await workload.ended, { code: 0, signal: undefined, failure: undefined });
   });
 
-  await t.test('it outlives its agent; the next one takes it up, and sweeps what it does not know', async (t) => {
+  await t.test('it outlives its agent; the next one adopts it, and removes unknown containers', async (t) => {
     const first = makeExecutor(engine);
     const launch = launchOf('trap "echo asked; exit 5" TERM; echo early; while :; do sleep 0.05; done');
     const stranger = launchOf('sleep 100');
@@ -212,7 +212,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.equal(output, 'early\nasked\n');
   });
 
-  await t.test('it ended while its agent was away: the next one is told how, and what it wrote', async (t) => {
+  await t.test('it ended without its agent: the next one gets its exit and its output', async (t) => {
     const first = makeExecutor(engine);
     const { folder, open } = await scratch(t);
     const script = 'echo early; while [ ! -e /data/go ]; do sleep 0.02; done; echo out of luck; exit 5';
@@ -233,7 +233,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     await waitFor('it to be removed', async () => !(await engine.names({ all: true })).includes(launch.workloadId));
   });
 
-  await t.test('killed while the engine is away, it ends once the engine is back', async (t) => {
+  await t.test('killed while the engine is down, it ends once the engine is back', async (t) => {
     const launch = launchOf('trap "" TERM; echo up; while :; do sleep 0.05; done');
     const workload = await startContainer(executor, launch);
     await waitFor('it to run', () => workload.address !== '' && launch.output() === 'up\n');
@@ -243,7 +243,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.match(await workload.ended, { signal: 'SIGKILL' });
   });
 
-  await t.test('the engine is killed: the container lives on, its output and its end are not lost', async (t) => {
+  await t.test('the engine is killed: the container survives, its output and end are not lost', async (t) => {
     const { folder, open } = await scratch(t);
     const script =
       'echo one; while [ ! -e /data/go ]; do sleep 0.02; done; echo two; while [ ! -e /data/end ]; do sleep ' +
@@ -262,7 +262,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.equal(launch.output(), 'one\ntwo\nthree\n');
   });
 
-  await t.test('the answer to its start is lost: it runs, and is not started twice', async (t) => {
+  await t.test('the response to its start is lost: it runs, and is not started twice', async (t) => {
     const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ANSWERED');
     const { executor } = makeExecutor({ ...engine, socket: cutter.socket });
     const launch = launchOf('echo up; trap "exit 7" TERM; while :; do sleep 0.05; done');
@@ -275,7 +275,7 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
   });
 
   await t.test(
-    'the engine is killed when it has made it: not started, said so, and removed once the engine is back',
+    'the engine is killed after the creation: not started, reported, and removed once the engine is back',
     async (t) => {
       const cutter = await engineCutter(t, engine.socket, /^POST \S+\/start /, 'ASKED');
       const { executor } = makeExecutor({ ...engine, socket: cutter.socket });

@@ -34,7 +34,7 @@ const GPUS = [
   { uuid: 'virtual-3', virtual: true },
 ];
 
-t.test('exactly the GPUs that are assigned, virtual ones not', async (t) => {
+t.test('exactly the assigned GPUs, without virtual ones', async (t) => {
   t.match(podmanBody(plan({ gpus: GPUS })), {
     devices: [{ path: 'nvidia.com/gpu=GPU-1' }, { path: 'nvidia.com/gpu=MIG-2' }],
   });
@@ -45,7 +45,7 @@ t.test('exactly the GPUs that are assigned, virtual ones not', async (t) => {
   t.notOk('DeviceRequests' in (dockerBody(plan({ gpus: GPUS.slice(2) })) as { HostConfig: object }).HostConfig);
 });
 
-t.test('limits that do not hold are not asked for', async (t) => {
+t.test('limits without effect are not requested', async (t) => {
   const limits = { memoryBytes: 64 << 20, cpus: 0.5, pids: 9, shmBytes: 1 << 20, diskBytes: 5_000_000_000 };
   const { HostConfig } = dockerBody(plan({ limits })) as { HostConfig: object };
   t.match(HostConfig, {
@@ -68,7 +68,7 @@ t.test('limits that do not hold are not asked for', async (t) => {
   t.notMatch(podmanBody(plan({ limits }, { limits: ['disk'] })), { resource_limits: { memory: {} } });
 });
 
-t.test('what has no limits of its own gets those that protect the host and let PyTorch run', async (t) => {
+t.test('containers without limits get defaults that protect the host and let PyTorch run', async (t) => {
   t.match(dockerBody(plan({})), { HostConfig: { PidsLimit: 16_384, ShmSize: 2 * 1024 ** 3 } });
   t.match(podmanBody(plan({ limits: { ...NO_LIMITS, memoryBytes: 64 << 20 } })), {
     resource_limits: { pids: { limit: 16_384 } },
@@ -76,7 +76,7 @@ t.test('what has no limits of its own gets those that protect the host and let P
   });
 });
 
-t.test('an image keeps what is not said', async (t) => {
+t.test("unset options keep the image's values", async (t) => {
   for (const word of ['Cmd', 'Entrypoint', 'WorkingDir']) t.notOk(word in dockerBody(plan({})), word);
   for (const word of ['command', 'entrypoint', 'work_dir']) t.notOk(word in podmanBody(plan({})), word);
   t.match(dockerBody(plan({}, { ulimits: [{ name: 'nofile', soft: 1, hard: 2 }] })), {
@@ -126,7 +126,7 @@ t.test('a made-up vendor of CDI devices', { skip: podmanSkip }, async (t) => {
   t.match((await missing.ended).failure, /GPU-none/);
 });
 
-t.test('an engine that cannot map the users of a container is not used without', async (t) => {
+t.test('an engine without user mapping is not used where mapping is required', async (t) => {
   const engine = { kind: 'docker', rootless: false, remapsUsers: false } as Engine['facts'];
   t.throws(() => mapsUsers(engine, 7_700_000), /userns-remap/);
   t.notOk(mapsUsers({ ...engine, remapsUsers: true }, 7_700_000), 'it maps them by itself');

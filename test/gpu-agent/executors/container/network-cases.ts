@@ -86,7 +86,7 @@ export async function networkCases(t: Test, engine: TestEngine): Promise<void> {
   const expected = targets.map((target, index) => `${target} ${index === 0 ? 'open' : 'shut'}`);
   t.same(probe.output().trim().split('\n'), expected, 'the bridge answers, the rest does not');
 
-  await t.test('nor by the address that the host has by itself on IPv6', async (t) => {
+  await t.test("nor by the host's link-local IPv6 address", async (t) => {
     const inOther = (await engine.names())
       .trim()
       .split('\n')

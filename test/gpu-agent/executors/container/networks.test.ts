@@ -19,7 +19,7 @@ t.setTimeout(600_000);
 
 t.test('networks of containers', { skip: podmanSkip }, async (t) => networkCases(t, await startPodman()));
 
-t.test('what an agent left that was killed goes with the Podman of a test', { skip: podmanSkip }, async (t) => {
+t.test('leftovers of a killed agent are removed with the Podman of a test', { skip: podmanSkip }, async (t) => {
   const podman = await startPodman();
   const machineId = freshId();
   const prefix = interfacePrefix(machineId);

@@ -100,7 +100,7 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     t.match(await tryAs(STRANGER, 'ls "$1"', folder), /Permission denied/);
   });
 
-  await t.test('any image and commands in turn: each works with what the others made', async (t) => {
+  await t.test("any image and commands in turn: each can use the others' files", async (t) => {
     const { run } = await makeVolumes(t, engine);
     let expected = '';
     const users: [name: string, image?: string][] = [
@@ -124,7 +124,7 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     }
   });
 
-  await t.test('who is alone keeps the modes that it gave', async (t) => {
+  await t.test("a single user's file modes are kept", async (t) => {
     const { run } = await makeVolumes(t, engine);
     for (let times = 0; times < 2; times += 1) {
       const { output } = await run(
@@ -135,7 +135,7 @@ export async function volumeCases(t: Test, engine: TestEngine): Promise<void> {
     }
   });
 
-  await t.test("a volume of an earlier release, its account's alone, is open to an image with a user", async (t) => {
+  await t.test('a volume of an earlier release becomes writable for an image with a user', async (t) => {
     const { folder, path, run } = await makeVolumes(t, engine);
     mkdirSync(join(path, 'models'), { recursive: true });
     execFileSync('chmod', ['711', folder]);

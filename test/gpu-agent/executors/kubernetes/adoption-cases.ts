@@ -21,7 +21,7 @@ export async function adoptionCases(t: Test, cluster: Cluster, executor: Kuberne
       (error: { code?: number }) => error.code === 404,
     );
 
-  await t.test('the next agent adopts what runs, and removes what nobody knows', async (t) => {
+  await t.test('the next agent adopts running Pods, and removes unknown ones', async (t) => {
     const own = { machineId: freshId().slice(0, 12) };
     const { executor: before } = await makeKubeExecutor(cluster, own);
     const [stays, goes] = [launchOf('echo up; sleep 100'), launchOf('echo up; sleep 100')];

@@ -50,7 +50,7 @@ export async function agentCases(t: Test, cluster: Cluster): Promise<void> {
     return items.map(({ metadata }) => metadata.name).filter((name) => name !== 'train');
   };
 
-  await t.test('its machine has the GPUs of the node, and says who else has one', async (t) => {
+  await t.test('its machine has the GPUs of the node, and names foreign holders', async (t) => {
     const machine = await waitFor('the machine', async () => {
       const { machines } = await call(core.clients.machines, 'listMachines', {}, core.rootKey);
       return machines.find(({ machine: each }) => each?.gpus.some(({ occupiedBy }) => occupiedBy !== ''))?.machine;

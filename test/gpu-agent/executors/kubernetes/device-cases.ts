@@ -41,7 +41,7 @@ export async function deviceCases(t: Test, cluster: Cluster): Promise<void> {
   const gpus = await survey.gpus(await survey.node());
   const { executor, machineId } = await makeKubeExecutor(cluster, { devices: () => gpus.devices });
 
-  await t.test('a Pod claims the very card, and its claim goes with it', async (t) => {
+  await t.test('a Pod claims the exact card, and its claim is deleted with it', async (t) => {
     t.same(
       gpus.gpus.map(({ uuid, name, memoryMib }) => [uuid, name, memoryMib]),
       [
@@ -74,7 +74,7 @@ export async function deviceCases(t: Test, cluster: Cluster): Promise<void> {
     );
   });
 
-  await t.test('a card that the driver offers no more is refused', async (t) => {
+  await t.test('a card no longer offered by the driver is refused', async (t) => {
     const launch = launchOf('', { gpus: [{ uuid: 'GPU-c', virtual: false }] });
     await t.rejects(
       executor.prepare(launch, () => undefined, new AbortController().signal),

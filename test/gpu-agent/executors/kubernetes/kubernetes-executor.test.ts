@@ -69,7 +69,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     return { launch, lines, prepared };
   };
 
-  await t.test('what it writes comes in order, and its exit code; nothing of it stays', async (t) => {
+  await t.test('its output in order, and its exit code; nothing remains of it', async (t) => {
     const launch = launchOf('i=0; while [ $i -lt 50 ]; do echo line $i; i=$((i+1)); done; echo $GREETING; exit 3', {
       env: { GREETING: 'hello' },
       image: { ...image('localhost/tool:1'), credentials: { username: 'ada', password: 'secret' } },
@@ -143,7 +143,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     t.match((await prepared)?.message, /Kubernetes ended its Pod \(UnexpectedAdmissionError: no device\)/);
   });
 
-  await t.test('a scheduler without space, an image that is not there: why says it, and nothing stays', async (t) => {
+  await t.test('no capacity, a missing image: why names it, and nothing remains', async (t) => {
     const { launch, lines, prepared } = byHand();
     await bound(launch.workloadId);
     const waiting = (reason: string, message: string) => containerOf({ waiting: { reason, message } });
@@ -166,7 +166,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     t.match((await full.prepared)?.message, /its Pod was deleted before it ran/);
   });
 
-  await t.test('a preparation that is not wanted any more ends when its Pod is gone', async (t) => {
+  await t.test('a cancelled preparation ends when its Pod is gone', async (t) => {
     const launch = launchOf('', { image: image(HELD) });
     const abort = new AbortController();
     let isOver = false;
@@ -180,7 +180,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     t.match(await prepared, { message: 'not wanted' });
   });
 
-  await t.test('how Pods end that nobody here ended', async (t) => {
+  await t.test('ends of Pods caused by the cluster', async (t) => {
     const ends: [string, object, object][] = [
       [
         'out of memory',
@@ -233,7 +233,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     await workload.ended;
   });
 
-  await t.test('a log that is cut goes on without a line twice or missing', async (t) => {
+  await t.test('an interrupted log continues without a duplicate or missing line', async (t) => {
     const { launch, prepared } = byHand();
     const { metadata } = await bound(launch.workloadId);
     const uid = metadata.uid!;

@@ -13,7 +13,7 @@ const PODS = '/api/v1/namespaces/default/pods';
 
 /** Runs them all as parts of a test. */
 export async function watchCases(t: Test, { api, url, kubeconfig, kill, start }: Cluster): Promise<void> {
-  await t.test('a watch that is cut, or forgotten by the API, misses nothing and reports nothing twice', async (t) => {
+  await t.test('an interrupted or expired watch misses nothing and reports nothing twice', async (t) => {
     const proxy = await cuttingProxy(t, { host: '127.0.0.1', port: Number(new URL(url).port) });
     const access = await readApiAccess(kubeconfig);
     const client = new ApiClient({ ...access, server: `https://127.0.0.1:${proxy.port}` }, systemClock);

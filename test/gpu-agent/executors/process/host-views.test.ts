@@ -39,7 +39,7 @@ t.test(
   'views',
   { skip: process.platform === 'linux' && process.getuid!() === 0 ? false : 'needs root on Linux' },
   async (t) => {
-    await t.test('set-uid programs and device nodes are nothing there, and only its user comes in', async (t) => {
+    await t.test('set-uid programs and device nodes have no effect there, and only its user has access', async (t) => {
       const { source, views } = await makeViews(t);
       t.equal(await views.isAble(), true);
       copyFileSync('/usr/bin/id', join(source, 'id'));
@@ -54,7 +54,7 @@ t.test(
       t.match(await tryAs(OTHER, 'ls "$1"', path), /Permission denied/);
     });
 
-    await t.test('as long as somebody uses it, once', async (t) => {
+    await t.test('mounted once, while in use', async (t) => {
       const { source, parent, views } = await makeViews(t);
       await views.isAble();
       await Promise.all([views.open(source, MINE), views.open(source, MINE), views.open(source, OTHER)]);
@@ -69,7 +69,7 @@ t.test(
       t.same(readdirSync(parent), [], 'nothing is left of them');
     });
 
-    await t.test('of a killed agent the next one takes them away, and what they showed stays', async (t) => {
+    await t.test('the next agent removes mounts of a killed one, and keeps their content', async (t) => {
       const { source, parent, folder, views } = await makeViews(t);
       writeFileSync(join(source, 'kept'), 'text');
       const program = [join(import.meta.dirname, 'viewing-agent.ts'), join(folder, 'closed'), source, parent];

@@ -41,11 +41,11 @@ async function outputOf(
   return text;
 }
 
-t.test('the kernel holds it to that', where, async (t) => {
+t.test('the kernel enforces it', where, async (t) => {
   t.match(await outputOf('cat /proc/self/status'), /NoNewPrivs:\t1/);
 });
 
-t.test('a set-uid program stays what its caller is', asRoot, async (t) => {
+t.test('a set-uid program runs as its caller', asRoot, async (t) => {
   const program = join(await openFolder(t), 'id');
   copyFileSync('/usr/bin/id', program);
   chownSync(program, 0, 0);

@@ -93,7 +93,7 @@ t.test('arguments and environment arrive as they are', async (t) => {
   t.notOk(names.includes('SLIPWAY_TEST_SECRET'), 'nothing is inherited');
 });
 
-t.test('variables whose names no shell can have arrive, and nothing of how they travelled', async (t) => {
+t.test('variables with names no shell accepts arrive, without traces of their transport', async (t) => {
   const env = { 'lower.dot': '1', 'with-dash': 'a b\n$HOME "\'', PLAIN: '3', 'LD_A.B': '' };
   const { worker, output } = start(
     [process.execPath, '-p', 'JSON.stringify([process.env, process.argv.slice(1)])', 'x', '--y=z'],
@@ -109,7 +109,7 @@ t.test('variables whose names no shell can have arrive, and nothing of how they 
   );
 });
 
-t.test('what cannot be started says why', async (t) => {
+t.test('a failed start has its reason', async (t) => {
   const missing = start(['/nonexistent/program']);
   t.equal((await missing.worker.ended).code, 127);
   t.match(missing.output(), /not found|No such file/);
@@ -125,7 +125,7 @@ t.test('what cannot be started says why', async (t) => {
   nowhere.kill();
 });
 
-t.test('what the system refuses to start ends its workload, not the agent', linuxOnly, async (t) => {
+t.test('a start refused by the system ends its workload, not the agent', linuxOnly, async (t) => {
   const large = 'x'.repeat(200_000);
   const all = Object.fromEntries(Array.from({ length: 300 }, (_, number) => [`A${number}`, 'x'.repeat(10_000)]));
   for (const { failure, ...more } of [
@@ -164,7 +164,7 @@ t.test('stop is a request, kill is not', async (t) => {
   t.equal((await deaf.worker.ended).signal, 'SIGKILL');
 });
 
-t.test('nothing is left of a worker that ended: neither what it started nor the guard', linuxOnly, async (t) => {
+t.test('nothing remains of an ended worker: neither its children nor the guard', linuxOnly, async (t) => {
   const { worker, output } = start(['sh', '-c', 'sleep 1000 & echo $$; sleep 0.2']);
   const group = Number(await waitFor('its number', () => output().trim()));
   t.equal(groupMembers(group).length >= 3, true, 'the worker, its child and the guard');
@@ -172,7 +172,7 @@ t.test('nothing is left of a worker that ended: neither what it started nor the 
   await waitFor('the group to be empty', () => groupMembers(group).length === 0);
 });
 
-t.test('nor what has left its group, with its children', linuxOnly, async (t) => {
+t.test('nor processes that left its group, with their children', linuxOnly, async (t) => {
   const daemon = 'setsid sh -c "sleep 1000 & echo \\$! \\$\\$; exec sleep 1000"';
   const { worker, output } = start(['sh', '-c', `${daemon} & ${daemon} & sleep 0.5`]);
   const other = executor.start({
@@ -200,7 +200,7 @@ t.test('nor what has left its group, with its children', linuxOnly, async (t) =>
   t.equal(isOver, false, 'another workload goes on');
 });
 
-t.test('frozen: nothing of it runs, its guard watches on, and it goes on where it stood', linuxOnly, async (t) => {
+t.test('frozen: no process of it runs, its guard keeps watching, and it resumes where it stopped', linuxOnly, async (t) => {
   const script =
     'sh -c "while :; do echo child; sleep 0.01; done" & echo $$; i=0; while :; do i=$((i+1)); echo ' +
     '$i; sleep 0.01; done';
@@ -228,7 +228,7 @@ t.test('frozen: nothing of it runs, its guard watches on, and it goes on where i
 });
 
 t.test(
-  'frozen while it starts a program that has not begun: its parent could not be stopped before',
+  'frozen during vfork, when its parent cannot be stopped yet',
   { skip: skipWithoutPython('new') },
   async (t) => {
     const { worker, output } = start([PYTHONS.new, '-c', STOPPED_START]);
@@ -265,7 +265,7 @@ for (const uid of process.getuid!() === 0 ? [0, 2_000_000_003] : [0]) {
 }
 
 t.test(
-  'as another user: its own exit code, words and end',
+  'as another user: its exit code, output and end',
   { skip: process.getuid!() === 0 ? false : 'needs root' },
   async (t) => {
     const user = { uid: 2_000_000_003, gid: 2_000_000_003 };

@@ -116,7 +116,7 @@ for (const how of ways) {
 
 const grouped = { skip: ways.includes('cgroups') ? false : 'makes no control groups' };
 
-t.test('what a workload started before it ended by itself, and another workload goes on', grouped, async (t) => {
+t.test('children of an ended workload are stopped, another workload continues', grouped, async (t) => {
   const other = await start('cgroups', 'echo $$; exec sleep 1000');
   const {
     workload,
@@ -137,7 +137,7 @@ const memory = readHierarchies().find(({ controllers }) => controllers.includes(
 
 const counted = { skip: grouped.skip || (memory ? false : 'needs a control group of memory') };
 
-t.test('a workload that ran out of memory is told from one that was killed', counted, async (t) => {
+t.test('a workload out of memory is distinguished from a killed one', counted, async (t) => {
   const { executor, machineId } = makeExecutor('cgroups');
   const run = async (script: string): Promise<WorkloadExit> => {
     const workload = executor.start({

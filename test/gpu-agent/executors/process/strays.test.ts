@@ -7,7 +7,7 @@ import { Strays, workloadMark } from '@slipway/gpu-agent/executors/process/stray
 import { systemClock } from '@slipway/kit/time/clock';
 import t from 'tap';
 
-t.test('a hundred ends share a look, and one that comes meanwhile waits for the next', async (t) => {
+t.test('a hundred ends share a scan, and a later one waits for the next', async (t) => {
   const scans: (() => void)[] = [];
   const strays = new Strays(
     systemClock,
@@ -37,7 +37,7 @@ t.test('a hundred ends share a look, and one that comes meanwhile waits for the 
   t.equal(scans.length, 2);
 });
 
-t.test('marks differ, also of one workload that starts again', (t) => {
+t.test('marks are unique, also for a restarted workload', (t) => {
   t.not(workloadMark('machine', 'a').SLIPWAY_UNIT, workloadMark('machine', 'a').SLIPWAY_UNIT);
   t.end();
 });

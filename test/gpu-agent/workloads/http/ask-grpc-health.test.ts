@@ -34,7 +34,7 @@ async function answers(t: Test, said: Buffer | undefined): Promise<HealthAnswer>
   return askGrpcHealth({ host: '127.0.0.1', port }, systemClock);
 }
 
-t.test('ready, not ready, no health service, nobody', async (t) => {
+t.test('ready, not ready, no health service, no server', async (t) => {
   t.equal(await answers(t, Buffer.from([8, 1])), 200, 'SERVING');
   t.equal(await answers(t, Buffer.from([8, 2])), 503, 'NOT_SERVING');
   t.equal(await answers(t, Buffer.alloc(0)), 503, 'UNKNOWN');
@@ -44,7 +44,7 @@ t.test('ready, not ready, no health service, nobody', async (t) => {
   t.equal(await askHealth(nobody, systemClock), 'REFUSED');
 });
 
-t.test('a connection that ends without an answer is told apart from a port where nobody listens', async (t) => {
+t.test('a connection closed without an answer differs from a closed port', async (t) => {
   const cutting = await listen(
     t,
     createServer((socket) => {
@@ -79,7 +79,7 @@ function goOn(over: (work: () => void) => unknown, say: () => void): void {
   over(() => timer.cancel());
 }
 
-t.test('one that hangs is not well for having said something', async (t) => {
+t.test('a hanging server is not healthy because of an earlier answer', async (t) => {
   const dripping = await listen(
     t,
     createServer((socket) => {

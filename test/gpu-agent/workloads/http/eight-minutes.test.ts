@@ -32,7 +32,7 @@ async function serving(t: Test) {
   return { ...agent, worker, started, passedMs: () => agent.clock.monotonicMs() - since };
 }
 
-t.test('is told to end after 8 minutes, and not before, with the reason', async (t) => {
+t.test('ends after 8 minutes, and not before, with the reason', async (t) => {
   const { clock, worker, started, passedMs } = await serving(t);
   await waitFor('the word to end', () => {
     clock.pass(STEP_MS);
@@ -49,7 +49,7 @@ t.test('is told to end after 8 minutes, and not before, with the reason', async 
   );
 });
 
-t.test('whoever says 204 lasts longer, but no more than an hour', async (t) => {
+t.test('a worker that answers 204 gets more time, up to an hour', async (t) => {
   const { clock, worker, started, passedMs } = await serving(t);
   let answered = 0;
   // The agent closes the connection once it has read the status.

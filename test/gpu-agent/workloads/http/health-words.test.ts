@@ -49,7 +49,7 @@ t.test('each cause has its own sentence', async (t) => {
   t.match(silent('SLOW'), /480 s\. Its server takes longer than 2 s to answer\.$/);
 });
 
-t.test('a start of seconds is no news, and the time of a long one is told in steps', async (t) => {
+t.test('a start of seconds is not reported, a long one in steps', async (t) => {
   t.equal(notReadyText(server, 'REFUSED', 2_900), '');
   t.match(notReadyText({ ...server, wasReady: true }, 503, 0), /with 503: 200 makes/, 'of one that was ready at once');
   const texts = new Set(Array.from({ length: 8 * 60 }, (_, second) => notReadyText(server, 404, second * 1_000)));

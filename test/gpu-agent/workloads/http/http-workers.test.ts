@@ -49,7 +49,7 @@ const workers = (endpointId: string) => core.sql<
     ORDER BY created_at`;
 
 t.test(
-  'two workers of one host have ports of their own; 200, 204, errors and silence show as what they are',
+  'two workers of one host have different ports; 200, 204, errors and silence are distinguished',
   async (t) => {
     const server = join(folder, 'server.mjs');
     const said = join(folder, 'health');
@@ -104,7 +104,7 @@ t.test(
   },
 );
 
-t.test('a worker that listens nowhere is ended with a reason that says what to do', async (t) => {
+t.test('a worker without a listener ends with a reason and a remedy', async (t) => {
   const endpointId = await lbEndpoint(['sleep', '1000']);
   const ended = await waitFor('its end', async () =>
     (await workers(endpointId)).find(({ state }) => state === 'UNHEALTHY'),
@@ -117,7 +117,7 @@ t.test('a worker that listens nowhere is ended with a reason that says what to d
   await core.updateEndpoint(endpointId, { workersMin: 0, workersMax: 0 });
 });
 
-t.test('a worker that ends by itself leaves the rotation at once', async (t) => {
+t.test('a worker that exits leaves the backends at once', async (t) => {
   const server = join(folder, 'short.mjs');
   await writeFile(server, `${SERVER}\nsetTimeout(() => process.exit(3), 1500);`);
   const endpointId = await lbEndpoint([process.execPath, server, join(folder, 'none')]);

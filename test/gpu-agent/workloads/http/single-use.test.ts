@@ -43,9 +43,9 @@ function http(
   return server;
 }
 
-t.test('no: it keeps silent connections for long, and says so', async (t) => t.notOk(await ask(t, http(5_000))));
+t.test('no: it keeps idle connections for long, and announces it', async (t) => t.notOk(await ask(t, http(5_000))));
 
-t.test('no: it does without a word', async (t) =>
+t.test('no: it keeps them without announcing it', async (t) =>
   t.notOk(
     await ask(
       t,
@@ -54,9 +54,9 @@ t.test('no: it does without a word', async (t) =>
   ),
 );
 
-t.test('yes: it says that it keeps them for less', async (t) => t.ok(await ask(t, http(1_000))));
+t.test('yes: it announces a shorter time', async (t) => t.ok(await ask(t, http(1_000))));
 
-t.test('yes: it ends them soon, without a word', async (t) => {
+t.test('yes: it closes them soon, without announcing it', async (t) => {
   t.ok(
     await ask(
       t,
@@ -75,7 +75,7 @@ t.test('yes: it ends them soon, without a word', async (t) => {
   );
 });
 
-t.test('yes: it serves nobody else as long as one is open', async (t) => {
+t.test('yes: it serves one connection at a time', async (t) => {
   const waiting: Socket[] = [];
   let open: Socket | undefined;
   const next = (): void => {
@@ -93,7 +93,7 @@ t.test('yes: it serves nobody else as long as one is open', async (t) => {
   t.ok(await ask(t, server));
 });
 
-t.test('no: it ends each connection after its answer, and says so', async (t) => {
+t.test('no: it closes each connection after its answer, and announces it', async (t) => {
   t.notOk(
     await ask(
       t,
@@ -105,7 +105,7 @@ t.test('no: it ends each connection after its answer, and says so', async (t) =>
   );
 });
 
-t.test('no: the server itself has ended', async (t) => {
+t.test('no: the server has exited', async (t) => {
   t.notOk(
     await ask(
       t,
@@ -117,7 +117,7 @@ t.test('no: the server itself has ended', async (t) => {
   );
 });
 
-t.test('no: nobody listens, or nothing comes whole', async (t) => {
+t.test('no: no listener, or truncated answers', async (t) => {
   t.notOk(await isSingleUse({ host: '127.0.0.1', port: 1, path: '/' }, systemClock));
   t.notOk(
     await ask(

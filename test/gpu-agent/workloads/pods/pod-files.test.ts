@@ -11,7 +11,7 @@ import { scratch } from '../../../helpers/scratch.ts';
 
 const shared = new SharedFolders(createLogger('test', 'silent'));
 
-t.test('one disk a pod, and it is kept', async (t) => {
+t.test('one disk per pod, which is kept', async (t) => {
   const { folder } = await scratch(t);
   const files = new PodFiles(join(folder, 'pods'), shared);
   t.same(await files.list(), [], 'before there is anything');
@@ -42,7 +42,7 @@ t.test('only plain ids become paths', async (t) => {
   t.ok(isPlain('abc123', 1));
 });
 
-t.test('a disk of containers with users of their own is removed whole', { skip: !runsAsRoot() }, async (t) => {
+t.test('a disk with files of container users is removed entirely', { skip: !runsAsRoot() }, async (t) => {
   const { folder } = await scratch(t);
   const files = new PodFiles(join(folder, 'pods'), shared);
   const base = 7_700_000;

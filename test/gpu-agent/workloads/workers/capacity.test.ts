@@ -17,14 +17,14 @@ const facts = (done: Partial<CapacityFacts>, version = '1.12.0'): CapacityFacts 
 
 t.test('before the first take', async (t) => t.equal(capacity(facts({ asked: false, requested: 3 })), 0));
 
-t.test('an SDK that tells its free slots', async (t) => {
+t.test('an SDK that reports its free slots', async (t) => {
   t.equal(capacity(facts({ requested: 1 })), 1);
   t.equal(capacity(facts({ held: 3, requested: 2 })), 5);
   t.equal(capacity(facts({ held: 3 })), 3, 'no room while no take is open');
   t.equal(takeLimit(facts({ held: 3, requested: 2 }), 2), 2);
 });
 
-t.test('an older SDK is held to the endpoint’s setting', async (t) => {
+t.test('an older SDK is limited by the endpoint’s setting', async (t) => {
   for (const version of ['1.7.5', '1.6.2', '1.4.0', '']) {
     t.equal(capacity(facts({ requested: 4 }, version)), 1);
     t.equal(takeLimit(facts({ requested: 4 }, version), 4), 1);
@@ -41,7 +41,7 @@ t.test('a declared concurrency holds between takes', async (t) => {
   t.equal(capacity(facts({ declared: 2, held: 5 }, 'slipway-0.1.0')), 5);
 });
 
-t.test('a worker that leaves gets nothing', async (t) => {
+t.test('a leaving worker gets nothing', async (t) => {
   t.equal(capacity(facts({ leaving: true, held: 2, requested: 3 })), 2);
   t.equal(capacity(facts({ leaving: true, held: 2, declared: 9 })), 2);
   t.equal(

@@ -7,7 +7,7 @@ const line = (jobId: string | null, message: string): string =>
   `{"requestId": ${JSON.stringify(jobId)}, "message": ${JSON.stringify(message)}, "level": "ERROR"}\n`;
 const UNSENDABLE = line('a', 'Error while returning job result. | Object of type bytes is not JSON serializable');
 
-t.test('what the SDK says', (t) => {
+t.test('lines of the SDK', (t) => {
   const lines = new ResultLines();
   t.same(lines.push(Buffer.from(UNSENDABLE)), [
     { jobId: 'a', reason: 'Object of type bytes is not JSON serializable', over: false },
@@ -27,7 +27,7 @@ t.test('what the SDK says', (t) => {
   t.end();
 });
 
-t.test('whatever the pieces are', (t) => {
+t.test('any chunking of the output', (t) => {
   const text =
     `noise ${'x'.repeat(100)}${UNSENDABLE}progress 1\r${UNSENDABLE}\n` +
     `${UNSENDABLE}{"re\n` +
@@ -45,7 +45,7 @@ t.test('whatever the pieces are', (t) => {
   t.end();
 });
 
-t.test('a line without end is not kept', (t) => {
+t.test('an unfinished line is not kept', (t) => {
   const lines = new ResultLines();
   lines.push(Buffer.from('{"requestId": "a", "message": "'));
   for (let index = 0; index < 100; index += 1) t.same(lines.push(Buffer.alloc(10_000, 'x')), []);

@@ -6,7 +6,7 @@ import { createLogger } from '@slipway/kit/log/logger';
 import t from 'tap';
 import { ManualClock } from '../../../helpers/time/manual-clock.ts';
 
-t.test('one at a time, the next after a second, none when there is room', async (t) => {
+t.test('one at a time, the next after a second, none when there is capacity', async (t) => {
   const clock = new ManualClock();
   let share = 0.5;
   let frozen = 3;

@@ -148,7 +148,7 @@ t.test('workers whose GPU memory is moved', { skip: cudaSkip }, async (t) => {
     });
   }
 
-  t.test('what the driver refuses from the first time is not supported by the machine', async (t) => {
+  t.test('a move refused from the first time marks the machine as unsupported', async (t) => {
     const { desire, reaches, gpuMemory, unsupported } = await setUp(t, cuda);
     await cuda.fault('lock', { code: CUDA.NOT_SUPPORTED });
     desire(FREEZE, HOST);
@@ -159,7 +159,7 @@ t.test('workers whose GPU memory is moved', { skip: cudaSkip }, async (t) => {
     t.equal(unsupported(), 1);
   });
 
-  t.test('a worker that crashes while it is offloaded ends as any other', async (t) => {
+  t.test('an offloaded worker that crashes ends like any other', async (t) => {
     const { desire, reaches, exit, gpuMemory } = await setUp(t, cuda);
     desire(FREEZE, HOST);
     await reaches(WorkerState.FROZEN, HOST);
