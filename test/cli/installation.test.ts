@@ -210,7 +210,7 @@ ${more}`,
     t.match(await apply('--dry-run'), { stdout: /6 as they should be/ }, 'and again nothing');
   });
 
-  await t.test("apply: an impossible file changes nothing; --prune deletes resources with the owner's mark", async (t) => {
+  await t.test("apply: an impossible file changes nothing; --prune deletes the owner's resources", async (t) => {
     const write = (text: string) => writeFileSync(join(cli.cwd, 'other.yaml'), text);
     const apply = (...more: string[]) => cli.run('apply', '-f', 'other.yaml', '--yes', ...more);
     write('endpoints:\n  shop-b: { template: nosuch, type: QB }\n  talker: { template: { imageName: x } }\n');

@@ -263,74 +263,70 @@ t.test('jobs', async (t) => {
     t.match(await run.ended, { code: 0, stderr: '' });
   });
 
-  await t.test(
-    'the terminal of npm start reports workers replaced at once, and cancelled jobs',
-    async (t) => {
-      const startedMs = systemClock.nowMs();
-      const once = endpointJobs(
-        system,
-        await system.createEndpoint({
-          command: jsHandler('all.js'),
-          workersMax: 1,
-          retryLimit: 0,
-          fields: { name: 'once' },
-        }),
-      );
-      t.match(await once.settled(await once.run({ mode: 'exit', code: 9 })), { status: 'FAILED' });
-      await waitFor('its worker to be replaced', async () => (await once.health()).workers.ready === 1);
-      const said: string[] = [];
-      const told = (line: RegExp) =>
-        waitFor(`${line} in ${said.join('\n')}`, () => said.some((text) => line.test(text)));
-      const core = new CoreServices({
-        addresses: [system.cores[0]!.address],
-        transport: systemTransport,
-        clock: systemClock,
-        random: systemRandom,
-      });
-      const ending = new AbortController();
-      const step = (text: string): void => {
-        said.push(text);
-      };
-      const crashes = new WorkerCrashes({ problem: step, step }, startedMs);
-      const showing = await showActivity({
-        core,
-        apiKey: system.key,
-        endpointId: once.id,
-        crashes,
-        clock: systemClock,
-        signal: ending.signal,
-        step,
-      });
-      t.teardown(async () => {
-        ending.abort();
-        await showing.over;
-        core.close();
-      });
-      await told(
-        /^Worker \w+ of once crashed; another one will be started in its place:\nThe worker ended with exit code 9/,
-      );
-      const first = (await once.runSync({})).id;
-      await told(new RegExp(`^job ${String(first).slice(-15, -3)} COMPLETED`));
-      const waiting = await once.run({ mode: 'until', file: files.path('never') });
-      await once.cancel(waiting);
-      await told(new RegExp(`^job ${waiting.slice(-15, -3)} CANCELLED`));
-      const ids = await Promise.all(
-        Array.from({ length: 15 }, () => http.run({ mode: 'until', file: files.path('never') })),
-      );
-      await Promise.all(ids.map((id) => http.cancel(id)));
-      await told(/^job \w+ of all CANCELLED/);
-      t.equal(said.filter((text) => text.includes('crashed')).length, 1, 'each crash is told once');
-      t.equal(said.filter((text) => text.includes(`job ${waiting.slice(-15, -3)}`)).length, 1, 'and each job');
-      const silent: string[] = [];
-      const later = new WorkerCrashes(
-        { problem: (text) => silent.push(text), step: (text) => silent.push(text) },
-        systemClock.nowMs(),
-      );
-      const { ended } = await call(system.clients.machines, 'listWorkers', { endpointId: once.id }, system.key);
-      later.update('once', [], ended);
-      t.same([ended.length, silent.length], [1, 0], 'a later npm start takes it for old');
-    },
-  );
+  await t.test('the terminal of npm start reports workers replaced at once, and cancelled jobs', async (t) => {
+    const startedMs = systemClock.nowMs();
+    const once = endpointJobs(
+      system,
+      await system.createEndpoint({
+        command: jsHandler('all.js'),
+        workersMax: 1,
+        retryLimit: 0,
+        fields: { name: 'once' },
+      }),
+    );
+    t.match(await once.settled(await once.run({ mode: 'exit', code: 9 })), { status: 'FAILED' });
+    await waitFor('its worker to be replaced', async () => (await once.health()).workers.ready === 1);
+    const said: string[] = [];
+    const told = (line: RegExp) => waitFor(`${line} in ${said.join('\n')}`, () => said.some((text) => line.test(text)));
+    const core = new CoreServices({
+      addresses: [system.cores[0]!.address],
+      transport: systemTransport,
+      clock: systemClock,
+      random: systemRandom,
+    });
+    const ending = new AbortController();
+    const step = (text: string): void => {
+      said.push(text);
+    };
+    const crashes = new WorkerCrashes({ problem: step, step }, startedMs);
+    const showing = await showActivity({
+      core,
+      apiKey: system.key,
+      endpointId: once.id,
+      crashes,
+      clock: systemClock,
+      signal: ending.signal,
+      step,
+    });
+    t.teardown(async () => {
+      ending.abort();
+      await showing.over;
+      core.close();
+    });
+    await told(
+      /^Worker \w+ of once crashed; another one will be started in its place:\nThe worker ended with exit code 9/,
+    );
+    const first = (await once.runSync({})).id;
+    await told(new RegExp(`^job ${String(first).slice(-15, -3)} COMPLETED`));
+    const waiting = await once.run({ mode: 'until', file: files.path('never') });
+    await once.cancel(waiting);
+    await told(new RegExp(`^job ${waiting.slice(-15, -3)} CANCELLED`));
+    const ids = await Promise.all(
+      Array.from({ length: 15 }, () => http.run({ mode: 'until', file: files.path('never') })),
+    );
+    await Promise.all(ids.map((id) => http.cancel(id)));
+    await told(/^job \w+ of all CANCELLED/);
+    t.equal(said.filter((text) => text.includes('crashed')).length, 1, 'each crash is told once');
+    t.equal(said.filter((text) => text.includes(`job ${waiting.slice(-15, -3)}`)).length, 1, 'and each job');
+    const silent: string[] = [];
+    const later = new WorkerCrashes(
+      { problem: (text) => silent.push(text), step: (text) => silent.push(text) },
+      systemClock.nowMs(),
+    );
+    const { ended } = await call(system.clients.machines, 'listWorkers', { endpointId: once.id }, system.key);
+    later.update('once', [], ended);
+    t.same([ended.length, silent.length], [1, 0], 'a later npm start takes it for old');
+  });
 
   await t.test('core is started again while a job is waited for', async (t) => {
     rmSync(files.path('go'), { force: true });

@@ -185,80 +185,73 @@ t.test("failures are recorded without the handler's text; no span has keys", asy
   }
 });
 
-t.test(
-  'unmodified Python workers run traced jobs like others',
-  { skip: skipWithoutPython('new') },
-  async (t) => {
-    const python = endpointJobs(
-      system,
-      await system.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1 }),
-    );
-    const traceId = newTrace();
-    const answer = await fetch(`${system.url}/v2/${python.id}/runsync`, {
-      method: 'POST',
-      body: '{"input":{"s3":true}}',
-      headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
-    });
-    t.match(await answer.json(), { status: 'COMPLETED' });
-    t.match(await waitFor('its handler', async () => named(ofTrace(traceId), 'handler')), {
-      attributes: { 'slipway.outcome': 'COMPLETED' },
-    });
-  },
-);
+t.test('unmodified Python workers run traced jobs like others', { skip: skipWithoutPython('new') }, async (t) => {
+  const python = endpointJobs(
+    system,
+    await system.createEndpoint({ command: pythonHandler('new', 'all.py'), workersMax: 1 }),
+  );
+  const traceId = newTrace();
+  const answer = await fetch(`${system.url}/v2/${python.id}/runsync`, {
+    method: 'POST',
+    body: '{"input":{"s3":true}}',
+    headers: { authorization: `Bearer ${system.key}`, traceparent: `00-${traceId}-${CLIENT}-01` },
+  });
+  t.match(await answer.json(), { status: 'COMPLETED' });
+  t.match(await waitFor('its handler', async () => named(ofTrace(traceId), 'handler')), {
+    attributes: { 'slipway.outcome': 'COMPLETED' },
+  });
+});
 
-t.test(
-  'any worker finds the trace in the headers of its take: of one job, and of each of several',
-  async (t) => {
-    const raw = await rawWorkers(t);
-    const own = endpointJobs(
-      system,
-      await system.createEndpoint({ command: jsHandler('raw-worker.js'), env: raw.env, ready: 0, workersMax: 1 }),
-    );
-    const worker = await raw.next();
-    const begin = async (traceId: string, flags = '01'): Promise<string> =>
-      own.run({}, {}, { traceparent: `00-${traceId}-${CLIENT}-${flags}` });
-    /** The headers of one answer, with the jobs in it; 204 is none. */
-    const take = async (batch: number): Promise<{ headers: Headers; taken: string[] }> => {
-      const answer = await fetch(worker.takeUrl({ batch }), { headers: worker.headers });
-      const jobs = answer.status === 200 ? [(await answer.json()) as { id: string }[]].flat() : [];
-      for (const { id } of jobs) await worker.done(id, { output: id });
-      return { headers: answer.headers, taken: jobs.map(({ id }) => id) };
-    };
-    const handlerOf = async (traceId: string): Promise<string> => {
-      const { spanId } = await waitFor("its handler's span", async () => named(ofTrace(traceId), 'handler'));
-      return `00-${traceId}-${spanId}-01`;
-    };
+t.test('any worker finds the trace in the headers of its take: of one job, and of each of several', async (t) => {
+  const raw = await rawWorkers(t);
+  const own = endpointJobs(
+    system,
+    await system.createEndpoint({ command: jsHandler('raw-worker.js'), env: raw.env, ready: 0, workersMax: 1 }),
+  );
+  const worker = await raw.next();
+  const begin = async (traceId: string, flags = '01'): Promise<string> =>
+    own.run({}, {}, { traceparent: `00-${traceId}-${CLIENT}-${flags}` });
+  /** The headers of one answer, with the jobs in it; 204 is none. */
+  const take = async (batch: number): Promise<{ headers: Headers; taken: string[] }> => {
+    const answer = await fetch(worker.takeUrl({ batch }), { headers: worker.headers });
+    const jobs = answer.status === 200 ? [(await answer.json()) as { id: string }[]].flat() : [];
+    for (const { id } of jobs) await worker.done(id, { output: id });
+    return { headers: answer.headers, taken: jobs.map(({ id }) => id) };
+  };
+  const handlerOf = async (traceId: string): Promise<string> => {
+    const { spanId } = await waitFor("its handler's span", async () => named(ofTrace(traceId), 'handler'));
+    return `00-${traceId}-${spanId}-01`;
+  };
 
-    const alone = newTrace();
-    const id = await begin(alone);
-    const single = await waitFor('the job', async () => {
-      const answer = await take(1);
-      return answer.taken.length > 0 && answer;
-    });
-    t.same(single.taken, [id]);
-    t.equal(single.headers.get('traceparent'), await handlerOf(alone));
-    t.equal(single.headers.get('slipway-traceparents'), `${id}=${await handlerOf(alone)}`);
+  const alone = newTrace();
+  const id = await begin(alone);
+  const single = await waitFor('the job', async () => {
+    const answer = await take(1);
+    return answer.taken.length > 0 && answer;
+  });
+  t.same(single.taken, [id]);
+  t.equal(single.headers.get('traceparent'), await handlerOf(alone));
+  t.equal(single.headers.get('slipway-traceparents'), `${id}=${await handlerOf(alone)}`);
 
-    const pair = await waitFor('two in one answer', async () => {
-      const traces = [newTrace(), newTrace()] as const;
-      const ids = [await begin(traces[0]), await begin(traces[1])] as const;
-      const answers = [await take(2)];
-      while (answers.flatMap(({ taken }) => taken).length < 2) answers.push(await take(2));
-      return answers.at(-1)!.taken.length === 2 && { ...answers.at(-1)!, traces, ids };
-    });
-    const [first, second] = [await handlerOf(pair.traces[0]), await handlerOf(pair.traces[1])];
-    t.equal(pair.headers.get('traceparent'), null, 'whose it would be nobody could say');
-    t.equal(pair.headers.get('slipway-traceparents'), `${pair.ids[0]}=${first},${pair.ids[1]}=${second}`);
+  const pair = await waitFor('two in one answer', async () => {
+    const traces = [newTrace(), newTrace()] as const;
+    const ids = [await begin(traces[0]), await begin(traces[1])] as const;
+    const answers = [await take(2)];
+    while (answers.flatMap(({ taken }) => taken).length < 2) answers.push(await take(2));
+    return answers.at(-1)!.taken.length === 2 && { ...answers.at(-1)!, traces, ids };
+  });
+  const [first, second] = [await handlerOf(pair.traces[0]), await handlerOf(pair.traces[1])];
+  t.equal(pair.headers.get('traceparent'), null, 'whose it would be nobody could say');
+  t.equal(pair.headers.get('slipway-traceparents'), `${pair.ids[0]}=${first},${pair.ids[1]}=${second}`);
 
-    const unrecorded = await begin(newTrace(), '00');
-    const silent = await waitFor('the job', async () => {
-      const answer = await take(1);
-      return answer.taken.length > 0 && answer;
-    });
-    t.same(silent.taken, [unrecorded]);
-    t.same([silent.headers.get('traceparent'), silent.headers.get('slipway-traceparents')], [null, null]);
-  },
-);
+  const unrecorded = await begin(newTrace(), '00');
+  const silent = await waitFor('the job', async () => {
+    const answer = await take(1);
+    return answer.taken.length > 0 && answer;
+  });
+  t.same(silent.taken, [unrecorded]);
+  t.same([silent.headers.get('traceparent'), silent.headers.get('slipway-traceparents')], [null, null]);
+});
 
 t.test('each span is an OTLP message, to the byte', async (t) => {
   t.same(receiver.faults, []);

@@ -68,7 +68,7 @@ t.test('a certificate that has expired, is not yet valid, or expires soon', asyn
 });
 
 t.test(
-  'files written in place: pair, chain behind the same certificate, authority; half a pair waits; the expiry is logged once',
+  'files written in place: pair, chain behind the same certificate, authority; half a pair waits; one log line',
   async (t) => {
     const { file, issue, read, env } = await makeCertificates(t);
     const certificate = { certFile: env.SLIPWAY_EDGE_CERT_FILE, keyFile: env.SLIPWAY_EDGE_CERT_KEY_FILE };

@@ -112,13 +112,10 @@ t.test('a job retried on the same worker has separate lines for each attempt', a
   t.same(textsOf(read(log, spans, 'a', { attempt: 2 })), ['{"requestId": "a"} 2', 'y']);
 });
 
-t.test(
-  'an attempt of an adopted worker without a known start; lines that name the job are found',
-  async (t) => {
-    const log = written([[1, 'other\n{"requestId": "a", "message": "m"}\n']]);
-    t.equal(read(log, [], 'a').lines.length, 1);
-  },
-);
+t.test('an attempt of an adopted worker without a known start; lines that name the job are found', async (t) => {
+  const log = written([[1, 'other\n{"requestId": "a", "message": "m"}\n']]);
+  t.equal(read(log, [], 'a').lines.length, 1);
+});
 
 t.test('pages, a log with an unfinished last line, and one without its beginning', async (t) => {
   const log = written([

@@ -129,78 +129,72 @@ t.test('execution time is per worker, and restarts while the job is prefetched',
   );
 });
 
-t.test(
-  'jobs prefetched behind a long one are revoked once another worker is free, and run there',
-  async (t) => {
-    const { core, endpointId, agent, ask } = await measured(t);
-    const [long, ...behind] = [
-      await core.submit(endpointId),
-      await core.submit(endpointId),
-      await core.submit(endpointId),
-    ];
-    await old(core);
-    ask(1);
-    await waitFor('all', () => agent.assignments.length === 3);
-    const refs = agent.assignments.map(({ ref }) => ref!);
-    const { workerId } = refs[0]!;
-    /** Its agent says again and again that they wait. */
-    const stop = repeat(() => agent.send({ waiting: refs.slice(1) }));
-    t.teardown(stop);
-    await core.sql`UPDATE endpoint SET workers_max = 1 WHERE id = ${endpointId}`;
-    const toldMs = performance.now();
-    await waitFor('the time to pass', () => performance.now() - toldMs > REVOKE_AFTER_MS + 1_000);
-    t.same(agent.recalls, [], 'not of the only worker that there may be');
-    await core.sql`UPDATE endpoint SET workers_max = 2 WHERE id = ${endpointId}`;
-    await waitFor('a recall', () => agent.recalls.length > 0);
-    t.match(agent.recalls[0], { jobId: behind[0]!.id, workerId, attempt: 1 });
-    stop();
-    agent.send({ workers: [{ workerId, endpointId, state: WorkerState.DRAINING, capacity: 1, refresh: true }] });
-    for (const ref of refs.slice(1)) agent.finish(ref, { kind: OutcomeKind.RETURNED });
-    const begun = await waitFor('them at another worker', () => {
-      const later = agent.assignments.filter(({ ref }) => ref!.attempt === 2).map(({ ref }) => ref!);
-      if (later.length === 1) agent.finish(later[0]!, { output: Buffer.from('"there"') });
-      return later.length === 2 && later;
-    });
-    t.notOk(begun.some((ref) => ref.workerId === workerId));
-    agent.finish(begun[1]!, { output: Buffer.from('"there"') });
-    agent.finish(refs[1]!, { output: Buffer.from('"here"') });
-    agent.finish(refs[0]!, { output: Buffer.from('"long"') });
-    t.match(await core.wait(endpointId, long!.id), { output: Buffer.from('"long"'), attempt: 1, retries: 0 });
-    for (const { id } of behind) {
-      t.match(
-        await core.wait(endpointId, id),
-        { output: Buffer.from('"there"'), attempt: 2, retries: 0 },
-        "no retry, and nobody else's word counts",
-      );
-    }
-  },
-);
+t.test('jobs prefetched behind a long one are revoked once another worker is free, and run there', async (t) => {
+  const { core, endpointId, agent, ask } = await measured(t);
+  const [long, ...behind] = [
+    await core.submit(endpointId),
+    await core.submit(endpointId),
+    await core.submit(endpointId),
+  ];
+  await old(core);
+  ask(1);
+  await waitFor('all', () => agent.assignments.length === 3);
+  const refs = agent.assignments.map(({ ref }) => ref!);
+  const { workerId } = refs[0]!;
+  /** Its agent says again and again that they wait. */
+  const stop = repeat(() => agent.send({ waiting: refs.slice(1) }));
+  t.teardown(stop);
+  await core.sql`UPDATE endpoint SET workers_max = 1 WHERE id = ${endpointId}`;
+  const toldMs = performance.now();
+  await waitFor('the time to pass', () => performance.now() - toldMs > REVOKE_AFTER_MS + 1_000);
+  t.same(agent.recalls, [], 'not of the only worker that there may be');
+  await core.sql`UPDATE endpoint SET workers_max = 2 WHERE id = ${endpointId}`;
+  await waitFor('a recall', () => agent.recalls.length > 0);
+  t.match(agent.recalls[0], { jobId: behind[0]!.id, workerId, attempt: 1 });
+  stop();
+  agent.send({ workers: [{ workerId, endpointId, state: WorkerState.DRAINING, capacity: 1, refresh: true }] });
+  for (const ref of refs.slice(1)) agent.finish(ref, { kind: OutcomeKind.RETURNED });
+  const begun = await waitFor('them at another worker', () => {
+    const later = agent.assignments.filter(({ ref }) => ref!.attempt === 2).map(({ ref }) => ref!);
+    if (later.length === 1) agent.finish(later[0]!, { output: Buffer.from('"there"') });
+    return later.length === 2 && later;
+  });
+  t.notOk(begun.some((ref) => ref.workerId === workerId));
+  agent.finish(begun[1]!, { output: Buffer.from('"there"') });
+  agent.finish(refs[1]!, { output: Buffer.from('"here"') });
+  agent.finish(refs[0]!, { output: Buffer.from('"long"') });
+  t.match(await core.wait(endpointId, long!.id), { output: Buffer.from('"long"'), attempt: 1, retries: 0 });
+  for (const { id } of behind) {
+    t.match(
+      await core.wait(endpointId, id),
+      { output: Buffer.from('"there"'), attempt: 2, retries: 0 },
+      "no retry, and nobody else's word counts",
+    );
+  }
+});
 
-t.test(
-  "a prefetching agent holds as many jobs as its worker's capacity, and is refilled at half",
-  async (t) => {
-    const { core, endpointId, agent } = await measured(t);
-    const { workerId } = agent.desired[0]!;
-    const ids: string[] = [];
-    for (let count = 0; count < 20; count += 1) ids.push((await core.submit(endpointId)).id);
-    await old(core);
-    agent.send({ workers: [{ workerId, endpointId, state: WorkerState.READY, capacity: 2, keepsAhead: true }] });
-    await waitFor('a stock', () => agent.assignments.length === 14);
-    t.same(
-      agent.assignments.map(({ ref, ahead }) => [ref!.jobId, ahead]),
-      ids.slice(0, 14).map((id, index) => [id, index > 1]),
-      'four for each measured one',
-    );
-    for (const { ref } of agent.assignments.slice(0, 9)) agent.finish(ref!, { executionMs: 5 });
-    await waitFor('the others', () => agent.assignments.length === 20);
-    t.ok(
-      agent.assignments.slice(14).every(({ ahead }) => ahead),
-      'before it has room',
-    );
-    for (const { ref } of agent.assignments.slice(9)) agent.finish(ref!, { executionMs: 5 });
-    await waitFor('their ends', () => agent.acked.length === 23);
-  },
-);
+t.test("a prefetching agent holds as many jobs as its worker's capacity, and is refilled at half", async (t) => {
+  const { core, endpointId, agent } = await measured(t);
+  const { workerId } = agent.desired[0]!;
+  const ids: string[] = [];
+  for (let count = 0; count < 20; count += 1) ids.push((await core.submit(endpointId)).id);
+  await old(core);
+  agent.send({ workers: [{ workerId, endpointId, state: WorkerState.READY, capacity: 2, keepsAhead: true }] });
+  await waitFor('a stock', () => agent.assignments.length === 14);
+  t.same(
+    agent.assignments.map(({ ref, ahead }) => [ref!.jobId, ahead]),
+    ids.slice(0, 14).map((id, index) => [id, index > 1]),
+    'four for each measured one',
+  );
+  for (const { ref } of agent.assignments.slice(0, 9)) agent.finish(ref!, { executionMs: 5 });
+  await waitFor('the others', () => agent.assignments.length === 20);
+  t.ok(
+    agent.assignments.slice(14).every(({ ahead }) => ahead),
+    'before it has room',
+  );
+  for (const { ref } of agent.assignments.slice(9)) agent.finish(ref!, { executionMs: 5 });
+  await waitFor('their ends', () => agent.acked.length === 23);
+});
 
 t.test('an idle worker of another replica is used, and an agent without recalls gets no prefetch', async (t) => {
   const core = await startReplicas(t, 2);

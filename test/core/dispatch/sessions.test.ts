@@ -42,40 +42,37 @@ t.test('a newer session of a machine ends the older one, on this replica and on 
   third.drop();
 });
 
-t.test(
-  'attempts missing from a hello are lost at once, listed ones continue, stale ones are stopped',
-  async (t) => {
-    const core = await startReplicas(t);
-    const endpointId = await core.createEndpoint({ retryLimit: 1 });
-    const agent = await core.joinAgent({ ...silent, capacity: 2 });
-    await core.ready(endpointId);
-    const kept = await core.submit(endpointId);
-    const lost = await core.submit(endpointId);
-    await waitFor('both to run', () => agent.assignments.length === 2);
-    const [keptRef] = agent.assignments.filter(({ ref }) => ref!.jobId === kept.id).map(({ ref }) => ref!);
-    agent.drop();
-    const stale = { ...keptRef!, jobId: 'f'.repeat(36) };
-    const workers = [{ workerId: keptRef!.workerId, endpointId, state: WorkerState.READY, capacity: 2 }];
-    const again = await core.joinAgent({
-      ...silent,
-      machineId: agent.machineId,
-      capacity: 2,
-      held: [keptRef!, stale],
-      workers,
-    });
-    await waitFor('the lost one to come back', () => again.assignments.length === 1);
-    t.match(again.assignments[0]!.ref, { jobId: lost.id, attempt: 2 }, 'a new attempt');
-    t.equal((await core.get(endpointId, lost.id)).retries, 1);
-    t.match(
-      again.stops.map((stop) => stop.ref!.jobId),
-      [stale.jobId],
-      'nobody waits for that one',
-    );
-    again.finish(keptRef!);
-    t.equal((await core.wait(endpointId, kept.id)).state, JobState.COMPLETED);
-    t.equal((await core.get(endpointId, kept.id)).attempt, 1, 'the first attempt went on');
-  },
-);
+t.test('attempts missing from a hello are lost at once, listed ones continue, stale ones are stopped', async (t) => {
+  const core = await startReplicas(t);
+  const endpointId = await core.createEndpoint({ retryLimit: 1 });
+  const agent = await core.joinAgent({ ...silent, capacity: 2 });
+  await core.ready(endpointId);
+  const kept = await core.submit(endpointId);
+  const lost = await core.submit(endpointId);
+  await waitFor('both to run', () => agent.assignments.length === 2);
+  const [keptRef] = agent.assignments.filter(({ ref }) => ref!.jobId === kept.id).map(({ ref }) => ref!);
+  agent.drop();
+  const stale = { ...keptRef!, jobId: 'f'.repeat(36) };
+  const workers = [{ workerId: keptRef!.workerId, endpointId, state: WorkerState.READY, capacity: 2 }];
+  const again = await core.joinAgent({
+    ...silent,
+    machineId: agent.machineId,
+    capacity: 2,
+    held: [keptRef!, stale],
+    workers,
+  });
+  await waitFor('the lost one to come back', () => again.assignments.length === 1);
+  t.match(again.assignments[0]!.ref, { jobId: lost.id, attempt: 2 }, 'a new attempt');
+  t.equal((await core.get(endpointId, lost.id)).retries, 1);
+  t.match(
+    again.stops.map((stop) => stop.ref!.jobId),
+    [stale.jobId],
+    'nobody waits for that one',
+  );
+  again.finish(keptRef!);
+  t.equal((await core.wait(endpointId, kept.id)).state, JobState.COMPLETED);
+  t.equal((await core.get(endpointId, kept.id)).attempt, 1, 'the first attempt went on');
+});
 
 t.test('a worker never gets more than it can hold, however many are queued', async (t) => {
   const core = await startReplicas(t, 2);

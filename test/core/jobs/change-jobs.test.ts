@@ -26,74 +26,71 @@ const others = second!.engine.calls;
 const workersMax = { workers_max: 100 };
 const { submit, changeAll, states, checkTally } = jobChanges(engines);
 
-t.test(
-  '5,000 jobs that wait, run and end meanwhile: each has one outcome, and later ones are left',
-  async (t) => {
-    const endpointId = await engines.endpoint(workersMax);
-    await submit(endpointId, 5_000);
-    const stopped = new Map<string, number>();
-    first!.events.on('stop', (stops) => {
-      for (const { jobId, attempt } of stops) stopped.set(jobId, attempt);
+t.test('5,000 jobs that wait, run and end meanwhile: each has one outcome, and later ones are left', async (t) => {
+  const endpointId = await engines.endpoint(workersMax);
+  await submit(endpointId, 5_000);
+  const stopped = new Map<string, number>();
+  first!.events.on('stop', (stops) => {
+    for (const { jobId, attempt } of stops) stopped.set(jobId, attempt);
+  });
+  const running = await attempts.claim(endpointId, slotsOn(endpointId, 600));
+  const recorded = new Set<string>();
+  const stale = new Set<string>();
+  const end = async (job: ClaimedJob, place: number): Promise<void> => {
+    const told = await attempts.recordOutcome(outcome(job, place % 5 === 0 ? { kind: 'FAILED', error: 'why' } : {}));
+    (told === 'recorded' ? recorded : stale).add(job.jobId);
+  };
+  await Promise.all(running.splice(0, 100).map(end));
+  const later: string[] = [];
+  let isOver = false;
+  const work = async (): Promise<void> => {
+    while (!isOver) {
+      await Promise.all(running.splice(0, 10).map(end));
+      // Some of them later ones, once the others are cancelled.
+      running.push(...(await attempts.claim(endpointId, slotsOn(endpointId, 10))));
+    }
+    await Promise.all(running.splice(0).map(end));
+  };
+  const cancel = async (): Promise<Awaited<ReturnType<typeof changeAll>>> => {
+    const all = await changeAll(wantedOf(endpointId, 'cancel'), {
+      between: async () => {
+        later.push(...(await submit(endpointId, 3)));
+      },
     });
-    const running = await attempts.claim(endpointId, slotsOn(endpointId, 600));
-    const recorded = new Set<string>();
-    const stale = new Set<string>();
-    const end = async (job: ClaimedJob, place: number): Promise<void> => {
-      const told = await attempts.recordOutcome(outcome(job, place % 5 === 0 ? { kind: 'FAILED', error: 'why' } : {}));
-      (told === 'recorded' ? recorded : stale).add(job.jobId);
-    };
-    await Promise.all(running.splice(0, 100).map(end));
-    const later: string[] = [];
-    let isOver = false;
-    const work = async (): Promise<void> => {
-      while (!isOver) {
-        await Promise.all(running.splice(0, 10).map(end));
-        // Some of them later ones, once the others are cancelled.
-        running.push(...(await attempts.claim(endpointId, slotsOn(endpointId, 10))));
-      }
-      await Promise.all(running.splice(0).map(end));
-    };
-    const cancel = async (): Promise<Awaited<ReturnType<typeof changeAll>>> => {
-      const all = await changeAll(wantedOf(endpointId, 'cancel'), {
-        between: async () => {
-          later.push(...(await submit(endpointId, 3)));
-        },
-      });
-      isOver = true;
-      return all;
-    };
-    const [all] = await Promise.all([cancel(), work(), work()]);
-    const rows = await sql<{ id: string; state: string; attempt: number; ran: boolean; output: unknown }[]>`
+    isOver = true;
+    return all;
+  };
+  const [all] = await Promise.all([cancel(), work(), work()]);
+  const rows = await sql<{ id: string; state: string; attempt: number; ran: boolean; output: unknown }[]>`
     SELECT j.id, j.state, j.attempt, j.machine_id IS NOT NULL AS ran, o.output FROM job j LEFT JOIN job_output o
       ON o.job_id = j.id
     WHERE j.endpoint_id = ${endpointId}`;
-    const cancelled = rows.filter(({ state }) => state === 'CANCELLED');
-    t.equal(cancelled.length, all.done, 'as many as were told');
-    t.ok(
-      cancelled.length > 500 && recorded.size > 100,
-      `${cancelled.length} cancelled, ${recorded.size} ended, ${stale.size} ended too late`,
-    );
-    const isLater = new Set(later);
-    const wrong = {
-      'cancelled with another outcome': cancelled.filter(({ id }) => recorded.has(id)),
-      'cancelled with an output': cancelled.filter(({ output }) => output !== null),
-      'cancelled and not stopped at its worker': cancelled.filter(
-        ({ ran, id, attempt }) => ran && stopped.get(id) !== attempt,
-      ),
-      'ended too late and not cancelled': [...stale].filter((id) => !cancelled.some((job) => job.id === id)),
-      'came later and cancelled': rows.filter(({ id, state }) => isLater.has(id) && state === 'CANCELLED'),
-      'came before and not ended': rows.filter(
-        ({ id, state }) => !isLater.has(id) && !['COMPLETED', 'FAILED', 'CANCELLED'].includes(state),
-      ),
-    };
-    for (const [what, found] of Object.entries(wrong)) t.same(found, [], what);
-    await checkTally(t, endpointId);
-    t.equal(
-      (await calls.health(endpointId)).jobs.completed + (await calls.health(endpointId)).jobs.failed,
-      recorded.size,
-    );
-  },
-);
+  const cancelled = rows.filter(({ state }) => state === 'CANCELLED');
+  t.equal(cancelled.length, all.done, 'as many as were told');
+  t.ok(
+    cancelled.length > 500 && recorded.size > 100,
+    `${cancelled.length} cancelled, ${recorded.size} ended, ${stale.size} ended too late`,
+  );
+  const isLater = new Set(later);
+  const wrong = {
+    'cancelled with another outcome': cancelled.filter(({ id }) => recorded.has(id)),
+    'cancelled with an output': cancelled.filter(({ output }) => output !== null),
+    'cancelled and not stopped at its worker': cancelled.filter(
+      ({ ran, id, attempt }) => ran && stopped.get(id) !== attempt,
+    ),
+    'ended too late and not cancelled': [...stale].filter((id) => !cancelled.some((job) => job.id === id)),
+    'came later and cancelled': rows.filter(({ id, state }) => isLater.has(id) && state === 'CANCELLED'),
+    'came before and not ended': rows.filter(
+      ({ id, state }) => !isLater.has(id) && !['COMPLETED', 'FAILED', 'CANCELLED'].includes(state),
+    ),
+  };
+  for (const [what, found] of Object.entries(wrong)) t.same(found, [], what);
+  await checkTally(t, endpointId);
+  t.equal(
+    (await calls.health(endpointId)).jobs.completed + (await calls.health(endpointId)).jobs.failed,
+    recorded.size,
+  );
+});
 
 t.test('interrupted again and again, and continued at the other replica', async (t) => {
   const endpointId = await engines.endpoint(workersMax);

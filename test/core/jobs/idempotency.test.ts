@@ -80,28 +80,25 @@ t.test('the key itself is not stored', async (t) => {
   t.equal(row!.key_hash.length, 32);
 });
 
-t.test(
-  'a connection cut while the job of a key is stored: it is stored once, and the caller gets it',
-  async (t) => {
-    const endpointId = await engines.endpoint();
-    const keyed = submission(endpointId, { idempotencyKey: 'cut' });
-    const waiting = () => sql<{ pid: number }[]>`
+t.test('a connection cut while the job of a key is stored: it is stored once, and the caller gets it', async (t) => {
+  const endpointId = await engines.endpoint();
+  const keyed = submission(endpointId, { idempotencyKey: 'cut' });
+  const waiting = () => sql<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
       AND query LIKE '%idempotency_key%'`;
-    let submitted: ReturnType<typeof calls.submit> | undefined;
-    await sql.begin(async (holder) => {
-      await holder`LOCK TABLE idempotency_key IN EXCLUSIVE MODE`;
-      submitted = calls.submit(keyed);
-      submitted.catch(() => undefined);
-      const [{ pid }] = await waitFor('it to wait', async () => {
-        const [first] = await waiting();
-        return first && ([first] as const);
-      });
-      await sql`SELECT pg_terminate_backend(${pid})`;
-      await waitFor('it to be gone', async () => (await waiting()).every((other) => other.pid !== pid));
+  let submitted: ReturnType<typeof calls.submit> | undefined;
+  await sql.begin(async (holder) => {
+    await holder`LOCK TABLE idempotency_key IN EXCLUSIVE MODE`;
+    submitted = calls.submit(keyed);
+    submitted.catch(() => undefined);
+    const [{ pid }] = await waitFor('it to wait', async () => {
+      const [first] = await waiting();
+      return first && ([first] as const);
     });
-    const { id } = await submitted!;
-    t.equal((await calls.submit(keyed)).id, id);
-    t.same([...(await sql`SELECT id FROM job WHERE endpoint_id = ${endpointId}`)], [{ id }]);
-  },
-);
+    await sql`SELECT pg_terminate_backend(${pid})`;
+    await waitFor('it to be gone', async () => (await waiting()).every((other) => other.pid !== pid));
+  });
+  const { id } = await submitted!;
+  t.equal((await calls.submit(keyed)).id, id);
+  t.same([...(await sql`SELECT id FROM job WHERE endpoint_id = ${endpointId}`)], [{ id }]);
+});

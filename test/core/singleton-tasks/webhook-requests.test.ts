@@ -43,37 +43,33 @@ t.test('signed as Standard Webhooks has it, when the endpoint has a secret', asy
   t.throws(() => new Webhook(secret).verify(body.replace('ü', 'u'), headers as Record<string, string>));
 });
 
-t.test(
-  'calls of a deleted endpoint with a secret are not sent unsigned; without a secret they are sent',
-  async (t) => {
-    const { url, received } = await receiver(t, 500, 500, 200);
-    const store = engines.stores.endpoints;
-    const plain = await engines.endpoint();
-    const signing = await engines.endpoint();
-    await sql`UPDATE endpoint
+t.test('calls of a deleted endpoint with a secret are not sent unsigned; without a secret they are sent', async (t) => {
+  const { url, received } = await receiver(t, 500, 500, 200);
+  const store = engines.stores.endpoints;
+  const plain = await engines.endpoint();
+  const signing = await engines.endpoint();
+  await sql`UPDATE endpoint
       SET webhook_secret_sealed = ${sealer.seal(Buffer.from('whsec_AAAA'), webhookSecretIdentity(signing))}
         WHERE id = ${signing}`;
-    const { account_id: accountId } = (
-      await sql<{ account_id: string }[]>`SELECT account_id FROM endpoint WHERE id = ${plain}`
-    )[0]!;
-    for (const endpointId of [plain, signing]) {
-      await engine.attempts.recordOutcome(outcome(await runningJob(engines, endpointId, { webhook: url })));
-    }
-    const one = deliverer(t);
-    await one.runOnce();
-    t.equal(received.length, 2);
-    for (const endpointId of [plain, signing])
-      await store.remove(endpointId, { accountId, keyId: '' }, () => undefined);
-    await makeDue();
-    await one.runOnce();
-    t.same(
-      received.slice(2).map(({ headers }) => 'webhook-signature' in headers),
-      [false],
-      'the one that never was signed',
-    );
-    t.same(await waiting(), [], 'nothing is left');
-  },
-);
+  const { account_id: accountId } = (
+    await sql<{ account_id: string }[]>`SELECT account_id FROM endpoint WHERE id = ${plain}`
+  )[0]!;
+  for (const endpointId of [plain, signing]) {
+    await engine.attempts.recordOutcome(outcome(await runningJob(engines, endpointId, { webhook: url })));
+  }
+  const one = deliverer(t);
+  await one.runOnce();
+  t.equal(received.length, 2);
+  for (const endpointId of [plain, signing]) await store.remove(endpointId, { accountId, keyId: '' }, () => undefined);
+  await makeDue();
+  await one.runOnce();
+  t.same(
+    received.slice(2).map(({ headers }) => 'webhook-signature' in headers),
+    [false],
+    'the one that never was signed',
+  );
+  t.same(await waiting(), [], 'nothing is left');
+});
 
 t.test('user and password of an address are sent as Basic authorization, and not in the path', async (t) => {
   const { url, received } = await receiver(t, 200);

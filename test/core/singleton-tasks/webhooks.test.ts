@@ -111,66 +111,63 @@ t.test('three tries, 10 s apart, through restarts and over two replicas; then gi
   ]);
 });
 
-t.test(
-  'an ended call is redriven under its id: once however many ask, and boundedly',
-  async (t) => {
-    const { url, received } = await receiver(t, 500, 500, 500, 200);
-    const endpointId = await engines.endpoint();
-    const secret = `whsec_${randomBytes(24).toString('base64')}`;
-    await sql`UPDATE endpoint
+t.test('an ended call is redriven under its id: once however many ask, and boundedly', async (t) => {
+  const { url, received } = await receiver(t, 500, 500, 500, 200);
+  const endpointId = await engines.endpoint();
+  const secret = `whsec_${randomBytes(24).toString('base64')}`;
+  await sql`UPDATE endpoint
       SET webhook_secret_sealed = ${sealer.seal(Buffer.from(secret), webhookSecretIdentity(endpointId))}
         WHERE id = ${endpointId}`;
-    const job = await runningJob(engines, endpointId, { webhook: url });
-    await refused(t, engine.calls.redriveWebhook(job), 'WEBHOOK_NOT_REDRIVABLE', 'a job that runs');
-    await engine.attempts.recordOutcome(outcome(job, { output: Buffer.from('[1, 2]') }));
-    t.match(
-      await engine.calls.redriveWebhook(job),
-      { state: 'WAITING', redrives: 0 },
-      'one that is still to be made is not ordered again',
-    );
-    const one = deliverer(t);
-    for (let tries = 0; tries < 3; tries += 1) {
-      await makeDue();
-      await one.runOnce();
-    }
-    const [ended] = await engine.calls.webhooks(job);
-    t.match(ended, { state: 'GIVEN_UP' });
-    const asked = await Promise.all(Array.from({ length: 5 }, () => engine.calls.redriveWebhook(job)));
-    t.same(
-      asked.map(({ id, redrives }) => [id, redrives]),
-      Array.from({ length: 5 }, () => [ended!.id, 1]),
-    );
-    t.equal((await waiting()).length, 1);
-    await makeDue();
-    t.equal(await one.runOnce(), 1);
-    t.same(
-      new Set(received.map(({ headers }) => headers['webhook-id'])),
-      new Set([`${job.jobId}.${ended!.id}`]),
-      'a receiver can tell that it is the same',
-    );
-    t.same(received[3]!.body, received[0]!.body, 'byte for byte');
-    t.match(await engine.calls.webhooks(job), [
-      { id: ended!.id, state: 'DELIVERED', tries: 1, lastError: '', redrives: 1 },
-    ]);
-    t.match(
-      await engine.calls.redriveWebhook(job),
-      { state: 'WAITING', redrives: 2 },
-      'what was delivered may have been lost there',
-    );
+  const job = await runningJob(engines, endpointId, { webhook: url });
+  await refused(t, engine.calls.redriveWebhook(job), 'WEBHOOK_NOT_REDRIVABLE', 'a job that runs');
+  await engine.attempts.recordOutcome(outcome(job, { output: Buffer.from('[1, 2]') }));
+  t.match(
+    await engine.calls.redriveWebhook(job),
+    { state: 'WAITING', redrives: 0 },
+    'one that is still to be made is not ordered again',
+  );
+  const one = deliverer(t);
+  for (let tries = 0; tries < 3; tries += 1) {
     await makeDue();
     await one.runOnce();
-    await sql`UPDATE webhook_result SET redrives = ${REDRIVES_MAX} WHERE job_id = ${job.jobId}`;
-    await refused(t, engine.calls.redriveWebhook(job), 'WEBHOOK_NOT_REDRIVABLE', 'too often');
-    await sql`UPDATE job SET expires_at = now() - interval '1 s' WHERE id = ${job.jobId}`;
-    await refused(t, engine.calls.webhooks(job), 'JOB_NOT_FOUND', 'what has expired');
-    await refused(t, engine.calls.redriveWebhook(job), 'JOB_NOT_FOUND', 'what has expired');
-    await engines.stores.deletions.reapExpired(10);
-    t.same(await sql`SELECT FROM webhook_result WHERE job_id = ${job.jobId}`, [], 'it goes with its job');
-    const silent = await runningJob(engines, endpointId, {});
-    await engine.attempts.recordOutcome(outcome(silent));
-    await refused(t, engine.calls.redriveWebhook(silent), 'WEBHOOK_NOT_REDRIVABLE', 'a job without a webhook');
-  },
-);
+  }
+  const [ended] = await engine.calls.webhooks(job);
+  t.match(ended, { state: 'GIVEN_UP' });
+  const asked = await Promise.all(Array.from({ length: 5 }, () => engine.calls.redriveWebhook(job)));
+  t.same(
+    asked.map(({ id, redrives }) => [id, redrives]),
+    Array.from({ length: 5 }, () => [ended!.id, 1]),
+  );
+  t.equal((await waiting()).length, 1);
+  await makeDue();
+  t.equal(await one.runOnce(), 1);
+  t.same(
+    new Set(received.map(({ headers }) => headers['webhook-id'])),
+    new Set([`${job.jobId}.${ended!.id}`]),
+    'a receiver can tell that it is the same',
+  );
+  t.same(received[3]!.body, received[0]!.body, 'byte for byte');
+  t.match(await engine.calls.webhooks(job), [
+    { id: ended!.id, state: 'DELIVERED', tries: 1, lastError: '', redrives: 1 },
+  ]);
+  t.match(
+    await engine.calls.redriveWebhook(job),
+    { state: 'WAITING', redrives: 2 },
+    'what was delivered may have been lost there',
+  );
+  await makeDue();
+  await one.runOnce();
+  await sql`UPDATE webhook_result SET redrives = ${REDRIVES_MAX} WHERE job_id = ${job.jobId}`;
+  await refused(t, engine.calls.redriveWebhook(job), 'WEBHOOK_NOT_REDRIVABLE', 'too often');
+  await sql`UPDATE job SET expires_at = now() - interval '1 s' WHERE id = ${job.jobId}`;
+  await refused(t, engine.calls.webhooks(job), 'JOB_NOT_FOUND', 'what has expired');
+  await refused(t, engine.calls.redriveWebhook(job), 'JOB_NOT_FOUND', 'what has expired');
+  await engines.stores.deletions.reapExpired(10);
+  t.same(await sql`SELECT FROM webhook_result WHERE job_id = ${job.jobId}`, [], 'it goes with its job');
+  const silent = await runningJob(engines, endpointId, {});
+  await engine.attempts.recordOutcome(outcome(silent));
+  await refused(t, engine.calls.redriveWebhook(silent), 'WEBHOOK_NOT_REDRIVABLE', 'a job without a webhook');
+});
 
 t.test('a late replica ends its own call, not the redriven one', async (t) => {
   const { url } = await receiver(t, 200);

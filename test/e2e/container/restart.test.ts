@@ -123,36 +123,30 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     t.same(await containers(), before);
   });
 
-  await t.test(
-    'a blocked worker, silent since its take, loses nothing that it reports afterwards',
-    async (t) => {
-      const jobId = await jobs.run({ count: 2, pause: 2 });
-      // Core gives it out before the worker has it: an agent that stops in between gives it back, and then it runs
-      // again.
-      const [name] = await names();
-      await waitFor('the worker to have it', async () => (await podman.cli('logs', name!)).includes(jobId));
-      await agent!.stop();
-      await agent!.start();
-      await checkTicks(t, jobId, 2);
-      t.equal(await attemptOf(jobId), 1);
-    },
-  );
+  await t.test('a blocked worker, silent since its take, loses nothing that it reports afterwards', async (t) => {
+    const jobId = await jobs.run({ count: 2, pause: 2 });
+    // Core gives it out before the worker has it: an agent that stops in between gives it back, and then it runs
+    // again.
+    const [name] = await names();
+    await waitFor('the worker to have it', async () => (await podman.cli('logs', name!)).includes(jobId));
+    await agent!.stop();
+    await agent!.start();
+    await checkTicks(t, jobId, 2);
+    t.equal(await attemptOf(jobId), 1);
+  });
 
-  await t.test(
-    'a worker that ended without its agent: its job runs again, and its end is reported',
-    async (t) => {
-      const jobId = await ticking(60);
-      const [previous] = await containers();
-      const workerId = (await names())[0]!.split('-').at(-1)!;
-      await agent!.kill();
-      await podman.cli('kill', previous!);
-      await agent!.start();
-      await reachAttempt(jobId, 2);
-      const [row] = await slipway.sql<{ reason: string }[]>`SELECT reason FROM worker WHERE id = ${workerId}`;
-      t.match(row!.reason, /SIGKILL/);
-      await jobs.cancel(jobId);
-    },
-  );
+  await t.test('a worker that ended without its agent: its job runs again, and its end is reported', async (t) => {
+    const jobId = await ticking(60);
+    const [previous] = await containers();
+    const workerId = (await names())[0]!.split('-').at(-1)!;
+    await agent!.kill();
+    await podman.cli('kill', previous!);
+    await agent!.start();
+    await reachAttempt(jobId, 2);
+    const [row] = await slipway.sql<{ reason: string }[]>`SELECT reason FROM worker WHERE id = ${workerId}`;
+    t.match(row!.reason, /SIGKILL/);
+    await jobs.cancel(jobId);
+  });
 
   await t.test('a pod keeps running; changes made meanwhile are applied', async (t) => {
     const pods = podCalls(slipway.clients, slipway.key);

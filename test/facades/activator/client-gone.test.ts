@@ -76,41 +76,38 @@ t.test('a vanished client waits for no worker', async (t) => {
   await served;
 });
 
-t.test(
-  'a client that leaves while waiting for a WebSocket is noticed; its early data is not lost',
-  async (t) => {
-    const front = createServer().listen(0, '127.0.0.1');
-    t.teardown(() => front.close());
-    await once(front, 'listening');
-    const asked = async (): Promise<{ client: Socket; upgrade: UpgradeSocket; reply: ServerResponse }> => {
-      const client = connect((front.address() as AddressInfo).port, '127.0.0.1');
-      client
-        .on('error', () => undefined)
-        .write('GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n');
-      const [request, socket, head] = (await once(front, 'upgrade')) as [IncomingMessage, Socket, Buffer];
-      t.teardown(() => socket.destroy());
-      const reply = new ServerResponse(request);
-      reply.assignSocket(socket);
-      return { client, upgrade: { socket, head }, reply };
-    };
-    const leaving = await asked();
-    const gone = clientGone(leaving.reply, leaving.upgrade);
-    const seen = once(gone, 'abort');
-    leaving.client.destroy();
-    await seen;
+t.test('a client that leaves while waiting for a WebSocket is noticed; its early data is not lost', async (t) => {
+  const front = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => front.close());
+  await once(front, 'listening');
+  const asked = async (): Promise<{ client: Socket; upgrade: UpgradeSocket; reply: ServerResponse }> => {
+    const client = connect((front.address() as AddressInfo).port, '127.0.0.1');
+    client
+      .on('error', () => undefined)
+      .write('GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n');
+    const [request, socket, head] = (await once(front, 'upgrade')) as [IncomingMessage, Socket, Buffer];
+    t.teardown(() => socket.destroy());
+    const reply = new ServerResponse(request);
+    reply.assignSocket(socket);
+    return { client, upgrade: { socket, head }, reply };
+  };
+  const leaving = await asked();
+  const gone = clientGone(leaving.reply, leaving.upgrade);
+  const seen = once(gone, 'abort');
+  leaving.client.destroy();
+  await seen;
 
-    const early = await asked();
-    const stays = clientGone(early.reply, early.upgrade);
-    early.client.write('early');
-    const { socket } = early.upgrade;
-    await waitFor('its word', () => socket.readableLength === 5);
-    socket.removeAllListeners('readable');
-    const read = once(socket.pipe(new PassThrough()), 'data');
-    t.equal(String((await read)[0]), 'early');
-    t.notOk(stays.aborted);
-    early.client.destroy();
-  },
-);
+  const early = await asked();
+  const stays = clientGone(early.reply, early.upgrade);
+  early.client.write('early');
+  const { socket } = early.upgrade;
+  await waitFor('its word', () => socket.readableLength === 5);
+  socket.removeAllListeners('readable');
+  const read = once(socket.pipe(new PassThrough()), 'data');
+  t.equal(String((await read)[0]), 'early');
+  t.notOk(stays.aborted);
+  early.client.destroy();
+});
 
 t.test('no pod gets its request', async (t) => {
   let heard = 0;

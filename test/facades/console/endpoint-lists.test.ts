@@ -163,109 +163,105 @@ t.test("an endpoint's past", { skip: whyNoChromium(), timeout: 240_000 }, async 
     for (const before of refused) t.equal(await statusOf(before), 400, before.slice(0, 40));
   });
 
-  t.test(
-    'a live chart: zoom into a time range by dragging and by keyboard, and out again',
-    async (t) => {
-      const id = await newEndpoint();
-      const decided = (reason: string, minutesAgo: number) => sql`
+  t.test('a live chart: zoom into a time range by dragging and by keyboard, and out again', async (t) => {
+    const id = await newEndpoint();
+    const decided = (reason: string, minutesAgo: number) => sql`
       INSERT INTO scale_log (endpoint_id, decided_at, target, wished, throttled, reason, limits, numbers, actions,
         refusal, refusal_by_machine, sample_bytes)
       VALUES (${id}, now() - ${minutesAgo}::int * interval '1 minute', 2, 2, 0, ${reason}, '[]',
         '{"queued":0,"oldestWaitMs":0,"running":0,"workers":{"present":0}}', '[]', '', '', 0)`;
-      // Decisions of its own come before those, as they are listed.
-      const own = () => sql`UPDATE scale_log SET decided_at = now() - interval '70 minutes' WHERE endpoint_id = ${id}`;
-      await waitFor('its first decision', async () => (await own()).count > 0);
-      for (let minutesAgo = 60; minutesAgo > 0; minutesAgo -= 10)
-        await decided(`${minutesAgo} minutes ago`, minutesAgo);
-      const page = await open(t);
-      await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
-      const panel = page
-        .locator('section')
-        .filter({ has: page.getByRole('heading', { name: 'Wanted, decided and present' }) });
-      const all = panel.getByRole('button', { name: /^All/ });
-      const part = panel.locator('.zoom .hint');
-      // Elements that appear above the chart later move it.
-      const plotNow = async () => (await panel.locator('.u-over').boundingBox())!;
-      /** Returns the legend's text at the left end of the chart. */
-      const begins = async (): Promise<string> => {
-        const { x, y } = await plotNow();
-        await page.mouse.move(x + 2, y + 40);
-        return (await panel.locator('.u-value').first().textContent())!;
-      };
-      const whole = await begins();
-      const drag = async (): Promise<boolean> => {
-        const { x, y, width } = await plotNow();
-        await page.mouse.move(x + width * 0.5, y + 60);
-        await page.mouse.down();
-        for (const share of [0.6, 0.9]) await page.mouse.move(x + width * share, y + 60);
-        await page.mouse.up();
-        return part.isVisible();
-      };
-      await waitFor('a part of it', drag);
-      await waitFor('its later half', async () => (await begins()) !== whole);
-      const shown = await part.textContent();
-      await inspect(t, page, 'a part of a chart');
-      await decided('one that is new', 0);
-      await page.getByText('one that is new').waitFor();
-      t.equal(await part.textContent(), shown, 'what comes changes nothing of it');
-      await all.focus();
-      await page.keyboard.press('Enter');
-      await part.waitFor({ state: 'detached' });
-      t.equal(
-        await page.evaluate('document.activeElement.textContent'),
-        'All of: Workers that the scaler wanted, decided on and had',
-        'the focus stays',
-      );
-      await waitFor('all of it', async () => (await begins()) === whole);
-      await panel.getByRole('button', { name: /^Zoom in/ }).focus();
-      await page.keyboard.press('Enter');
-      await waitFor('its later half', async () => (await begins()) !== whole);
-      const [earlier, later] = [
-        panel.getByRole('button', { name: /^Earlier/ }),
-        panel.getByRole('button', { name: /^Later/ }),
-      ];
-      const isOver = async (step: Locator) => (await step.getAttribute('aria-disabled')) === 'true';
-      t.equal(await isOver(later), true, 'it ends with the chart');
-      await earlier.focus();
-      const seen = [await part.textContent()];
-      while (!(await isOver(earlier)) && seen.length < 10) {
-        await page.keyboard.press('Enter');
-        await waitFor('another part', async () => !seen.includes(await part.textContent()));
-        seen.push(await part.textContent());
-      }
-      t.equal(seen.length, 3, `a half of it at a time: ${seen.join(', ')}`);
-      await waitFor('its earlier half', async () => (await begins()) === whole);
-      await page.keyboard.press('Enter');
-      t.equal(await part.textContent(), seen.at(-1), 'there is nothing before');
-      t.equal(
-        await page.evaluate('document.activeElement.textContent'),
-        'Earlier part of: Workers that the scaler wanted, decided on and had',
-      );
-      await inspect(t, page, 'the earlier half of a chart');
-      t.equal(await isOver(later), false);
-      await later.focus();
-      await page.keyboard.press('Enter');
-      await waitFor('the part before', async () => (await part.textContent()) === seen[1]);
+    // Decisions of its own come before those, as they are listed.
+    const own = () => sql`UPDATE scale_log SET decided_at = now() - interval '70 minutes' WHERE endpoint_id = ${id}`;
+    await waitFor('its first decision', async () => (await own()).count > 0);
+    for (let minutesAgo = 60; minutesAgo > 0; minutesAgo -= 10) await decided(`${minutesAgo} minutes ago`, minutesAgo);
+    const page = await open(t);
+    await page.goto(`${system.url}/console/endpoints/${id}/decisions`);
+    const panel = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: 'Wanted, decided and present' }) });
+    const all = panel.getByRole('button', { name: /^All/ });
+    const part = panel.locator('.zoom .hint');
+    // Elements that appear above the chart later move it.
+    const plotNow = async () => (await panel.locator('.u-over').boundingBox())!;
+    /** Returns the legend's text at the left end of the chart. */
+    const begins = async (): Promise<string> => {
       const { x, y } = await plotNow();
-      await page.mouse.dblclick(x + 100, y + 60);
-      await part.waitFor({ state: 'detached' });
-      t.equal(await all.getAttribute('aria-disabled'), 'true');
-      await later.waitFor({ state: 'detached' });
-      await panel.getByRole('button', { name: /^Zoom in/ }).focus();
+      await page.mouse.move(x + 2, y + 40);
+      return (await panel.locator('.u-value').first().textContent())!;
+    };
+    const whole = await begins();
+    const drag = async (): Promise<boolean> => {
+      const { x, y, width } = await plotNow();
+      await page.mouse.move(x + width * 0.5, y + 60);
+      await page.mouse.down();
+      for (const share of [0.6, 0.9]) await page.mouse.move(x + width * share, y + 60);
+      await page.mouse.up();
+      return part.isVisible();
+    };
+    await waitFor('a part of it', drag);
+    await waitFor('its later half', async () => (await begins()) !== whole);
+    const shown = await part.textContent();
+    await inspect(t, page, 'a part of a chart');
+    await decided('one that is new', 0);
+    await page.getByText('one that is new').waitFor();
+    t.equal(await part.textContent(), shown, 'what comes changes nothing of it');
+    await all.focus();
+    await page.keyboard.press('Enter');
+    await part.waitFor({ state: 'detached' });
+    t.equal(
+      await page.evaluate('document.activeElement.textContent'),
+      'All of: Workers that the scaler wanted, decided on and had',
+      'the focus stays',
+    );
+    await waitFor('all of it', async () => (await begins()) === whole);
+    await panel.getByRole('button', { name: /^Zoom in/ }).focus();
+    await page.keyboard.press('Enter');
+    await waitFor('its later half', async () => (await begins()) !== whole);
+    const [earlier, later] = [
+      panel.getByRole('button', { name: /^Earlier/ }),
+      panel.getByRole('button', { name: /^Later/ }),
+    ];
+    const isOver = async (step: Locator) => (await step.getAttribute('aria-disabled')) === 'true';
+    t.equal(await isOver(later), true, 'it ends with the chart');
+    await earlier.focus();
+    const seen = [await part.textContent()];
+    while (!(await isOver(earlier)) && seen.length < 10) {
       await page.keyboard.press('Enter');
-      await later.focus();
-      // Any action that restores the whole range, as the passing of time does.
-      await panel.locator('.u-over').dispatchEvent('dblclick');
-      await part.waitFor({ state: 'detached' });
-      t.match(
-        await page.evaluate('document.activeElement.textContent'),
-        /^Later part/,
-        'the focus is not lost with the part',
-      );
-      await all.focus();
-      await later.waitFor({ state: 'detached' });
-    },
-  );
+      await waitFor('another part', async () => !seen.includes(await part.textContent()));
+      seen.push(await part.textContent());
+    }
+    t.equal(seen.length, 3, `a half of it at a time: ${seen.join(', ')}`);
+    await waitFor('its earlier half', async () => (await begins()) === whole);
+    await page.keyboard.press('Enter');
+    t.equal(await part.textContent(), seen.at(-1), 'there is nothing before');
+    t.equal(
+      await page.evaluate('document.activeElement.textContent'),
+      'Earlier part of: Workers that the scaler wanted, decided on and had',
+    );
+    await inspect(t, page, 'the earlier half of a chart');
+    t.equal(await isOver(later), false);
+    await later.focus();
+    await page.keyboard.press('Enter');
+    await waitFor('the part before', async () => (await part.textContent()) === seen[1]);
+    const { x, y } = await plotNow();
+    await page.mouse.dblclick(x + 100, y + 60);
+    await part.waitFor({ state: 'detached' });
+    t.equal(await all.getAttribute('aria-disabled'), 'true');
+    await later.waitFor({ state: 'detached' });
+    await panel.getByRole('button', { name: /^Zoom in/ }).focus();
+    await page.keyboard.press('Enter');
+    await later.focus();
+    // Any action that restores the whole range, as the passing of time does.
+    await panel.locator('.u-over').dispatchEvent('dblclick');
+    await part.waitFor({ state: 'detached' });
+    t.match(
+      await page.evaluate('document.activeElement.textContent'),
+      /^Later part/,
+      'the focus is not lost with the part',
+    );
+    await all.focus();
+    await later.waitFor({ state: 'detached' });
+  });
 
   t.test('errors: the number of their jobs', async (t) => {
     const id = await newEndpoint();

@@ -66,47 +66,44 @@ t.test('an unchanged view is not sent again, and heartbeats come on time, howeve
   t.equal(sent.filter((event) => event.startsWith('event: away')).length, 1, 'that it is away too');
 });
 
-t.test(
-  'a slow read is shown as unavailable until its result, and a failed one is soon retried',
-  async (t) => {
-    const reads: PromiseWithResolvers<object | undefined>[] = [];
-    const { clock, sent } = await followed(t, () => {
-      reads.push(Promise.withResolvers());
-      return reads.at(-1)!.promise;
+t.test('a slow read is shown as unavailable until its result, and a failed one is soon retried', async (t) => {
+  const reads: PromiseWithResolvers<object | undefined>[] = [];
+  const { clock, sent } = await followed(t, () => {
+    reads.push(Promise.withResolvers());
+    return reads.at(-1)!.promise;
+  });
+  const toBeTold = (count: number, what: RegExp) =>
+    waitFor(String(what), () => {
+      const words = sent.filter((event) => event !== BEAT);
+      return words.length === count && what.test(words.at(-1)!);
     });
-    const toBeTold = (count: number, what: RegExp) =>
-      waitFor(String(what), () => {
-        const words = sent.filter((event) => event !== BEAT);
-        return words.length === count && what.test(words.at(-1)!);
-      });
-    /** Lets time pass until it reads again; answers how many milliseconds that took, to the next second. */
-    const pause = async (): Promise<number> => {
-      const [before, fromMs] = [reads.length, clock.nowMs()];
-      await waitFor('the next read', () => reads.length > before || (clock.pass(1_000), false));
-      return clock.nowMs() - fromMs;
-    };
-    const late = /^event: away\ndata: \{"error":"The service does not answer\. /;
+  /** Lets time pass until it reads again; answers how many milliseconds that took, to the next second. */
+  const pause = async (): Promise<number> => {
+    const [before, fromMs] = [reads.length, clock.nowMs()];
+    await waitFor('the next read', () => reads.length > before || (clock.pass(1_000), false));
+    return clock.nowMs() - fromMs;
+  };
+  const late = /^event: away\ndata: \{"error":"The service does not answer\. /;
 
-    await waitFor('a read', () => reads.length === 1);
-    reads[0]!.resolve({ text: 'one' });
-    await toBeTold(1, /^data: .*one/);
-    await pause();
-    clock.pass(4_000);
-    await toBeTold(2, late);
-    reads[1]!.resolve(undefined);
-    await toBeTold(3, /^data: .*one/);
-    t.ok((await pause()) >= 16_000, 'what is slow is read seldom');
-    clock.pass(4_000);
-    await toBeTold(4, late);
-    clock.pass(12_000);
-    reads[2]!.reject(new CoreError('UNAVAILABLE', 'away'));
-    await toBeTold(5, /^event: away\ndata: \{"error":"The service is not reachable/);
-    t.ok((await pause()) < 8_000, 'not four times as long as it took');
-    clock.pass(4_000);
-    reads[3]!.resolve({ text: 'two' });
-    await toBeTold(6, /^data: .*two/);
-  },
-);
+  await waitFor('a read', () => reads.length === 1);
+  reads[0]!.resolve({ text: 'one' });
+  await toBeTold(1, /^data: .*one/);
+  await pause();
+  clock.pass(4_000);
+  await toBeTold(2, late);
+  reads[1]!.resolve(undefined);
+  await toBeTold(3, /^data: .*one/);
+  t.ok((await pause()) >= 16_000, 'what is slow is read seldom');
+  clock.pass(4_000);
+  await toBeTold(4, late);
+  clock.pass(12_000);
+  reads[2]!.reject(new CoreError('UNAVAILABLE', 'away'));
+  await toBeTold(5, /^event: away\ndata: \{"error":"The service is not reachable/);
+  t.ok((await pause()) < 8_000, 'not four times as long as it took');
+  clock.pass(4_000);
+  reads[3]!.resolve({ text: 'two' });
+  await toBeTold(6, /^data: .*two/);
+});
 
 t.test('feeds are bounded per account', async (t) => {
   const app = fastify({ forceCloseConnections: true });

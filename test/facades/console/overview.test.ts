@@ -71,84 +71,78 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
     return (await call(system.clients.templates, 'createTemplate', { template: made }, key)).template!.id;
   }
 
-  await t.test(
-    'problems of other pages are shown here, also during a search',
-    async (t) => {
-      const page = await open(t, { key: account.key });
-      await page.getByText('Nothing is wrong right now.').waitFor();
-      // The oldest come first: the newest stands on the second page.
-      const id = await newEndpoint({
-        name: 'needs another GPU',
-        computeType: 'GPU',
-        gpuIds: ['NVIDIA H100 80GB HBM3'],
-      });
-      await wrong(page)
-        .getByText(/^No machine can run it, which needs .*NVIDIA H100/)
-        .waitFor();
-      t.equal(await page.getByText('Nothing is wrong right now.').count(), 0);
-      t.equal(await page.getByRole('row').filter({ hasText: id }).count(), 0, 'its row is not on this page');
-      await page.getByLabel('Search').fill('well 17');
-      await page.getByRole('row').filter({ hasText: 'well 16' }).waitFor({ state: 'detached' });
-      await wrong(page).getByRole('link', { name: 'needs another GPU' }).waitFor();
-      await inspect(t, page, 'an overview with something wrong');
-      await wrong(page).getByRole('link', { name: 'needs another GPU' }).click();
-      await page.getByRole('heading', { name: 'needs another GPU' }).waitFor();
-      await wrong(page)
-        .getByText(/^No machine can run it, which needs .*NVIDIA H100/)
-        .waitFor();
-      await page.getByRole('link', { name: 'Overview' }).first().click();
-      const mended = { endpoint: Endpoint.fromPartial({ id, gpuIds: ['NVIDIA L4'] }), updateMask: ['gpu_ids'] };
-      await call(system.clients.endpoints, 'updateEndpoint', mended, account.key);
-      await page.getByText('Nothing is wrong right now.').waitFor();
-    },
-  );
+  await t.test('problems of other pages are shown here, also during a search', async (t) => {
+    const page = await open(t, { key: account.key });
+    await page.getByText('Nothing is wrong right now.').waitFor();
+    // The oldest come first: the newest stands on the second page.
+    const id = await newEndpoint({
+      name: 'needs another GPU',
+      computeType: 'GPU',
+      gpuIds: ['NVIDIA H100 80GB HBM3'],
+    });
+    await wrong(page)
+      .getByText(/^No machine can run it, which needs .*NVIDIA H100/)
+      .waitFor();
+    t.equal(await page.getByText('Nothing is wrong right now.').count(), 0);
+    t.equal(await page.getByRole('row').filter({ hasText: id }).count(), 0, 'its row is not on this page');
+    await page.getByLabel('Search').fill('well 17');
+    await page.getByRole('row').filter({ hasText: 'well 16' }).waitFor({ state: 'detached' });
+    await wrong(page).getByRole('link', { name: 'needs another GPU' }).waitFor();
+    await inspect(t, page, 'an overview with something wrong');
+    await wrong(page).getByRole('link', { name: 'needs another GPU' }).click();
+    await page.getByRole('heading', { name: 'needs another GPU' }).waitFor();
+    await wrong(page)
+      .getByText(/^No machine can run it, which needs .*NVIDIA H100/)
+      .waitFor();
+    await page.getByRole('link', { name: 'Overview' }).first().click();
+    const mended = { endpoint: Endpoint.fromPartial({ id, gpuIds: ['NVIDIA L4'] }), updateMask: ['gpu_ids'] };
+    await call(system.clients.endpoints, 'updateEndpoint', mended, account.key);
+    await page.getByText('Nothing is wrong right now.').waitFor();
+  });
 
-  await t.test(
-    'each kind with its reason and a link; the number of hidden ones',
-    async (t) => {
-      const page = await open(t, { key: account.key });
-      const id = await newEndpoint({ name: 'waits long' }, 0);
-      const key = { authorization: `Bearer ${account.key}` };
-      await system.request('POST', `/v2/${id}/run`, { input: {} }, key);
-      await sql`UPDATE job SET submitted_at = now() - interval '20 minutes' WHERE endpoint_id = ${id}`;
-      await wrong(page)
-        .getByText(/^A job has waited 20\smin/)
-        .waitFor();
-      await sql`INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives)
+  await t.test('each kind with its reason and a link; the number of hidden ones', async (t) => {
+    const page = await open(t, { key: account.key });
+    const id = await newEndpoint({ name: 'waits long' }, 0);
+    const key = { authorization: `Bearer ${account.key}` };
+    await system.request('POST', `/v2/${id}/run`, { input: {} }, key);
+    await sql`UPDATE job SET submitted_at = now() - interval '20 minutes' WHERE endpoint_id = ${id}`;
+    await wrong(page)
+      .getByText(/^A job has waited 20\smin/)
+      .waitFor();
+    await sql`INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives)
       SELECT ${id}, id, 1, false, 3, 'the receiver answered 500', 0 FROM job WHERE endpoint_id = ${id}`;
-      await wrong(page)
-        .getByText(/^One webhook call was given up .* because the receiver answered 500/)
-        .waitFor();
-      const own = sql`name LIKE 'well%' AND account_id = ${account.accountId}`;
-      await sql`UPDATE endpoint SET compute_type = 'GPU', gpu_count = 1, gpu_ids = ARRAY['NVIDIA H100 80GB HBM3']
+    await wrong(page)
+      .getByText(/^One webhook call was given up .* because the receiver answered 500/)
+      .waitFor();
+    const own = sql`name LIKE 'well%' AND account_id = ${account.accountId}`;
+    await sql`UPDATE endpoint SET compute_type = 'GPU', gpu_count = 1, gpu_ids = ARRAY['NVIDIA H100 80GB HBM3']
         WHERE ${own}`;
-      await wrong(page).getByText('the worst 20 of 63').waitFor();
-      await sql`UPDATE endpoint SET compute_type = 'CPU', gpu_count = 0, gpu_ids = '{}' WHERE ${own}`;
-      await wrong(page).getByText('3', { exact: true }).waitFor();
-      await wrong(page).getByRole('listitem').filter({ hasText: 'webhook call' }).getByRole('link').click();
-      await page.getByRole('heading', { name: /-u1$/ }).waitFor();
-      const operator = await open(t, { key: system.rootKey });
-      await wrong(operator)
-        .getByRole('link', { name: `waits long (account ${account.accountId})` })
-        .first()
-        .click();
-      await operator
-        .getByText(/workersMax is 0/)
-        .first()
-        .waitFor();
-      t.equal(
-        await operator.getByRole('link', { name: 'Settings' }).count(),
-        0,
-        'what it does for its account is the account’s',
-      );
-      await inspect(t, operator, 'an endpoint, for the operator');
-      await sql`DELETE FROM job WHERE endpoint_id = ${id}`;
-      await sql`DELETE FROM webhook_result`;
-      await sql`UPDATE endpoint_tally SET queued = 0 WHERE endpoint_id = ${id}`;
-      await operator.getByRole('link', { name: 'Overview' }).first().click();
-      await operator.getByText('Nothing is wrong right now.').waitFor();
-    },
-  );
+    await wrong(page).getByText('the worst 20 of 63').waitFor();
+    await sql`UPDATE endpoint SET compute_type = 'CPU', gpu_count = 0, gpu_ids = '{}' WHERE ${own}`;
+    await wrong(page).getByText('3', { exact: true }).waitFor();
+    await wrong(page).getByRole('listitem').filter({ hasText: 'webhook call' }).getByRole('link').click();
+    await page.getByRole('heading', { name: /-u1$/ }).waitFor();
+    const operator = await open(t, { key: system.rootKey });
+    await wrong(operator)
+      .getByRole('link', { name: `waits long (account ${account.accountId})` })
+      .first()
+      .click();
+    await operator
+      .getByText(/workersMax is 0/)
+      .first()
+      .waitFor();
+    t.equal(
+      await operator.getByRole('link', { name: 'Settings' }).count(),
+      0,
+      'what it does for its account is the account’s',
+    );
+    await inspect(t, operator, 'an endpoint, for the operator');
+    await sql`DELETE FROM job WHERE endpoint_id = ${id}`;
+    await sql`DELETE FROM webhook_result`;
+    await sql`UPDATE endpoint_tally SET queued = 0 WHERE endpoint_id = ${id}`;
+    await operator.getByRole('link', { name: 'Overview' }).first().click();
+    await operator.getByText('Nothing is wrong right now.').waitFor();
+  });
 
   await t.test('a search without a hit, of endpoints and of machines', async (t) => {
     const page = await open(t, { key: account.key });

@@ -62,38 +62,35 @@ t.test('the console over HTTP', async (t) => {
     );
   });
 
-  t.test(
-    'the page and its resources: same origin only, no inline code, never framed',
-    async (t) => {
-      const html = await (await ask('')).text();
-      const loaded = [...html.matchAll(/(?:src|href)="\/console(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
-      t.ok(loaded.some((path) => path.endsWith('.js')) && loaded.some((path) => path.endsWith('.css')), loaded.join());
-      t.notMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/i);
-      for (const path of [
-        '',
-        '/endpoints/abc/jobs/def',
-        ...loaded,
-        '/assets/nosuch.js',
-        '/api/v1/endpoints',
-        '/session',
-      ]) {
-        const answer = await ask(path);
-        await answer.body?.cancel();
-        const rules = (answer.headers.get('content-security-policy') ?? '').split('; ').map((rule) => rule.split(' '));
-        const policy = new Map(rules.map(([name, ...sources]) => [name!, sources]));
-        const own = ['script-src', 'style-src', 'connect-src'].map((name) => policy.get(name));
-        t.same(own, [["'self'"], ["'self'"], ["'self'"]], `${path}: its own, and nothing else`);
-        const never = ['default-src', 'frame-ancestors', 'base-uri', 'form-action'].map((name) => policy.get(name));
-        t.same(never, [["'none'"], ["'none'"], ["'none'"], ["'none'"]], `${path}: never`);
-        t.same(policy.get('require-trusted-types-for'), ["'script'"], path);
-        const sources = new Set([...policy.values()].flat());
-        t.same(sources, new Set(["'self'", "'none'", "'script'", 'data:']), `${path}: no host, no 'unsafe-…'`);
-        t.equal(answer.headers.get('x-content-type-options'), 'nosniff', path);
-        t.equal(answer.headers.get('referrer-policy'), 'no-referrer', path);
-        t.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin', path);
-      }
-    },
-  );
+  t.test('the page and its resources: same origin only, no inline code, never framed', async (t) => {
+    const html = await (await ask('')).text();
+    const loaded = [...html.matchAll(/(?:src|href)="\/console(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+    t.ok(loaded.some((path) => path.endsWith('.js')) && loaded.some((path) => path.endsWith('.css')), loaded.join());
+    t.notMatch(html, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/i);
+    for (const path of [
+      '',
+      '/endpoints/abc/jobs/def',
+      ...loaded,
+      '/assets/nosuch.js',
+      '/api/v1/endpoints',
+      '/session',
+    ]) {
+      const answer = await ask(path);
+      await answer.body?.cancel();
+      const rules = (answer.headers.get('content-security-policy') ?? '').split('; ').map((rule) => rule.split(' '));
+      const policy = new Map(rules.map(([name, ...sources]) => [name!, sources]));
+      const own = ['script-src', 'style-src', 'connect-src'].map((name) => policy.get(name));
+      t.same(own, [["'self'"], ["'self'"], ["'self'"]], `${path}: its own, and nothing else`);
+      const never = ['default-src', 'frame-ancestors', 'base-uri', 'form-action'].map((name) => policy.get(name));
+      t.same(never, [["'none'"], ["'none'"], ["'none'"], ["'none'"]], `${path}: never`);
+      t.same(policy.get('require-trusted-types-for'), ["'script'"], path);
+      const sources = new Set([...policy.values()].flat());
+      t.same(sources, new Set(["'self'", "'none'", "'script'", 'data:']), `${path}: no host, no 'unsafe-…'`);
+      t.equal(answer.headers.get('x-content-type-options'), 'nosniff', path);
+      t.equal(answer.headers.get('referrer-policy'), 'no-referrer', path);
+      t.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin', path);
+    }
+  });
 
   t.test('what a session allows', async (t) => {
     const endpoints = await ask('/api/v1/endpoints', { headers: { cookie: pair } });

@@ -182,21 +182,18 @@ t.test('requests tried in the console', async (t) => {
     }
   });
 
-  await t.test(
-    'an endless response is streamed, and its worker notices when the reader leaves',
-    async (t) => {
-      const away = new AbortController();
-      const reader = (await send({ method: 'GET', path: '/endless' }, { signal: away.signal })).body!.getReader();
-      let text = '';
-      while (!text.includes('tick 3\n')) text += Buffer.from((await reader.read()).value!).toString();
-      t.match(text, /^\{"status":200,.*\}\ntick 1\ntick 2\ntick 3\n/);
-      const left = async (): Promise<number> => (await shown(at(id, '/count'))).left;
-      const before = await left();
-      away.abort();
-      await t.rejects(reader.read());
-      await waitFor('the worker to hear it', async () => (await left()) > before);
-    },
-  );
+  await t.test('an endless response is streamed, and its worker notices when the reader leaves', async (t) => {
+    const away = new AbortController();
+    const reader = (await send({ method: 'GET', path: '/endless' }, { signal: away.signal })).body!.getReader();
+    let text = '';
+    while (!text.includes('tick 3\n')) text += Buffer.from((await reader.read()).value!).toString();
+    t.match(text, /^\{"status":200,.*\}\ntick 1\ntick 2\ntick 3\n/);
+    const left = async (): Promise<number> => (await shown(at(id, '/count'))).left;
+    const before = await left();
+    away.abort();
+    await t.rejects(reader.read());
+    await waitFor('the worker to hear it', async () => (await left()) > before);
+  });
 
   await t.test('other origins and signed-out pages cannot send any', async (t) => {
     const seen = async (): Promise<string[]> =>

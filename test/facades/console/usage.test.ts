@@ -88,39 +88,36 @@ t.test('usage of many endpoints', { skip: whyNoChromium(), timeout: 240_000 }, a
     t.ok(sums.length >= 8 && sums.every(({ records }) => records <= PAGE), JSON.stringify(sums));
   });
 
-  await t.test(
-    'searched by core, with totals and chart of the matches; filters are in the URL',
-    async (t) => {
-      const page = await open(t);
-      await page.goto(`${system.url}/console/usage`);
-      await begins(page, 70);
-      await page.getByRole('button', { name: 'Next' }).click();
-      await begins(page, 20);
-      await page.getByLabel('Search').fill('E001');
-      await begins(page, 19, 18, 17, 16);
-      t.equal((await ids(page)).length, 20, 'of the first page again');
-      await page.locator('.figures').getByText('10', { exact: true }).waitFor();
-      t.ok((await page.locator('figcaption').first().textContent())!.includes('5 others'));
-      await page.getByLabel('Search').fill('no such endpoint');
-      await page.getByText('Nothing ran in this period.').waitFor();
-      t.ok(await page.getByLabel('Search').isVisible(), 'where it can be changed');
-      await page.getByLabel('Search').fill('');
-      await begins(page, 70);
-      await page.getByLabel('in', { exact: true }).selectOption('168');
-      await page.getByLabel('by', { exact: true }).selectOption('gpu');
-      await page.getByRole('rowheader', { name: 'without a GPU' }).first().waitFor();
-      t.match(page.url(), /usage\?hours=168&by=gpu$/);
-      await page.reload();
-      await page.getByRole('rowheader', { name: 'without a GPU' }).first().waitFor();
-      t.equal(await page.getByLabel('by', { exact: true }).inputValue(), 'gpu', 'a link shows the same');
-      await page.goto(`${system.url}/console/usage?kind=jobs&hours=0`);
-      await page.getByRole('alert').getByText('"hours" must be from 1 to 8784.').waitFor();
-      await page.getByLabel('in', { exact: true }).selectOption('720');
-      await page.getByRole('alert').getByText('"kind" must be one of workers, pods, volumes.').waitFor();
-      await page.getByLabel('Of', { exact: true }).selectOption('workers');
-      await begins(page, 70);
-    },
-  );
+  await t.test('searched by core, with totals and chart of the matches; filters are in the URL', async (t) => {
+    const page = await open(t);
+    await page.goto(`${system.url}/console/usage`);
+    await begins(page, 70);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await begins(page, 20);
+    await page.getByLabel('Search').fill('E001');
+    await begins(page, 19, 18, 17, 16);
+    t.equal((await ids(page)).length, 20, 'of the first page again');
+    await page.locator('.figures').getByText('10', { exact: true }).waitFor();
+    t.ok((await page.locator('figcaption').first().textContent())!.includes('5 others'));
+    await page.getByLabel('Search').fill('no such endpoint');
+    await page.getByText('Nothing ran in this period.').waitFor();
+    t.ok(await page.getByLabel('Search').isVisible(), 'where it can be changed');
+    await page.getByLabel('Search').fill('');
+    await begins(page, 70);
+    await page.getByLabel('in', { exact: true }).selectOption('168');
+    await page.getByLabel('by', { exact: true }).selectOption('gpu');
+    await page.getByRole('rowheader', { name: 'without a GPU' }).first().waitFor();
+    t.match(page.url(), /usage\?hours=168&by=gpu$/);
+    await page.reload();
+    await page.getByRole('rowheader', { name: 'without a GPU' }).first().waitFor();
+    t.equal(await page.getByLabel('by', { exact: true }).inputValue(), 'gpu', 'a link shows the same');
+    await page.goto(`${system.url}/console/usage?kind=jobs&hours=0`);
+    await page.getByRole('alert').getByText('"hours" must be from 1 to 8784.').waitFor();
+    await page.getByLabel('in', { exact: true }).selectOption('720');
+    await page.getByRole('alert').getByText('"kind" must be one of workers, pods, volumes.').waitFor();
+    await page.getByLabel('Of', { exact: true }).selectOption('workers');
+    await begins(page, 70);
+  });
 
   await t.test('all matches as a file, in order', async (t) => {
     const page = await open(t);

@@ -90,39 +90,36 @@ t.test('errors carry their reason', async (t) => {
   await t.rejects(jobs.get('key', READ), { message: 'no such job', name: 'CoreError' });
 });
 
-t.test(
-  'keys are checked in few messages; by separate calls with an older core or a full queue',
-  async (t) => {
-    const grant = CheckAccessResponse.create({ accountId: 'a', keyId: 'k', validMs: 5 });
-    let reason = '';
-    const { access, core } = await setup(t, ({ call }) => {
-      if (reason !== '')
-        return { $case: 'error', value: { code: 3, reason, message: `refused: ${reason}`, databaseAway: false } };
-      return {
-        $case: 'checkAccess',
-        value: { ...grant, accountId: call?.$case === 'checkAccess' ? call.value.endpointId : '' },
-      };
-    });
-    core.grant = grant;
-    const check = (endpointId: string) => access.check('key', { endpointId, write: true, api: Api.JOBS });
-    await check('first');
-    const accounts = (await Promise.all(Array.from({ length: 100 }, (_, n) => check(`e${n}`)))).map(
-      ({ accountId }) => accountId,
-    );
-    t.same(
-      accounts,
-      Array.from({ length: 100 }, (_, n) => `e${n}`),
-      'each its own answer',
-    );
-    t.equal(core.messages.length, 2);
-    t.equal(core.checks, 0);
-    for (reason of ['INVALID_REQUEST', 'RATE_LIMITED']) t.same(await check('e'), grant, reason);
-    t.equal(core.checks, 2);
-    for (reason of ['UNAUTHORIZED', 'ENDPOINT_NOT_FOUND'])
-      await t.rejects(check('e'), { message: `refused: ${reason}` }, 'what core says of the key stands');
-    t.equal(core.checks, 2);
-  },
-);
+t.test('keys are checked in few messages; by separate calls with an older core or a full queue', async (t) => {
+  const grant = CheckAccessResponse.create({ accountId: 'a', keyId: 'k', validMs: 5 });
+  let reason = '';
+  const { access, core } = await setup(t, ({ call }) => {
+    if (reason !== '')
+      return { $case: 'error', value: { code: 3, reason, message: `refused: ${reason}`, databaseAway: false } };
+    return {
+      $case: 'checkAccess',
+      value: { ...grant, accountId: call?.$case === 'checkAccess' ? call.value.endpointId : '' },
+    };
+  });
+  core.grant = grant;
+  const check = (endpointId: string) => access.check('key', { endpointId, write: true, api: Api.JOBS });
+  await check('first');
+  const accounts = (await Promise.all(Array.from({ length: 100 }, (_, n) => check(`e${n}`)))).map(
+    ({ accountId }) => accountId,
+  );
+  t.same(
+    accounts,
+    Array.from({ length: 100 }, (_, n) => `e${n}`),
+    'each its own answer',
+  );
+  t.equal(core.messages.length, 2);
+  t.equal(core.checks, 0);
+  for (reason of ['INVALID_REQUEST', 'RATE_LIMITED']) t.same(await check('e'), grant, reason);
+  t.equal(core.checks, 2);
+  for (reason of ['UNAUTHORIZED', 'ENDPOINT_NOT_FOUND'])
+    await t.rejects(check('e'), { message: `refused: ${reason}` }, 'what core says of the key stands');
+  t.equal(core.checks, 2);
+});
 
 t.test('UNAVAILABLE is retried', async (t) => {
   let refusals = 2;
@@ -233,37 +230,34 @@ t.test('core is notified when a caller leaves', async (t) => {
   t.equal(core.calls.filter(({ call }) => call?.$case === 'abandon').length, 1);
 });
 
-t.test(
-  'an unresponsive core gets at most 64 MiB of calls; calls beyond the queue are refused',
-  async (t) => {
-    const { jobs, core } = await setup(t, (call) =>
-      call.call?.$case === 'get' ? got : { $case: 'submit', value: { job: FINISHED } },
-    );
-    await jobs.get('key', READ);
-    core.read(false);
-    const input = Buffer.alloc(250_000, ' ');
-    const submit = async (n: number): Promise<string> => {
-      try {
-        return (await jobs.submit('key', { ...submission(`r${n}`), input })).id;
-      } catch (error) {
-        return (error as CoreError).reason;
-      }
-    };
-    const refused: string[] = [];
-    const answers = Array.from({ length: 700 }, async (_, n) => {
-      const answer = await submit(n);
-      if (answer !== 'j') refused.push(answer);
-      return answer;
-    });
-    await waitFor('calls to be refused', () => refused.length > 0);
-    t.equal(core.calls.length, 1, 'nothing was read');
-    t.same(new Set(refused), new Set(['RATE_LIMITED']));
-    const taken = answers.length - refused.length;
-    t.ok(taken > 500 && taken < 600, `${taken} of 250 kB: twice 64 MiB, and what is on its way`);
-    core.read(true);
-    t.equal(await answers[0], 'j', 'what was taken goes on when core reads again');
-  },
-);
+t.test('an unresponsive core gets at most 64 MiB of calls; calls beyond the queue are refused', async (t) => {
+  const { jobs, core } = await setup(t, (call) =>
+    call.call?.$case === 'get' ? got : { $case: 'submit', value: { job: FINISHED } },
+  );
+  await jobs.get('key', READ);
+  core.read(false);
+  const input = Buffer.alloc(250_000, ' ');
+  const submit = async (n: number): Promise<string> => {
+    try {
+      return (await jobs.submit('key', { ...submission(`r${n}`), input })).id;
+    } catch (error) {
+      return (error as CoreError).reason;
+    }
+  };
+  const refused: string[] = [];
+  const answers = Array.from({ length: 700 }, async (_, n) => {
+    const answer = await submit(n);
+    if (answer !== 'j') refused.push(answer);
+    return answer;
+  });
+  await waitFor('calls to be refused', () => refused.length > 0);
+  t.equal(core.calls.length, 1, 'nothing was read');
+  t.same(new Set(refused), new Set(['RATE_LIMITED']));
+  const taken = answers.length - refused.length;
+  t.ok(taken > 500 && taken < 600, `${taken} of 250 kB: twice 64 MiB, and what is on its way`);
+  core.read(true);
+  t.equal(await answers[0], 'j', 'what was taken goes on when core reads again');
+});
 
 t.test('stopping answers all waiters', async (t) => {
   const { jobs, core, pipeline } = await setup(t, () => undefined);
@@ -275,16 +269,13 @@ t.test('stopping answers all waiters', async (t) => {
   await t.rejects(jobs.get('key', READ), { message: /not reachable/ }, 'calls after the end too');
 });
 
-t.test(
-  'it refuses calls while stopped, and serves after a restart, also after a stop during the start',
-  async (t) => {
-    const { jobs, pipeline } = await setup(t, () => got);
-    t.match(await jobs.get('a', READ), { id: 'j' });
-    await Promise.all([pipeline.stop(), pipeline.stop()]);
-    await t.rejects(jobs.get('a', READ), { message: /not reachable/ });
-    const overtaken = pipeline.start();
-    await Promise.all([t.rejects(overtaken, StoppedError), pipeline.stop()]);
-    await pipeline.start();
-    t.match(await jobs.get('b', READ), { id: 'j' });
-  },
-);
+t.test('it refuses calls while stopped, and serves after a restart, also after a stop during the start', async (t) => {
+  const { jobs, pipeline } = await setup(t, () => got);
+  t.match(await jobs.get('a', READ), { id: 'j' });
+  await Promise.all([pipeline.stop(), pipeline.stop()]);
+  await t.rejects(jobs.get('a', READ), { message: /not reachable/ });
+  const overtaken = pipeline.start();
+  await Promise.all([t.rejects(overtaken, StoppedError), pipeline.stop()]);
+  await pipeline.start();
+  t.match(await jobs.get('b', READ), { id: 'j' });
+});

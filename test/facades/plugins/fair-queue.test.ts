@@ -64,24 +64,21 @@ t.test('beside others an account is bounded, and a new request waits for one of 
   t.equal(begun.at(-1), 'a of later', 'alone again');
 });
 
-t.test(
-  "heavy requests reduce their account's share, and waiting ones return their slot",
-  async (t) => {
-    const { clock, begun, ask, settled } = facade();
-    await ask('b');
-    for (let i = 0; i < 5; i += 1) void ask(`a${i}`, { weight: Infinity });
-    for (let i = 0; i < 20; i += 1) void ask(`c${i}`, { waits: true });
-    await settled();
-    t.same(
-      begun.filter((name) => name[0] === 'a'),
-      ['a0'],
-    );
-    t.equal(begun.filter((name) => name[0] === 'c').length, 8);
-    clock.pass(250);
-    await settled();
-    t.equal(begun.filter((name) => name[0] === 'c').length, 16);
-  },
-);
+t.test("heavy requests reduce their account's share, and waiting ones return their slot", async (t) => {
+  const { clock, begun, ask, settled } = facade();
+  await ask('b');
+  for (let i = 0; i < 5; i += 1) void ask(`a${i}`, { weight: Infinity });
+  for (let i = 0; i < 20; i += 1) void ask(`c${i}`, { waits: true });
+  await settled();
+  t.same(
+    begun.filter((name) => name[0] === 'a'),
+    ['a0'],
+  );
+  t.equal(begun.filter((name) => name[0] === 'c').length, 8);
+  clock.pass(250);
+  await settled();
+  t.equal(begun.filter((name) => name[0] === 'c').length, 16);
+});
 
 t.test('slow readers and senders delay their account for a bounded time', async (t) => {
   const { clock, begun, ask, settled } = facade();

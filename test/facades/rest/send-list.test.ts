@@ -59,30 +59,27 @@ async function setup(t: Test) {
 
 const WHOLE = [200, ['1', '2', '']];
 
-t.test(
-  'two large lists of an account are written at a time; short ones and other accounts do not wait',
-  async (t) => {
-    const { list, pages, firsts } = await setup(t);
-    const lists = Array.from({ length: 6 }, () => list());
-    await waitFor('all first pages', () => firsts() === 6);
-    await waitFor('the second pages of two', () => pages.length === 2);
-    t.same(await list('a', '/short'), [200, ['all']]);
-    const other = list('b');
-    await waitFor('its second page', () => pages.length === 3);
-    let ended = 0;
-    for (const one of [...lists, other])
-      void one.then(() => {
-        ended += 1;
-      });
-    await waitFor('all of them', () => {
-      t.ok(pages.length <= 3);
-      for (const go of pages.splice(0)) go();
-      return ended === 7;
+t.test('two large lists of an account are written at a time; short ones and other accounts do not wait', async (t) => {
+  const { list, pages, firsts } = await setup(t);
+  const lists = Array.from({ length: 6 }, () => list());
+  await waitFor('all first pages', () => firsts() === 6);
+  await waitFor('the second pages of two', () => pages.length === 2);
+  t.same(await list('a', '/short'), [200, ['all']]);
+  const other = list('b');
+  await waitFor('its second page', () => pages.length === 3);
+  let ended = 0;
+  for (const one of [...lists, other])
+    void one.then(() => {
+      ended += 1;
     });
-    for (const one of [...lists, other]) t.same(await one, WHOLE);
-    t.equal(firsts(), 11, 'those that waited read their first page again');
-  },
-);
+  await waitFor('all of them', () => {
+    t.ok(pages.length <= 3);
+    for (const go of pages.splice(0)) go();
+    return ended === 7;
+  });
+  for (const one of [...lists, other]) t.same(await one, WHOLE);
+  t.equal(firsts(), 11, 'those that waited read their first page again');
+});
 
 t.test('a list without a turn in time is refused before the first byte; a begun one completes', async (t) => {
   const { clock, list, pages } = await setup(t);

@@ -77,33 +77,30 @@ function stream(recorder: RunRecorder, attempt: Attempt, worker: Worker, text: s
   void recorder.taken(attempt);
 }
 
-t.test(
-  'a worker and its attempt continue: unstored chunks are repeated, new ones follow',
-  async (t) => {
-    const last = await leave(t, (recorder, attempt, worker) => {
-      for (const text of ['"a"', '"\u00e4"', '"c"']) {
-        stream(recorder, attempt, worker, text);
-        recorder.answered(attempt);
-      }
-      recorder.stored(attempt.key, 1);
-    });
-    t.notMatch(JSON.stringify([...last.workers]), /SECRET/);
-    const parts = await wired(t);
-    adopt(last, parts);
-    const [attempt] = parts.table.all();
-    t.match(attempt, { phase: 'handed', chunkNumber: 3, yielded: 3, missed: undefined, lastValue: undefined });
-    t.same(
-      parts.chunks.unacknowledged(attempt!.key).map(({ number, output }) => [number, String(output)]),
-      [
-        [2, '"\u00e4"'],
-        [3, '"c"'],
-      ],
-    );
-    t.same(parts.table.refs(), [ref], 'core is told that it is held');
-    t.match(parts.pool.get('w1'), { token: 'token', asked: true });
-    t.equal(parts.holdings.of('w1').of('job'), attempt);
-  },
-);
+t.test('a worker and its attempt continue: unstored chunks are repeated, new ones follow', async (t) => {
+  const last = await leave(t, (recorder, attempt, worker) => {
+    for (const text of ['"a"', '"\u00e4"', '"c"']) {
+      stream(recorder, attempt, worker, text);
+      recorder.answered(attempt);
+    }
+    recorder.stored(attempt.key, 1);
+  });
+  t.notMatch(JSON.stringify([...last.workers]), /SECRET/);
+  const parts = await wired(t);
+  adopt(last, parts);
+  const [attempt] = parts.table.all();
+  t.match(attempt, { phase: 'handed', chunkNumber: 3, yielded: 3, missed: undefined, lastValue: undefined });
+  t.same(
+    parts.chunks.unacknowledged(attempt!.key).map(({ number, output }) => [number, String(output)]),
+    [
+      [2, '"\u00e4"'],
+      [3, '"c"'],
+    ],
+  );
+  t.same(parts.table.refs(), [ref], 'core is told that it is held');
+  t.match(parts.pool.get('w1'), { token: 'token', asked: true });
+  t.equal(parts.holdings.of('w1').of('job'), attempt);
+});
 
 t.test('ended attempts are not adopted', async (t) => {
   const last = await leave(t, (recorder, attempt) => recorder.ended(attempt));

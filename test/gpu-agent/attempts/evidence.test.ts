@@ -45,16 +45,13 @@ t.test('a job never named is lost, and a stopped one ends soon', async (t) => {
   t.match(stopped.outcomes(), [{ kind: OutcomeKind.STOPPED }]);
 });
 
-t.test(
-  'a take of a worker without jobs ends its attempts, once its output had time to give the reason',
-  async (t) => {
-    const { evidence, worker, clock, outcomes } = await holding(t);
-    evidence.takes(worker, true);
-    t.same(outcomes(), []);
-    clock.pass(1_000);
-    t.match(outcomes(), [{ kind: OutcomeKind.LOST, error: /asked for new jobs without having returned a result/ }]);
-  },
-);
+t.test('a take of a worker without jobs ends its attempts, once its output had time to give the reason', async (t) => {
+  const { evidence, worker, clock, outcomes } = await holding(t);
+  evidence.takes(worker, true);
+  t.same(outcomes(), []);
+  clock.pass(1_000);
+  t.match(outcomes(), [{ kind: OutcomeKind.LOST, error: /asked for new jobs without having returned a result/ }]);
+});
 
 t.test(
   'a job whose result the worker could not send has failed with the reason, and another attempt is not made',

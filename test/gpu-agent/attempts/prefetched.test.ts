@@ -208,21 +208,18 @@ t.test('nothing is revoked from a worker that is stopping its job', async (t) =>
   t.same(agent.prefetched(), ['c']);
 });
 
-t.test(
-  'a job that stops its pod is the last: prefetched ones return, and the worker gets no response',
-  async (t) => {
-    const agent = await withBridge(t);
-    const unwanted = agent.of('c').ref;
-    agent.stopper.stop([{ ref: unwanted, reason: '' }]);
-    const result = agent.done('a', { output: 'last', stopPod: true });
-    await waitFor('its end', () => agent.executor.of('w')!.asked.includes('kill'));
-    await agent.exit('w', { signal: 'SIGKILL' });
-    await result.over;
-    t.notOk(result.answered);
-    t.same(agent.outcomes(), [
-      ['b', OutcomeKind.RETURNED],
-      ['c', OutcomeKind.STOPPED],
-      ['a', OutcomeKind.COMPLETED],
-    ]);
-  },
-);
+t.test('a job that stops its pod is the last: prefetched ones return, and the worker gets no response', async (t) => {
+  const agent = await withBridge(t);
+  const unwanted = agent.of('c').ref;
+  agent.stopper.stop([{ ref: unwanted, reason: '' }]);
+  const result = agent.done('a', { output: 'last', stopPod: true });
+  await waitFor('its end', () => agent.executor.of('w')!.asked.includes('kill'));
+  await agent.exit('w', { signal: 'SIGKILL' });
+  await result.over;
+  t.notOk(result.answered);
+  t.same(agent.outcomes(), [
+    ['b', OutcomeKind.RETURNED],
+    ['c', OutcomeKind.STOPPED],
+    ['a', OutcomeKind.COMPLETED],
+  ]);
+});

@@ -161,19 +161,16 @@ t.test('a worker starts its next job while a result is being stored', async (t) 
   });
 });
 
-t.test(
-  'a large posted result keeps its slot until it is stored',
-  async (t) => {
-    const agent = await realWorker(t);
-    agent.give('a', { mode: 'big', length: 100_000 });
-    agent.give('b', { mode: 'echo' });
-    await agent.returned('a');
-    t.ok(agent.holdings.of('w').waiting > 0);
-    t.notOk(agent.asks(), 'and it asks for no other job');
-    agent.parts.outcomes.acknowledge(agent.refOf('a', 'w'));
-    await agent.returned('b');
-  },
-);
+t.test('a large posted result keeps its slot until it is stored', async (t) => {
+  const agent = await realWorker(t);
+  agent.give('a', { mode: 'big', length: 100_000 });
+  agent.give('b', { mode: 'echo' });
+  await agent.returned('a');
+  t.ok(agent.holdings.of('w').waiting > 0);
+  t.notOk(agent.asks(), 'and it asks for no other job');
+  agent.parts.outcomes.acknowledge(agent.refOf('a', 'w'));
+  await agent.returned('b');
+});
 
 t.test('a worker to be replaced starts no job while its result is being stored', async (t) => {
   const agent = await realWorker(t);

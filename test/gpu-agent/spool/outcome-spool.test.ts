@@ -121,21 +121,18 @@ t.test('an acknowledgement that overtakes the write', async (t) => {
   t.same((await open(folder)).found, []);
 });
 
-t.test(
-  'one acknowledgement message is one record, readable after a kill',
-  async (t) => {
-    const folder = join(t.testdir({}), 'spool');
-    const { spool } = await open(folder);
-    const jobs = Array.from({ length: 200 }, (_, index) => `job-${index}`);
-    await Promise.all(['left', ...jobs].map((job) => spool.add({ outcome: outcomeOf(job), chunks: [] })));
-    const before = bytesOf(folder);
-    for (const job of jobs) spool.acknowledge(key(job));
-    const written = await waitFor('the acknowledgements on disk', () => bytesOf(folder) - before);
-    const names = jobs.map((job) => key(job)).join('\n').length;
-    t.equal(written, names + PAYLOAD_OFFSET);
-    t.same(jobsOf((await open(folder)).found), ['left']);
-  },
-);
+t.test('one acknowledgement message is one record, readable after a kill', async (t) => {
+  const folder = join(t.testdir({}), 'spool');
+  const { spool } = await open(folder);
+  const jobs = Array.from({ length: 200 }, (_, index) => `job-${index}`);
+  await Promise.all(['left', ...jobs].map((job) => spool.add({ outcome: outcomeOf(job), chunks: [] })));
+  const before = bytesOf(folder);
+  for (const job of jobs) spool.acknowledge(key(job));
+  const written = await waitFor('the acknowledgements on disk', () => bytesOf(folder) - before);
+  const names = jobs.map((job) => key(job)).join('\n').length;
+  t.equal(written, names + PAYLOAD_OFFSET);
+  t.same(jobsOf((await open(folder)).found), ['left']);
+});
 
 t.test('it does not grow', async (t) => {
   const folder = join(t.testdir({}), 'spool');

@@ -108,59 +108,53 @@ t.test('many spans go out in several requests, and none is lost or sent twice', 
   );
 });
 
-t.test(
-  'a batch has the first trace as parent and links to the others; jobs are dropped at their end',
-  async (t) => {
-    const receiver = await receiveTraces(t);
-    const tracing = await tracingTo(t, receiver.url);
-    const other = `00-${TRACE}-00f067aa0ba902b8-01`;
-    const jobs = [
-      { endpointId: 'a', jobId: '1' },
-      { endpointId: 'a', jobId: '2', traceparent: HEADER },
-      { endpointId: 'b', jobId: '3', traceparent: other },
-    ];
-    tracing.keep(jobs);
-    t.equal(tracing.ends('none', [{ endpointId: 'b', jobId: '2' }]), undefined, 'the same id at another endpoint');
-    tracing.ends('record outcomes', jobs)!.end();
-    tracing.forget(jobs.slice(0, 2));
-    tracing.ends('again', jobs)!.end();
-    await tracing.stop();
-    t.match(receiver.spans, [
-      {
-        name: 'record outcomes',
-        parentId: SPAN,
-        links: [{ traceId: TRACE, spanId: '00f067aa0ba902b8' }],
-        attributes: { 'slipway.jobs': 3, 'slipway.jobs.traced': 2 },
-      },
-      { name: 'again', parentId: '00f067aa0ba902b8', links: [], attributes: { 'slipway.jobs.traced': 1 } },
-    ]);
-  },
-);
+t.test('a batch has the first trace as parent and links to the others; jobs are dropped at their end', async (t) => {
+  const receiver = await receiveTraces(t);
+  const tracing = await tracingTo(t, receiver.url);
+  const other = `00-${TRACE}-00f067aa0ba902b8-01`;
+  const jobs = [
+    { endpointId: 'a', jobId: '1' },
+    { endpointId: 'a', jobId: '2', traceparent: HEADER },
+    { endpointId: 'b', jobId: '3', traceparent: other },
+  ];
+  tracing.keep(jobs);
+  t.equal(tracing.ends('none', [{ endpointId: 'b', jobId: '2' }]), undefined, 'the same id at another endpoint');
+  tracing.ends('record outcomes', jobs)!.end();
+  tracing.forget(jobs.slice(0, 2));
+  tracing.ends('again', jobs)!.end();
+  await tracing.stop();
+  t.match(receiver.spans, [
+    {
+      name: 'record outcomes',
+      parentId: SPAN,
+      links: [{ traceId: TRACE, spanId: '00f067aa0ba902b8' }],
+      attributes: { 'slipway.jobs': 3, 'slipway.jobs.traced': 2 },
+    },
+    { name: 'again', parentId: '00f067aa0ba902b8', links: [], attributes: { 'slipway.jobs.traced': 1 } },
+  ]);
+});
 
-t.test(
-  'a collector that is down for a while gets the spans afterwards, compressed if configured',
-  async (t) => {
-    const refusals: Refusal[] = [{ status: 503, headers: { 'retry-after': '1' } }, { status: 429 }];
-    const encodings: unknown[] = [];
-    process.env.OTEL_EXPORTER_OTLP_COMPRESSION = 'gzip';
-    t.teardown(() => {
-      delete process.env.OTEL_EXPORTER_OTLP_COMPRESSION;
-    });
-    const receiver = await receiveTraces(t, {
-      refuse: ({ headers }) => {
-        encodings.push(headers['content-encoding']);
-        return refusals.shift();
-      },
-    });
-    const tracing = await tracingTo(t, receiver.url);
-    // More than fits into one request, so that the first is sent at once.
-    for (let i = 0; i < 3; i += 1) tracing.root('large', undefined, { text: 'x'.repeat(200_000) })!.end();
-    await waitFor('spans', async () => receiver.spans.length >= 2);
-    t.same(encodings, ['gzip', 'gzip', 'gzip', 'gzip'], 'each of two requests was refused once, and said again');
-    t.same(receiver.faults, []);
-    t.equal(new Set(receiver.spans.map(({ spanId }) => spanId)).size, receiver.spans.length, 'each once');
-  },
-);
+t.test('a collector that is down for a while gets the spans afterwards, compressed if configured', async (t) => {
+  const refusals: Refusal[] = [{ status: 503, headers: { 'retry-after': '1' } }, { status: 429 }];
+  const encodings: unknown[] = [];
+  process.env.OTEL_EXPORTER_OTLP_COMPRESSION = 'gzip';
+  t.teardown(() => {
+    delete process.env.OTEL_EXPORTER_OTLP_COMPRESSION;
+  });
+  const receiver = await receiveTraces(t, {
+    refuse: ({ headers }) => {
+      encodings.push(headers['content-encoding']);
+      return refusals.shift();
+    },
+  });
+  const tracing = await tracingTo(t, receiver.url);
+  // More than fits into one request, so that the first is sent at once.
+  for (let i = 0; i < 3; i += 1) tracing.root('large', undefined, { text: 'x'.repeat(200_000) })!.end();
+  await waitFor('spans', async () => receiver.spans.length >= 2);
+  t.same(encodings, ['gzip', 'gzip', 'gzip', 'gzip'], 'each of two requests was refused once, and said again');
+  t.same(receiver.faults, []);
+  t.equal(new Set(receiver.spans.map(({ spanId }) => spanId)).size, receiver.spans.length, 'each once');
+});
 
 t.test('an unresponsive collector delays nothing', async (t) => {
   const sockets = new Set<Socket>();

@@ -283,26 +283,22 @@ t.test('Expect: 100-continue reaches the worker, which may answer before the bod
 });
 
 for (const parser of ['h11', 'httptools']) {
-  t.test(
-    `a Python worker that answers 503: uvicorn with ${parser}`,
-    { skip: skipWithoutPython('new') },
-    async (t) => {
-      const two = await lbEndpoint(
-        system,
-        { workersMin: 2, workersMax: 2, env: { UVICORN_HTTP: parser } },
-        { command: pythonHandler('new', 'asgi.py') },
-      );
-      const [first] = await bothWorkers(two);
-      const body = random.bytes(100_000);
-      for (let count = 0; count < 4; count += 1) {
-        t.match(await shown(at(two, `/full?but=${first}`, { method: 'POST', body })), {
-          worker: first,
-          bytes: body.length,
-        });
-      }
-      t.match(await shown(at(two, '/x', { method: 'POST', body })), { bytes: body.length });
-    },
-  );
+  t.test(`a Python worker that answers 503: uvicorn with ${parser}`, { skip: skipWithoutPython('new') }, async (t) => {
+    const two = await lbEndpoint(
+      system,
+      { workersMin: 2, workersMax: 2, env: { UVICORN_HTTP: parser } },
+      { command: pythonHandler('new', 'asgi.py') },
+    );
+    const [first] = await bothWorkers(two);
+    const body = random.bytes(100_000);
+    for (let count = 0; count < 4; count += 1) {
+      t.match(await shown(at(two, `/full?but=${first}`, { method: 'POST', body })), {
+        worker: first,
+        bytes: body.length,
+      });
+    }
+    t.match(await shown(at(two, '/x', { method: 'POST', body })), { bytes: body.length });
+  });
 }
 
 t.test('slow clients', async (t) => {

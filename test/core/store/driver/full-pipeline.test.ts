@@ -17,22 +17,19 @@ const AHEAD = 100;
 const sql = connect((await createDatabase(t)).url, NAME, CONNECTIONS, createLogger('test', 'silent'));
 t.teardown(() => sql.end());
 
-t.test(
-  'at any position a transaction has its own connection, without other statements',
-  async (t) => {
-    await Promise.all(Array.from({ length: CONNECTIONS }, () => sql`SELECT pg_sleep(0.02)`));
-    const failures: unknown[] = [];
-    for (let before = CONNECTIONS * AHEAD - 4; before <= CONNECTIONS * AHEAD + 4; before += 1) {
-      const others = Array.from({ length: before }, () => sql`SELECT 1`.execute());
-      await sql
-        .begin((tx) => tx`CREATE TEMPORARY TABLE mine (n int) ON COMMIT DROP`)
-        .catch((error: unknown) => failures.push([before, error]));
-      await Promise.all(others);
-      const left =
-        await sql`SELECT FROM pg_stat_activity WHERE application_name = ${NAME} AND datname = current_database()
+t.test('at any position a transaction has its own connection, without other statements', async (t) => {
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => sql`SELECT pg_sleep(0.02)`));
+  const failures: unknown[] = [];
+  for (let before = CONNECTIONS * AHEAD - 4; before <= CONNECTIONS * AHEAD + 4; before += 1) {
+    const others = Array.from({ length: before }, () => sql`SELECT 1`.execute());
+    await sql
+      .begin((tx) => tx`CREATE TEMPORARY TABLE mine (n int) ON COMMIT DROP`)
+      .catch((error: unknown) => failures.push([before, error]));
+    await Promise.all(others);
+    const left =
+      await sql`SELECT FROM pg_stat_activity WHERE application_name = ${NAME} AND datname = current_database()
           AND state LIKE 'idle in%'`;
-      if (left.length > 0) failures.push([before, 'somebody is left in a transaction']);
-    }
-    t.same(failures, []);
-  },
-);
+    if (left.length > 0) failures.push([before, 'somebody is left in a transaction']);
+  }
+  t.same(failures, []);
+});

@@ -151,48 +151,45 @@ t.test('an error of 10 MB among others, and ten thousand errors that have nothin
   t.match(await errorsOf(endpointId), { groupCount: JOBS_MAX, jobs: JOBS_MAX, more: true });
 });
 
-t.test(
-  'retried by group: a call reads a bounded number of jobs and bytes, however few match',
-  async (t) => {
-    const endpointId = await engines.endpoint();
-    const noise = Array.from({ length: 4_000 }, (_, n) => ((n * 2_654_435_761) % 4_294_967_296).toString(36)).join(' ');
-    await insert(endpointId, 300, { name: 'long', error: `${noise.repeat(10).slice(0, 262_000)}\nValueError: no %s` });
-    await insert(endpointId, 3_000, { name: 'nasty', error: `{"error_message": "${'a1b2c3d4 0x%s '.repeat(400)}` });
-    await insert(endpointId, 2, { name: 'of-it' });
-    const { groups } = await errorsOf(endpointId);
-    const group = groups.find(({ text }) => text === 'card # is too small')!;
-    t.equal(group.jobs, 2);
-    let wanted: ChangeRequest | undefined = {
-      endpointId,
-      move: 'retry',
-      states: ['FAILED'],
-      submitted: undefined,
-      ended: { fromMs: undefined, errorGroup: group.id },
-      limit: 0,
-    };
-    const done: number[] = [];
-    while (wanted) {
-      const before = await jobEntriesRead(database);
-      const stop = measureLoop();
-      const changed: ChangeResult = await calls.change(wanted);
-      const [longest = 0] = stop();
-      const entries = (await jobEntriesRead(database)) - before;
-      done.push(changed.done);
-      t.ok(longest < 20, `the loop is held for ${longest} ms`);
-      // If a few errors fill a page, batches are read again.
-      if (done.length > 1) t.ok(entries < ENTRIES_OF_JOB * 1_300, `${entries} entries`);
-      wanted = changed.next && { ...changed.next, limit: 0 };
-    }
-    t.same(
-      [done.length, done.slice(0, -1).every((count) => count === 0), done.at(-1)],
-      [5, true, 2],
-      '64 MiB, three times 1,000, and the rest',
-    );
-    t.match(await sql`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'`, [
-      { n: 2 },
-    ]);
-  },
-);
+t.test('retried by group: a call reads a bounded number of jobs and bytes, however few match', async (t) => {
+  const endpointId = await engines.endpoint();
+  const noise = Array.from({ length: 4_000 }, (_, n) => ((n * 2_654_435_761) % 4_294_967_296).toString(36)).join(' ');
+  await insert(endpointId, 300, { name: 'long', error: `${noise.repeat(10).slice(0, 262_000)}\nValueError: no %s` });
+  await insert(endpointId, 3_000, { name: 'nasty', error: `{"error_message": "${'a1b2c3d4 0x%s '.repeat(400)}` });
+  await insert(endpointId, 2, { name: 'of-it' });
+  const { groups } = await errorsOf(endpointId);
+  const group = groups.find(({ text }) => text === 'card # is too small')!;
+  t.equal(group.jobs, 2);
+  let wanted: ChangeRequest | undefined = {
+    endpointId,
+    move: 'retry',
+    states: ['FAILED'],
+    submitted: undefined,
+    ended: { fromMs: undefined, errorGroup: group.id },
+    limit: 0,
+  };
+  const done: number[] = [];
+  while (wanted) {
+    const before = await jobEntriesRead(database);
+    const stop = measureLoop();
+    const changed: ChangeResult = await calls.change(wanted);
+    const [longest = 0] = stop();
+    const entries = (await jobEntriesRead(database)) - before;
+    done.push(changed.done);
+    t.ok(longest < 20, `the loop is held for ${longest} ms`);
+    // If a few errors fill a page, batches are read again.
+    if (done.length > 1) t.ok(entries < ENTRIES_OF_JOB * 1_300, `${entries} entries`);
+    wanted = changed.next && { ...changed.next, limit: 0 };
+  }
+  t.same(
+    [done.length, done.slice(0, -1).every((count) => count === 0), done.at(-1)],
+    [5, true, 2],
+    '64 MiB, three times 1,000, and the rest',
+  );
+  t.match(await sql`SELECT count(*)::int AS n FROM job WHERE endpoint_id = ${endpointId} AND state = 'IN_QUEUE'`, [
+    { n: 2 },
+  ]);
+});
 
 t.test('one group: all of its jobs, and no other', async (t) => {
   const endpointId = await engines.endpoint();

@@ -148,39 +148,36 @@ t.test('the jobs that workers hold are exact, whatever changed since the last re
   t.equal((await stores.counts.health(endpointId))!.inProgress, 2);
 });
 
-t.test(
-  'the attempts that machines hold are exact; one with a late commit is found by its name at once',
-  async (t) => {
-    const endpointId = await engines.endpoint();
-    const running = new RunningJobs(database, 0);
-    const machineId = 'machine00002';
-    const held = async () =>
-      (await running.onMachines([machineId, 'machine00003'])).map(({ jobId, ...rest }) => ({ jobId, ...rest }));
-    t.same(await held(), []);
-    await Promise.all([1, 2].map(() => engines.engine.calls.submit(submission(endpointId))));
-    const [first] = await engines.engine.attempts.claim(endpointId, [
-      { endpointId, workerId: 'worker00000001', machineId },
-    ]);
-    const { jobId, attempt } = first!;
-    const one = { endpointId, jobId, attempt, workerId: 'worker00000001', machineId };
-    t.same(await held(), [one]);
-    t.same(await running.ofMachine(machineId), [one]);
-    const [second] = await engines.engine.attempts.claim(endpointId, [
-      { endpointId, workerId: 'worker00000002', machineId },
-    ]);
-    await sql`UPDATE job SET started_at = started_at - interval '1 hour' WHERE endpoint_id = ${endpointId}
+t.test('the attempts that machines hold are exact; one with a late commit is found by its name at once', async (t) => {
+  const endpointId = await engines.endpoint();
+  const running = new RunningJobs(database, 0);
+  const machineId = 'machine00002';
+  const held = async () =>
+    (await running.onMachines([machineId, 'machine00003'])).map(({ jobId, ...rest }) => ({ jobId, ...rest }));
+  t.same(await held(), []);
+  await Promise.all([1, 2].map(() => engines.engine.calls.submit(submission(endpointId))));
+  const [first] = await engines.engine.attempts.claim(endpointId, [
+    { endpointId, workerId: 'worker00000001', machineId },
+  ]);
+  const { jobId, attempt } = first!;
+  const one = { endpointId, jobId, attempt, workerId: 'worker00000001', machineId };
+  t.same(await held(), [one]);
+  t.same(await running.ofMachine(machineId), [one]);
+  const [second] = await engines.engine.attempts.claim(endpointId, [
+    { endpointId, workerId: 'worker00000002', machineId },
+  ]);
+  await sql`UPDATE job SET started_at = started_at - interval '1 hour' WHERE endpoint_id = ${endpointId}
       AND id = ${second!.jobId}`;
-    const other = { ...one, jobId: second!.jobId, workerId: 'worker00000002' };
-    const gone = { ...one, attempt: 7 };
-    t.same((await running.current([other, one, gone])).toSorted(byWorker), [one, other]);
-    t.same(await running.current([]), []);
-    await engines.engine.attempts.recordOutcome({ ...outcome(first!), machineId });
-    t.same(await running.current([one, other]), [other]);
-    // The periodic resync comes without a trigger.
-    await waitFor('it to be found', async () => (await held()).some((found) => found.jobId === other.jobId));
-    t.same(await held(), [other]);
-  },
-);
+  const other = { ...one, jobId: second!.jobId, workerId: 'worker00000002' };
+  const gone = { ...one, attempt: 7 };
+  t.same((await running.current([other, one, gone])).toSorted(byWorker), [one, other]);
+  t.same(await running.current([]), []);
+  await engines.engine.attempts.recordOutcome({ ...outcome(first!), machineId });
+  t.same(await running.current([one, other]), [other]);
+  // The periodic resync comes without a trigger.
+  await waitFor('it to be found', async () => (await held()).some((found) => found.jobId === other.jobId));
+  t.same(await held(), [other]);
+});
 
 function byWorker(a: { workerId: string }, b: { workerId: string }): number {
   return a.workerId < b.workerId ? -1 : 1;

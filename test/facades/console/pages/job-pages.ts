@@ -66,65 +66,62 @@ function times(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
 }
 
 function submittedWithin(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
-  t.test(
-    "jobs by time: the last hour, day or week, or a range, in the browser's zone and in the URL",
-    async (t) => {
-      const own = endpointJobs(
-        system,
-        await system.createEndpoint({
-          command: jsHandler('all.js'),
-          ready: 0,
-          fields: { workersMin: 0 },
-          workersMax: 0,
-        }),
-      );
-      const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
-      t.teardown(() => sql.end());
-      const [fixed, week, day, now] = [
-        await own.run({}),
-        await own.run({}),
-        await own.run({}),
-        await own.run({}),
-      ] as const;
-      await sql`UPDATE job SET submitted_at = '2026-01-31 12:00:00+00' WHERE id = ${fixed}`;
-      await sql`UPDATE job SET submitted_at = now() - interval '3 days' WHERE id = ${week}`;
-      await sql`UPDATE job SET submitted_at = now() - interval '3 hours' WHERE id = ${day}`;
-      const page = await open(t, { timezoneId: 'Asia/Tokyo' });
-      await signIn(page);
-      await page.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
-      const lists = async (...ids: string[]): Promise<void> => {
-        await waitFor(`the list to be ${ids.join(', ')}`, async () => {
-          const shown = await page.getByRole('rowheader').allTextContents();
-          return shown.join() === ids.join();
-        });
-      };
-      await lists(now, day, week, fixed);
-      const when = page.getByLabel('Submitted');
-      for (const [label, ids] of [
-        ['in the last hour', [now]],
-        ['in the last day', [now, day]],
-        ['in the last 7 days', [now, day, week]],
-      ] as const) {
-        await when.selectOption({ label });
-        await lists(...ids);
-      }
-      t.match(page.url(), /\?from=now-7d$/);
-      await page.reload();
-      await lists(now, day, week);
-      t.equal(await when.inputValue(), 'now-7d', 'a link keeps it');
-      await ownTimes(page, lists, { before: [now, day, week, fixed], fixed });
-      await inspect(t, page, 'jobs from a time until another');
-      await page.getByLabel('until', { exact: true }).fill('2026-01-31T20:00:00');
-      await page.getByRole('alert').getByText('must be after').waitFor();
-      await inspect(t, page, 'a time that cannot be');
-      await page.goto(`${system.url}/console/endpoints/${own.id}/jobs?from=now-3d&order=oldest&status=IN_QUEUE`);
-      await lists(day, now);
-      await page.getByRole('columnheader', { name: 'Submitted ↑' }).waitFor();
-      t.equal(await page.getByLabel('State').inputValue(), 'IN_QUEUE', 'what was chosen besides is in the address too');
-      await page.goto(`${system.url}/console/endpoints/${own.id}/jobs?from=yesterday`);
-      await page.getByRole('alert').getByText('"submittedFrom" must be one ISO 8601 time').waitFor();
-    },
-  );
+  t.test("jobs by time: the last hour, day or week, or a range, in the browser's zone and in the URL", async (t) => {
+    const own = endpointJobs(
+      system,
+      await system.createEndpoint({
+        command: jsHandler('all.js'),
+        ready: 0,
+        fields: { workersMin: 0 },
+        workersMax: 0,
+      }),
+    );
+    const sql = postgres(system.database.url, { max: 1, onnotice: () => {} });
+    t.teardown(() => sql.end());
+    const [fixed, week, day, now] = [
+      await own.run({}),
+      await own.run({}),
+      await own.run({}),
+      await own.run({}),
+    ] as const;
+    await sql`UPDATE job SET submitted_at = '2026-01-31 12:00:00+00' WHERE id = ${fixed}`;
+    await sql`UPDATE job SET submitted_at = now() - interval '3 days' WHERE id = ${week}`;
+    await sql`UPDATE job SET submitted_at = now() - interval '3 hours' WHERE id = ${day}`;
+    const page = await open(t, { timezoneId: 'Asia/Tokyo' });
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${own.id}/jobs`);
+    const lists = async (...ids: string[]): Promise<void> => {
+      await waitFor(`the list to be ${ids.join(', ')}`, async () => {
+        const shown = await page.getByRole('rowheader').allTextContents();
+        return shown.join() === ids.join();
+      });
+    };
+    await lists(now, day, week, fixed);
+    const when = page.getByLabel('Submitted');
+    for (const [label, ids] of [
+      ['in the last hour', [now]],
+      ['in the last day', [now, day]],
+      ['in the last 7 days', [now, day, week]],
+    ] as const) {
+      await when.selectOption({ label });
+      await lists(...ids);
+    }
+    t.match(page.url(), /\?from=now-7d$/);
+    await page.reload();
+    await lists(now, day, week);
+    t.equal(await when.inputValue(), 'now-7d', 'a link keeps it');
+    await ownTimes(page, lists, { before: [now, day, week, fixed], fixed });
+    await inspect(t, page, 'jobs from a time until another');
+    await page.getByLabel('until', { exact: true }).fill('2026-01-31T20:00:00');
+    await page.getByRole('alert').getByText('must be after').waitFor();
+    await inspect(t, page, 'a time that cannot be');
+    await page.goto(`${system.url}/console/endpoints/${own.id}/jobs?from=now-3d&order=oldest&status=IN_QUEUE`);
+    await lists(day, now);
+    await page.getByRole('columnheader', { name: 'Submitted ↑' }).waitFor();
+    t.equal(await page.getByLabel('State').inputValue(), 'IN_QUEUE', 'what was chosen besides is in the address too');
+    await page.goto(`${system.url}/console/endpoints/${own.id}/jobs?from=yesterday`);
+    await page.getByRole('alert').getByText('"submittedFrom" must be one ISO 8601 time').waitFor();
+  });
 }
 
 /** Nine hours before UTC. */

@@ -161,38 +161,35 @@ async function tabThrough(page: Page): Promise<{ stops: number; unseen: string[]
 }
 
 function colours(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {
-  t.test(
-    "the chosen colour scheme overrides the system's, survives a reload, and applies to charts",
-    async (t) => {
-      const page = await open(t, { colorScheme: 'dark' });
-      await signIn(page);
-      await page.goto(`${system.url}/console/endpoints/${id}/activity`);
-      await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
-      const light = async (): Promise<boolean> =>
-        (await page.evaluate(`(() => {
+  t.test("the chosen colour scheme overrides the system's, survives a reload, and applies to charts", async (t) => {
+    const page = await open(t, { colorScheme: 'dark' });
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
+    const light = async (): Promise<boolean> =>
+      (await page.evaluate(`(() => {
       const [red] = getComputedStyle(document.body).backgroundColor.match(/\\d+/g);
       return Number(red) > 128;
     })()`)) as boolean;
-      t.equal(await light(), false, 'as the system has it');
-      const choice = page.getByLabel('Colours');
-      for (const [theme, isLight] of [
-        ['light', true],
-        ['dark', false],
-      ] as const) {
-        await choice.selectOption(theme);
-        t.equal(await light(), isLight, theme);
-        await inspect(t, page, `${theme} by choice`, ['color-contrast']);
-        await page.reload();
-        await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
-        t.equal(await light(), isLight, `${theme} is kept`);
-        t.equal(await choice.inputValue(), theme);
-        await page.emulateMedia({ colorScheme: isLight ? 'dark' : 'light' });
-        t.equal(await light(), isLight, 'whatever the system has');
-      }
-      await choice.selectOption('');
-      t.equal(await light(), true, 'as the system has it by now');
-    },
-  );
+    t.equal(await light(), false, 'as the system has it');
+    const choice = page.getByLabel('Colours');
+    for (const [theme, isLight] of [
+      ['light', true],
+      ['dark', false],
+    ] as const) {
+      await choice.selectOption(theme);
+      t.equal(await light(), isLight, theme);
+      await inspect(t, page, `${theme} by choice`, ['color-contrast']);
+      await page.reload();
+      await page.getByRole('img', { name: /Jobs that wait and run/ }).waitFor();
+      t.equal(await light(), isLight, `${theme} is kept`);
+      t.equal(await choice.inputValue(), theme);
+      await page.emulateMedia({ colorScheme: isLight ? 'dark' : 'light' });
+      t.equal(await light(), isLight, 'whatever the system has');
+    }
+    await choice.selectOption('');
+    t.equal(await light(), true, 'as the system has it by now');
+  });
 }
 
 function tables(t: Test, { system, id, open, signIn, inspect }: BrowserParts): void {

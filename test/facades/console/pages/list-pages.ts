@@ -220,43 +220,40 @@ function makes(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
     await row.waitFor({ state: 'detached' });
   });
 
-  t.test(
-    'secrets: created in their form, replaced, never shown, deleted after naming their users',
-    async (t) => {
-      const page = await open(t);
-      await signIn(page);
-      await page.getByRole('link', { name: 'Secrets' }).click();
-      await page.getByRole('button', { name: 'New secret' }).click();
-      await page.getByLabel('Name *', { exact: true }).fill('RUNPOD_x');
-      await page.getByLabel('Value *').fill('a secret of the account');
-      await page.getByRole('button', { name: 'Create', exact: true }).click();
-      await page.getByText('name must not begin with RUNPOD', { exact: false }).waitFor();
-      await page.getByLabel('Name *', { exact: true }).fill('hf-token');
-      await page.getByLabel('Description').fill('of the hub');
-      await inspect(t, page, 'new secret');
-      await page.getByRole('button', { name: 'Create', exact: true }).click();
-      const row = page.getByRole('row').filter({ hasText: 'hf-token' });
-      await row.waitFor();
-      const template = Template.fromPartial({
-        name: 'mentions it',
-        startCommand: ['true'],
-        env: { HF_TOKEN: '{{ RUNPOD_SECRET_hf-token }}' },
-      });
-      const { id } = (await call(system.clients.templates, 'createTemplate', { template }, system.key)).template!;
-      t.teardown(() => call(system.clients.templates, 'deleteTemplate', { id }, system.key));
-      await row.getByRole('button', { name: 'Set value' }).click();
-      await page.getByLabel('Value', { exact: true }).fill('another secret of the account');
-      await inspect(t, page, 'a new value of a secret');
-      await page.getByRole('button', { name: 'Set it' }).click();
-      await row.getByRole('cell', { name: 'template mentions it' }).waitFor();
-      await inspect(t, page, 'secrets');
-      t.notMatch(await page.content(), 'secret of the account');
-      await row.getByRole('button', { name: 'Delete' }).click();
-      await page.getByText('starts no worker or pod any more: template mentions it.', { exact: false }).waitFor();
-      await page.getByRole('button', { name: 'Delete it' }).click();
-      await row.waitFor({ state: 'detached' });
-    },
-  );
+  t.test('secrets: created in their form, replaced, never shown, deleted after naming their users', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    await page.getByRole('link', { name: 'Secrets' }).click();
+    await page.getByRole('button', { name: 'New secret' }).click();
+    await page.getByLabel('Name *', { exact: true }).fill('RUNPOD_x');
+    await page.getByLabel('Value *').fill('a secret of the account');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('name must not begin with RUNPOD', { exact: false }).waitFor();
+    await page.getByLabel('Name *', { exact: true }).fill('hf-token');
+    await page.getByLabel('Description').fill('of the hub');
+    await inspect(t, page, 'new secret');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const row = page.getByRole('row').filter({ hasText: 'hf-token' });
+    await row.waitFor();
+    const template = Template.fromPartial({
+      name: 'mentions it',
+      startCommand: ['true'],
+      env: { HF_TOKEN: '{{ RUNPOD_SECRET_hf-token }}' },
+    });
+    const { id } = (await call(system.clients.templates, 'createTemplate', { template }, system.key)).template!;
+    t.teardown(() => call(system.clients.templates, 'deleteTemplate', { id }, system.key));
+    await row.getByRole('button', { name: 'Set value' }).click();
+    await page.getByLabel('Value', { exact: true }).fill('another secret of the account');
+    await inspect(t, page, 'a new value of a secret');
+    await page.getByRole('button', { name: 'Set it' }).click();
+    await row.getByRole('cell', { name: 'template mentions it' }).waitFor();
+    await inspect(t, page, 'secrets');
+    t.notMatch(await page.content(), 'secret of the account');
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('starts no worker or pod any more: template mentions it.', { exact: false }).waitFor();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await row.waitFor({ state: 'detached' });
+  });
 
   t.test('the operator: accounts with their quotas, prices, usage of all', async (t) => {
     const page = await open(t);

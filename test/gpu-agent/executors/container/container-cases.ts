@@ -139,34 +139,31 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     await workload.ended;
   });
 
-  await t.test(
-    "an unbounded log of an earlier agent's container is bounded once adopted",
-    async (t) => {
-      const { folder, open } = await scratch(t);
-      const workloadId = freshId();
-      const docker = new Docker({ socketPath: engine.socket });
-      const container = await docker.createContainer({
-        name: `slipway-${machineId}-${workloadId}`,
-        Image: BASE_IMAGE,
-        Cmd: ['/bin/sh', '-c', TALKS],
-        Labels: { [WORKLOAD_LABEL]: workloadId, [MACHINE_LABEL]: machineId },
-        HostConfig: { NetworkMode: 'none', Mounts: [{ Type: 'bind', Source: folder, Target: '/data' }] },
-      });
-      await container.start();
-      open('go');
-      await waitFor('a large log', async () => (await readLog(container)).toString().endsWith('x\nsaid\n'));
-      let output = '';
-      const workload = await executor.adopt(workloadId, (piece) => {
-        output = (output + String(piece)).slice(-100);
-      });
-      t.match(output, /x\nsaid\n$/, 'the end of what it wrote before is told');
-      const { facts } = await askEngine(engine.socket, systemClock);
-      if (facts.kind === 'podman')
-        await waitFor('the log to be cut', async () => (await logBytes(engine, container.id)) <= LOG_BYTES_MAX);
-      open('end');
-      t.match(await workload!.ended, { code: 0 });
-    },
-  );
+  await t.test("an unbounded log of an earlier agent's container is bounded once adopted", async (t) => {
+    const { folder, open } = await scratch(t);
+    const workloadId = freshId();
+    const docker = new Docker({ socketPath: engine.socket });
+    const container = await docker.createContainer({
+      name: `slipway-${machineId}-${workloadId}`,
+      Image: BASE_IMAGE,
+      Cmd: ['/bin/sh', '-c', TALKS],
+      Labels: { [WORKLOAD_LABEL]: workloadId, [MACHINE_LABEL]: machineId },
+      HostConfig: { NetworkMode: 'none', Mounts: [{ Type: 'bind', Source: folder, Target: '/data' }] },
+    });
+    await container.start();
+    open('go');
+    await waitFor('a large log', async () => (await readLog(container)).toString().endsWith('x\nsaid\n'));
+    let output = '';
+    const workload = await executor.adopt(workloadId, (piece) => {
+      output = (output + String(piece)).slice(-100);
+    });
+    t.match(output, /x\nsaid\n$/, 'the end of what it wrote before is told');
+    const { facts } = await askEngine(engine.socket, systemClock);
+    if (facts.kind === 'podman')
+      await waitFor('the log to be cut', async () => (await logBytes(engine, container.id)) <= LOG_BYTES_MAX);
+    open('end');
+    t.match(await workload!.ended, { code: 0 });
+  });
 
   await t.test('freeze pauses it, thaw resumes it, and stop reaches a frozen one', async (t) => {
     const launch = launchOf('trap "exit 0" TERM; while :; do echo tick; sleep 0.02; done');

@@ -48,61 +48,58 @@ const workers = (endpointId: string) => core.sql<
   SELECT id, state, health, address, reason FROM worker WHERE endpoint_id = ${endpointId} AND ended_at IS NULL
     ORDER BY created_at`;
 
-t.test(
-  'two workers of one host have different ports; 200, 204, errors and silence are distinguished',
-  async (t) => {
-    const server = join(folder, 'server.mjs');
-    const said = join(folder, 'health');
-    await writeFile(server, SERVER);
-    await writeFile(said, '204');
-    const endpointId = await lbEndpoint([process.execPath, server, said], {
-      workersMin: 2,
-      env: { HEALTH_CHECK_PATH: '/well' },
-    });
-    await waitFor(
-      'two that initialize',
-      async () => (await workers(endpointId)).filter(({ health }) => health === 'INITIALIZING').length === 2,
+t.test('two workers of one host have different ports; 200, 204, errors and silence are distinguished', async (t) => {
+  const server = join(folder, 'server.mjs');
+  const said = join(folder, 'health');
+  await writeFile(server, SERVER);
+  await writeFile(said, '204');
+  const endpointId = await lbEndpoint([process.execPath, server, said], {
+    workersMin: 2,
+    env: { HEALTH_CHECK_PATH: '/well' },
+  });
+  await waitFor(
+    'two that initialize',
+    async () => (await workers(endpointId)).filter(({ health }) => health === 'INITIALIZING').length === 2,
+  );
+  t.match(
+    (await workers(endpointId)).map(({ state }) => state),
+    ['INITIALIZING', 'INITIALIZING'],
+  );
+  for (const [status, health] of [
+    ['200', 'READY'],
+    ['500', 'UNHEALTHY'],
+    ['200', 'READY'],
+    ['204', 'INITIALIZING'],
+    ['200', 'READY'],
+  ] as const) {
+    await writeFile(said, status);
+    await waitFor(`${health} after ${status}`, async () =>
+      (await workers(endpointId)).every((worker) => worker.health === health),
     );
-    t.match(
-      (await workers(endpointId)).map(({ state }) => state),
-      ['INITIALIZING', 'INITIALIZING'],
-    );
-    for (const [status, health] of [
-      ['200', 'READY'],
-      ['500', 'UNHEALTHY'],
-      ['200', 'READY'],
-      ['204', 'INITIALIZING'],
-      ['200', 'READY'],
-    ] as const) {
-      await writeFile(said, status);
-      await waitFor(`${health} after ${status}`, async () =>
-        (await workers(endpointId)).every((worker) => worker.health === health),
-      );
-    }
-    const [one, other] = await workers(endpointId);
-    t.not(one!.address, other!.address);
-    const shown = (await (await fetch(`http://${one!.address}/`)).json()) as Record<string, string>;
-    t.match(shown, {
-      PORT: one!.address.split(':')[1],
-      PORT_HEALTH: one!.address.split(':')[1],
-      HEALTH_CHECK_PATH: '/well',
-      RUNPOD_POD_ID: one!.id,
-    });
-    t.same(
-      Object.keys(shown).filter((name) => /WEBHOOK|API_KEY/.test(name)),
-      [],
-      'it learns nothing of the job protocol',
-    );
-    t.match(await call(core.clients.jobs, 'getHealth', { endpointId }, core.key), {
-      workers: { running: 2, ready: 2, idle: 2, initializing: 0 },
-    });
-    await core.updateEndpoint(endpointId, { workersMin: 0 });
-    await waitFor(
-      'their end, when they are idle and nobody is with them',
-      async () => (await workers(endpointId)).length === 0,
-    );
-  },
-);
+  }
+  const [one, other] = await workers(endpointId);
+  t.not(one!.address, other!.address);
+  const shown = (await (await fetch(`http://${one!.address}/`)).json()) as Record<string, string>;
+  t.match(shown, {
+    PORT: one!.address.split(':')[1],
+    PORT_HEALTH: one!.address.split(':')[1],
+    HEALTH_CHECK_PATH: '/well',
+    RUNPOD_POD_ID: one!.id,
+  });
+  t.same(
+    Object.keys(shown).filter((name) => /WEBHOOK|API_KEY/.test(name)),
+    [],
+    'it learns nothing of the job protocol',
+  );
+  t.match(await call(core.clients.jobs, 'getHealth', { endpointId }, core.key), {
+    workers: { running: 2, ready: 2, idle: 2, initializing: 0 },
+  });
+  await core.updateEndpoint(endpointId, { workersMin: 0 });
+  await waitFor(
+    'their end, when they are idle and nobody is with them',
+    async () => (await workers(endpointId)).length === 0,
+  );
+});
 
 t.test('a worker without a listener ends with a reason and a remedy', async (t) => {
   const endpointId = await lbEndpoint(['sleep', '1000']);
