@@ -9,6 +9,7 @@ import type { PrivateRegistries } from '@slipway/kit/net/private-registries';
 import { authorityFile } from '@slipway/kit/net/renewed-files';
 import { otlpEndpointFault } from '@slipway/kit/observe/tracing';
 import type { PrivateWebhooks } from './domain/jobs/webhook-url.ts';
+import { STANDBY_SECONDS } from './domain/machines/worker.ts';
 
 /**
  * Settings of core. Every variable is listed in docs/operate/operations.md. Secrets may come from a file:
@@ -64,6 +65,8 @@ export interface CoreConfig {
   /** Days for which changes, and metered time that has ended, are kept. 0: for ever. */
   auditDays: number;
   usageDays: number;
+  /** Longest time that a worker on standby keeps its memory on its GPUs, in seconds. */
+  standbySeconds: number;
   /** Base URL of an OpenTelemetry collector that accepts OTLP over HTTP. Empty: no traces. */
   otlpEndpoint: string;
   logLevel: string;
@@ -112,6 +115,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     accountFileGb: reader.integer('SLIPWAY_ACCOUNT_FILES_GB', 10, 0, 100_000),
     auditDays: reader.integer('SLIPWAY_AUDIT_DAYS', 400, 0, 36_500),
     usageDays: reader.integer('SLIPWAY_USAGE_DAYS', 1_100, 0, 36_500),
+    standbySeconds: reader.integer('SLIPWAY_STANDBY_SECONDS', STANDBY_SECONDS, 1, 31_536_000),
     otlpEndpoint: reader.text('OTEL_EXPORTER_OTLP_ENDPOINT', ''),
     logLevel: reader.choice('SLIPWAY_LOG_LEVEL', LEVELS, 'info'),
     logFormat: reader.choice('SLIPWAY_LOG_FORMAT', LOG_FORMATS, 'auto'),

@@ -6,6 +6,7 @@
 
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { Logger } from '@slipway/kit/log/logger';
+import { STANDBY_SECONDS } from '../domain/machines/worker.ts';
 import { AccountStore } from './accounts/account-store.ts';
 import { ApiKeyStore } from './accounts/api-key-store.ts';
 import { AuditStore } from './accounts/audit-store.ts';
@@ -97,8 +98,14 @@ export interface Storage {
   close(): Promise<void>;
 }
 
+/** Settings of stores. */
+interface StoreOptions {
+  /** SLIPWAY_STANDBY_SECONDS. Default STANDBY_SECONDS. */
+  standbySeconds?: number;
+}
+
 /** Stores over an open database. */
-export function makeStores(database: Database, sealer: Sealer) {
+export function makeStores(database: Database, sealer: Sealer, { standbySeconds }: StoreOptions = {}) {
   const running = new RunningJobs(database);
   return {
     accounts: new AccountStore(database),
@@ -113,7 +120,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     secrets: new SecretStore(database, sealer),
     machines: new MachineStore(database),
     workers: new WorkerStore(database, sealer),
-    scales: new ScaleStore(database, running),
+    scales: new ScaleStore(database, running, standbySeconds === STANDBY_SECONDS ? undefined : standbySeconds),
     suspensions: new SuspensionStore(database),
     explains: new ExplainStore(database, running),
     traffic: new TrafficStore(database),
@@ -121,7 +128,7 @@ export function makeStores(database: Database, sealer: Sealer) {
     requests: new RequestStore(database),
     images: new ImageStore(database),
     cachedModels: new CachedModelStore(database),
-    pods: new PodStore(database, sealer),
+    pods: new PodStore(database, sealer, running),
     podViews: new PodViewStore(database, sealer),
     podReports: new PodReportStore(database, sealer),
     prices: new PriceStore(database),
@@ -169,12 +176,12 @@ export function openStorage(
   url: string,
   sealer: Sealer,
   logger: Logger,
-  options: Omit<DatabaseOptions, 'logger'> & { release?: MigratingRelease } = {},
+  options: Omit<DatabaseOptions, 'logger'> & StoreOptions & { release?: MigratingRelease } = {},
 ): Storage {
   const database = openDatabase(url, { ...options, hasTwoKeys: sealer.fingerprints().length > 1, logger });
   const { answers } = database;
   return {
-    stores: makeStores(database, sealer),
+    stores: makeStores(database, sealer, options),
     answers,
     prepare: async () => {
       await requireOwnSessions(url, logger, answers);

@@ -32,6 +32,8 @@ export interface MovedWorker {
   pids(): Promise<number[]>;
   freeze(): Promise<void>;
   thaw(): Promise<void>;
+  /** Called with the bytes that the driver names for it, before the first call that moves them. */
+  holds(bytes: number): void;
   /** Aborts when it ends. */
   readonly signal: AbortSignal;
 }
@@ -77,6 +79,7 @@ export class GpuMover {
     const held = await this.#heldBy(worker);
     const memory = summaryOf(held);
     const bytes = bytesOf(memory);
+    worker.holds(bytes);
     budget.take(worker.id, bytes);
     try {
       const startedAtMs = clock.monotonicMs();

@@ -30,16 +30,25 @@ interface CardCall {
   problem?: string;
 }
 
-/** Creates the endpoints. `command` runs the worker, with `env`. Without `gpuId`: on a GPU of any type. */
+/**
+ * Creates the endpoints. `command` runs the worker, with `env`. Without `gpuId`: on a GPU of any type. `gpuCount`: GPUs
+ * of a worker.
+ */
 export async function createSharers(
   slipway: Processes,
   count: number,
-  { command, env, gpuId }: { command: string[]; env: Record<string, string>; gpuId?: string },
+  {
+    command,
+    env,
+    gpuId,
+    gpuCount = 1,
+  }: { command: string[]; env: Record<string, string>; gpuId?: string; gpuCount?: number },
 ) {
   const ids: string[] = [];
   for (let index = 0; index < count; index += 1) {
     const gpuIds = gpuId === undefined ? [] : [gpuId];
-    const fields = { workersMin: 0, idleTimeoutSeconds: 1, gpuIds, flashBootType: FlashBootType.FLASHBOOT };
+    const flashBootType = FlashBootType.FLASHBOOT;
+    const fields = { workersMin: 0, idleTimeoutSeconds: 1, gpuIds, gpuCount, flashBootType };
     ids.push(await slipway.createEndpoint({ command, env, fields, workersMax: 1, ready: 0 }));
   }
   return ids.map((id) => ({ id, jobs: endpointJobs(slipway, id) }));

@@ -30,15 +30,24 @@ export interface StandbyMove {
   ms: number;
 }
 
-/** Offload of a worker, as its agent reports it. */
-export interface OffloadFacts {
+/** GPU memory of a worker: where it is, and its latest moves. */
+export interface StandbyMemory {
   standbyReached: StandbyState;
   /** GPU memory that it holds, or held before it was offloaded. 0: unknown. */
   gpuMemoryBytes: number;
   /** `undefined`: none yet. */
   lastOffload: StandbyMove | undefined;
   lastRestore: StandbyMove | undefined;
+}
+
+/** Offload of a worker, as its agent reports it. */
+export interface OffloadFacts extends StandbyMemory {
   offloadFailure: OffloadFailure;
+}
+
+/** Returns a stored move. `ms`: null if there is none yet. */
+export function moveOf(bytes: number | null, ms: number | null): StandbyMove | undefined {
+  return ms === null ? undefined : { bytes: bytes ?? 0, ms };
 }
 
 const GIB = 2 ** 30;

@@ -76,8 +76,11 @@ export function stretchesOf(timesMs: readonly number[], endMs: number | undefine
   });
 }
 
-/** Longest time that a worker on standby keeps its memory on its GPUs, in seconds. In host memory it has no limit. */
-export const STANDBY_SECONDS_MAX = 3_600;
+/**
+ * Longest time that a worker on standby keeps its memory on its GPUs, in seconds, unless the operator sets another
+ * (SLIPWAY_STANDBY_SECONDS). In host memory it has no limit.
+ */
+export const STANDBY_SECONDS = 3_600;
 /** Longest restart back-off after a crash, in seconds. */
 export const CRASH_PAUSE_SECONDS_MAX = 300;
 /** Number of ended workers of an endpoint that are kept, so that their reason and log can be read. */

@@ -3,7 +3,7 @@
  * is needed before. Pure.
  */
 
-import { STANDBY_SECONDS_MAX } from '../machines/worker.ts';
+import { STANDBY_SECONDS } from '../machines/worker.ts';
 import type { MachineCrashes } from './machine-crashes.ts';
 import type { DecisionSample } from './scale-decision.ts';
 import { runningWorkers } from './scaler.ts';
@@ -37,7 +37,7 @@ export function nextEvaluation(
     ...demand.workers.flatMap((worker) => {
       if (worker.suspended) return [];
       if (worker.offloaded) return [];
-      if (worker.desired === 'FREEZE') return [STANDBY_SECONDS_MAX * 1_000 - worker.ageMs];
+      if (worker.desired === 'FREEZE') return [(settings.standbySeconds ?? STANDBY_SECONDS) * 1_000 - worker.ageMs];
       return worker.desired === 'RUN' && worker.retryMs !== undefined ? [worker.retryMs] : [];
     }),
   ];

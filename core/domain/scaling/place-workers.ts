@@ -14,8 +14,8 @@ import type { PlacementRefusal } from './placement-refusal.ts';
 import { refusalOfAll, summed } from './placement-refusal.ts';
 import { withPreemptions } from './preemption.ts';
 import type { ScaleLimit } from './scale-target.ts';
-import type { RestorableWorker } from './standby-restore.ts';
-import { bestRestore } from './standby-restore.ts';
+import type { RestorableWorker, RestoreSlot } from './standby-restore.ts';
+import { bestRestore, isSoonerFresh, withoutMoves } from './standby-restore.ts';
 
 /**
  * Machines and quota, as far as they matter for the workers to place, resume or put on standby. Logged with decisions:
@@ -64,7 +64,7 @@ export type WorkerAction =
   | ({ do: 'ADD'; failures: number; version?: number } & PlacementSlot)
   | { do: 'WAKE' | 'FREEZE' | 'DRAIN' | 'RETIRE' | 'PREEMPT'; workerId: string }
   /** Resumes an offloaded worker on its GPUs. */
-  | ({ do: 'RESTORE'; workerId: string } & PlacementSlot)
+  | ({ do: 'RESTORE' } & RestoreSlot)
   /** Puts an idle worker on standby in host memory. `evicted`: offloaded workers that make way for it. */
   | { do: 'OFFLOAD'; workerId: string; evicted: readonly string[] };
 
@@ -93,7 +93,7 @@ export function placeAll(
   let quota = quotaBefore;
   let restorable = fleet.restorable ?? [];
   for (const { failures } of wanted.slice(0, PLACED_MAX)) {
-    const restore = bestRestore(machines, restorable);
+    const restore = restoreFor(machines, restorable, fleet.request);
     const slot = restore ?? bestOf(machines, fleet.request);
     const throttled = wanted.length - actions.length;
     if (!slot)
@@ -140,6 +140,27 @@ export function placeAll(
   };
 }
 
+/** Returns the offloaded worker to resume. `undefined`: none can, or a new one is expected to be ready sooner. */
+function restoreFor(
+  machines: readonly PlacementMachine[],
+  restorable: readonly RestorableWorker[],
+  request: PlacementRequest,
+): RestoreSlot | undefined {
+  const restore = bestRestore(machines, restorable);
+  const { startMs } = restorable.find(({ workerId }) => workerId === restore?.workerId) ?? {};
+  if (!restore || startMs === undefined) return restore;
+  const prepared = machines.filter((machine) => isPrepared(machine, request));
+  return isSoonerFresh(restore, startMs, bestOf(prepared, request)) ? undefined : restore;
+}
+
+/** Returns whether a new worker needs no download: the machine has its image and models. */
+function isPrepared(
+  { hasImage, models }: PlacementMachine,
+  { imageName, modelReferences = [] }: PlacementRequest,
+): boolean {
+  return (imageName === '' || hasImage) && (modelReferences.length === 0 || models === 'READY');
+}
+
 /** Returns the machine after these standby workers resumed. Their resources are not free for others. */
 function withResumed(machine: PlacementMachine, resumed: readonly string[]): PlacementMachine {
   const resuming = machine.standbys.filter(({ workerId }) => resumed.includes(workerId));
@@ -163,7 +184,10 @@ function unplaced(
     return { refusal: heldBack, refusalByMachine: heldBack, limits: [{ limit: 'FAIR_SHARE', cut, text: heldBack }] };
   if (keptBack !== undefined)
     return { refusal: keptBack, refusalByMachine: keptBack, limits: [{ limit: 'KEPT_GPUS', cut, text: keptBack }] };
-  const full = machines.map((machine) => ({ name: machine.name, answer: machineRefusal(machine, request)! }));
+  const full = machines.flatMap((machine) => {
+    const answer = machineRefusal(machine, request) ?? machineRefusal(withoutMoves(machine), request);
+    return answer ? [{ name: machine.name, answer }] : [];
+  });
   const refusal = refusalOfAll(summed(full, refused), request, kept);
   const text = withPreemptions(refusal.refusal, asked.length + leaving);
   return { ...refusal, refusal: text, limits: [{ limit: 'NO_PLACE', cut, text }] };

@@ -103,7 +103,7 @@ const DOWNLOADING_AS_SIBLINGS = 2;
  */
 function ranked(fitting: readonly PlacementMachine[], request: PlacementRequest): Candidate[] {
   return fitting
-    .map((machine) => candidate(machine, request))
+    .flatMap((machine) => candidate(machine, request) ?? [])
     .sort(
       (a, b) =>
         blame(a) - blame(b) ||
@@ -255,12 +255,13 @@ interface Candidate {
   waitMs: number;
 }
 
-function candidate(machine: PlacementMachine, request: PlacementRequest): Candidate {
+/** Returns a machine with its choice. `undefined`: a running worker is in the way whose memory has no place. */
+function candidate(machine: PlacementMachine, request: PlacementRequest): Candidate | undefined {
   const { rank, gpuUuids, spare } = choice(machine, request) ?? { rank: 0, gpuUuids: [], spare: 0 };
   const size = sizeFor(machine, request);
   const leaving = standbysToEvict(machine, gpuUuids, size);
-  const freed = freedStandbys(machine, leaving, gpuUuids) ?? { evicted: leaving, offloaded: [], waitMs: 0 };
-  return { machine, rank, gpuUuids, spare, size, ...freed };
+  const freed = freedStandbys(machine, leaving, gpuUuids);
+  return freed && { machine, rank, gpuUuids, spare, size, ...freed };
 }
 
 /** Fewest consecutive crashes first. */

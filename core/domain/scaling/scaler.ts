@@ -53,6 +53,8 @@ export interface WorkerSample {
 export interface OffloadedSample {
   gpuUuids: readonly string[];
   restoreMs: number;
+  /** Duration of its own cold start. Absent if it was not ready yet, or if the sample is older than this member. */
+  startMs?: number;
 }
 
 /** A scaler's input about an endpoint. Jobs with lowPriority are not counted. */
@@ -81,6 +83,8 @@ export interface ScaleSettings {
   flashBoot: boolean;
   /** Where they keep their GPU memory: GPU never offloads, HOST does at once. Absent: when others need the GPU. */
   standby?: 'GPU' | 'HOST';
+  /** Longest time that they keep it there, in seconds. Absent: STANDBY_SECONDS. */
+  standbySeconds?: number;
   /** The scaled version. Workers of other versions are replaced. */
   version: number;
   /** Load balancing: requests take the role of jobs. Absent for jobs. */

@@ -29,22 +29,41 @@ export interface MovableWorker {
 export function bestRestore(
   machines: readonly PlacementMachine[],
   restorable: readonly RestorableWorker[],
-): (PlacementSlot & { workerId: string }) | undefined {
+): RestoreSlot | undefined {
   const options = restorable.flatMap((worker) => {
     const machine = machines.find(({ id }) => id === worker.machineId);
     const option = machine && restoreOn(machine, worker);
     return option ? [option] : [];
   });
   const [best] = options.toSorted(
-    (a, b) => a.moves - b.moves || a.evicted.length - b.evicted.length || a.totalMs - b.totalMs,
+    (a, b) => a.moves - b.moves || a.evicted.length - b.evicted.length || a.expectedMs - b.expectedMs,
   );
   if (!best) return undefined;
-  const { moves: _, totalMs: __, offloaded, ...slot } = best;
+  const { moves: _, offloaded, ...slot } = best;
   return { ...slot, ...(offloaded.length > 0 && { offloaded }) };
 }
 
-type RestoreOption = PlacementSlot &
-  Required<Pick<PlacementSlot, 'offloaded'>> & { workerId: string; moves: number; totalMs: number };
+/**
+ * Returns whether a new worker on free GPUs is expected to be ready before an offloaded one that others must make way
+ * for. `startMs`: duration of its own cold start. An offloaded worker whose GPUs are free always resumes.
+ */
+export function isSoonerFresh(
+  restore: RestoreSlot,
+  startMs: number | undefined,
+  fresh: PlacementSlot | undefined,
+): boolean {
+  if (!fresh || startMs === undefined || isFreeSlot(restore) || !isFreeSlot(fresh)) return false;
+  return startMs < restore.expectedMs;
+}
+
+function isFreeSlot({ evicted, offloaded = [] }: PlacementSlot): boolean {
+  return evicted.length === 0 && offloaded.length === 0;
+}
+
+/** An offloaded worker that resumes on its GPUs, and the expected milliseconds until it has. */
+export type RestoreSlot = PlacementSlot & { workerId: string; expectedMs: number };
+
+type RestoreOption = RestoreSlot & Required<Pick<PlacementSlot, 'offloaded'>> & { moves: number };
 
 function restoreOn(machine: PlacementMachine, { workerId, gpuUuids, restoreMs }: RestorableWorker) {
   if (!machine.connected || machine.cordoned) return undefined;
@@ -64,7 +83,7 @@ function restoreOn(machine: PlacementMachine, { workerId, gpuUuids, restoreMs }:
     evicted,
     offloaded,
     moves: leaving.length,
-    totalMs: waitMs + restoreMs,
+    expectedMs: waitMs + restoreMs,
   };
   return option;
 }
@@ -107,6 +126,14 @@ export function asMovable(machine: PlacementMachine): PlacementMachine {
   };
 }
 
+/** Returns a machine whose running workers keep their GPUs. */
+export function withoutMoves(machine: PlacementMachine): PlacementMachine {
+  return { ...machine, gpus: machine.gpus.map((gpu) => (gpu.movable ? { ...gpu, used: true, standby: false } : gpu)) };
+}
+
+/** Settings that decide whether workers of an endpoint may be offloaded for others. */
+type MovableSettings = Pick<ScaleSettings, 'flashBoot' | 'standby' | 'workersMin'>;
+
 /** Shortest time that a busy worker keeps its GPU against others, in milliseconds, and as a multiple of its moves. */
 const TURN_MS = 5_000;
 const TURN_FACTOR = 2;
@@ -115,10 +142,9 @@ const TURN_FACTOR = 2;
  * Returns the workers of an endpoint that may be offloaded for others: idle ones above workersMin at once, busy ones
  * after their turn, so that endpoints that always have jobs share a GPU. A busy one finishes its jobs first.
  */
-export function movableWorkers(
-  { queued, workers }: ScaleSample,
-  { flashBoot, standby, workersMin }: Pick<ScaleSettings, 'flashBoot' | 'standby' | 'workersMin'>,
-): WorkerSample[] {
+export function movableWorkers(sample: ScaleSample, settings: MovableSettings): WorkerSample[] {
+  const { queued, workers } = sample;
+  const { flashBoot, standby, workersMin } = settings;
   if (!flashBoot || standby === 'GPU') return [];
   const present = workers.filter(({ desired }) => desired === 'RUN');
   const ready = present.filter(({ state, gpus, reachable }) => state === 'READY' && gpus > 0 && reachable);
@@ -127,6 +153,11 @@ export function movableWorkers(
     .filter((worker) => isIdle(worker) || worker.ageMs >= turnMs(worker))
     .toSorted((a, b) => Number(isIdle(b)) - Number(isIdle(a)) || b.idleMs - a.idleMs);
   return order.slice(0, Math.max(present.length - workersMin, 0));
+}
+
+/** Returns the idle ones of them. A pod does not wait for jobs. */
+export function idleMovableWorkers(sample: ScaleSample, settings: MovableSettings): WorkerSample[] {
+  return sample.queued > 0 ? [] : movableWorkers(sample, settings).filter(({ held }) => held === 0);
 }
 
 /** Returns whether an endpoint has running workers that may be offloaded for others, now or after their jobs. */

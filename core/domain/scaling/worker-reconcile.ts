@@ -5,7 +5,7 @@
  * new workers start.
  */
 
-import { STANDBY_SECONDS_MAX } from '../machines/worker.ts';
+import { STANDBY_SECONDS } from '../machines/worker.ts';
 import type { RolloutWorkers } from './rollout.ts';
 import {
   FAILED_STARTS_MAX,
@@ -79,9 +79,9 @@ function changesOf(sample: ScaleSample, settings: ScaleSettings, recommendation:
   const again = kept.filter((worker) => worker.state === 'UNHEALTHY' && worker.retryDue);
   const standbys = sample.workers.filter((worker) => worker.desired === 'FREEZE' && !worker.suspended);
   const staying = standbys.filter((worker) => mayStayOnStandby(worker, settings));
-  const aged = staying.filter(isAged);
+  const aged = staying.filter((worker) => isAged(worker, settings));
   const offload = aged.filter(({ gpus }) => gpus > 0 && settings.standby !== 'GPU');
-  const usable = staying.filter((worker) => !isAged(worker));
+  const usable = staying.filter((worker) => !isAged(worker, settings));
   const replaced = replacedOf(sample, kept, earlier, chosen.target);
   const missing = Math.max(chosen.target - kept.length - Number(isSlotFreed(settings)), 0);
   const more = Math.min(missing, surgeCapacity(sample, settings, kept, earlier));
@@ -251,8 +251,8 @@ function mayStayOnStandby(worker: WorkerSample, { version, flashBoot, workersMax
 }
 
 /** Returns whether a worker was on standby on its GPUs for too long. In host memory it stays while there is room. */
-function isAged({ offloaded, ageMs }: WorkerSample): boolean {
-  return !offloaded && ageMs >= STANDBY_SECONDS_MAX * 1_000;
+function isAged({ offloaded, ageMs }: WorkerSample, { standbySeconds = STANDBY_SECONDS }: ScaleSettings): boolean {
+  return !offloaded && ageMs >= standbySeconds * 1_000;
 }
 
 /** Most recently frozen first: most of its data is still in CPU caches, and none of it was swapped out. */

@@ -21,7 +21,7 @@ import { gpuLoadToMessage } from '../../dispatch/reports/gpu-load-messages.ts';
 import type { DrainState } from '../../domain/machines/drain.ts';
 import type { EndedGroup } from '../../domain/machines/ended-workers.ts';
 import { gpuDisplayName, gpuTypeOf } from '../../domain/machines/gpu-facts.ts';
-import type { StandbyMove } from '../../domain/machines/standby.ts';
+import type { StandbyMemory, StandbyMove } from '../../domain/machines/standby.ts';
 import type { Worker, WorkerPeriod } from '../../domain/machines/worker.ts';
 import type { MachinePage } from '../../endpoints/read-machine.ts';
 import type { MachineFacts, MachineStatus } from '../../store/machines/machine-rows.ts';
@@ -162,8 +162,6 @@ export function workerToMessage({
   frozen,
   gpuLoads,
   standbyReached,
-  lastOffload,
-  lastRestore,
   ...worker
 }: Worker): WorkerMessage {
   const runs = state === 'READY' || state === 'FROZEN' || state === 'INITIALIZING' || state === 'DRAINING';
@@ -180,7 +178,15 @@ export function workerToMessage({
     busy: busy.map(stretchToMessage),
     frozen: frozen.map(stretchToMessage),
     gpuLoads: gpuLoads.map(gpuLoadToMessage),
+    ...standbyToMessage({ ...worker, standbyReached }),
+  };
+}
+
+/** Converts where the GPU memory of a worker is, and its latest moves. */
+export function standbyToMessage({ standbyReached, gpuMemoryBytes, lastOffload, lastRestore }: StandbyMemory) {
+  return {
     standbyLevel: StandbyLevel[standbyReached === '' ? 'UNSPECIFIED' : standbyReached],
+    gpuMemoryBytes,
     lastOffload: lastOffload && moveToMessage(lastOffload),
     lastRestore: lastRestore && moveToMessage(lastRestore),
   };

@@ -10,7 +10,7 @@ import { invalid, snake } from '../../domain/settings/fields.ts';
 import { givenEnv, hiddenEnv } from '../../domain/settings/hidden-env.ts';
 import type { PodUpdate } from '../../pods/update-pod.ts';
 import type { PodView } from '../../store/pods/pod-view-store.ts';
-import { machineMessage } from '../machines/machine-messages.ts';
+import { machineMessage, standbyToMessage } from '../machines/machine-messages.ts';
 import type { FieldReaders } from '../server/update-mask.ts';
 import { changeFromMask } from '../server/update-mask.ts';
 
@@ -38,6 +38,7 @@ export function podToMessage(pod: PodView, seesValues: boolean): PodMessage {
     lastStartTime: lastStartedAt,
     stateChangeTime: stateChangedAt,
     publishedPorts: [...pod.publishedPorts],
+    ...standbyToMessage(pod),
   };
 }
 

@@ -2,7 +2,7 @@
 import { and, eq, inArray, isNull, sql } from '@slipway/drizzle/orm';
 import { worker } from '@slipway/drizzle/schema/worker';
 import type { EndedWorker } from '../../domain/machines/ended-workers.ts';
-import type { StandbyMove } from '../../domain/machines/standby.ts';
+import { moveOf } from '../../domain/machines/standby.ts';
 import type { Worker } from '../../domain/machines/worker.ts';
 import {
   ENDED_WORKERS_KEPT,
@@ -168,10 +168,6 @@ function loads(sql: Sql): Fragment {
     THEN (SELECT coalesce(jsonb_agg(l.load), '[]') FROM jsonb_array_elements(m.gpu_loads) AS l (load)
       WHERE l.load ->> 'uuid' = ANY(w.gpu_uuids))
     ELSE '[]' END`;
-}
-
-function moveOf(bytes: number | null, ms: number | null): StandbyMove | undefined {
-  return ms === null ? undefined : { bytes: bytes ?? 0, ms };
 }
 
 function dateOf(ms: number | null): Date | undefined {

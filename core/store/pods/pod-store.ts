@@ -14,6 +14,7 @@ import { invalid } from '../../domain/settings/fields.ts';
 import { podEnvIdentity, podTemplateEnvIdentity } from '../../domain/settings/sealed-identity.ts';
 import { recordChange } from '../accounts/audit-rows.ts';
 import { readQuotaState } from '../accounts/quota-rows.ts';
+import type { RunningJobs } from '../jobs/running-jobs.ts';
 import { claimCreation } from '../resources/creation-rows.ts';
 import { holdRegistryAuth } from '../resources/registry-auth-rows.ts';
 import { holdVolumes } from '../resources/volume-rows.ts';
@@ -24,6 +25,7 @@ import type { Database, Statement, Transaction } from '../sql/database.ts';
 import { statementOf } from '../sql/database.ts';
 import { sealEnv } from '../sql/env-seals.ts';
 import { isGpuTaken, retryOnDeadlock } from '../sql/transient.ts';
+import { placeWithIdle } from './pod-placement.ts';
 import { podFromRow } from './pod-rows.ts';
 
 /** A change of a pod. */
@@ -57,9 +59,12 @@ export class PodStore {
   readonly #database: Database;
   readonly #sealer: Sealer;
 
-  constructor(database: Database, sealer: Sealer) {
+  readonly #running: RunningJobs;
+
+  constructor(database: Database, sealer: Sealer, running: RunningJobs) {
     this.#database = database;
     this.#sealer = sealer;
+    this.#running = running;
   }
 
   /**
@@ -84,7 +89,8 @@ export class PodStore {
       await holdRegistryAuth(tx, accountId, settings.registryAuthId);
       const dataCenterIds = await placesOfVolume(tx, accountId, settings.networkVolumeId);
       const machines = await placementView(statementOf(tx), viewFor(settings));
-      const placement = choose(machines, dataCenterIds, await readQuotaState(statementOf(tx), accountId));
+      const quota = await readQuotaState(statementOf(tx), accountId);
+      const placement = await this.#place(machines, (seen) => choose(seen, dataCenterIds, quota));
       if (!isStopped) await freeGpus(statementOf(tx), placement);
       const placed = { ...placeOf(machines, placement), ...(isStopped && STOPPED) };
       const templateEnvSealed = sealEnv(this.#sealer, templateEnv, podTemplateEnvIdentity(id)).envSealed;
@@ -122,7 +128,7 @@ export class PodStore {
         const machines = await placementView(statementOf(tx), viewFor({ ...current, ...settings }));
         const quota = await readQuotaState(statementOf(tx), actor.accountId);
         // A trigger that fires when `desired` is set meters usage, so it is set only where it changes.
-        const placement = choose(current, machines, quota);
+        const placement = await this.#place(machines, (seen) => choose(current, seen, quota));
         await freeGpus(statementOf(tx), placement);
         Object.assign(set, { desired: 'RUNNING' }, placeOf(machines, placement));
       }
@@ -152,6 +158,13 @@ export class PodStore {
    */
   #placing<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     return retryOnDeadlock(() => this.#database.db.transaction(work), isGpuTaken);
+  }
+
+  #place(
+    machines: readonly PlacementMachine[],
+    choose: (machines: readonly PlacementMachine[]) => PlacementSlot,
+  ): Promise<PlacementSlot> {
+    return placeWithIdle({ hot: this.#database.hot, running: this.#running }, machines, choose);
   }
 
   async #locked(tx: Transaction, id: string, accountId: string): Promise<Pod | undefined> {

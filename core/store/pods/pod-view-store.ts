@@ -10,6 +10,8 @@ import { worker } from '@slipway/drizzle/schema/worker';
 import type { Sealer } from '@slipway/kit/host/seal';
 import type { SQL } from 'drizzle-orm';
 import { sameCard } from '../../domain/machines/gpu-pools.ts';
+import type { StandbyMemory } from '../../domain/machines/standby.ts';
+import { moveOf } from '../../domain/machines/standby.ts';
 import type { WorkerState } from '../../domain/machines/worker.ts';
 import type { Pod, PodState } from '../../domain/pods/pod.ts';
 import type { PublishedPort } from '../../domain/pods/published-port.ts';
@@ -25,7 +27,7 @@ import { byNumber, byText, byTime, candidates, cut, inOrder } from '../sql/page.
 import { podFromRow } from './pod-rows.ts';
 
 /** A pod, or a worker shown as a pod. */
-export interface PodView extends Pod {
+export interface PodView extends Pod, StandbyMemory {
   machine: MachineFacts;
   /** US dollars per hour: the metered price while it runs, else the present price. */
   costPerHour: number;
@@ -44,6 +46,13 @@ const SHOWN_AS: Record<WorkerState, PodState> = {
   DRAINING: 'RUNNING',
   UNHEALTHY: 'FAILED',
   STOPPED: 'EXITED',
+};
+/** Pods are never on standby. */
+const NO_STANDBY: StandbyMemory = {
+  standbyReached: '',
+  gpuMemoryBytes: 0,
+  lastOffload: undefined,
+  lastRestore: undefined,
 };
 const AWAY_TEXT = 'Its machine is not connected at the moment.';
 
@@ -155,6 +164,7 @@ export class PodViewStore {
       costPerHour: row.cost,
       endpointId: '',
       version: 0,
+      ...NO_STANDBY,
       publishedPorts: row.pod.state === 'RUNNING' ? publishedPortsOf(row.pod.tcpAddresses) : [],
       ...(row.connected || row.pod.statusText !== '' ? {} : { statusText: AWAY_TEXT }),
     }));
@@ -196,6 +206,16 @@ function publishedPortsOf(addresses: Record<string, string>): PublishedPort[] {
   return Object.entries(addresses).flatMap(([port, address]) => publishedPort(Number(port), address) ?? []);
 }
 
+/** Returns where the GPU memory of a worker is. One without a GPU has none. */
+function standbyOf(row: typeof worker.$inferSelect): StandbyMemory {
+  return {
+    standbyReached: row.gpuUuids.length === 0 ? '' : (row.standbyReached as StandbyMemory['standbyReached']),
+    gpuMemoryBytes: row.gpuMemoryBytes,
+    lastOffload: moveOf(row.offloadBytes, row.offloadMs),
+    lastRestore: moveOf(row.restoreBytes, row.restoreMs),
+  };
+}
+
 /** Converts a worker to a pod. */
 function workerAsPod(row: {
   worker: typeof worker.$inferSelect;
@@ -220,6 +240,7 @@ function workerAsPod(row: {
     gpuUuids,
     version,
     endpointId: row.endpoint.id,
+    ...standbyOf(row.worker),
     publishedPorts: [],
     env: {},
     templateId: row.template.id,

@@ -1,6 +1,6 @@
 /** Columns of samples about offloaded workers, and running workers that may be offloaded for others. */
 
-import { expectedOffloadMs, expectedRestoreMs, moveLimitMs } from '../../domain/machines/standby.ts';
+import { expectedOffloadMs, expectedRestoreMs, moveLimitMs, moveOf } from '../../domain/machines/standby.ts';
 import type { WorkerSample } from '../../domain/scaling/scaler.ts';
 import type { MovableWorker } from '../../domain/scaling/standby-restore.ts';
 import type { Fragment, Sql } from '../sql/database.ts';
@@ -14,6 +14,8 @@ export interface OffloadColumns {
   bytes: number;
   restoreBytes: number | null;
   restoreMs: number | null;
+  /** Milliseconds of its cold start. */
+  startMs: number | null;
   /** Milliseconds of a move in progress. */
   movingMs: number | null;
 }
@@ -22,7 +24,8 @@ export interface OffloadColumns {
 export function offloadColumns(sql: Sql): Fragment {
   return sql`w.desired = 'FREEZE' AND w.standby_level = 'HOST' AS "isOffloaded", w.suspended AS "isSuspended",
     w.gpu_uuids AS "gpuUuids", w.gpu_memory_bytes AS bytes, w.restore_bytes AS "restoreBytes",
-    w.restore_ms AS "restoreMs", ${movingMs(sql)} AS "movingMs"`;
+    w.restore_ms AS "restoreMs", (extract(epoch FROM w.ready_at - w.created_at) * 1000)::bigint AS "startMs",
+    ${movingMs(sql)} AS "movingMs"`;
 }
 
 /**
@@ -48,13 +51,20 @@ export function withOffload<Row extends OffloadColumns>({
   bytes,
   restoreBytes,
   restoreMs,
+  startMs,
   movingMs,
   ...row
 }: Row): Omit<Row, keyof OffloadColumns> & Pick<WorkerSample, 'offloaded' | 'suspended' | 'moveLate' | 'gpuBytes'> {
-  const measured = restoreMs === null ? undefined : { bytes: restoreBytes ?? 0, ms: restoreMs };
+  const measured = moveOf(restoreBytes, restoreMs);
   return {
     ...row,
-    ...(isOffloaded && { offloaded: { gpuUuids, restoreMs: expectedRestoreMs(bytes, measured) } }),
+    ...(isOffloaded && {
+      offloaded: {
+        gpuUuids,
+        restoreMs: expectedRestoreMs(bytes, measured),
+        ...(startMs !== null && { startMs }),
+      },
+    }),
     ...(movingMs !== null && movingMs > moveLimitMs(bytes) && { moveLate: true as const }),
     ...(isSuspended && { suspended: true as const }),
     ...(bytes > 0 && { gpuBytes: bytes }),
@@ -74,6 +84,6 @@ export async function readMovable(sql: Sql, workerIds: readonly string[]): Promi
     ORDER BY w.busy_at, w.id`;
   return rows.map(({ movedBytes, movedMs, ...row }) => ({
     ...row,
-    offloadMs: expectedOffloadMs(row.bytes, movedMs === null ? undefined : { bytes: movedBytes ?? 0, ms: movedMs }),
+    offloadMs: expectedOffloadMs(row.bytes, moveOf(movedBytes, movedMs)),
   }));
 }

@@ -3,7 +3,7 @@ import type { EngineRow, GpuRow, OffloadRow } from '@slipway/drizzle/schema/mach
 import type { CpuSize } from '../../domain/machines/cpu-size.ts';
 import { cpuSize, memoryGb } from '../../domain/machines/cpu-size.ts';
 import { shortMemoryGb } from '../../domain/machines/gpu-facts.ts';
-import { expectedOffloadMs } from '../../domain/machines/standby.ts';
+import { expectedOffloadMs, moveOf } from '../../domain/machines/standby.ts';
 import type { OffloadBudget, OffloadedWorker } from '../../domain/machines/standby-budget.ts';
 import { GONE_AFTER_MINUTES } from '../../domain/scaling/placement.ts';
 import type { PlacementGpu, PlacementMachine } from '../../domain/scaling/placement-machine.ts';
@@ -175,8 +175,7 @@ function standbyOf(
   { gpu_offload: offload }: Pick<MachineRow, 'gpu_offload'>,
 ): PlacementStandby {
   if (!mayOffload || !offload?.supported) return standby;
-  const measured = movedMs === null ? undefined : { bytes: movedBytes ?? 0, ms: movedMs };
-  return { ...standby, offloadBytes: bytes, offloadMs: expectedOffloadMs(bytes, measured) };
+  return { ...standby, offloadBytes: bytes, offloadMs: expectedOffloadMs(bytes, moveOf(movedBytes, movedMs)) };
 }
 
 function budgetOf({ gpu_offload: offload, offloaded, offloaded_bytes: usedBytes }: ViewRow): OffloadBudget {

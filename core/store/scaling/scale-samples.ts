@@ -61,6 +61,8 @@ interface SampleSources extends Pick<Database, 'hot'> {
   /** The general pool, or a transaction. */
   sql: Sql;
   running: RunningJobs;
+  /** Time that workers on standby keep their memory on GPUs, in seconds. Default STANDBY_SECONDS. */
+  standbySeconds?: number | undefined;
 }
 
 /**
@@ -69,7 +71,7 @@ interface SampleSources extends Pick<Database, 'hot'> {
  * own changes are not visible here.
  */
 export async function sampleEndpoints(
-  { sql, hot, running }: SampleSources,
+  { sql, hot, running, standbySeconds }: SampleSources,
   endpointIds: readonly string[],
 ): Promise<EndpointSample[]> {
   if (endpointIds.length === 0) return [];
@@ -116,7 +118,11 @@ export async function sampleEndpoints(
       target ?? undefined,
     );
     const isChecked = endpoint.rollout?.state === 'CHECKING' && good;
-    const settings = { ...settingsOf(endpoint), ...(isChecked && { checked: requestOf(released) }) };
+    const settings = {
+      ...settingsOf(endpoint),
+      ...(isChecked && { checked: requestOf(released) }),
+      ...(standbySeconds !== undefined && endpoint.flashBoot && { standbySeconds }),
+    };
     const seen = { ...demand, ...(lately && { traffic: lately }), workers: sampledWorkers(own, endpoint) };
     const previous =
       target === null

@@ -10,7 +10,7 @@ import type { WorkerSample } from '../../domain/scaling/scaler.ts';
 import type { MovableWorker } from '../../domain/scaling/standby-restore.ts';
 import { deleteEnded } from '../jobs/lost-attempt-rows.ts';
 import type { RunningJobs } from '../jobs/running-jobs.ts';
-import type { Database } from '../sql/database.ts';
+import type { Database, Sql } from '../sql/database.ts';
 import { inTransaction } from '../sql/database.ts';
 import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
 import { isGpuTaken } from '../sql/transient.ts';
@@ -39,10 +39,13 @@ interface EndpointDemand extends PlacementRequest {
 export class ScaleStore {
   readonly #database: Database;
   readonly #running: RunningJobs;
+  readonly #standbySeconds: number | undefined;
 
-  constructor(database: Database, running: RunningJobs) {
+  /** `standbySeconds`: time that workers on standby keep their memory on GPUs, if it is not STANDBY_SECONDS. */
+  constructor(database: Database, running: RunningJobs, standbySeconds?: number) {
     this.#database = database;
     this.#running = running;
+    this.#standbySeconds = standbySeconds;
   }
 
   /**
@@ -138,8 +141,8 @@ export class ScaleStore {
 
   /** Samples endpoints without a lock. Deleted ones are left out. Records workers that hold attempts as busy. */
   async sample(endpointIds: readonly string[]): Promise<EndpointSample[]> {
-    const { sql, hot } = this.#database;
-    const found = await sampleEndpoints({ sql, hot, running: this.#running }, endpointIds);
+    const { sql } = this.#database;
+    const found = await sampleEndpoints(this.#sources(sql), endpointIds);
     // Idle time counts from the last sample that saw the worker busy. Sessions add attempts that begin and end between
     // two samples.
     const busy = found.flatMap(({ endpoint, sample }) =>
@@ -203,7 +206,7 @@ export class ScaleStore {
           LOCKED`;
       if (locked.length > 0) monitor.started(locked[0]!.pid);
       const ids = locked.map(({ id }) => id);
-      const found = await sampleEndpoints({ sql, hot, running: this.#running }, ids);
+      const found = await sampleEndpoints(this.#sources(sql), ids);
       const [crashes, checkedCrashes] = await Promise.all([
         readCrashes(
           hot,
@@ -226,6 +229,11 @@ export class ScaleStore {
       return true;
     });
     return committed.catch((error: unknown) => (isGpuTaken(error) ? false : Promise.reject(error)));
+  }
+
+  #sources(sql: Sql) {
+    const { hot } = this.#database;
+    return { sql, hot, running: this.#running, standbySeconds: this.#standbySeconds };
   }
 
   /**

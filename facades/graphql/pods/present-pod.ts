@@ -3,11 +3,13 @@
  * its default here.
  */
 
+import type { GpuMove } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import { sizeOf } from '../../resources/cpu-sizes.ts';
 import { POD } from '../../resources/pods/pod-table.ts';
 import { statusChange } from '../../resources/pods/status-change.ts';
+import { LEVELS } from '../../resources/pods/worker-memory.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { numberOf, timeMsOf, timeTextOf } from '../core-message.ts';
 import { textOf } from '../list-text.ts';
@@ -30,6 +32,7 @@ export function presentPod(pod: CoreMessage<Pod>, nowMs: number) {
     ...shownFields(POD, pod),
     desiredStatus: stopped ? 'EXITED' : 'RUNNING',
     endpointId: workerOf,
+    ...memoryOf(pod),
     // The environment of an endpoint's workers is not for everyone who may list pods.
     env:
       workerOf === null
@@ -60,6 +63,20 @@ function portsOf({ publishedPorts = [] }: CoreMessage<Pod>) {
     publicPort: numberOf(publicPort),
     type: 'tcp',
   }));
+}
+
+/** Returns the GPU memory of a worker. */
+function memoryOf({ standbyLevel, gpuMemoryBytes, lastOffload, lastRestore }: CoreMessage<Pod>) {
+  return {
+    standbyLevel: LEVELS[numberOf(standbyLevel)] ?? null,
+    gpuMemoryBytes: numberOf(gpuMemoryBytes) || null,
+    lastOffload: moveOf(lastOffload),
+    lastRestore: moveOf(lastRestore),
+  };
+}
+
+function moveOf(move: CoreMessage<GpuMove> | undefined) {
+  return move ? { bytes: numberOf(move.bytes), durationMs: numberOf(move.durationMs) } : null;
 }
 
 /** Returns the present cost in US dollars per hour. */

@@ -8,6 +8,7 @@ import type { RestRecord } from '../rest-values.ts';
 import type { NetworkVolumeRecord } from '../volumes/volume-schemas.ts';
 import { PodGpu, PodMachine } from './pod-machine.ts';
 import { POD } from './pod-table.ts';
+import { WorkerMemory } from './worker-memory.ts';
 
 const nullableText = (description: string) =>
   Type.Unsafe<string | null>({ type: 'string', nullable: true, description });
@@ -64,8 +65,8 @@ const more = Type.Object({
   savingsPlans: Type.Optional(Type.Array(SavingsPlan, { description: 'Always empty: there are no savings plans.' })),
 });
 
-const { id, ...others } = more.properties;
+const { id, ...others } = { ...more.properties, ...WorkerMemory.properties };
 
 /** Record of a pod. */
 export const PodRecord = Type.Object({ id, ...recordMembers(POD), ...others }, { $id: 'Pod' });
-export type PodRecord = RestRecord<typeof POD> & Static<typeof more>;
+export type PodRecord = RestRecord<typeof POD> & Static<typeof more> & Static<typeof WorkerMemory>;

@@ -12,6 +12,7 @@ import type { PodRecord } from './pod-record.ts';
 import { POD } from './pod-table.ts';
 import { presentGpu, presentMachine } from './present-machine.ts';
 import { statusChange } from './status-change.ts';
+import { presentMemory } from './worker-memory.ts';
 
 /** Related records that are shown with a pod on request. */
 export interface PodRelations {
@@ -51,6 +52,7 @@ export function presentPod(pod: Pod | undefined, accountId: string, relations: P
     costPerHr: pod.costPerHour,
     adjustedCostPerHr: pod.costPerHour,
     ...onlyIfThere(pod),
+    ...presentMemory(pod),
     ...presentRelations(pod, relations),
   };
 }

@@ -113,7 +113,12 @@ export class WorkerMemory implements WorkloadMemory {
   async observe(held: readonly HeldMemory[]): Promise<void> {
     const pids = new Set(await this.#running?.pids());
     const bytes = held.filter(({ pid }) => pids.has(pid)).reduce((sum, each) => sum + each.bytes, 0);
-    if (this.#isMoving || this.#offloaded || !this.#running || bytes === this.#heldBytes) return;
+    if (!this.#isMoving && !this.#offloaded && this.#running) this.#record(bytes);
+  }
+
+  /** Core plans, and waits for a move, by these bytes. */
+  #record(bytes: number): void {
+    if (bytes === this.#heldBytes) return;
     this.#heldBytes = bytes;
     this.#options.onChanged();
   }
@@ -163,6 +168,7 @@ export class WorkerMemory implements WorkloadMemory {
       pids: () => running.pids(),
       freeze: () => running.freeze(),
       thaw: () => running.thaw(),
+      holds: (bytes) => this.#record(bytes),
       signal: this.#ended.signal,
     };
   }

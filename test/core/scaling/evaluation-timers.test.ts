@@ -87,6 +87,11 @@ const NEXT: [what: string, sample: DecisionSample, wanted: Partial<typeof NEVER>
     sampleOf({ workers: [worker({ desired: 'FREEZE', state: 'FROZEN', ageMs: 3_599_000 })] }),
     { dueMs: 1_000 },
   ],
+  [
+    'a standby worker that may stay for a minute',
+    sampleOf({ workers: [worker({ desired: 'FREEZE', state: 'FROZEN', ageMs: 59_000 })] }, { standbySeconds: 60 }),
+    { dueMs: 1_000 },
+  ],
   ['REQUEST_COUNT: none for the second', sampleOf({ running: 1, workers: [busy()] }, COUNT), { jobs: 3 }],
   ['REQUEST_COUNT: some wait', sampleOf({ queued: 1, running: 1, workers: [busy()] }, COUNT), { jobs: 2 }],
   [

@@ -42,6 +42,7 @@ function workerOf(...processes: CudaProcess[]) {
     thaw: async () => {
       for (const { signal } of processes) signal('SIGCONT');
     },
+    holds: () => undefined,
     signal: ended.signal,
   };
   return { worker, end: () => ended.abort() };

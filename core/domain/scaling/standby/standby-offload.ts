@@ -36,9 +36,10 @@ export function freedStandbys(
     ...offload,
     offloaded: offload.offloaded.filter(({ workerId }) => workerId !== keep),
   };
-  for (const workerId of leaving) {
-    const standby = standbys.find((one) => one.workerId === workerId)!;
-    const { offloadBytes, offloadMs = 0, running } = standby;
+  const those = leaving.map((workerId) => standbys.find((one) => one.workerId === workerId)!);
+  // Running ones cannot end, so they come first.
+  for (const standby of those.toSorted((a, b) => Number(b.running ?? false) - Number(a.running ?? false))) {
+    const { workerId, offloadBytes, offloadMs = 0, running } = standby;
     const isOnGpu = standby.gpuUuids.some((uuid) => gpuUuids.includes(uuid));
     const out =
       isOnGpu && budget && offloadBytes !== undefined

@@ -7,7 +7,7 @@
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
-import { Machine } from "./machine.ts";
+import { GpuMove, Machine, StandbyLevel } from "./machine.ts";
 
 /** Desired state of a pod. */
 export const PodStatus = {
@@ -160,6 +160,19 @@ export interface Pod {
    * only.
    */
   publishedPorts: PublishedPort[];
+  /**
+   * For workers in standby: where their GPU memory is, as in Worker. UNSPECIFIED: not in standby, no GPU, or a pod.
+   * Output only.
+   */
+  standbyLevel: StandbyLevel;
+  /** For workers: GPU memory, as in Worker. 0: unknown, or a pod. Output only. */
+  gpuMemoryBytes: number;
+  /** For workers: the latest offload. Absent: none yet. Output only. */
+  lastOffload:
+    | GpuMove
+    | undefined;
+  /** For workers: the latest restore. Absent: none yet. Output only. */
+  lastRestore: GpuMove | undefined;
 }
 
 export interface Pod_EnvEntry {
@@ -285,6 +298,10 @@ function createBasePod(): Pod {
     instanceId: "",
     gpuDisplayName: "",
     publishedPorts: [],
+    standbyLevel: 0,
+    gpuMemoryBytes: 0,
+    lastOffload: undefined,
+    lastRestore: undefined,
   };
 }
 
@@ -400,6 +417,18 @@ export const Pod: MessageFns<Pod> = {
     }
     for (const v of message.publishedPorts) {
       PublishedPort.encode(v!, writer.uint32(298).fork()).join();
+    }
+    if (message.standbyLevel !== 0) {
+      writer.uint32(304).int32(message.standbyLevel);
+    }
+    if (message.gpuMemoryBytes !== 0) {
+      writer.uint32(312).int64(message.gpuMemoryBytes);
+    }
+    if (message.lastOffload !== undefined) {
+      GpuMove.encode(message.lastOffload, writer.uint32(322).fork()).join();
+    }
+    if (message.lastRestore !== undefined) {
+      GpuMove.encode(message.lastRestore, writer.uint32(330).fork()).join();
     }
     return writer;
   },
@@ -716,6 +745,38 @@ export const Pod: MessageFns<Pod> = {
             message.publishedPorts.push(PublishedPort.decode(reader, reader.uint32()));
             continue;
           }
+          case 38: {
+            if (tag !== 304) {
+              break;
+            }
+
+            message.standbyLevel = reader.int32() as any;
+            continue;
+          }
+          case 39: {
+            if (tag !== 312) {
+              break;
+            }
+
+            message.gpuMemoryBytes = longToNumber(reader.int64());
+            continue;
+          }
+          case 40: {
+            if (tag !== 322) {
+              break;
+            }
+
+            message.lastOffload = GpuMove.decode(reader, reader.uint32());
+            continue;
+          }
+          case 41: {
+            if (tag !== 330) {
+              break;
+            }
+
+            message.lastRestore = GpuMove.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -780,6 +841,14 @@ export const Pod: MessageFns<Pod> = {
     message.instanceId = object.instanceId ?? "";
     message.gpuDisplayName = object.gpuDisplayName ?? "";
     message.publishedPorts = object.publishedPorts?.map((e) => PublishedPort.fromPartial(e)) || [];
+    message.standbyLevel = object.standbyLevel ?? 0;
+    message.gpuMemoryBytes = object.gpuMemoryBytes ?? 0;
+    message.lastOffload = (object.lastOffload !== undefined && object.lastOffload !== null)
+      ? GpuMove.fromPartial(object.lastOffload)
+      : undefined;
+    message.lastRestore = (object.lastRestore !== undefined && object.lastRestore !== null)
+      ? GpuMove.fromPartial(object.lastRestore)
+      : undefined;
     return message;
   },
 };
@@ -870,6 +939,17 @@ function fromTimestamp(t: Timestamp): Date {
   let millis = (t.seconds || 0) * 1_000;
   millis += (t.nanos || 0) / 1_000_000;
   return new globalThis.Date(millis);
+}
+
+function longToNumber(int64: { toString(): string }): number {
+  const num = globalThis.Number(int64.toString());
+  if (num > globalThis.Number.MAX_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
+  }
+  if (num < globalThis.Number.MIN_SAFE_INTEGER) {
+    throw new globalThis.Error("Value is smaller than Number.MIN_SAFE_INTEGER");
+  }
+  return num;
 }
 
 interface MessageFns<T> {

@@ -55,4 +55,6 @@ t.test('after an hour on its GPU a standby worker goes to host memory, where it 
   t.strictSame(changes.drain, ['cpu']);
   const stays = reconcileWorkers({ ...sample, workers }, { ...SETTINGS, standby: 'GPU' }, none);
   t.strictSame([stays.offload, stays.drain], [[], ['gpu', 'cpu']]);
+  const soon = reconcileWorkers({ ...sample, workers }, { ...SETTINGS, standbySeconds: 10 }, none);
+  t.strictSame(soon.offload, ['gpu', 'young'], 'or after another time');
 });

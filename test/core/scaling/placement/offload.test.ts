@@ -1,11 +1,11 @@
 // test: postgres, 30 s
 /**
- * Offload of standby workers in core: who leaves a GPU for whom, reservation before restore, budget, failures, and what
- * the operator does. A real database, scripted agents.
+ * Offload of standby workers in core: who leaves a GPU for whom, reservation before restore, budget and failures. A
+ * real database, scripted agents.
  */
 
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
-import { FlashBootStandby, FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { FlashBootStandby } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { OffloadFailure, StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
@@ -13,42 +13,12 @@ import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import type { ScriptedAgent } from '../../../helpers/grpc/scripted-agent.ts';
 import { podCalls } from '../../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../../helpers/reason-of.ts';
-import type { CoreReplicas } from '../../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { readMetrics, valueOf } from '../../../helpers/system/metrics.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
+import { CAN, FLASH, GB, holder, L4, living, pod, rows, run, standby } from './offload-rows.ts';
 
 t.setTimeout(600_000);
-
-const GB = 1e9;
-const L4 = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
-const FLASH = {
-  flashBootType: FlashBootType.FLASHBOOT,
-  workersMin: 0,
-  idleTimeoutSeconds: 1,
-  gpuIds: ['NVIDIA L4'],
-  retryLimit: 0,
-};
-const CAN = { gpus: [L4], offload: {}, gpuBytes: 10 * GB };
-
-const run = async (core: CoreReplicas, endpointId: string) => {
-  const { state } = await core.wait(endpointId, (await core.submit(endpointId)).id);
-  t.equal(state, JobState.COMPLETED);
-};
-const rows = (core: CoreReplicas, endpointId: string) => core.sql<
-  { id: string; desired: string; state: string; reached: string; ended: boolean }[]
->`SELECT id, desired, state, standby_reached AS reached, ended_at IS NOT NULL AS ended FROM worker
-  WHERE endpoint_id = ${endpointId} ORDER BY created_at`;
-const living = async (core: CoreReplicas, endpointId: string) =>
-  (await rows(core, endpointId)).filter(({ ended }) => !ended);
-const standby = (core: CoreReplicas, endpointId: string, level: string) =>
-  waitFor(`a worker on standby at ${level}`, async () => {
-    const [one] = await living(core, endpointId);
-    return one?.reached === level ? one : undefined;
-  });
-const holder = async (core: CoreReplicas) =>
-  (await core.sql<{ id: string }[]>`SELECT coalesce(worker_id, pod_id) AS id FROM gpu_hold`).map(({ id }) => id);
-const pod = { name: 'p', startCommand: ['true'], gpuIds: ['NVIDIA L4'], gpuCount: 1, computeType: 'GPU' };
 
 t.test('two endpoints share a card: each keeps its worker, and none starts twice', async (t) => {
   const core = await startReplicas(t);
@@ -151,27 +121,6 @@ t.test('GPU: never offloaded; HOST: at once; a full budget evicts the longest of
   t.same(agent.moves.conflicts, []);
 });
 
-t.test('the operator suspends and resumes a worker', async (t) => {
-  const core = await startReplicas(t);
-  const agent = await core.joinAgent(CAN);
-  const endpointId = await core.createEndpoint({ gpuIds: ['NVIDIA L4'], workersMin: 1, workersMax: 1 });
-  await core.ready(endpointId);
-  const [worker] = await rows(core, endpointId);
-  const ask = (rpc: 'suspendWorker' | 'resumeWorker', key = core.rootKey) =>
-    call(core.clients.machines, rpc, { workerId: worker!.id }, key);
-  t.match(await reasonOf(ask('resumeWorker')), /IN_USE/);
-  t.match(await reasonOf(ask('suspendWorker', core.key)), /UNAUTHORIZED/);
-  t.match((await ask('suspendWorker')).worker, { id: worker!.id, suspended: true });
-  t.ok(await ask('suspendWorker'), 'idempotent');
-  await standby(core, endpointId, 'HOST');
-  t.same(await holder(core), [worker!.id], 'nothing is placed there');
-  t.match(await reasonOf(podCalls(core.clients, core.key).create(pod)), /NO_CAPACITY/);
-  const { id } = await core.submit(endpointId);
-  t.match((await ask('resumeWorker')).worker, { suspended: false });
-  t.equal((await core.wait(endpointId, id)).state, JobState.COMPLETED);
-  t.same(agent.moves.conflicts, []);
-});
-
 t.test('a move without a report ends the worker in time, and its jobs go to a new one', async (t) => {
   const core = await startReplicas(t, 1, { SLIPWAY_METRICS_LISTEN: '127.0.0.1:0' });
   let silent: string | undefined = 'RESTORE';
@@ -208,27 +157,6 @@ t.test('a move without a report ends the worker in time, and its jobs go to a ne
   t.match(await ended(holding!.id), { reason: late });
   const metrics = await readMetrics(core.replicas[0]!.metrics);
   t.equal(valueOf(metrics, 'slipway_core_offload_timed_out_total'), 2);
-});
-
-t.test('after an hour on the GPU a worker goes to host memory, and stays there', async (t) => {
-  const core = await startReplicas(t);
-  const agent = await core.joinAgent(CAN);
-  const endpointId = await core.createEndpoint(FLASH);
-  const other = await core.createEndpoint({ ...FLASH, flashBootStandby: FlashBootStandby.GPU });
-  const age = () => core.sql`UPDATE worker SET desired_at = now() - interval '2 h', busy_at = now() - interval '2 h'`;
-  await run(core, endpointId);
-  await standby(core, endpointId, 'GPU');
-  await age();
-  const { id } = await standby(core, endpointId, 'HOST');
-  await run(core, other);
-  await standby(core, other, 'GPU');
-  await age();
-  await waitFor('the other to end', async () => (await living(core, other)).length === 0);
-  t.match(await living(core, endpointId), [{ id, reached: 'HOST' }], 'kept while host memory allows');
-  await run(core, endpointId);
-  const { explanation } = await call(core.clients.endpoints, 'explain', { endpointId }, core.key);
-  t.match(explanation!.workers, [{ id, reason: /resumed from host memory: 10\.0 GB in 2\.4 s/ }]);
-  t.same(agent.moves.conflicts, []);
 });
 
 t.test('an agent that does not know levels: as before', async (t) => {

@@ -123,6 +123,29 @@ t.test('workers whose GPU memory is moved', { skip: cudaSkip }, async (t) => {
     t.equal(gpuMemory.usedBytes, 0, 'an offloaded worker that ends gives the host memory free');
   });
 
+  t.test('one whose memory is not known yet: the driver is asked, and core is told, before it is moved', async (t) => {
+    const { desire, reaches, told, worker } = await setUp(t, cuda);
+    t.equal(worker.memory!.heldBytes, 0);
+    await cuda.forgetCalls();
+    await cuda.fault('lock', { lateMs: 600 });
+    desire(FREEZE, HOST);
+    const report = await waitFor('a report', () => told.find(({ gpuMemoryBytes }) => gpuMemoryBytes > 0));
+    t.match(report, { gpuMemoryBytes: 1_024 * MIB, standbyLevel: StandbyLevel.UNSPECIFIED, lastOffload: undefined });
+    await reaches(WorkerState.FROZEN, HOST);
+  });
+
+  t.test('one that does not fit ends before any call, although its memory was not known', async (t) => {
+    const { desire, reaches, gpuMemory } = await setUp(t, cuda);
+    gpuMemory.adopted('other', 1_500 * MIB);
+    await cuda.forgetCalls();
+    desire(FREEZE, HOST);
+    t.match(await reaches(WorkerState.STOPPED, StandbyLevel.UNSPECIFIED), {
+      offloadFailure: OffloadFailure.NOT_ENOUGH_HOST_MEMORY,
+      gpuMemoryBytes: 1_024 * MIB,
+    });
+    t.strictSame(await cuda.calls(), []);
+  });
+
   const FAULTS = [
     {
       name: 'lock',
