@@ -27,6 +27,8 @@ interface CardCall {
   endpoint: number;
   way: Way;
   ms: number;
+  /** Part of it in which GPU memory was moved: of the worker that left the card, and of its own. 0: none was. */
+  movesMs: number;
   problem?: string;
 }
 
@@ -67,21 +69,26 @@ export async function shareCard(
     const { id, jobs } = sharers[endpoint]!;
     const expected = await levelOf(slipway, id);
     const fromMs = performance.now();
-    const job = await jobs.look(await finished(jobs, { number }));
+    const { status, output } = await jobs.settled(await jobs.run({ number }), PATIENCE_MS);
     const ms = performance.now() - fromMs;
-    const served = job.output as unknown as Served;
+    if (status !== 'COMPLETED') throw new Error(`call ${number} is ${status}`);
+    const served = output as unknown as Served;
     const before = known.get(endpoint);
     known.set(endpoint, before ?? served);
     const way = before?.pid === served.pid ? expected : 'cold';
-    made.push({ endpoint, way, ms, ...problemOf(number, served, before) });
+    const left = made.at(-1)?.endpoint;
+    const movesMs = way === 'HOST' ? await movesOf(slipway, id, left === undefined ? '' : sharers[left]!.id) : 0;
+    made.push({ endpoint, way, ms, movesMs, ...problemOf(number, served, before) });
   }
   return made;
 }
 
-async function finished(jobs: EndpointJobs, input: object): Promise<string> {
-  const id = await jobs.run(input);
-  await jobs.reached(id, 'COMPLETED', PATIENCE_MS);
-  return id;
+/** Returns how long the worker of one endpoint took to leave, and that of the other to come back, in milliseconds. */
+async function movesOf({ sql }: Processes, backId: string, leftId: string): Promise<number> {
+  const [{ ms } = { ms: 0 }] = await sql<{ ms: number }[]>`
+    SELECT coalesce(sum(CASE endpoint_id WHEN ${backId} THEN restore_ms ELSE offload_ms END), 0)::int AS ms
+    FROM worker WHERE endpoint_id IN (${backId}, ${leftId}) AND ended_at IS NULL`;
+  return ms;
 }
 
 function problemOf(number: number, served: Served, before: Served | undefined): { problem?: string } {
@@ -103,18 +110,23 @@ async function levelOf(slipway: Processes, endpointId: string): Promise<Way> {
   });
 }
 
-/** Returns a table: for each way, how many calls there were, and the p50 and p95 of their durations. */
+/**
+ * Returns a table: for each way, how many calls there were, the p50 and p95 of their durations, and the p50 without the
+ * moves of GPU memory.
+ */
 export function tableOf(calls: readonly CardCall[]): string {
   const rows = WAYS.map((way) => {
-    const times = calls
-      .filter((each) => each.way === way)
-      .map(({ ms }) => ms)
-      .sort((a, b) => a - b);
-    const at = (share: number): string =>
-      times.length === 0
-        ? ''
-        : `${(times[Math.min(times.length - 1, Math.floor(times.length * share))]! / 1_000).toFixed(2)} s`;
-    return `| ${way} | ${times.length} | ${at(0.5)} | ${at(0.95)} |`;
+    const those = calls.filter((each) => each.way === way);
+    const times = those.map(({ ms }) => ms);
+    const without = those.map(({ ms, movesMs }) => ms - movesMs);
+    const cells = [way, those.length, secondsAt(times, 0.5), secondsAt(times, 0.95), secondsAt(without, 0.5)];
+    return `| ${cells.join(' | ')} |`;
   });
-  return ['| Served by | Calls | p50 | p95 |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| Served by | Calls | p50 | p95 | p50 without moves |', '|---|---|---|---|---|', ...rows].join('\n');
+}
+
+function secondsAt(times: readonly number[], share: number): string {
+  if (times.length === 0) return '';
+  const sorted = times.toSorted((a, b) => a - b);
+  return `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]! / 1_000).toFixed(2)} s`;
 }

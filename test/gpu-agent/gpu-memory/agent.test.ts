@@ -114,6 +114,34 @@ t.test('an agent that moves GPU memory', { skip: cudaSkip || skipWithoutPython('
     t.equal((await agent.run(active!, JOBS)).mib, WORKER_MIB);
   });
 
+  // A measurement for docs/operate/operations.md, which needs ten Python workers.
+  if (isLong)
+    await t.test('ten workers move at once', async (t) => {
+      const uuids = Array.from({ length: 10 }, (_, index) => `GPU-0000-${index}`);
+      const ten = await startCuda(t, { cards: Object.fromEntries(uuids.map((uuid) => [uuid, 1_024])) });
+      await ten.pace(2_000, 1_000);
+      const agent = await startGpuAgent(t, ten);
+      const id = (index: number): string => `t${index}`;
+      for (const [index, uuid] of uuids.entries())
+        await agent.start(id(index), { startCommand: pythonHandler('new', 'gpu.py'), gpuUuids: [uuid], mib: 512 });
+      const longest = async (): Promise<string> => {
+        const seconds = valueOf(await readMetrics(agent.metrics), 'nodejs_eventloop_lag_max_seconds') ?? 0;
+        return `${(seconds * 1_000).toFixed(1)} ms`;
+      };
+      // Each reading begins a new measurement. It looks every 10 ms, which are part of what it shows.
+      await longest();
+      for (const [index] of uuids.entries()) await agent.run(id(index), 4_900 + index);
+      t.comment(`longest loop of the agent while ten jobs run and nothing moves: ${await longest()}`);
+      await Promise.all(uuids.map((_, index) => agent.offload(id(index))));
+      t.comment(`while ten workers leave their GPUs: ${await longest()}`);
+      await Promise.all(uuids.map((_, index) => agent.restore(id(index))));
+      t.comment(`while they come back: ${await longest()}`);
+      for (const [index, uuid] of uuids.entries()) {
+        t.equal(await ten.used(uuid), 512);
+        t.equal((await agent.run(id(index), 5_000 + index)).mib, 512);
+      }
+    });
+
   await t.test('kill -9 at each step leaves nothing on the card, and no helper process', async (t) => {
     const agent = await startGpuAgent(t, cuda);
     for (const [index, step] of STEPS.entries()) {
