@@ -6,7 +6,9 @@
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import { FlashBootType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import type { GpuOffload } from '@slipway/proto/gen/slipway/v1/machine';
 import { StandbyLevel } from '@slipway/proto/gen/slipway/v1/machine';
+import type { Test } from 'tap';
 import t from 'tap';
 import { commandLine } from '../cli/command-line.ts';
 import { graphqlClient } from '../facades/graphql/graphql-client.ts';
@@ -21,6 +23,7 @@ t.setTimeout(300_000);
 
 const GB = 1e9;
 const FIELDS = { workersMin: 0, idleTimeoutSeconds: 1, gpuIds: ['NVIDIA L4'], flashBootType: FlashBootType.FLASHBOOT };
+const CARD = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' };
 const MOVES = {
   lastOffload: { bytes: 10 * GB, durationMs: 5_300 },
   lastRestore: { bytes: 10 * GB, durationMs: 2_400 },
@@ -31,7 +34,7 @@ const agent = new ScriptedAgent({
   address: system.cores[0]!.address,
   agentKey: await system.newKey(KeyScope.AGENT),
   machineId: 'standby00001',
-  gpus: [{ uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 24_576, migProfile: '' }],
+  gpus: [CARD],
   offload: {},
   gpuBytes: 10 * GB,
 });
@@ -49,6 +52,12 @@ const reaches = (endpointId: string, level: StandbyLevel): Promise<string> =>
   waitFor(`level ${level}`, async () => {
     const worker = await workerOf(endpointId);
     return worker?.standbyLevel === level && worker.id;
+  });
+const operator = (t: Test) =>
+  commandLine(t, {
+    SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
+    SLIPWAY_API_KEY: system.key,
+    SLIPWAY_ROOT_KEY: system.rootKey,
   });
 // Out and back once, then out again for the other endpoint, whose worker stays on the card.
 await run(behind);
@@ -84,11 +93,7 @@ t.test('REST v2: the workers of an endpoint', async (t) => {
 });
 
 t.test('the command line: workers, and what the machine keeps', async (t) => {
-  const cli = commandLine(t, {
-    SLIPWAY_CORE_ADDRESS: system.cores[0]!.address,
-    SLIPWAY_API_KEY: system.key,
-    SLIPWAY_ROOT_KEY: system.rootKey,
-  });
+  const cli = operator(t);
   const { stdout } = await cli.run('workers', 'list', behind.id);
   t.match(stdout, /FROZEN in host memory/);
   t.match(stdout, /10\.0 GB, out in 5\.3 s, back in 2\.4 s/);
@@ -117,4 +122,27 @@ t.test('the console: who has the card, and who is behind it', { skip: whyNoChrom
   const line = page.locator('.worker-lines li').filter({ hasText: inHost });
   await line.getByText(/in host memory, 10\.0\sGB, out in 5(\.3)?\ss, back in 2(\.4)?\ss/).waitFor();
   t.equal((await page.locator('.phases .standby').count()) > 0, true, 'its time on standby is drawn');
+});
+
+t.test('the command line: machines that cannot do it say why', async (t) => {
+  const join = async (machineId: string, offload?: Partial<GpuOffload>): Promise<string> => {
+    const agentKey = await system.newKey(KeyScope.AGENT);
+    const address = system.cores[0]!.address;
+    const other = new ScriptedAgent({ address, agentKey, machineId, gpus: [CARD], ...(offload && { offload }) });
+    t.teardown(() => other.drop());
+    await other.connect();
+    return (await operator(t).run('machines', 'get', machineId)).stdout;
+  };
+  const unsupported = { supported: false, unsupportedReason: 'driver 565.90 is older than 570', standbyMemoryBytes: 0 };
+  t.match(await join('standby00002', unsupported), /offload\s+no: driver 565\.90 is older than 570/);
+  t.match(await join('standby00003'), /offload\s+no: its agent is older than this/);
+});
+
+t.test('the command line: an operator takes a GPU for a while', async (t) => {
+  const cli = operator(t);
+  t.match(await cli.run('workers', 'suspend', onGpu), { code: 0, stderr: '' });
+  await reaches(holder.id, StandbyLevel.HOST);
+  t.match((await cli.run('workers', 'list', holder.id)).stdout, /FROZEN in host memory, suspended/);
+  t.match(await cli.run('workers', 'resume', onGpu), { code: 0, stderr: '' });
+  await reaches(holder.id, StandbyLevel.GPU);
 });

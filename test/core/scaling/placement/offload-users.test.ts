@@ -59,6 +59,24 @@ t.test('after an hour on the GPU a worker goes to host memory, and stays there',
   t.same(agent.moves.conflicts, []);
 });
 
+t.test('a worker in host memory counts as any on standby: in metering, quotas, workersMax and health', async (t) => {
+  const core = await startReplicas(t);
+  await core.joinAgent(CAN);
+  const quota = { workers: 1, gpus: 1, queuedJobs: undefined, requests: undefined, gpuWeight: undefined };
+  await call(core.clients.access, 'setQuota', { accountId: core.accountId, quota }, core.rootKey);
+  const host = { ...FLASH, flashBootStandby: FlashBootStandby.HOST, workersMax: 1 };
+  const [first, second] = [await core.createEndpoint(host), await core.createEndpoint(host)];
+  await run(core, first);
+  const { id } = await standby(core, first, 'HOST');
+  t.same(await core.sql`SELECT ended_at IS NULL AS open FROM usage_span WHERE subject_id = ${id}`, [{ open: false }]);
+  const { workers } = await call(core.clients.jobs, 'getHealth', { endpointId: first }, core.key);
+  t.match(workers, { standby: 1, idle: 0, ready: 0, running: 0, initializing: 0, throttled: 0 });
+  await run(core, second);
+  await standby(core, second, 'HOST');
+  await run(core, first);
+  t.equal((await rows(core, first)).length, 1, 'the quota of one worker had a place for each, in turn');
+});
+
 t.test('a pod takes the GPU of an idle worker that runs, of no other', async (t) => {
   const core = await startReplicas(t);
   const agent = await core.joinAgent({ ...CAN, onAssignment: () => undefined });

@@ -83,6 +83,25 @@ t.test('who restores has the GPU first, and waits until the other has left it', 
   t.equal((await rows(core, first)).length, 1);
 });
 
+t.test('an idle worker makes way at once: no idle timeout delays the job of another endpoint', async (t) => {
+  const core = await startReplicas(t);
+  const agent = await core.joinAgent(CAN);
+  const patient = { ...FLASH, idleTimeoutSeconds: 600 };
+  const [first, second] = [await core.createEndpoint(patient), await core.createEndpoint(patient)];
+  await run(core, first);
+  const [worker] = await living(core, first);
+  t.match(worker, { desired: 'RUN', state: 'READY' }, 'idle, and far from its timeout');
+  await run(core, second);
+  t.match(await standby(core, first, 'HOST'), { id: worker!.id });
+  await run(core, first);
+  t.equal((await rows(core, first)).length, 1);
+  const request = { endpointId: first, pageSize: 100, beforeId: 0 };
+  const { decisions } = await call(core.clients.endpoints, 'listDecisions', request, core.key);
+  const kinds = new Set(decisions.flatMap(({ actions }) => actions.map(({ kind }) => kind)));
+  t.ok(kinds.has('OFFLOAD') && kinds.has('RESTORE'), `its decisions name them: ${[...kinds].join()}`);
+  t.same(agent.moves.conflicts, []);
+});
+
 t.test('a failed move ends the worker, and its jobs go to a new one', async (t) => {
   const core = await startReplicas(t);
   const failures = new Map<string, OffloadFailure>([['RESTORE', OffloadFailure.NOT_ENOUGH_GPU_MEMORY]]);
