@@ -15,7 +15,7 @@ import type { Output } from '../output/output.ts';
 import type { Field } from '../output/table.ts';
 import { ago, memory, moment, nameOf } from '../output/words.ts';
 import { imageSpace, loadText, presentMachine, runsText, stateText } from './present-machine.ts';
-import { offloadText } from './present-standby.ts';
+import { hasLeftGpus, offloadText, standbyText } from './present-standby.ts';
 
 const BYTES_PER_MIB = 1024 * 1024;
 /** Changes of GPU health that are shown to people. */
@@ -163,12 +163,18 @@ function showGpus(output: Output, { status, pods }: GetMachineResponse, workers:
   const gpus = status!.machine!.gpus;
   if (gpus.length === 0) return;
   const holder = ({ uuid, occupiedBy }: Gpu): string => {
+    const own = workers.filter(({ gpuUuids }) => gpuUuids.includes(uuid));
     // A crashed worker holds no GPU while it waits for its next start.
-    const worker = workers.find(({ gpuUuids, state }) => gpuUuids.includes(uuid) && state !== WorkerState.UNHEALTHY);
+    const worker = own.find((one) => one.state !== WorkerState.UNHEALTHY && !hasLeftGpus(one));
     if (worker) return `worker ${worker.id} of ${worker.endpointName} (account ${worker.accountId})`;
     const pod = pods.find(({ gpuUuids }) => gpuUuids.includes(uuid));
     return pod ? `pod ${pod.id}, ${pod.name} (account ${pod.accountId})` : occupiedBy || 'free';
   };
+  const behind = ({ uuid }: Gpu): string =>
+    workers
+      .filter((one) => one.gpuUuids.includes(uuid) && hasLeftGpus(one))
+      .map(({ endpointName }) => endpointName)
+      .join(', ');
   const loads = new Map(status!.gpuLoads.map((load) => [load.uuid, load]));
   output.line('');
   output.table<Gpu>(
@@ -182,6 +188,7 @@ function showGpus(output: Output, { status, pods }: GetMachineResponse, workers:
       ...(loads.size === 0 ? [] : [{ title: 'LOAD', text: ({ uuid }: Gpu) => loadText(loads.get(uuid)) }]),
       { title: 'HEALTH', text: healthText },
       { title: 'HELD BY', text: (gpu) => holder(gpu) },
+      ...(workers.some(hasLeftGpus) ? [{ title: 'IN HOST MEMORY', text: behind }] : []),
     ],
     gpus,
     '',
@@ -219,8 +226,8 @@ function showWorkers(output: Output, { workers, recent }: MachineWorkers): void 
       { title: 'ACCOUNT', text: ({ accountId }) => accountId },
       {
         title: 'STATE',
-        text: ({ state, endTime }) =>
-          nameOf(WorkerState, state) + (endTime ? `, ended ${ago(endTime, output.nowMs())}` : ''),
+        text: (worker) =>
+          standbyText(worker) + (worker.endTime ? `, ended ${ago(worker.endTime, output.nowMs())}` : ''),
       },
       { title: 'HOLDS', text: ({ held, capacity, endTime }) => (endTime ? '' : `${held} of ${capacity}`), right: true },
       { title: 'STARTED', text: ({ createTime }) => ago(createTime, output.nowMs()) },

@@ -11,6 +11,11 @@ export function standbyText({ state, standbyLevel, suspended }: Worker): string 
   return `${nameOf(WorkerState, state)}${where[standbyLevel]}${suspended ? ', suspended' : ''}`;
 }
 
+/** Returns whether the GPUs of a worker are free for others: it is in host memory, and no operator suspended it. */
+export function hasLeftGpus({ standbyLevel, suspended }: Worker): boolean {
+  return standbyLevel === StandbyLevel.HOST && !suspended;
+}
+
 /** `10.0 GB, out in 5.3 s, back in 2.4 s`. Empty: never offloaded. */
 export function movesText({ gpuMemoryBytes, lastOffload, lastRestore }: Worker): string {
   if (!lastOffload) return '';

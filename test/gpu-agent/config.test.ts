@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { readAgentConfig as read } from '@slipway/gpu-agent/config';
 import { ConfigError } from '@slipway/kit/host/env';
 import t from 'tap';
@@ -23,6 +24,8 @@ t.test('defaults', async (t) => {
   t.equal(config.volumesDir, `${config.dataDir}/volumes`);
   t.equal(readAgentConfig({ ...required, SLIPWAY_VOLUMES_DIR: '/mnt/volumes' }).volumesDir, '/mnt/volumes');
   t.ok(config.name.length > 0);
+  const half = totalmem() / 2 / 1000 ** 3;
+  t.ok(Math.abs(config.standbyMemoryGb - half) <= 1, `half of the memory: ${config.standbyMemoryGb} of ${half}`);
 });
 
 t.test('several addresses and GPUs', async (t) => {

@@ -99,8 +99,15 @@ t.test('the command line: workers, and what the machine keeps', async (t) => {
   t.match(stdout, /10\.0 GB, out in 5\.3 s, back in 2\.4 s/);
   t.match(await cli.run('machines', 'get', 'standby00001'), {
     stderr: '',
-    stdout: /offload\s+10\.0 of 68\.7 GB of host memory/,
+    stdout: /offload\s+10\.0 GB of 68\.7 GB of host memory/,
   });
+  const { stdout: machine } = await cli.run('machines', 'get', 'standby00001');
+  t.match(
+    machine,
+    /HELD BY\s+IN HOST MEMORY\nGPU-1.*worker \w+ of holder .*behind\n/,
+    'who has the card, who is behind',
+  );
+  t.match(machine, /behind.*FROZEN in host memory/);
   t.match((await cli.run('why', behind.id)).stdout, /in host memory/);
 });
 

@@ -8,7 +8,8 @@ SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desir
   greatest(extract(epoch FROM now() - w.ready_at) * 1000, 0)::bigint AS "readyMs",
   cardinality(w.busy_times) > 1 AS served, w.desired = 'FREEZE' AND w.standby_level = 'HOST' AS "isOffloaded", w.suspended AS "isSuspended",
 w.gpu_uuids AS "gpuUuids", w.gpu_memory_bytes AS bytes, w.restore_bytes AS "restoreBytes",
-w.restore_ms AS "restoreMs", (extract(epoch FROM now() - CASE
+w.restore_ms AS "restoreMs", (extract(epoch FROM w.ready_at - w.created_at) * 1000)::bigint AS "startMs",
+(extract(epoch FROM now() - CASE
 WHEN w.desired = 'FREEZE' AND w.standby_level = 'HOST' AND w.standby_reached <> 'HOST'
   THEN greatest(w.desired_at, w.busy_at)
 WHEN w.desired = 'RUN' AND w.standby_reached = 'HOST' AND NOT EXISTS (SELECT FROM worker x WHERE x.machine_id = w.machine_id AND x.ended_at IS NULL
