@@ -158,7 +158,7 @@ t.test('endpoints share one card', { skip: cudaSkip || skipWithoutPython('new', 
     }
   });
 
-  // The short run leaves it to test/core/scaling/placement/offload.test.ts.
+  // The short run leaves it to test/core/scaling/standby/offload.test.ts.
   if (isLong)
     await t.test('a budget for one: the longest offloaded worker ends', async (t) => {
       await agent!.stop();

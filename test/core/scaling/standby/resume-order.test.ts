@@ -13,7 +13,7 @@ import type { RestorableWorker } from '@slipway/core/domain/scaling/standby-rest
 import { asMovable, withMovable } from '@slipway/core/domain/scaling/standby-restore';
 import { reconcileWorkers } from '@slipway/core/domain/scaling/worker-reconcile';
 import t from 'tap';
-import { engine, gpu, L4, machine } from './placement-inputs.ts';
+import { engine, gpu, L4, machine } from '../placement/placement-inputs.ts';
 
 const GIB = 2 ** 30;
 const OFFLOAD = { limitBytes: 500 * GIB, usedBytes: 0, offloaded: [] };
