@@ -37,6 +37,8 @@ export interface TerminatedState extends WaitingState {
 interface ContainerStatus {
   name: string;
   imageID?: string;
+  /** Devices that it got, by the resource that counts them. Kubelets from 1.36 on report it; older ones if so set. */
+  allocatedResourcesStatus?: { name: string; resources?: { resourceID: string }[] }[];
   state?: { waiting?: WaitingState; running?: { startedAt?: string }; terminated?: TerminatedState };
 }
 

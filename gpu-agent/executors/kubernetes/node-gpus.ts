@@ -5,8 +5,10 @@
 import type { MachineGpu } from '../../inventory/machine-gpu.ts';
 import type { ApiDevice, ApiNode, ApiPod, ApiResourceClaim, ApiResourceSlice } from './api-types.ts';
 
-/** Resource that NVIDIA's device plugin counts. */
+/** Resource that NVIDIA's device plugin counts: GPUs, or slices if all of the node are alike. */
 export const GPU_RESOURCE = 'nvidia.com/gpu';
+/** With its strategy `mixed` the plugin counts the slices of each MIG profile as a resource of its own. */
+const MIG_RESOURCE = /^nvidia\.com\/(mig-[^-]+)$/;
 /** Name of NVIDIA's DRA driver, which also begins its device classes. */
 const DRIVER = 'gpu.nvidia.com';
 const MIG_CLASS = 'mig.nvidia.com';
@@ -74,25 +76,54 @@ function attribute({ attributes = {} }: ApiDevice, name: string) {
   return attributes[name] ?? attributes[`${DRIVER}/${name}`];
 }
 
-/** Returns the cards that the device plugin counts. Their UUIDs are made of the node's name and a number. */
+/** Returns the cards and slices that the device plugin counts. */
 function counted({ metadata, status }: ApiNode): NodeGpus {
   const { labels = {}, name } = metadata;
-  const count = Math.floor(quantity(status?.capacity?.[GPU_RESOURCE] ?? '0'));
-  const [, product = '', migProfile = ''] = /^(.*?)(?:-MIG-(.*))?$/.exec(labels['nvidia.com/gpu.product'] ?? '')!;
-  const card = productName(product.replace(/-SHARED$/, '')) || 'NVIDIA GPU';
-  const memoryMib = Number(labels['nvidia.com/gpu.memory'] ?? 0) || 0;
-  return {
-    gpus: Array.from({ length: count }, (_, index) => ({
-      uuid: `${name}-gpu-${index}`,
-      name: card,
+  const gpus = Object.entries(status?.capacity ?? {}).flatMap(([resource, capacity]) => {
+    if (!isCounted(resource)) return [];
+    // GPU feature discovery has the labels of a profile below the profile's resource.
+    const card = cardOf(labels[`${resource}.product`] ?? '');
+    const migProfile = MIG_RESOURCE.test(resource) ? profileOf(resource) : card.migProfile;
+    const memoryMib = Number(labels[`${resource}.memory`] ?? 0) || 0;
+    return Array.from({ length: Math.floor(quantity(capacity)) }, (_, index) => ({
+      uuid: countedUuid(name, resource, index),
+      name: card.name || cardOf(labels[`${GPU_RESOURCE}.product`] ?? '').name || 'NVIDIA GPU',
       memoryMib,
       migProfile,
       virtual: false,
-    })),
-    cudaVersion: cudaOf(labels),
-    devices: undefined,
-    uuids: new Map(),
-  };
+    }));
+  });
+  return { gpus, cudaVersion: cudaOf(labels), devices: undefined, uuids: new Map() };
+}
+
+/** Returns true for a resource by which GPUs or MIG slices are counted. */
+export function isCounted(resource: string): boolean {
+  return resource === GPU_RESOURCE || MIG_RESOURCE.test(resource);
+}
+
+/** Returns the card and the MIG profile that a product label names: `NVIDIA-A100-SXM4-40GB-MIG-1g.5gb`. */
+function cardOf(label: string): { name: string; migProfile: string } {
+  const [, product = '', migProfile = ''] = /^(.*?)(?:-MIG-(.*))?$/.exec(label)!;
+  return { name: productName(product.replace(/-SHARED$/, '')), migProfile };
+}
+
+/** Returns the profile as the driver writes it. A resource cannot have its plus sign: `nvidia.com/mig-1g.10gb.me`. */
+function profileOf(resource: string): string {
+  return resource
+    .replace(MIG_RESOURCE, '$1')
+    .replace(/^mig-/, '')
+    .replace(/(gb)\.(.+)$/, '$1+$2');
+}
+
+/** Returns the UUID by which Slipway counts a card that it cannot tell from others of its resource. */
+function countedUuid(node: string, resource: string, index: number): string {
+  return `${node}-${resource.replace(/^nvidia\.com\//, '')}-${index}`;
+}
+
+/** Returns the resource that a UUID of `gpusOf` was counted by. */
+export function countedBy(uuid: string): string {
+  const [, slice] = /-(mig-[^-]+)-\d+$/.exec(uuid) ?? [];
+  return slice === undefined ? GPU_RESOURCE : `nvidia.com/${slice}`;
 }
 
 function cudaOf(labels: Record<string, string>): string {
@@ -161,18 +192,28 @@ export function occupants({ gpus, devices, uuids }: NodeGpus, { pods, claims, ow
   }
   // Which of the cards a Pod has cannot be seen: any that no workload of this machine has.
   const free = gpus.filter(({ uuid }) => !own.has(uuid)).reverse();
-  const names = pods.flatMap((pod) => {
-    const text = `Pod ${pod.metadata.namespace}/${pod.metadata.name}`;
-    return Array.from({ length: gpusOfPod(pod) }, () => text);
-  });
-  return new Map(names.slice(0, free.length).map((text, index) => [free[index]!.uuid, text]));
+  return new Map(
+    pods.flatMap((pod) =>
+      [...gpusOfPod(pod)].flatMap(([resource, count]) => {
+        const held = free.filter(({ uuid }) => countedBy(uuid) === resource).slice(0, count);
+        for (const gpu of held) free.splice(free.indexOf(gpu), 1);
+        return held.map(({ uuid }): [string, string] => [uuid, `Pod ${pod.metadata.namespace}/${pod.metadata.name}`]);
+      }),
+    ),
+  );
 }
 
-/** Returns how many GPUs a Pod has by count. A Pod that has ended has none. */
-function gpusOfPod({ spec, status }: ApiPod): number {
-  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return 0;
-  const of = (containers: { resources?: { limits?: Record<string, string> } }[] = []): number[] =>
-    containers.map(({ resources }) => quantity(resources?.limits?.[GPU_RESOURCE] ?? '0'));
-  const together = of(spec?.containers).reduce((sum, count) => sum + count, 0);
-  return Math.max(together, ...of(spec?.initContainers));
+/** Returns how many GPUs and slices a Pod has by count, by resource. A Pod that has ended has none. */
+function gpusOfPod({ spec, status }: ApiPod): Map<string, number> {
+  const counts = new Map<string, number>();
+  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return counts;
+  const limitsOf = (container: { resources?: { limits?: Record<string, string> } }): [string, number][] =>
+    Object.entries(container.resources?.limits ?? {})
+      .filter(([resource]) => isCounted(resource))
+      .map(([resource, count]) => [resource, quantity(count)]);
+  for (const [resource, count] of (spec?.containers ?? []).flatMap(limitsOf))
+    counts.set(resource, (counts.get(resource) ?? 0) + count);
+  for (const [resource, count] of (spec?.initContainers ?? []).flatMap(limitsOf))
+    counts.set(resource, Math.max(counts.get(resource) ?? 0, count));
+  return counts;
 }

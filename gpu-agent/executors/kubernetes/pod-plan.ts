@@ -4,7 +4,7 @@ import { fullName } from '../../images/image-name.ts';
 import type { Launch, Mount } from '../executor.ts';
 import type { OwnerReference } from './api-types.ts';
 import type { GpuDevice } from './node-gpus.ts';
-import { GPU_RESOURCE } from './node-gpus.ts';
+import { countedBy, GPU_RESOURCE } from './node-gpus.ts';
 import {
   CONTAINER,
   claimName,
@@ -218,14 +218,21 @@ function hasClaim({ devices }: PodPlan): boolean {
 
 function resourcesOf(plan: PodPlan): object {
   const { memoryBytes, cpus, diskBytes } = plan.launch.limits;
-  const counted = plan.devices === undefined ? plan.launch.gpus.filter(({ virtual }) => !virtual).length : 0;
   const limits = {
     ...(memoryBytes && { memory: String(memoryBytes) }),
     ...(cpus && { cpu: String(cpus) }),
     ...(diskBytes && { 'ephemeral-storage': String(diskBytes) }),
-    ...(counted > 0 && { [GPU_RESOURCE]: String(counted) }),
+    ...(plan.devices === undefined && countedLimits(plan.launch)),
   };
   return { limits, ...(hasClaim(plan) && { claims: [{ name: 'gpus' }] }) };
+}
+
+/** Returns how many GPUs and MIG slices it has, by the resource that counts them. */
+function countedLimits({ gpus }: Launch): Record<string, string> {
+  const counts = new Map<string, number>();
+  for (const { uuid, virtual } of gpus)
+    if (!virtual) counts.set(countedBy(uuid), (counts.get(countedBy(uuid)) ?? 0) + 1);
+  return Object.fromEntries([...counts].map(([resource, count]) => [resource, String(count)]));
 }
 
 function volumesOf(plan: PodPlan): { volumes: object[]; mounts: object[] } {

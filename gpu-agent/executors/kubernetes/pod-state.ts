@@ -2,6 +2,7 @@
 import { constants } from 'node:os';
 import type { WorkloadExit } from '../executor.ts';
 import type { ApiPod, TerminatedState } from './api-types.ts';
+import { isCounted } from './node-gpus.ts';
 
 /** State of a Pod. */
 export type PodPhase =
@@ -137,4 +138,12 @@ export function detail(reason = '', message = ''): string {
 /** Returns the digest under which the node has a Pod's image; empty if it came from no registry. */
 export function podDigestOf({ status }: ApiPod): string {
   return /@(sha256:[0-9a-f]{64})$/.exec(status?.containerStatuses?.[0]?.imageID ?? '')?.[1] ?? '';
+}
+
+/** Returns the ids of the GPUs and slices that the device plugin chose for a Pod; empty while the kubelet says none. */
+export function chosenGpus({ status }: ApiPod): string[] {
+  return (status?.containerStatuses ?? [])
+    .flatMap(({ allocatedResourcesStatus = [] }) => allocatedResourcesStatus)
+    .filter(({ name }) => isCounted(name))
+    .flatMap(({ resources = [] }) => resources.map(({ resourceID }) => resourceID));
 }

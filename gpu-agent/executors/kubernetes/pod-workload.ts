@@ -5,7 +5,7 @@ import type { RunningWorkload, WorkloadExit } from '../executor.ts';
 import type { ApiClient } from './api-client.ts';
 import type { PodEnder } from './pod-ender.ts';
 import { PodLog } from './pod-log.ts';
-import { exitOfGone, phaseOf } from './pod-state.ts';
+import { chosenGpus, exitOfGone, phaseOf } from './pod-state.ts';
 import type { TrackedPod } from './tracked-pod.ts';
 
 /** Options of a PodWorkload. */
@@ -74,11 +74,23 @@ export class PodWorkload implements RunningWorkload {
   async #follow(): Promise<WorkloadExit> {
     const { tracked } = this.#options;
     this.#log.start();
+    void this.#logGpus();
     // A release rejects, and then no end may be reported.
     const exit = await tracked.until(() => this.#exit(), this.#released.signal).catch(() => undefined);
     if (!exit) return new Promise<never>(() => undefined);
     await this.#log.finish();
     return exit;
+  }
+
+  /** Logs which GPUs the device plugin chose, which core cannot know: it only counts them. */
+  async #logGpus(): Promise<void> {
+    const { tracked, logger } = this.#options;
+    const chosen = (): string[] | undefined => {
+      const uuids = chosenGpus(tracked.latest);
+      return uuids.length > 0 || this.#exit() ? uuids : undefined;
+    };
+    const uuids = await tracked.until(chosen, this.#released.signal).catch(() => []);
+    if (uuids.length > 0) logger.info({ workloadId: tracked.workloadId, uuids }, 'the device plugin chose the GPUs');
   }
 
   /** Returns how it ended; `undefined` while the API has not said that it has. */

@@ -1,6 +1,7 @@
 // test: kubernetes, postgres, 40 s
 /** Workloads as Pods of a real API server: start, end, failures, logs, adoption, and an API that goes away. */
 import type { ApiPod } from '@slipway/gpu-agent/executors/kubernetes/api-types';
+import { createLogger } from '@slipway/kit/log/logger';
 import type { KubeObject } from '@slipway/tools/kube/kube-api';
 import t from 'tap';
 import { launchOf } from '../../../helpers/engines/containers.ts';
@@ -102,6 +103,27 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     await waitFor('it to run', () => stubborn.output() === 'up\n');
     killed.kill();
     t.match(await killed.ended, { code: undefined, signal: 'SIGKILL' });
+  });
+
+  await t.test('which GPUs the device plugin chose is read back from the Pod', async (t) => {
+    const lines: string[] = [];
+    const logger = createLogger('test', 'info', { write: (line) => lines.push(line) });
+    const { executor } = await makeKubeExecutor(cluster, { logger });
+    const launch = launchOf('', { image: image(BY_HAND), gpus: [{ uuid: 'node-0-mig-1g.10gb-0', virtual: false }] });
+    const prepared = executor.prepare(launch, () => undefined, ANY);
+    await bound(launch.workloadId);
+    const container = { name: 'workload', image: 'x', imageID: '', state: { running: {} } };
+    const allocatedResourcesStatus = [
+      { name: 'nvidia.com/mig-1g.10gb', resources: [{ resourceID: 'MIG-5c1d', health: 'Healthy' }] },
+    ];
+    const containerStatuses = [{ ...container, allocatedResourcesStatus }];
+    await kubelet.status(launch.workloadId, { phase: 'Running', containerStatuses });
+    await prepared;
+    const workload = executor.start(launch);
+    const line = await waitFor('the line', () => lines.find((each) => each.includes('the device plugin chose')));
+    t.match(JSON.parse(line), { workloadId: launch.workloadId, uuids: ['MIG-5c1d'] });
+    workload.kill();
+    await workload.ended;
   });
 
   await t.test('the Pod: its node, no account, its limits, its labels and what its environment needs', async (t) => {

@@ -2,7 +2,7 @@
 
 import { KNOWN_GPU_TYPES } from '@slipway/core/domain/machines/gpu-facts';
 import type { ApiNode, ApiPod, ApiResourceSlice } from '@slipway/gpu-agent/executors/kubernetes/api-types';
-import { gpusOf, occupants, productName, quantity } from '@slipway/gpu-agent/executors/kubernetes/node-gpus';
+import { countedBy, gpusOf, occupants, productName, quantity } from '@slipway/gpu-agent/executors/kubernetes/node-gpus';
 import t from 'tap';
 
 const node: ApiNode = {
@@ -50,6 +50,43 @@ t.test('counted cards', async (t) => {
   t.same(
     [...occupants(gpusOf(node, []), { pods, claims: [], own: new Set(['n1-gpu-1']) })],
     [['n1-gpu-0', 'Pod ml/train']],
+  );
+});
+
+t.test('MIG slices that the plugin counts by profile, beside whole cards', async (t) => {
+  const labels = {
+    'nvidia.com/gpu.product': 'NVIDIA-H100-80GB-HBM3',
+    'nvidia.com/gpu.memory': '81559',
+    'nvidia.com/mig-1g.10gb.product': 'NVIDIA-H100-80GB-HBM3-MIG-1g.10gb',
+    'nvidia.com/mig-1g.10gb.memory': '9856',
+  };
+  const capacity = {
+    cpu: '8',
+    'nvidia.com/gpu': '1',
+    'nvidia.com/mig-1g.10gb': '2',
+    'nvidia.com/mig-1g.10gb.me': '1',
+    'nvidia.com/gpu-shared': '4',
+  };
+  const known = gpusOf({ metadata: { name: 'n1', labels }, status: { capacity } }, []);
+  t.same(
+    known.gpus.map(({ uuid, name, memoryMib, migProfile }) => [uuid, name, memoryMib, migProfile]),
+    [
+      ['n1-gpu-0', 'NVIDIA H100 80GB HBM3', 81_559, ''],
+      ['n1-mig-1g.10gb-0', 'NVIDIA H100 80GB HBM3', 9_856, '1g.10gb'],
+      ['n1-mig-1g.10gb-1', 'NVIDIA H100 80GB HBM3', 9_856, '1g.10gb'],
+      ['n1-mig-1g.10gb.me-0', 'NVIDIA H100 80GB HBM3', 0, '1g.10gb+me'],
+    ],
+  );
+  t.same(
+    known.gpus.map(({ uuid }) => countedBy(uuid)),
+    ['nvidia.com/gpu', 'nvidia.com/mig-1g.10gb', 'nvidia.com/mig-1g.10gb', 'nvidia.com/mig-1g.10gb.me'],
+  );
+  const slices = { name: 'c', resources: { limits: { 'nvidia.com/mig-1g.10gb': '1' } } };
+  const pods: ApiPod[] = [{ metadata: { name: 'train', namespace: 'ml' }, spec: { containers: [slices] } }];
+  t.same(
+    [...occupants(known, { pods, claims: [], own: new Set(['n1-mig-1g.10gb-0']) })],
+    [['n1-mig-1g.10gb-1', 'Pod ml/train']],
+    'a slice that another has is one of its profile',
   );
 });
 

@@ -35,6 +35,10 @@ const plan = (more: Partial<PodPlan> = {}, launch: Parameters<typeof launchOf>[1
 t.test('counted GPUs are a limit; claimed ones are named by their UUID', async (t) => {
   t.match(podOf(plan()), { spec: { containers: [{ resources: { limits: { 'nvidia.com/gpu': '1' } } }] } });
   t.equal(claimOf(plan()), undefined);
+  const slices = ['n1-mig-1g.10gb-0', 'n1-mig-1g.10gb-3'].map((uuid) => ({ uuid, virtual: false }));
+  t.match(podOf(plan({}, { gpus: slices })), {
+    spec: { containers: [{ resources: { limits: { 'nvidia.com/mig-1g.10gb': '2', 'nvidia.com/gpu': undefined } } }] },
+  });
   const devices = [{ uuid: 'GPU-a', driver: 'gpu.nvidia.com', deviceClass: 'gpu.nvidia.com' }];
   t.match(podOf(plan({ devices })), {
     spec: {
