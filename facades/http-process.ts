@@ -47,6 +47,8 @@ export class HttpProcess extends SingleRunService {
 
   protected override async onStop(): Promise<void> {
     const { core, services, readiness, app, clock, logger } = this.#parts;
+    // A request that meets a closing connection fails, and no balancer may send it again: it might have begun.
+    await readiness.leave();
     core.abandonAll();
     const cut = clock.after(STOP_GRACE_MS, () => app.server.closeAllConnections());
     await app.close();

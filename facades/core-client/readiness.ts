@@ -4,6 +4,7 @@
  */
 import { Client } from '@grpc/grpc-js';
 import type { Clock } from '@slipway/kit/time/clock';
+import { delay } from '@slipway/kit/time/clock';
 import { CoreConnection, isAnswer } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 
@@ -12,6 +13,12 @@ const METHOD = '/grpc.health.v1.Health/Check';
 const SERVING = Buffer.from([0x08, 0x01]);
 const ANSWER_MS_MAX = 2_000;
 const KEPT_MS = 1_000;
+/**
+ * Who has asked within this time is a balancer that asks regularly, and this long it may take to see an answer and to
+ * act on it: an edge asks each second.
+ */
+const ASKED_WITHIN_MS = 3_000;
+const LEAVE_MS = 1_500;
 
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
@@ -21,6 +28,8 @@ export class Readiness {
   readonly #unanswered = new Set<CoreConnection<Client>>();
   readonly #clock: Clock;
   #latest: Promise<boolean> | undefined;
+  #askedAtMs = -Infinity;
+  #isLeaving = false;
 
   constructor({ addresses, tls, transport, clock }: Omit<ReplicaParts, 'random'>) {
     this.#lines = addresses.map(
@@ -33,8 +42,17 @@ export class Readiness {
 
   /** Returns a result that is at most a second old. Concurrent callers share one check. */
   ready(): Promise<boolean> {
+    this.#askedAtMs = this.#clock.monotonicMs();
+    if (this.#isLeaving) return Promise.resolve(false);
     this.#latest ??= this.#ask();
     return this.#latest;
+  }
+
+  /** Returns false from now on. Resolves when balancers have had the time to see that; at once if none asks. */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    const isAsked = this.#clock.monotonicMs() - this.#askedAtMs < ASKED_WITHIN_MS;
+    if (isAsked) await delay(this.#clock, LEAVE_MS);
   }
 
   close(): void {

@@ -87,7 +87,7 @@ export async function frontRoutes(app: FastifyInstance, { ready }: FrontParts): 
   app.get('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
     if (await ready()) return reply.send({ status: 'ok' });
-    const error = 'Core or its database does not answer; requests would be answered 503.';
+    const error = 'Core or its database does not answer, or this facade stops; requests would be answered 503.';
     reply.code(503).header('retry-after', 1).header('link', helpLink('unavailable'));
     return reply.send({ error, code: 'unavailable' });
   });

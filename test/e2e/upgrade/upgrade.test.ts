@@ -1,10 +1,10 @@
-// test: postgres, envoy, 80 s
+// test: postgres, envoy, 110 s
 /**
  * An upgrade from the previous release under load, and the way back: each part is replaced by one of the other release
- * while jobs, streams and requests to a load-balancing worker come in through the edge. First forward in the documented
- * order, where the first new core is killed while it migrates; then back in an order by chance. No
- * acknowledged job is lost, none has two outcomes, no stream has a gap, and no request fails except by a killed
- * connection.
+ * while jobs, streams and requests to a load-balancing worker come in through the edge, fifty jobs a second among them.
+ * First forward in the documented order, where the first new core is killed while it migrates; then back, and forward
+ * again, each in an order by chance. No acknowledged job is lost, none has two outcomes, no stream has a gap, and no
+ * request fails except by a killed connection.
  */
 import type { Test } from 'tap';
 import t from 'tap';
@@ -13,6 +13,7 @@ import { lbEndpoint } from '../../helpers/system/lb-endpoint.ts';
 import { seededRandom } from '../../helpers/time/seeded-random.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { checkOutcomes, startJobs } from '../../kill/jobs-in-flight.ts';
+import { sendJobs } from './job-load.ts';
 import { hasPreviousRelease, PREVIOUS_COMMIT, previousRelease } from './previous-release.ts';
 import type { Part, Release, ReplaceableSystem } from './replaceable-system.ts';
 import { DOCUMENTED, startReplaceable } from './replaceable-system.ts';
@@ -77,6 +78,7 @@ async function upgradeAndBack(t: Test): Promise<void> {
   );
   const jobs = await startJobs(t, system, { workers: 2, retryLimit: 5, command: system.handler('in-flight.js') });
   const requests = sendRequests(system, lbId);
+  const load = await sendJobs(system);
   const pass = async (release: Release, order: readonly Part[], firstCore: typeof replaceKilled): Promise<void> => {
     t.comment(`to ${release}: ${order.join(', ')}`);
     const first = order.find((name) => name.startsWith('core'))!;
@@ -84,14 +86,15 @@ async function upgradeAndBack(t: Test): Promise<void> {
       const killedBefore = requests.counts.killed;
       const stream = await startStream(t, system, streamId);
       const submitted = jobs.submit(JOBS_A_STEP);
+      load.allowCuts(name.startsWith('facade') && release === 'this');
       if (name === first) await firstCore(system, name);
-      else await system.replace(name, release, [streamId, jobs.endpointId]);
+      else await system.replace(name, release, [streamId, jobs.endpointId, load.endpointId]);
       await submitted;
       const { ok } = requests.counts;
       await waitFor(`requests to be answered after ${name}`, () => requests.counts.ok > ok);
       await stream.finish(name);
       await system.workersReplaced();
-      t.same(requests.wrong, [], `no request failed: ${name}`);
+      t.same([...requests.wrong, ...load.wrong], [], `no request failed: ${name}`);
       // Commands end with their agent, and one request at a time is under way.
       const killed = requests.counts.killed - killedBefore;
       t.ok(killed <= (name === 'agent-1' ? 1 : 0), `${killed} requests were killed with their worker: ${name}`);
@@ -100,8 +103,10 @@ async function upgradeAndBack(t: Test): Promise<void> {
   await pass('this', DOCUMENTED, replaceKilled);
   await migrateFurther(system);
   await pass('previous', shuffled(), replaceRefused);
-  await requests.stop();
+  await pass('this', shuffled(), (_, name) => system.replace(name, 'this', []));
+  await Promise.all([requests.stop(), load.stop()]);
   t.comment(`${requests.counts.ok} requests were answered, ${requests.counts.cut + requests.counts.killed} were cut`);
+  await load.check(t);
   await checkOutcomes(t, jobs);
 }
 

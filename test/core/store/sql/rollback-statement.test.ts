@@ -50,6 +50,15 @@ t.test('a database needs the oldest schema that all its migrations allow', async
   t.throws(() => needed('-- Rollback: to 0057_x and later. Reason: r.'), /does not exist before it/);
 });
 
+t.test('the page about rollbacks names migrations that exist, and says of them what they say', async (t) => {
+  const page = readFileSync(new URL('../../../../docs/operate/upgrade.md', import.meta.url), 'utf8');
+  const tags = journalOf().map(({ tag }) => tag);
+  for (const tag of page.match(/\b\d{4}_\w+/g)!) t.ok(tags.includes(tag), tag);
+  const [, from, to] = /those from (\w+) to (\w+) all say yes/.exec(page)!;
+  for (const tag of tags.slice(tags.indexOf(from!), tags.indexOf(to!) + 1))
+    t.same(parseStatement(read(tag)), { is: 'yes' }, tag);
+});
+
 function pad(number: number): string {
   return String(number).padStart(4, '0');
 }
