@@ -8,7 +8,18 @@ import type { VenvDeps } from '@slipway/dev/python/python-venv';
 import { FolderLockedError, lockFolder } from '@slipway/kit/host/folder-lock';
 import { delay } from '@slipway/kit/time/clock';
 import { findGo } from './find-go.ts';
-import { BUILD, CLIENTS, CONTROL_PLANE, hasKube, kubeFolder, SOURCE, STAMP } from './kube-programs.ts';
+import {
+  BUILD,
+  CLIENTS,
+  CONTROL_PLANE,
+  hasKube,
+  hasNodePrograms,
+  kubeFolder,
+  NODE_PROGRAMS,
+  nodeFolder,
+  SOURCE,
+  STAMP,
+} from './kube-programs.ts';
 
 /** Oldest minor version of Go that can build Kubernetes of go.mod. */
 const GO_MINOR_MIN = 26;
@@ -30,7 +41,9 @@ export async function makeKube(root: string, deps: VenvDeps): Promise<string> {
     rmSync(scratch, { recursive: true, force: true });
     mkdirSync(scratch);
     try {
-      await Promise.all([compile(await findGo(root, GO_MINOR_MIN, deps), scratch, deps), fetchClients(scratch, deps)]);
+      const go = await findGo(root, GO_MINOR_MIN, deps);
+      const plan = { go, scratch, deps, from: SOURCE, source: '.', to: join(scratch, 'bin', 'kube') };
+      await Promise.all([compile(plan), fetchClients(scratch, deps)]);
       for (const name of CONTROL_PLANE) symlinkSync('kube', join(scratch, 'bin', name));
       cpSync(join(scratch, 'bin'), folder, { recursive: true, verbatimSymlinks: true });
     } finally {
@@ -38,6 +51,32 @@ export async function makeKube(root: string, deps: VenvDeps): Promise<string> {
     }
     writeFileSync(join(folder, STAMP), '');
     return folder;
+  } finally {
+    unlock();
+  }
+}
+
+/** Builds the programs of a real node likewise. Throws UsageError with what is missing. */
+export async function makeNodePrograms(root: string, deps: VenvDeps): Promise<void> {
+  const folder = nodeFolder();
+  mkdirSync(folder, { recursive: true });
+  const unlock = await lock(folder, deps);
+  try {
+    if (hasNodePrograms() || deps.signal.aborted) return;
+    deps.report(`building kubelet and containerd in ${folder}; this takes about five minutes, once`);
+    const scratch = join(folder, 'build');
+    rmSync(scratch, { recursive: true, force: true });
+    try {
+      const go = await findGo(root, GO_MINOR_MIN, deps);
+      for (const [name, [module, source]] of Object.entries(NODE_PROGRAMS)) {
+        const from = join(import.meta.dirname, module);
+        await compile({ go, scratch, deps, from, source, to: join(scratch, 'bin', name) });
+      }
+      cpSync(join(scratch, 'bin'), folder, { recursive: true });
+    } finally {
+      rmSync(scratch, { recursive: true, force: true });
+    }
+    writeFileSync(join(folder, STAMP), '');
   } finally {
     unlock();
   }
@@ -55,8 +94,19 @@ async function lock(folder: string, deps: VenvDeps): Promise<() => void> {
   }
 }
 
-/** Compiles the one program. Go's caches lie in the scratch folder: gigabytes that nothing else needs. */
-async function compile(go: string, scratch: string, deps: VenvDeps): Promise<void> {
+interface CompilePlan {
+  go: string;
+  scratch: string;
+  deps: VenvDeps;
+  /** Folder of the Go module, and the package in it. */
+  from: string;
+  source: string;
+  /** File of the program. */
+  to: string;
+}
+
+/** Compiles one program. Go's caches lie in the scratch folder: gigabytes that nothing else needs. */
+async function compile({ go, scratch, deps, from, source, to }: CompilePlan): Promise<void> {
   const env = {
     ...process.env,
     GOPATH: join(scratch, 'path'),
@@ -70,10 +120,10 @@ async function compile(go: string, scratch: string, deps: VenvDeps): Promise<voi
   // Without these the server calls itself v0.0.0-master, and clients take that for real.
   const variables = { gitVersion: version, gitMajor: '1', gitMinor: version.split('.')[1]!, gitTreeState: 'clean' };
   const ldflags = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
-  const args = ['-C', SOURCE, 'build', '-trimpath', `-gcflags=${BUILD.GCFLAGS}`];
+  const args = ['-C', from, 'build', '-trimpath', `-gcflags=${BUILD.GCFLAGS}`];
   const { code, output } = await runProgram(
     'nice',
-    [go, ...args, '-ldflags', `-s -w ${ldflags.join(' ')}`, '-o', join(scratch, 'bin', 'kube'), '.'],
+    [go, ...args, '-ldflags', `-s -w ${ldflags.join(' ')}`, '-o', to, source],
     { signal: deps.signal, env },
   );
   if (deps.signal.aborted) throw new UsageError('Stopped while building Kubernetes.');

@@ -9,6 +9,7 @@ const USERS = {
   'system:kube-controller-manager': '',
   'system:kube-scheduler': '',
   kwok: 'system:masters',
+  'system:node:real-0': 'system:nodes',
 } as const;
 type User = keyof typeof USERS;
 

@@ -2,20 +2,15 @@
  * A Kubernetes control plane on loopback: etcd and the API server, and if wanted the scheduler, the controllers and
  * kwok, which plays the nodes. Data is thrown away. Whatever ends the process that started it ends all of it.
  */
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { appendFileSync, closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { delay, systemClock } from '@slipway/kit/time/clock';
+import { existsSync } from 'node:fs';
 import type { ClusterFiles } from './cluster-files.ts';
 import { writeClusterFiles, writeKubeconfig } from './cluster-files.ts';
 import type { FakeNode } from './fake-nodes.ts';
 import { kwokConfig, nodeObject } from './fake-nodes.ts';
 import { KubeApi, KubeApiError } from './kube-api.ts';
-import { type CONTROL_PLANE, kubeProgram } from './kube-programs.ts';
-
-type Program = (typeof CONTROL_PLANE)[number];
+import type { Program } from './programs.ts';
+import { Programs } from './programs.ts';
+import { kubeletClient, startRealNode } from './real-node/real-node.ts';
 
 interface ClusterOptions {
   /** An empty folder for its files, removed when it ends. */
@@ -26,27 +21,14 @@ interface ClusterOptions {
   controllers: boolean;
   /** Starts kwok, which plays these nodes: Pods there become Running, end and answer with a line of log. */
   nodes?: readonly FakeNode[];
+  /** Starts a real node: kubelet and containerd. Needs root, its own programs (real-node), and all of the above. */
+  realNode?: boolean;
 }
-
-const POLL_MS = 50;
-const START_MS_MAX = 120_000;
-const TAIL_LINES = 20;
-/**
- * Blocks until the process that started the cluster closes the pipe or is gone. Then it ends all programs of the folder
- * and removes it. The command line is checked because another program may have got the number since.
- */
-const REAP = `
-cat >/dev/null
-for pid in $(cat "$1/pids"); do
-  grep -aqF -- "$1" "/proc/$pid/cmdline" 2>/dev/null && kill -9 "$pid"
-done
-rm -rf -- "$1"
-`;
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
 /** Starts a cluster, and resolves when its API serves and its nodes are ready. */
-export async function startCluster({ folder, ports, controllers, nodes }: ClusterOptions) {
+export async function startCluster({ folder, ports, controllers, nodes, realNode = false }: ClusterOptions) {
   const files = writeClusterFiles(folder);
   const programs = new Programs(folder);
   const [port, etcd, peers, kubelets] = ports;
@@ -54,7 +36,8 @@ export async function startCluster({ folder, ports, controllers, nodes }: Cluste
   const caFile = files.path('tls/apiserver.crt');
   try {
     programs.start('etcd', etcdArgs(files, etcd, peers));
-    programs.start('kube-apiserver', apiServerArgs(files, { port, etcd, controllers }));
+    const kubelet = realNode ? kubeletClient(folder) : [];
+    programs.start('kube-apiserver', [...apiServerArgs(files, { port, etcd, controllers }), ...kubelet]);
     await programs.until('kube-apiserver', () => existsSync(caFile));
     const api = new KubeApi(url, files.tokens.admin, caFile);
     const isServing = async (): Promise<boolean> => (await api.read('/readyz').catch(() => '')) === 'ok';
@@ -73,6 +56,10 @@ export async function startCluster({ folder, ports, controllers, nodes }: Cluste
       programs.start('kwok', kwokArgs(files, { config: config('kwok'), extra, port: kubelets }));
       await Promise.all(nodes.map((node) => api.send('POST', '/api/v1/nodes', nodeObject(node))));
       await Promise.all(nodes.map(({ name }) => programs.until('kwok', () => isReady(api, name))));
+    }
+    if (realNode) {
+      await startRealNode({ folder, programs, kubeconfig: config('system:node:real-0') });
+      await programs.until('kubelet', () => isReady(api, 'real-0').catch(() => false));
     }
     return {
       url,
@@ -119,80 +106,6 @@ async function isReady(api: KubeApi, node: string): Promise<boolean> {
   }
   const { status } = await api.send<Node>('GET', `/api/v1/nodes/${node}`);
   return status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
-}
-
-/** Processes of a cluster, whose end is the end of the reaper's input. */
-class Programs {
-  readonly #folder: string;
-  readonly #reaper: ChildProcess;
-  readonly #reaped: Promise<unknown>;
-  readonly #running = new Map<Program, { args: readonly string[]; child: ChildProcess }>();
-
-  constructor(folder: string) {
-    this.#folder = folder;
-    writeFileSync(this.#pids, '');
-    // The reaper has its own session, because it must outlive a signal to this process's group.
-    this.#reaper = spawn('/bin/sh', ['-c', REAP, 'sh', folder], {
-      cwd: '/',
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    });
-    this.#reaper.stdin!.on('error', () => undefined);
-    this.#reaped = once(this.#reaper, 'exit');
-  }
-
-  get #pids(): string {
-    return join(this.#folder, 'pids');
-  }
-
-  start(name: Program, args: readonly string[]): void {
-    const log = openSync(this.#log(name), 'a');
-    const child = spawn(kubeProgram(name), args, { cwd: this.#folder, stdio: ['ignore', log, log] });
-    closeSync(log);
-    child.on('error', () => undefined);
-    if (child.pid !== undefined) appendFileSync(this.#pids, `${child.pid}\n`);
-    this.#running.set(name, { args, child });
-  }
-
-  restart(name: Program): void {
-    this.start(name, this.#running.get(name)!.args);
-  }
-
-  async kill(name: Program): Promise<void> {
-    const { child } = this.#running.get(name)!;
-    if (hasEnded(child)) return;
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
-  }
-
-  /** Waits for a condition that a program brings about. Throws with its last lines if it ends, or takes too long. */
-  async until(name: Program, check: () => Promise<boolean> | boolean): Promise<void> {
-    const deadline = systemClock.monotonicMs() + START_MS_MAX;
-    while (!(await check())) {
-      const isLate = systemClock.monotonicMs() > deadline;
-      if (isLate || hasEnded(this.#running.get(name)!.child))
-        throw new Error(`${name} ${isLate ? 'is not ready' : 'ended'}; its last lines:\n${this.tail(name)}`);
-      await delay(systemClock, POLL_MS);
-    }
-  }
-
-  tail(name: Program): string {
-    return readFileSync(this.#log(name), 'utf8').split('\n').slice(-TAIL_LINES).join('\n');
-  }
-
-  async stop(): Promise<void> {
-    this.#reaper.stdin!.end();
-    await this.#reaped;
-  }
-
-  #log(name: Program): string {
-    return join(this.#folder, `${name}.log`);
-  }
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
 function etcdArgs({ path }: ClusterFiles, client: number, peer: number): string[] {

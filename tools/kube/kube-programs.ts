@@ -9,8 +9,24 @@ import { join } from 'node:path';
 
 /** Folder of the Go module that they are built from. */
 export const SOURCE = join(import.meta.dirname, 'control-plane');
+const HERE = import.meta.dirname;
 /** Names by which the one program is called, which choose what it does. */
 export const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
+/** Programs of a real node, with the Go module of each and its package. */
+export const NODE_PROGRAMS = {
+  kubelet: ['control-plane', 'k8s.io/kubernetes/cmd/kubelet'],
+  containerd: ['real-node/containerd', 'github.com/containerd/containerd/v2/cmd/containerd'],
+  ctr: ['real-node/containerd', 'github.com/containerd/containerd/v2/cmd/ctr'],
+  'containerd-shim-runc-v2': [
+    'real-node/containerd',
+    'github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2',
+  ],
+  ptp: ['real-node/cni', 'github.com/containernetworking/plugins/plugins/main/ptp'],
+  loopback: ['real-node/cni', 'github.com/containernetworking/plugins/plugins/main/loopback'],
+  pause: ['real-node/cni', 'slipway.local/kube-cni/pause'],
+  'host-local': ['real-node/cni', 'github.com/containernetworking/plugins/plugins/ipam/host-local'],
+} as const;
+export type NodeProgram = keyof typeof NODE_PROGRAMS;
 /** A file that is there when everything else is. */
 export const STAMP = 'complete';
 /** Flags of the compiler. Without optimizations the build takes less, and the programs start slower. */
@@ -23,10 +39,25 @@ export const CLIENTS = {
 
 /** Returns the folder of the programs of this source. SLIPWAY_KUBE_CACHE names the folder that holds it. */
 export function kubeFolder(): string {
-  const hash = createHash('sha256').update(JSON.stringify([BUILD, CLIENTS, process.arch]));
-  for (const name of ['go.mod', 'go.sum', 'main.go']) hash.update(readFileSync(join(SOURCE, name)));
+  return folderOf(
+    'kube',
+    [BUILD, CLIENTS],
+    ['go.mod', 'go.sum', 'main.go'].map((name) => join(SOURCE, name)),
+  );
+}
+
+/** Returns the folder of the programs of a real node, likewise. */
+export function nodeFolder(): string {
+  const modules = new Set(Object.values(NODE_PROGRAMS).map(([module]) => module));
+  const files = [...modules].flatMap((module) => ['go.mod', 'go.sum'].map((name) => join(HERE, module, name)));
+  return folderOf('kube-node', [BUILD, NODE_PROGRAMS], files);
+}
+
+function folderOf(name: string, from: unknown[], files: readonly string[]): string {
+  const hash = createHash('sha256').update(JSON.stringify([...from, process.arch]));
+  for (const file of files) hash.update(readFileSync(file));
   const parent = process.env.SLIPWAY_KUBE_CACHE || join(homedir(), '.cache', 'slipway');
-  return join(parent, `kube-${hash.digest('hex').slice(0, 16)}`);
+  return join(parent, `${name}-${hash.digest('hex').slice(0, 16)}`);
 }
 
 /** Returns true if the programs are built. */
@@ -35,6 +66,11 @@ export function hasKube(): boolean {
 }
 
 /** Returns the path of a program. */
-export function kubeProgram(name: (typeof CONTROL_PLANE)[number] | 'kubectl' | 'helm'): string {
-  return join(kubeFolder(), name);
+export function kubeProgram(name: (typeof CONTROL_PLANE)[number] | 'kubectl' | 'helm' | NodeProgram): string {
+  return join(name in NODE_PROGRAMS ? nodeFolder() : kubeFolder(), name);
+}
+
+/** Returns true if the programs of a real node are built. */
+export function hasNodePrograms(): boolean {
+  return existsSync(join(nodeFolder(), STAMP));
 }

@@ -1,12 +1,12 @@
 /** `npm run kube`: starts a Kubernetes control plane on loopback and ends it with Ctrl-C. */
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { UsageError } from '@slipway/dev/options';
 import { portProblem } from '@slipway/dev/ports';
 import { systemClock } from '@slipway/kit/time/clock';
-import { makeKube } from './build.ts';
+import { makeKube, makeNodePrograms } from './build.ts';
 import { startCluster } from './cluster.ts';
 import { kubeFolder } from './kube-programs.ts';
 
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     'gpu-nodes': { type: 'string', default: '1' },
     min: { type: 'boolean' },
     port: { type: 'string', default: '16443' },
+    'real-node': { type: 'boolean' },
     build: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   },
@@ -51,11 +52,23 @@ async function ports(): Promise<[number, number, number, number]> {
   return four;
 }
 
+function requireForRealNode(): void {
+  if (process.getuid?.() !== 0) throw new UsageError('A real node needs root.');
+  if (values.min) throw new UsageError('A real node needs the controllers: leave out --min.');
+  for (const file of ['/usr/sbin/runc', '/usr/bin/nsenter', '/usr/bin/openssl', '/usr/sbin/ip'])
+    if (!existsSync(file))
+      throw new UsageError(`A real node needs ${file}: apt-get install runc util-linux openssl iproute2`);
+}
+
 async function main(): Promise<void> {
   if (values.help) return void process.stdout.write(HELP);
   const [plain, withGpus] = [count('nodes'), count('gpu-nodes')];
   const four = values.build ? undefined : await ports();
-  await makeKube(root, { report: say, signal: stopping.signal, clock: systemClock });
+  const deps = { report: say, signal: stopping.signal, clock: systemClock };
+  const realNode = values['real-node'] ?? false;
+  if (realNode) requireForRealNode();
+  await makeKube(root, deps);
+  if (realNode) await makeNodePrograms(root, deps);
   if (four === undefined || stopping.signal.aborted) return;
   const nodes = [
     ...Array.from({ length: plain }, (_, index) => ({ name: `cpu-${index}` })),
@@ -70,6 +83,7 @@ async function main(): Promise<void> {
     ports: four,
     controllers: !values.min,
     ...(!values.min && { nodes }),
+    realNode,
   });
   say(`Kubernetes serves at ${cluster.url}. Ctrl-C ends it. In another terminal:
 
