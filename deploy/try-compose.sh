@@ -18,4 +18,4 @@ echo "ready after $(($(date +%s) - started)) s"
 request=$($compose logs setup 2>/dev/null | grep -o 'curl -s .*}' | head -1)
 answer=$(sh -c "$request'")
 echo "$answer"
-case $answer in *'"status":"COMPLETED"'*'"hello":"Ada"'*) echo "it works, after $(($(date +%s) - started)) s" ;; *) exit 1 ;; esac
+case $answer in *'"status":"COMPLETED"'*'"hello":"Ada"'*) echo "it works, after $(($(date +%s) - started)) s" ;; *) $compose logs agent; exit 1 ;; esac

@@ -1,7 +1,7 @@
 /**
  * A real kubelet and containerd run workers of a real image while processes are killed and the node is drained: no job
- * is lost, none has two outcomes. Needs root and the programs of `npm run kube -- --real-node --build`; too slow for the
- * suite. Run it as `npx node test/kill/real-node-main.ts`.
+ * is lost, none has two outcomes. Needs root and the programs of `npm run kube -- --real-node --build`, which take too
+ * long to build for the suite. Run it as `npx node test/kill/real-node-main.ts`.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';

@@ -88,7 +88,8 @@ export async function sendJobs(system: ReplaceableSystem) {
         ENDED_MS_MAX,
       );
       const stored = await sql<{ id: string; state: string; output: Buffer | null }[]>`
-        SELECT id, state, output FROM job LEFT JOIN job_output ON job_output.endpoint_id = job.endpoint_id AND job_id = id
+        SELECT id, state, output
+        FROM job LEFT JOIN job_output ON job_output.endpoint_id = job.endpoint_id AND job_id = id
         WHERE job.endpoint_id = ${endpointId}`;
       const others = stored.filter(({ id, state, output }) => {
         const number = acknowledged.get(id);

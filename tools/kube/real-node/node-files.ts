@@ -69,7 +69,12 @@ true
 export const CONTAINERD = ({ root, programs }: NodeFiles): string => `version = 3
 root = "${root}/containerd"
 state = "${root}/containerd-state"
-disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.nri.v1.nri"]
+disabled_plugins = [
+  "io.containerd.snapshotter.v1.btrfs",
+  "io.containerd.snapshotter.v1.zfs",
+  "io.containerd.snapshotter.v1.devmapper",
+  "io.containerd.nri.v1.nri"
+]
 [grpc]
   address = "${root}/containerd.sock"
 [ttrpc]
