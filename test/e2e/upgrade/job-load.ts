@@ -10,7 +10,7 @@ import type { ReplaceableSystem } from './replaceable-system.ts';
 const PACE = 50;
 const OPEN_MAX = 60;
 const TICK_MS = 20;
-const AGAIN_MS = 50;
+const AGAIN_MS = 100;
 const ENDED_MS_MAX = 120_000;
 
 export type JobLoad = Awaited<ReturnType<typeof sendJobs>>;
@@ -33,16 +33,20 @@ export async function sendJobs(system: ReplaceableSystem) {
   let isStopped = false;
   let mayCut = false;
 
-  /** Submits a job again, by the same Idempotency-Key, when its connection was killed. */
+  /**
+   * Submits a job again, by the same Idempotency-Key, when its connection was killed, or the queue is full: on a slow
+   * machine more jobs wait than may while the agent is replaced.
+   */
   const submit = async (number: number): Promise<void> => {
     const headers = { 'idempotency-key': `load-${number}` };
     const body = { input: { number, gate, notes, ms: 0 } };
     for (;;) {
       const answer = await request('POST', `/v2/${endpointId}/run`, body, headers).catch(() => undefined);
       if (answer?.status === 200) return void acknowledged.set(answer.json.id, number);
-      if (answer && !(mayCut && answer.status === 503))
+      const isFull = answer?.json?.code === 'queue_full';
+      if (answer && !isFull && !(mayCut && answer.status === 503))
         return void wrong.push(`${answer.status} ${answer.text.slice(0, 200)}`);
-      cut += 1;
+      if (!isFull) cut += 1;
       await delay(AGAIN_MS);
     }
   };
