@@ -58,12 +58,11 @@ export const PLANTED: readonly PlantedBug[] = [
     'submission acknowledged before its commit',
     3,
     'core/jobs/submit/submit-batch.ts',
-    'stored = await persist(() => this.#insert(placed, claimId), {',
+    'stored = await outage.persist(() => this.#insert(placed, claimId));',
     `const early = this.#insert(placed, claimId).catch(() => new Map());
       stored = await Promise.race([early, Promise.resolve(new Map(placed.map(({ job }) => [nameOf(job), {
         job: { id: job.id, endpointId: job.endpointId, state: 'IN_QUEUE', attempt: 0, retries: 0 }, position: 0,
-        claimId: null }])))]);
-      if (false) stored = await persist(() => this.#insert(placed, claimId), {`,
+        claimId: null }])))]);`,
   ),
   bug(
     'claim id forgotten',

@@ -6,12 +6,15 @@ import { createLogger } from '@slipway/kit/log/logger';
 import type { Counted, HistoryEvent } from './checker/history.ts';
 import { Gate } from './database/gate.ts';
 import type { PlainConnection, SimServer } from './database/sim-server.ts';
-import { askReplica, SimClient, WARM_ENDPOINT } from './parts/client.ts';
+import { askReplica } from './parts/ask-replica.ts';
+import { WARM_ENDPOINT } from './parts/client.ts';
+import { Crowd } from './parts/crowd.ts';
 import { IdleSampler } from './parts/idle-sampler.ts';
 import { SimMachine } from './parts/machine.ts';
 import { Meddler } from './parts/meddler.ts';
 import { Nemesis } from './parts/nemesis.ts';
 import { SimReplica } from './parts/replica.ts';
+import { SHORT_ENDPOINT } from './parts/short-client.ts';
 import { receiver } from './parts/webhook-receiver.ts';
 import { type Being, NATURE } from './world/being.ts';
 import { World } from './world/world.ts';
@@ -40,13 +43,15 @@ export interface RunResult {
 
 const REPLICAS = 2;
 const MACHINES = 3;
-const ENDPOINTS = [WARM_ENDPOINT, 'endpoint000002'];
+/** Endpoints of the clients of all kinds. */
+const USUAL_ENDPOINTS = [WARM_ENDPOINT, 'endpoint000002'];
+const ENDPOINTS = [...USUAL_ENDPOINTS, SHORT_ENDPOINT];
+/** Workers that an endpoint always has. */
+const WORKERS_MIN = [1, 0, 2];
 /** Everything must be over so many virtual milliseconds after the last fault. */
 const CALM_MS_MAX = 120_000;
 /** A run with faults takes at most so long. */
 const FAULTS_MS_MAX = 600_000;
-/** Pause between two groups of clients that come. */
-const ARRIVAL_MS = { least: 50, most: 2_000 };
 /** After so many milliseconds counts must be true. */
 const COUNTED_MS = 6_000;
 const RESPAWN_MS = { least: 50, most: 2_000 };
@@ -64,7 +69,7 @@ export class Simulation {
   readonly #options: RunOptions;
   readonly #history: HistoryEvent[] = [];
   readonly #replicas: SimReplica[] = [];
-  readonly #clients: SimClient[] = [];
+  readonly #crowd: Crowd;
   readonly #machines: SimMachine[] = [];
   readonly #gate: Gate;
   readonly #admin: PlainConnection;
@@ -113,6 +118,13 @@ export class Simulation {
     };
     this.#nemesis = new Nemesis(parts, options.slow ? 0 : world.between(SHARE.least, SHARE.most));
     if (options.slow) this.#gate.slow = SLOW;
+    this.#crowd = new Crowd({
+      ...this.#asking,
+      ...{ endpoints: USUAL_ENDPOINTS, count: options.jobs },
+      record: (event) => this.#record(event),
+      isCalled: (job) => this.#called.has(job),
+      strike: (replica) => this.#nemesis.strikeAt(replica),
+    });
   }
 
   async #run(): Promise<RunResult> {
@@ -131,7 +143,7 @@ export class Simulation {
           record: (event) => this.#record(event),
         }),
       );
-    this.#feed();
+    this.#crowd.begin();
     new Meddler({
       ...this.#asking,
       endpoints: ENDPOINTS,
@@ -144,13 +156,12 @@ export class Simulation {
       isCalm: () => this.#nemesis.isOver && this.#living().length > 0,
     }).begin();
     if (!this.#options.slow) this.#nemesis.begin();
-    const jobs = (): boolean =>
-      this.#clients.length >= this.#options.jobs && (!this.#options.slow || world.nowMs >= SLOW.untilMs);
+    const jobs = (): boolean => this.#crowd.isWhole && (!this.#options.slow || world.nowMs >= SLOW.untilMs);
     await world.run(jobs, FAULTS_MS_MAX);
     this.#nemesis.isOver = true;
     const calmMs = world.nowMs;
     this.#record({ is: 'calm', atMs: calmMs });
-    const isOver = await world.run(() => this.#clients.every((client) => client.isOver), calmMs + CALM_MS_MAX);
+    const isOver = await world.run(() => this.#crowd.all.every((client) => client.isOver), calmMs + CALM_MS_MAX);
     if (isOver) this.#record({ is: 'converged', atMs: world.nowMs });
     const recoveryMs = isOver ? world.nowMs - calmMs : undefined;
     let hasLooked = false;
@@ -190,7 +201,7 @@ export class Simulation {
     const endpoints = ENDPOINTS.map(
       (id, n) => `INSERT INTO endpoint (id, account_id, name, template_id, compute_type, gpu_count, retry_limit,
         workers_min, workers_max, worker_concurrency, idle_timeout_seconds)
-        VALUES ('${id}', 'account', '${id}', 'template', 'CPU', 0, 10, ${id === WARM_ENDPOINT ? 1 : 0}, 4, ${n + 1}, 5);`,
+        VALUES ('${id}', 'account', '${id}', 'template', 'CPU', 0, 10, ${WORKERS_MIN[n]!}, 4, ${n + 1}, 5);`,
     );
     await this.#admin.query(
       `INSERT INTO account (id, name) VALUES ('account', 'account');
@@ -220,33 +231,13 @@ export class Simulation {
   async #kill(replica: SimReplica, why: string): Promise<void> {
     if (replica.dead) return;
     const world = this.#world;
-    replica.dead = true;
+    replica.die();
     world.note(replica.name, why);
     await this.#gate.end(replica);
     for (const { link } of this.#machines) {
       if (link?.replica === replica && !link.isSilent) world.after(world.between(0, 5), NATURE, () => link.cut());
     }
     world.after(world.between(RESPAWN_MS.least, RESPAWN_MS.most), NATURE, () => this.#spawn());
-  }
-
-  /** Clients come, some with the key of another one. */
-  #feed(): void {
-    const world = this.#world;
-    const options = {
-      ...this.#asking,
-      record: (event: HistoryEvent) => this.#record(event),
-      isCalled: (job: string) => this.#called.has(job),
-    };
-    const count = 1 + Math.floor(world.fraction() * 5);
-    for (let n = 0; n < count && this.#clients.length < this.#options.jobs; n += 1) {
-      const client = new SimClient(options, world.one(ENDPOINTS), `client${this.#clients.length}`);
-      this.#clients.push(client);
-      if (client.hasKey)
-        this.#clients.push(new SimClient(options, client.endpoint, `client${this.#clients.length}`, client));
-    }
-    world.after(world.between(ARRIVAL_MS.least, ARRIVAL_MS.most), NATURE, () => {
-      if (this.#clients.length < this.#options.jobs) this.#feed();
-    });
   }
 
   get #asking() {
@@ -269,7 +260,7 @@ export class Simulation {
     const world = this.#world;
     // Counts have their delay.
     await world.pause(COUNTED_MS, NATURE);
-    for (const client of this.#clients) {
+    for (const client of this.#crowd.all) {
       if (client.job === '') continue;
       while ((await client.look()) === undefined) await world.pause(200, NATURE);
     }

@@ -3,20 +3,19 @@
  * it; some cancel it, retry it, stream it, or give the key of another one.
  */
 
-import type { Job } from '@slipway/core/domain/jobs/job';
 import { ANNOUNCED_STATES, isFinal, type JobState } from '@slipway/core/domain/jobs/job-state';
 import type { JobCalls } from '@slipway/core/jobs/job-engine';
 import type { ChunkCursor } from '@slipway/core/jobs/read/chunk-page';
 import { WaitStopper } from '@slipway/core/jobs/read/wait-stopper';
-import type { Changed, HistoryEvent } from '../checker/history.ts';
-import { type Being, NATURE } from '../world/being.ts';
+import type { HistoryEvent } from '../checker/history.ts';
+import { NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
-import type { SimReplica } from './replica.ts';
+import type { Answer, Asking } from './ask-replica.ts';
+import { askReplica } from './ask-replica.ts';
+import { JobView } from './job-view.ts';
 import type { SimInput } from './sim-worker.ts';
 
-interface ClientOptions {
-  world: World;
-  replicas(): readonly SimReplica[];
+export interface ClientOptions extends Asking {
   record(event: HistoryEvent): void;
   /** Returns whether a webhook of the job has come. */
   isCalled(job: string): boolean;
@@ -38,10 +37,6 @@ interface Plan {
   lowPriority: boolean;
 }
 
-/** How a call ended. `unknown`: no answer came in time. */
-export type Answer<Value> = { value: Value } | { error: Error & { reason?: string } } | 'unknown';
-
-const CALL_MS = 6_000;
 const PAUSE_MS = { least: 40, most: 600 };
 const SYNC_MS = 5_000;
 /** The rest of life that some set. */
@@ -53,8 +48,7 @@ export class SimClient {
   readonly #options: ClientOptions;
   readonly #plan: Plan;
   readonly #name: string;
-  /** The job, once it is acknowledged. */
-  job = '';
+  readonly #view: JobView;
   /** It has seen the end of its job, and nothing is left to do. */
   isOver = false;
   #isFinal = false;
@@ -64,6 +58,7 @@ export class SimClient {
     this.#options = options;
     this.#name = name;
     this.#plan = like ? { ...like.#plan, request: options.world.random.uuid() } : planOf(options.world, endpoint, name);
+    this.#view = new JobView(options, this.#plan.endpoint, name);
     void this.#run();
   }
 
@@ -76,14 +71,14 @@ export class SimClient {
     return this.#plan.key !== '';
   }
 
+  /** The job, once it is acknowledged. */
+  get job(): string {
+    return this.#view.job;
+  }
+
   /** Reads the job's state once. */
-  async look(ttlMs = 0): Promise<JobState | null | undefined> {
-    const { world } = this.#options;
-    const fromMs = world.nowMs;
-    const key = { endpointId: this.#plan.endpoint, jobId: this.job };
-    const answer = await this.#ask((calls) => calls.get(key, { omitOutput: false, ttlMs }));
-    if (ttlMs > 0) this.#change('ttl', fromMs, answer, ttlMs);
-    return this.#saw(fromMs, answer);
+  look(): Promise<JobState | null | undefined> {
+    return this.#view.look();
   }
 
   async #run(): Promise<void> {
@@ -102,7 +97,7 @@ export class SimClient {
     }
     // Its end must stay what it was.
     await world.pause(world.between(500, 5_000), NATURE);
-    const state = await this.look(world.chance(0.1) ? TTL_MS : 0);
+    const state = await this.#view.look(world.chance(0.1) ? TTL_MS : 0);
     while (this.#plan.webhook && state && ANNOUNCED_STATES.includes(state) && !isCalled(this.job))
       await world.pause(500, NATURE);
     this.isOver = true;
@@ -130,12 +125,12 @@ export class SimClient {
         isSync ? calls.submitAndWait(submission, never) : calls.submit(submission),
       );
       if (answer !== 'unknown' && 'value' in answer) {
-        this.job = answer.value.id;
+        this.#view.job = answer.value.id;
         const event = { job: this.job, endpoint, request, key, webhook, fromMs: firstMs, atMs: world.nowMs };
         const retentionMs = isSync ? 60_000 : RETENTION_MS;
         record({ is: 'acknowledged', ...event, ttlMs: ttlMs ?? DAY_MS, retentionMs });
         world.note(this.#name, 'acknowledged', this.job);
-        this.#saw(fromMs, answer, isSync);
+        this.#view.saw(fromMs, answer, isSync);
         return;
       }
       await this.#rest();
@@ -145,15 +140,15 @@ export class SimClient {
   async #cancel(): Promise<void> {
     const fromMs = this.#options.world.nowMs;
     const answer = await this.#ask((calls) => calls.cancel({ endpointId: this.#plan.endpoint, jobId: this.job }));
-    this.#change('cancel', fromMs, answer);
-    this.#saw(fromMs, answer, false);
+    this.#view.changed('cancel', fromMs, answer);
+    this.#view.saw(fromMs, answer, false);
   }
 
   async #retry(): Promise<void> {
     const fromMs = this.#options.world.nowMs;
     const answer = await this.#ask((calls) => calls.retry({ endpointId: this.#plan.endpoint, jobId: this.job }));
-    this.#change('retry', fromMs, answer);
-    this.#saw(fromMs, answer, false);
+    this.#view.changed('retry', fromMs, answer);
+    this.#view.saw(fromMs, answer, false);
   }
 
   async #stream(): Promise<void> {
@@ -179,34 +174,6 @@ export class SimClient {
     }
   }
 
-  #change(is: Changed['is'], fromMs: number, answer: Answer<unknown>, ms = 0): void {
-    const { world, record } = this.#options;
-    const atMs = answer === 'unknown' ? undefined : world.nowMs;
-    const isDone = answer !== 'unknown' && 'value' in answer;
-    record({ is, fromMs, atMs, job: this.job, endpoint: this.#plan.endpoint, done: isDone ? ms || 1 : 0 });
-  }
-
-  /**
-   * Records what an answer says of the job, perhaps without its output. Returns its state; `null`: it is gone,
-   * `undefined`: nobody knows.
-   */
-  #saw(fromMs: number, answer: Answer<Job>, hasOutput = true): JobState | null | undefined {
-    const { world, record } = this.#options;
-    const seen = { is: 'seen' as const, fromMs, atMs: world.nowMs, job: this.job };
-    if (answer === 'unknown') return undefined;
-    if ('error' in answer) {
-      if (answer.error.reason !== 'JOB_NOT_FOUND') return undefined;
-      record({ ...seen, state: null, attempt: 0, output: '', error: '' });
-      world.note(this.#name, 'not found', this.job);
-      return null;
-    }
-    const { state, attempt, output, error } = answer.value;
-    const text = hasOutput ? (output?.toString() ?? '') : undefined;
-    record({ ...seen, state, attempt, output: text, error: error ?? '' });
-    if (isFinal(state)) world.note(this.#name, state, this.job);
-    return state;
-  }
-
   #ask<Value>(call: (calls: JobCalls) => Promise<Value>): Promise<Answer<Value>> {
     return askReplica(this.#options, call);
   }
@@ -216,28 +183,6 @@ export class SimClient {
     const factor = this.#isFinal ? 10 : 1;
     return world.pause(world.between(PAUSE_MS.least, PAUSE_MS.most) * factor, NATURE);
   }
-}
-
-/** Makes a call at some replica. */
-export async function askReplica<Value>(
-  { world, replicas }: Pick<ClientOptions, 'world' | 'replicas'>,
-  call: (calls: JobCalls) => Promise<Value>,
-): Promise<Answer<Value>> {
-  const living = replicas();
-  if (living.length === 0) return 'unknown';
-  const { calls } = world.one(living);
-  return new Promise((resolve) => {
-    const patience: Being = { name: 'patience', dead: false };
-    world.after(CALL_MS, patience, () => resolve('unknown'));
-    const done = (answer: Answer<Value>): void => {
-      patience.dead = true;
-      resolve(answer);
-    };
-    call(calls).then(
-      (value) => done({ value }),
-      (error: Error) => done({ error }),
-    );
-  });
 }
 
 function planOf(world: World, endpoint: string, name: string): Plan {

@@ -219,15 +219,8 @@ export class SimMachine {
     const token = world.random.id(8);
     const execution: Execution = { ref: ref!, token, chunks: [], streamed: 0, link: this.#link };
     worker.held.set(name, execution);
-    record({
-      is: 'started',
-      atMs: world.nowMs,
-      job: ref!.jobId,
-      attempt: ref!.attempt,
-      machine: this.id,
-      token,
-      client,
-    });
+    const { jobId: job, attempt } = ref!;
+    record({ is: 'started', atMs: world.nowMs, job, attempt, machine: this.id, token, client });
     world.note(this.id, 'starts', name, token);
     for (let number = 1; number <= chunks; number += 1)
       world.after((ms * number) / (chunks + 1), this.#life, () => {
@@ -239,8 +232,9 @@ export class SimMachine {
     world.after(ms, this.#life, () => {
       if (worker.held.get(name) !== execution) return;
       const output = Buffer.from(JSON.stringify({ token }));
-      if (fails) this.#end(execution, 'FAILED', { kind: OutcomeKind.FAILED, error: `failed ${token}` });
-      else this.#end(execution, 'COMPLETED', { kind: OutcomeKind.COMPLETED, output });
+      const took = { executionMs: Math.round(ms) };
+      if (fails) this.#end(execution, 'FAILED', { kind: OutcomeKind.FAILED, error: `failed ${token}`, ...took });
+      else this.#end(execution, 'COMPLETED', { kind: OutcomeKind.COMPLETED, output, ...took });
       if (worker.state === WorkerState.DRAINING) this.#drain(worker);
     });
   }

@@ -2,14 +2,10 @@
 import type { ChangeRequest, ChangeResult } from '@slipway/core/jobs/change/change-jobs';
 import type { Changed, HistoryEvent } from '../checker/history.ts';
 import { NATURE } from '../world/being.ts';
-import type { World } from '../world/world.ts';
-import type { Answer } from './client.ts';
-import { askReplica } from './client.ts';
-import type { SimReplica } from './replica.ts';
+import type { Answer, Asking } from './ask-replica.ts';
+import { askReplica } from './ask-replica.ts';
 
-interface MeddlerOptions {
-  world: World;
-  replicas(): readonly SimReplica[];
+interface MeddlerOptions extends Asking {
   endpoints: readonly string[];
   record(event: HistoryEvent): void;
   /** The faults are over, and so is this. */

@@ -41,6 +41,24 @@ export class Nemesis {
     });
   }
 
+  /** Strikes at a job that this replica has just accepted: at the replica, its connections, or a machine. */
+  strikeAt(replica: SimReplica): void {
+    const { world, machines, gate, kill } = this.#options;
+    if (this.isOver || replica.dead) return;
+    const machine = world.one(machines);
+    const u = world.fraction();
+    if (u < 0.4) world.perform(0, NATURE, () => kill(replica, 'killed at a step of a short job'));
+    else if (u < 0.55) this.#killAgent(machine);
+    else if (u < 0.7) this.#cutLink(machine);
+    else if (u < 0.8) this.#silenceLink(machine);
+    else {
+      const own = gate.connections.filter(({ owner }) => owner === replica);
+      if (own.length === 0) return;
+      world.fault('connection cut at a step of a short job', replica.name);
+      world.perform(0, NATURE, () => gate.cut(world.one(own)));
+    }
+  }
+
   /** See GateOptions.chooseFault. */
   chooseFault(sql: string): StatementFault | undefined {
     const { world } = this.#options;

@@ -28,6 +28,7 @@ export class SimReplica implements Being {
   /** All of its services run. */
   isUp = false;
   readonly #parts: ReturnType<typeof buildParts>;
+  readonly #onDeath: (() => void)[] = [];
 
   constructor(name: string, host: string, world: World, logger: Logger) {
     this.name = name;
@@ -76,6 +77,17 @@ export class SimReplica implements Being {
         world.note(name, 'did not start:', error.message);
       },
     );
+  }
+
+  /** Calls `listener` when this replica dies. */
+  onDeath(listener: () => void): void {
+    this.#onDeath.push(listener);
+  }
+
+  /** Dies: nothing of it runs any more, and its callers notice. */
+  die(): void {
+    this.dead = true;
+    for (const listener of this.#onDeath.splice(0)) listener();
   }
 
   /** Calls of its clients. */
