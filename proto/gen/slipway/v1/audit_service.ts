@@ -23,7 +23,7 @@ import { ListView } from "./list_view.ts";
 
 /**
  * A change that a caller made, or an attempt that was refused. It is never modified. It is committed together with the
- * change; that of a call that changes many jobs is written after it.
+ * change. A call that changes many jobs is the exception: its event is written after the jobs have changed.
  */
 export interface AuditEvent {
   /** ID of the event. Later events have higher IDs. */
