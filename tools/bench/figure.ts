@@ -32,12 +32,11 @@ export interface Ceilings {
   inserts: number;
 }
 
-/**
- * Returns the middle value. Of an even number of values it is the lower middle, so that the result is always a measured
- * value.
- */
+/** Returns the middle value, of an even number of values the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]!;
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
 }
 
 /** Returns the median of several rounds and their spread. */
