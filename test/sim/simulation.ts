@@ -124,6 +124,9 @@ export class Simulation {
       record: (event) => this.#record(event),
       isCalled: (job) => this.#called.has(job),
       strike: (replica) => this.#nemesis.strikeAt(replica),
+      onPhase: (phase) => {
+        this.#nemesis.phase = phase;
+      },
     });
   }
 

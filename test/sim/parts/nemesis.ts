@@ -20,11 +20,21 @@ const WRITES = /\b(INSERT|UPDATE|DELETE)\b/;
 const PAUSE_MS = { least: 40, most: 560 };
 const NOTICE_MS = { least: 0.2, usual: 4, late: 3_000 };
 
+/** How faults strike: at any moment, not at all, or at the steps of short jobs. */
+export type Phase = 'usual' | 'rest' | 'short';
+
+/** Least time between two faults at steps of short jobs, in milliseconds. */
+const STEP_PAUSE_MS = 60;
+/** Share of statements at which a fault strikes while short jobs come. */
+const STEP_SHARE = 0.1;
+
 export class Nemesis {
   readonly #options: NemesisOptions;
   /** Share of statements at which a fault strikes. */
   readonly #share: number;
   isOver = false;
+  phase: Phase = 'usual';
+  #struckAtMs = 0;
 
   constructor(options: NemesisOptions, share: number) {
     this.#options = options;
@@ -36,7 +46,7 @@ export class Nemesis {
     const { world } = this.#options;
     world.perform(world.between(PAUSE_MS.least, PAUSE_MS.most), NATURE, async () => {
       if (this.isOver) return;
-      await this.#strike();
+      if (this.phase === 'usual') await this.#strike();
       this.begin();
     });
   }
@@ -44,7 +54,8 @@ export class Nemesis {
   /** Strikes at a job that this replica has just accepted: at the replica, its connections, or a machine. */
   strikeAt(replica: SimReplica): void {
     const { world, machines, gate, kill } = this.#options;
-    if (this.isOver || replica.dead) return;
+    if (this.phase !== 'short' || replica.dead || world.nowMs < this.#struckAtMs + STEP_PAUSE_MS) return;
+    this.#struckAtMs = world.nowMs;
     const machine = world.one(machines);
     const u = world.fraction();
     if (u < 0.4) world.perform(0, NATURE, () => kill(replica, 'killed at a step of a short job'));
@@ -62,7 +73,8 @@ export class Nemesis {
   /** See GateOptions.chooseFault. */
   chooseFault(sql: string): StatementFault | undefined {
     const { world } = this.#options;
-    if (this.isOver || !world.chance(this.#share)) return undefined;
+    if (this.isOver || this.phase === 'rest') return undefined;
+    if (!world.chance(this.phase === 'short' ? STEP_SHARE : this.#share)) return undefined;
     const fault = world.one(STATEMENT_FAULTS);
     const needsWrite = fault === 'error 53100' || fault === 'error 25006' || fault === 'error 40P01';
     if (fault.startsWith('error ') && (sql === '' || (needsWrite && !WRITES.test(sql)))) return undefined;

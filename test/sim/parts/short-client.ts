@@ -85,7 +85,7 @@ export class ShortClient {
       const fromMs = world.nowMs;
       const answer = await this.#ask((replica) => {
         const ms = world.between(STRIKE_MS.least, STRIKE_MS.most);
-        if (world.chance(0.2)) world.after(ms, NATURE, () => strike(replica));
+        if (world.chance(0.3)) world.after(ms, NATURE, () => strike(replica));
       });
       if (answer === 'unknown' || 'error' in answer) {
         const waits = this.#options.replicas().length === 0 || world.chance(0.3);
