@@ -10,7 +10,9 @@ import { publicError } from '../plugins/errors/public-error.ts';
 import type { FieldNames } from '../plugins/public-names.ts';
 import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, withPublicNames } from '../plugins/public-names.ts';
 import type { FieldChanges } from '../resources/mask-fields.ts';
+import { bytesOf } from './core-grpc/answer-bytes.ts';
 import type { CoreMessage } from './core-message.ts';
+import type { LargeRead } from './large-reads.ts';
 
 /** Context of an operation: set by the route, and extended by Mesh. */
 export interface GraphqlContext {
@@ -20,8 +22,8 @@ export interface GraphqlContext {
   nowMs: number;
   /** Lists that this operation has read; see `once`. */
   reads: Map<string, Promise<unknown>>;
-  /** Waits until this operation may hold more than the first page of a list. Returns whether it waited. */
-  enterLarge(): Promise<boolean>;
+  /** Its turn for long lists. */
+  large: LargeRead;
   Core: Record<'Query' | 'Mutation', Record<string, (options: MeshCall) => Promise<unknown>>>;
 }
 
@@ -80,12 +82,13 @@ export function updateCore<Response>(
   });
 }
 
-/** Pages that an operation may hold, of one list. */
-const PAGES_MAX = 32;
+/** Most bytes of a list that are read without a turn, and most bytes of one list that an operation may hold. */
+const WITHOUT_TURN_BYTES = 2 * 1024 * 1024;
+const LIST_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Returns all entries of a list, for instance (['VolumeService', 'ListNetworkVolumes', 'networkVolumes'], {}). A list
- * of one page is read at once. An account reads one longer list at a time; pages that were read before its turn are
+ * of a few pages is read at once. An account reads one longer list at a time; pages that were read before its turn are
  * discarded.
  */
 export async function listCore<Entry>(
@@ -93,28 +96,35 @@ export async function listCore<Entry>(
   [service, method, field]: readonly [string, string, string],
   input: object,
 ): Promise<CoreMessage<Entry>[]> {
-  const all: CoreMessage<Entry>[] = [];
+  let all: CoreMessage<Entry>[] = [];
   let pageToken = '';
-  for (let pages = 1; ; pages += 1) {
-    const page = await callCore<Record<string, unknown>>(context, service, method, { ...input, pageToken });
+  let bytes = 0;
+  for (;;) {
+    const request = { ...input, pageToken };
+    const page = await context.large.page(pageToken !== '', () =>
+      callCore<Record<string, unknown>>(context, service, method, request),
+    );
     const next = page['nextPageToken'] as string | undefined;
-    if (
-      next &&
-      pages === 1 &&
-      (await context.enterLarge().catch((error: unknown) => {
-        throw toGraphqlError(error);
-      }))
-    ) {
-      pages = 0;
+    bytes += bytesOf(page);
+    if (next && bytes > WITHOUT_TURN_BYTES && (await waitedForTurn(context))) {
+      [all, pageToken, bytes] = [[], '', 0];
       continue;
     }
     all.push(...((page[field] as CoreMessage<Entry>[] | undefined) ?? []));
     if (!next) return all;
-    if (pages === PAGES_MAX)
+    if (bytes > LIST_BYTES_MAX)
       throw refused(
         'The list is too long for one answer of this surface; the REST surface under /v1 writes it page by page.',
       );
     pageToken = next;
+  }
+}
+
+async function waitedForTurn({ large }: GraphqlContext): Promise<boolean> {
+  try {
+    return await large.enter();
+  } catch (error) {
+    throw toGraphqlError(error);
   }
 }
 

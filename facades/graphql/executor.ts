@@ -18,6 +18,7 @@ import type { CoreServices } from '../core-client/core-services.ts';
 import { boundsRule, ERRORS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from './bounds.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { needsNoKey, rejectForeignFields } from './foreign-fields.ts';
+import type { Rest } from './large-reads.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
 import { takeQuotedWords } from './quoted-words.ts';
 import resolvers from './resolvers.ts';
@@ -34,6 +35,7 @@ export interface GraphqlRequest {
 interface GraphqlCaller {
   apiKey: string;
   accountId: string;
+  rest: Rest;
 }
 
 /** A valid document, ready to run. */
@@ -112,8 +114,9 @@ export class GraphqlExecutor extends BaseService {
       isPublic: isPublic(document, operationName),
       reads: operationOf(document, operationName) === OperationTypeNode.QUERY,
       run: async (caller) => {
-        const large = new LargeRead(this.#largeReads, caller.accountId, this.#clock);
-        const context = { ...caller, nowMs: this.#clock.nowMs(), reads: new Map(), enterLarge: () => large.enter() };
+        const { apiKey, accountId } = caller;
+        const large = new LargeRead(this.#largeReads, caller, this.#clock);
+        const context = { apiKey, accountId, nowMs: this.#clock.nowMs(), reads: new Map(), large };
         const { schema, execute, contextFactory } = mesh.getEnveloped(context);
         try {
           return (await execute({

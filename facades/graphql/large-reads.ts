@@ -18,19 +18,34 @@ export function largeReads(): MemoryBudget {
   return new MemoryBudget({ bytesMax: AT_ONCE_MAX, ownerBytesMax: OF_ACCOUNT_MAX });
 }
 
+/** Waits between two pages of an account, of which the first took that long. */
+export type Rest = (tookMs: number) => Promise<void>;
+
 /** Turn of one operation, however many long lists it reads. */
 export class LargeRead {
   readonly #permits: MemoryBudget;
+  readonly #rest: Rest;
   readonly #accountId: string;
   #held: MemoryPermit | undefined;
   #permit: Promise<void> | undefined;
   #isOn = false;
+  #tookMs = 0;
   readonly #clock: Clock;
 
-  constructor(permits: MemoryBudget, accountId: string, clock: Clock) {
+  constructor(permits: MemoryBudget, { accountId, rest }: { accountId: string; rest: Rest }, clock: Clock) {
     this.#permits = permits;
     this.#accountId = accountId;
+    this.#rest = rest;
     this.#clock = clock;
+  }
+
+  /** Reads a page. A further page of a list first rests for as long as the latest page took. */
+  async page<Page>(isFurther: boolean, read: () => Promise<Page>): Promise<Page> {
+    if (isFurther) await this.#rest(this.#tookMs);
+    const sinceMs = this.#clock.monotonicMs();
+    const page = await read();
+    this.#tookMs = this.#clock.monotonicMs() - sinceMs;
+    return page;
   }
 
   /** Resolves when it is this operation's turn, with whether it had to wait. RATE_LIMITED: not in time. */

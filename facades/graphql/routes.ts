@@ -71,7 +71,8 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
     try {
       const { reads, isPublic, run } = await executor.prepare(asked);
       if (isKeyless && !isPublic) throw keyMissing();
-      const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId }), request.id, logger);
+      const rest = async (tookMs: number): Promise<void> => gate.rateLimit?.rest(accountId, tookMs);
+      const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId, rest }), request.id, logger);
       if (!reads) return send(reply, await answer());
       const readOnce = (): Promise<Answer> => shared.run(key, answer);
       return send(

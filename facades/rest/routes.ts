@@ -126,7 +126,12 @@ export async function restRoutes(plain: FastifyInstance, surface: RestSurface): 
   await docsPage(plain, { path: '/v1/docs', title: 'Slipway API', schema: DESCRIBED_PAGE });
   const parts: RestParts = {
     core,
-    budget: { answers, queue: new ListQueue(clock) },
+    budget: {
+      answers,
+      queue: new ListQueue(clock),
+      rest: async (accountId, tookMs) => gate.rateLimit?.rest(accountId, tookMs),
+      clock,
+    },
     config,
     logger,
     gate: restGate(gate, REST_BODY_BYTES_MAX),

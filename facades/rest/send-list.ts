@@ -4,6 +4,7 @@
  * it.
  */
 import { Readable } from 'node:stream';
+import type { Clock } from '@slipway/kit/time/clock';
 import type { PageRequest } from '@slipway/proto/wire/pages';
 import { eachPage } from '@slipway/proto/wire/pages';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -24,6 +25,9 @@ const NEXT_PAGE_MS = 60_000;
 export interface ListBudget {
   answers: AnswerBudget;
   queue: ListQueue;
+  /** Waits between two pages of an account, of which the first took that long. */
+  rest(accountId: string, tookMs: number): Promise<void>;
+  clock: Pick<Clock, 'monotonicMs'>;
 }
 
 /** Source of a list. */
@@ -49,9 +53,14 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
   const { answer: first, pause, prolong } = 'answer' in begun ? begun : await (await begun.again)();
   const records = await present(first);
   if (first.nextPageToken === '') return records;
+  const { rest, clock } = budget;
+  let sinceMs = clock.monotonicMs();
+  let tookMs = 0;
   // A slow core must not count as an idle client, whose connection is closed.
   const readNext = async (page: PageRequest): Promise<Response> => {
     pause();
+    await rest(request.caller.accountId, tookMs);
+    sinceMs = clock.monotonicMs();
     const response = await source.read(page, { ...options, tryMs: NEXT_PAGE_MS });
     prolong();
     return response;
@@ -63,6 +72,7 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
     for await (const response of eachPage(readNext, first.nextPageToken)) {
       const comma = text === '' ? '' : ',';
       const more = inner(reply, await present(response));
+      tookMs = clock.monotonicMs() - sinceMs;
       // Records of a page may have been deleted meanwhile, or be filtered out.
       if (more === '') continue;
       yield comma + more;

@@ -14,6 +14,13 @@ import { filterConditions } from './list-filter.ts';
 
 /** Bytes of a page, beyond which only its last entry may go. */
 export const PAGE_BYTES_MAX = 2 * 1024 * 1024;
+/**
+ * Bytes of an entry that count once. Bytes beyond are long texts, mostly environments: core decrypts, parses and
+ * encodes those of a page at a stretch, and the facade does as much. They count many times, so that no page keeps
+ * either of them from other requests for long.
+ */
+const ENTRY_BYTES = 4 * 1024;
+export const TEXT_WEIGHT = 16;
 
 /** Cursor: the position of an entry in a list. */
 export interface PageKey {
@@ -165,7 +172,7 @@ export function cut(found: readonly Candidate[], size: number): { ids: string[];
   let bytes = 0;
   let count = 0;
   while (count < Math.min(found.length, size) && bytes < PAGE_BYTES_MAX) {
-    bytes += found[count]!.bytes;
+    bytes += weightOf(found[count]!.bytes);
     count += 1;
   }
   const last = found[count - 1];
@@ -173,6 +180,10 @@ export function cut(found: readonly Candidate[], size: number): { ids: string[];
     ids: found.slice(0, count).map(({ id }) => id),
     next: last && count < found.length ? { at: last.at, id: last.id, value: last.value } : undefined,
   };
+}
+
+function weightOf(bytes: number): number {
+  return bytes + Math.max(0, bytes - ENTRY_BYTES) * (TEXT_WEIGHT - 1);
 }
 
 /** Returns a page of a list. `read`: reads entries by their ids, in any order. */

@@ -14,6 +14,7 @@ import type { GraphQLFieldResolver } from 'graphql';
 import { GraphQLObjectType, GraphQLScalarType, GraphQLSchema } from 'graphql';
 import type { CoreServices } from '../../core-client/core-services.ts';
 import type { ServiceCalls, UnaryMethod } from '../../core-client/service-calls.ts';
+import { withBytes } from './answer-bytes.ts';
 
 /** Arguments that Mesh passes to a source handler. */
 interface HandlerOptions {
@@ -91,10 +92,11 @@ class CoreTransport extends GrpcTransportHelper {
     methodName: string;
   }): GraphQLFieldResolver<unknown, CallContext> {
     const { path, requestSerialize, responseDeserialize } = (client as unknown as ServiceDefinition)[methodName]!;
+    const deserialize = (bytes: Buffer): object => withBytes(responseDeserialize(bytes) as object, bytes.length);
     const method =
       (of: Client): UnaryMethod<unknown, unknown> =>
       (request, metadata, options, done) =>
-        of.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, options, done as never);
+        of.makeUnaryRequest(path, requestSerialize, deserialize, request, metadata, options, done as never);
     const repeatable = READS.test(methodName);
     return (_root, { input }, { apiKey }) =>
       this.#calls().call(method, input as unknown, { apiKey, repeatable, tryMs: TRY_MS });

@@ -20,6 +20,12 @@ const ALL_WEIGHT_MAX = 64;
  */
 const PERMIT_MS = 2_000;
 const WAITER_PERMIT_MS = 250;
+/**
+ * Least weight of a request after which its permit rests for as long as the request took, up to REST_MS_MAX. So heavy
+ * requests of one account use at most half of the time beside other accounts.
+ */
+const REST_WEIGHT_MIN = 4;
+const REST_MS_MAX = 250;
 
 /** A request to schedule. */
 interface FairRequest {
@@ -56,19 +62,24 @@ export class FairQueue {
    * permit ends with the response or after a time limit.
    */
   enter({ accountId, weight, waits }: FairRequest, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> | undefined {
+    this.#use(accountId);
     if (!this.#isShared(accountId)) return undefined;
     let begun = false;
+    let begunAtMs = 0;
     let begin: () => void = () => {
       begun = true;
     };
     let timer: Timer | undefined;
     const permit = this.#permits.acquire(accountId, Math.min(weight, REQUEST_WEIGHT_MAX), () => {
+      begunAtMs = this.#clock.monotonicMs();
       begin();
       timer = this.#clock.after(waits ? WAITER_PERMIT_MS : PERMIT_MS, () => permit.release());
     });
     const end = (): void => {
       timer?.cancel();
-      permit.release();
+      const tookMs = timer && !waits && weight >= REST_WEIGHT_MIN ? this.#clock.monotonicMs() - begunAtMs : 0;
+      if (tookMs > 0) this.#clock.after(Math.min(tookMs, REST_MS_MAX), () => permit.release());
+      else permit.release();
     };
     if (raw.closed) end();
     else raw.once('close', end);
@@ -81,11 +92,25 @@ export class FairQueue {
     });
   }
 
+  /**
+   * Waits between two pieces of a long response, for as long as the piece took, up to REST_MS_MAX. Resolves at once if
+   * no other account uses the facade.
+   */
+  async rest(accountId: string, tookMs: number): Promise<void> {
+    if (!this.#isShared(accountId)) return;
+    await new Promise<void>((resolve) => {
+      this.#clock.after(Math.min(tookMs, REST_MS_MAX), resolve);
+    });
+  }
+
+  #use(accountId: string): void {
+    if (this.#last && this.#last.accountId !== accountId) this.#other = this.#last;
+    this.#last = { accountId, atMs: this.#clock.monotonicMs() };
+  }
+
   /** Returns whether another account uses the facade too. */
   #isShared(accountId: string): boolean {
-    const now = this.#clock.monotonicMs();
-    if (this.#last && this.#last.accountId !== accountId) this.#other = this.#last;
-    this.#last = { accountId, atMs: now };
-    return this.#other !== undefined && this.#other.accountId !== accountId && now - this.#other.atMs < USED_MS;
+    const other = this.#last?.accountId === accountId ? this.#other : this.#last;
+    return other !== undefined && other.accountId !== accountId && this.#clock.monotonicMs() - other.atMs < USED_MS;
   }
 }

@@ -104,6 +104,11 @@ export class RateLimit {
     if (!(await this.#delay.wait(who, reply))) reply.raw.shouldKeepAlive = false;
   }
 
+  /** Waits between two pieces of a long response, so that other accounts come between them. */
+  rest(accountId: string, tookMs: number): Promise<void> {
+    return this.#queue.rest(accountId, tookMs);
+  }
+
   async #count(request: LimitedRequest, reply: Pick<FastifyReply, 'raw'> | undefined): Promise<RateBudget> {
     const { operation, workersRunning } = request;
     if (operation !== 'management' && operation !== 'live' && request.requestQuota !== undefined)

@@ -68,7 +68,8 @@ export const LIMITS_OF_PARTS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'page of a list',
-      '{PAGE_SIZE_MAX} entries, {PAGE_BYTES_MAX} and the last entry',
+      '{PAGE_SIZE_MAX} entries, {PAGE_BYTES_MAX} and the last entry; what an entry has over {ENTRY_BYTES} counts ' +
+        '{TEXT_WEIGHT} times',
       'core/rpc/server/paging.ts',
       'core/store/sql/page.ts',
     ),

@@ -104,9 +104,9 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'facades/graphql/bounds.ts',
     ),
     row(
-      'GraphQL documents that read lists of several pages',
-      '{AT_ONCE_MAX} at a time, {OF_ACCOUNT_MAX} of an account, others wait for {WAIT_MS_MAX}; {PAGES_MAX} ' +
-        'pages of a list',
+      'GraphQL documents that read long lists',
+      'over {WITHOUT_TURN_BYTES}: {AT_ONCE_MAX} at a time, {OF_ACCOUNT_MAX} of an account, others wait for ' +
+        '{WAIT_MS_MAX}; {LIST_BYTES_MAX} of a list',
       'facades/graphql/large-reads.ts',
       'facades/graphql/core-calls.ts',
     ),

@@ -4,8 +4,11 @@
  * variables.
  */
 import { Writable } from 'node:stream';
+import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { pino } from 'pino';
+import type { Test } from 'tap';
 import t from 'tap';
+import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { graphqlClient } from './graphql-client.ts';
@@ -22,7 +25,8 @@ const FIELDS: [method: string, field: string][] = [
   ['VolumeService/ListNetworkVolumes', 'networkVolumes { id }'],
 ];
 
-t.test('repeated fields of a document are read once', async (t) => {
+/** Starts a system, and returns the methods of the calls that core has answered. */
+async function loggingSystem(t: Test) {
   const calls: string[] = [];
   const log = new Writable({
     write(line, _encoding, done) {
@@ -31,7 +35,11 @@ t.test('repeated fields of a document are read once', async (t) => {
       done();
     },
   });
-  const system = await startSystem(t, { agents: 0, logger: pino({ level: 'debug' }, log) });
+  return { system: await startSystem(t, { agents: 0, logger: pino({ level: 'debug' }, log) }), calls };
+}
+
+t.test('repeated fields of a document are read once', async (t) => {
+  const { system, calls } = await loggingSystem(t);
   const graphql = graphqlClient(t, system.url, system.key);
   for (const [method, field] of FIELDS) {
     const fields = Array.from({ length: TIMES }, (_, n) => `a${n}: ${field}`).join(' ');
@@ -40,6 +48,28 @@ t.test('repeated fields of a document are read once', async (t) => {
     const made = await waitFor('the call', async () => calls.filter((call) => call.endsWith(method)).length);
     t.equal(made, 1, method);
   }
+});
+
+t.test('documents with long lists take turns, and a waiting one reads its pages again later', async (t) => {
+  const { system, calls } = await loggingSystem(t);
+  const graphql = graphqlClient(t, system.url, system.key);
+  const env = Object.fromEntries(Array.from({ length: 120 }, (_, k) => [`NAME_${k}`, 'x'.repeat(2_000)]));
+  const count = 12;
+  for (let i = 0; i < count; i += 1) {
+    const template = Template.fromPartial({ name: `t${i}`, startCommand: ['true'], serverless: true, env });
+    await call(system.clients.templates, 'createTemplate', { template }, system.key);
+  }
+  const pages = (): number => calls.filter((method) => method.endsWith('TemplateService/ListTemplates')).length;
+  const list = async (alias: string): Promise<void> => {
+    const data = await graphql.ok<Record<string, { podTemplates: unknown[] }>>(
+      `{ ${alias}: myself { podTemplates { id } } }`,
+    );
+    t.equal(data[alias]!.podTemplates.length, count);
+  };
+  await list('alone');
+  await waitFor('each page once', () => pages() === count);
+  await Promise.all(['a', 'b', 'c', 'd'].map(list));
+  await waitFor('pages that were read again', () => pages() > 5 * count);
 });
 
 t.test("wrong variables are the client's fault however often the document came before", async (t) => {

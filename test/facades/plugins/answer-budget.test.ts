@@ -63,7 +63,7 @@ async function setup(t: Test, idleMs = 60_000) {
   });
   // The second page comes at once, or when the test lets it.
   app.get('/pages/:second', async (request, reply) =>
-    sendList({ answers, queue: new ListQueue(clock) }, request, reply, {
+    sendList({ answers, queue: new ListQueue(clock), rest: async () => undefined, clock }, request, reply, {
       read: async ({ pageToken }) => {
         const { second } = request.params as { second: string };
         if (pageToken !== '' && second === 'later')

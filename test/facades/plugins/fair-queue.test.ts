@@ -80,6 +80,49 @@ t.test("heavy requests reduce their account's share, and waiting ones return the
   t.equal(begun.filter((name) => name[0] === 'c').length, 16);
 });
 
+t.test('permits of heavy requests rest for as long as these took, unless the account is alone', async (t) => {
+  const { clock, turns, begun, ask, end, settled } = facade();
+  await ask('b0');
+  for (let i = 0; i < 4; i += 1) void ask(`a${i}`, { weight: 4 });
+  await settled();
+  const begunOfA = (): number => begun.filter((name) => name[0] === 'a').length;
+  t.equal(begunOfA(), 2);
+  clock.pass(100);
+  await end('a0', 'a1');
+  t.equal(begunOfA(), 2, 'both permits rest');
+  await ask('b1', { weight: 4 });
+  t.equal(begun.at(-1), 'b1', 'another account does not wait for that');
+  clock.pass(99);
+  await settled();
+  t.equal(begunOfA(), 2);
+  clock.pass(1);
+  await settled();
+  t.equal(begunOfA(), 4);
+  clock.pass(5_000);
+  await end('a2', 'a3');
+  await turns.rest('a', 60_000);
+  t.pass('nobody else is there');
+});
+
+t.test('pieces of a long answer are separated by a bounded rest beside other accounts', async (t) => {
+  const { clock, turns, ask, settled } = facade();
+  await ask('a0');
+  await ask('b0');
+  let rested = 0;
+  for (const tookMs of [100, 60_000])
+    void turns.rest('a', tookMs).then(() => {
+      rested += 1;
+    });
+  await settled();
+  t.equal(rested, 0);
+  clock.pass(100);
+  await settled();
+  t.equal(rested, 1);
+  clock.pass(150);
+  await settled();
+  t.equal(rested, 2);
+});
+
 t.test('slow readers and senders delay their account for a bounded time', async (t) => {
   const { clock, begun, ask, settled } = facade();
   await ask('b');

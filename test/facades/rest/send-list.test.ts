@@ -22,7 +22,15 @@ const WAIT_MS = 20_000;
 async function setup(t: Test) {
   const clock = new ManualClock();
   const budget = new MemoryBudget({ bytesMax: 2 ** 30, ownerBytesMax: 2 ** 30 });
-  const parts = { answers: new AnswerBudget({ budget, idleMs: 60_000, clock }), queue: new ListQueue(clock) };
+  const rests: [string, number][] = [];
+  const parts = {
+    answers: new AnswerBudget({ budget, idleMs: 60_000, clock }),
+    queue: new ListQueue(clock),
+    rest: async (...rest: [string, number]) => {
+      rests.push(rest);
+    },
+    clock,
+  };
   const app = fastify({ forceCloseConnections: true });
   addRequestState(app);
   handleErrors(app, restErrorShape, createLogger('test', 'silent'));
@@ -54,7 +62,7 @@ async function setup(t: Test) {
     const answer = await fetch(url + path, { headers: { account } });
     return [answer.status, answer.status === 200 ? await answer.json() : answer.headers.get('retry-after')];
   };
-  return { clock, list, pages, firsts: () => firsts };
+  return { clock, list, pages, rests, firsts: () => firsts };
 }
 
 const WHOLE = [200, ['1', '2', '']];
@@ -101,4 +109,19 @@ t.test('a list without a turn in time is refused before the first byte; a begun 
   const answers = await Promise.all(lists);
   t.equal(answers.filter(([status]) => status === 200).length, 2);
   for (const answer of answers) t.same(answer, answer[0] === 200 ? WHOLE : [429, '5']);
+});
+
+t.test('between two pages an account rests for as long as the first of them took', async (t) => {
+  const { clock, list, pages, rests } = await setup(t);
+  const whole = list();
+  for (const ms of [30, 70]) {
+    await waitFor('a page', () => pages.length === 1);
+    clock.pass(ms);
+    pages.pop()!();
+  }
+  t.same(await whole, WHOLE);
+  t.same(rests, [
+    ['a', 0],
+    ['a', 30],
+  ]);
 });

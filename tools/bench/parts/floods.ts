@@ -22,7 +22,11 @@ const RISE_MS = 1_000;
 const PROBES_PER_SECOND = 40;
 
 export async function measureFloods(bench: Bench): Promise<Figure[]> {
-  const stack = await startStack(bench, { SLIPWAY_RATE_LIMITS: 'true', SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true' });
+  const stack = await startStack(
+    bench,
+    { SLIPWAY_RATE_LIMITS: 'true', SLIPWAY_WEBHOOK_ALLOW_PRIVATE: 'true' },
+    { watchLoops: true },
+  );
   const stops: (() => Promise<void>)[] = [() => stack.stop()];
   try {
     const flooder = await Child.start('tools/bench/load/flood-load.ts');
@@ -84,6 +88,7 @@ async function besides(
     });
   const pairs: [LoadResult, LoadResult][][] = probes.map(() => []);
   const counts: FloodResult = {};
+  const turns: { core: number; facade: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const alone: LoadResult[] = [];
     for (const [, more] of probes) alone.push(await probe(more));
@@ -91,7 +96,9 @@ async function besides(
     await new Promise((resolve) => {
       setTimeout(resolve, RISE_MS);
     });
+    await longestTurns(stack);
     for (const [index, [, more]] of probes.entries()) pairs[index]!.push([alone[index]!, await probe(more)]);
+    turns.push(await longestTurns(stack));
     const answered = await flooder.ask<FloodResult>('end');
     for (const [status, count] of Object.entries(answered)) counts[status] = (counts[status] ?? 0) + count;
     // Waits until the requests that the flood left in progress have ended.
@@ -101,12 +108,19 @@ async function besides(
   }
   const ratio = (of: [LoadResult, LoadResult][], field: 'p50Ms' | 'p99Ms'): number =>
     median(of.map(([alone, beside]) => beside[field] / alone[field]));
+  const longestOf = (program: 'core' | 'facade'): string => median(turns.map((of) => of[program])).toFixed(1);
   return {
     ratios: probes.map(([name], index) => [name, ratio(pairs[index]!, 'p50Ms'), ratio(pairs[index]!, 'p99Ms')]),
-    said: Object.entries(counts)
+    said: `${Object.entries(counts)
       .map(([status, count]) => `${count} × ${status}`)
-      .join(', '),
+      .join(', ')}; longest turns: core ${longestOf('core')}, facade ${longestOf('facade')} ms`,
   };
+}
+
+/** Returns the longest processor times that the event loops were busy at a stretch since the last call. */
+async function longestTurns({ children }: Stack): Promise<{ core: number; facade: number }> {
+  const [core, facade] = [await children.core.ask<number>('loopMs'), await children.facade.ask<number>('loopMs')];
+  return { core, facade };
 }
 
 async function submitOne({ url, key }: Stack, endpointId: string): Promise<string> {
