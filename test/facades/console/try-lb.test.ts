@@ -4,7 +4,10 @@
  * faulty answers.
  */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
@@ -200,11 +203,34 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
     await answer(page)
       .getByText(/This cannot be sent from here/)
       .waitFor();
-    await send(page, { path: '/half' });
+    // A browser drops the part of a broken body that the page has not read, so the worker ends when it is shown.
+    await send(page, { path: '/half?held' });
+    await shownBody(page).getByText('half').waitFor();
+    await at(id, '/die');
     await answer(page)
       .getByText(/The answer is incomplete/)
       .waitFor();
     await shownBody(page).getByText('half').waitFor();
+  });
+
+  await t.test('an answer whose beginning is lost with its connection is incomplete, and not refused', async (t) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => {
+        socket.end('HTTP/1.1 200 OK\r\nx-console-answer: 1\r\ntransfer-encoding: chunked\r\n\r\n');
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    t.teardown(() => server.close());
+    const page = await tryPage(t);
+    // In place of a facade whose first bytes the browser drops, because the page had no time to read them.
+    await page.route('**/console/api/lb/*', (route) =>
+      route.continue({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` }),
+    );
+    await send(page, { path: '/ping' });
+    await answer(page)
+      .getByText(/^The answer is incomplete: its worker or a connection ended/)
+      .waitFor();
   });
 
   t.test('its activity shows requests, and failed ones without their query', async (t) => {

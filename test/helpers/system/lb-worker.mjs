@@ -111,6 +111,7 @@ const server = createServer({ shouldUpgradeCallback: ({ url }) => !url.startsWit
     case '/half': {
       reply.writeHead(200, { 'content-length': 1000 });
       reply.write('half');
+      if (url.searchParams.has('held')) return;
       return setTimeout(() => process.exit(1), 50);
     }
     case '/hints':

@@ -109,7 +109,8 @@ export async function exchange(
     await reader?.cancel().catch(() => undefined);
     const why = error instanceof Error ? error.message : String(error);
     if (signal.aborted) say({ phase: 'ended', why: 'You stopped it.' });
-    else if (!latest.head) say({ phase: 'refused', why });
+    // A browser drops what it has of a body that breaks, even the head, if the page has not read it yet.
+    else if (!reader) say({ phase: 'refused', why });
     else
       say({
         phase: 'broken',
