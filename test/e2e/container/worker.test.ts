@@ -92,7 +92,11 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
       'hello\n',
       'with its environment and its network volume',
     );
-    t.match(await podman.exec(container!, '/bin/cat', '/proc/mounts'), ' /runpod-volume ', 'which lies outside it');
+    t.match(
+      await podman.exec(container!, '/bin/cat', '/proc/mounts'),
+      / \/runpod-volume \S+ rw,nosuid,nodev/,
+      'which lies outside it, without set-uid programs and device nodes',
+    );
     const unsendable = await jobs.runSync({ unsendable: 'bytes' });
     t.match(
       unsendable,
@@ -231,5 +235,30 @@ t.test('workers in containers', { skip: podmanSkip || registrySkip || skipWithou
     });
     t.ok(valueOf(await readMetrics(system.metrics.agents[0]!), 'slipway_agent_workers_out_of_memory_total') >= 1);
     t.equal(valueOf(await readMetrics(system.metrics.core), 'slipway_core_jobs_out_of_memory_total'), 1);
+  });
+
+  await t.test('a tag that was moved in the registry alone', async (t) => {
+    const name = await registry.push(images.old!, 'lab/moved:1');
+    const first = await registry.digest('lab/moved', '1');
+    const id = await system.createEndpoint({ command: [], imageName: name, registryAuthId: registryAuth!.id });
+    const jobs = endpointJobs(system, id);
+    const releases = async () =>
+      (await call(system.clients.endpoints, 'listReleases', { endpointId: id, pageSize: 10, beforeId: 0 }, system.key))
+        .releases;
+    t.match(await jobs.runSync({ prompt: 'a fox' }), { status: 'COMPLETED' });
+    await registry.push(BASE_IMAGE, 'lab/moved:1');
+    const second = await registry.digest('lab/moved', '1');
+    t.not(second, first);
+    t.match(await releases(), [{ version: 0, imageDigest: first, imageMoved: false }], 'no one has resolved it again');
+    await call(system.clients.endpoints, 'restartEndpoint', { id, atOnce: false }, system.key);
+    const latest = await waitFor('the digest of the next version', async () => {
+      const found = await releases();
+      return found[0]!.version === 1 && found[0]!.imageDigest !== '' ? found : undefined;
+    });
+    t.match(latest, [
+      { version: 1, imageDigest: second, imageMoved: false },
+      { version: 0, imageDigest: first, imageMoved: true },
+    ]);
+    t.match(await jobs.runSync({ prompt: 'a fox' }), { status: 'COMPLETED' }, 'the good version serves its own bytes');
   });
 });

@@ -33,7 +33,11 @@ const SENDERS = 4;
 /** A masked ping without a word, many times. */
 const PINGS = Buffer.concat(Array.from({ length: 2_000 }, () => Buffer.from([0x89, 0x80, 0, 0, 0, 0])));
 const MIB = 1024 * 1024;
-const FLOOD_BYTES = 64 * MIB;
+/**
+ * What each of them sends. Half of all that is more than the dead buffers that a facade keeps: V8 collects them when
+ * they are as large as its live memory (kit/host/node-settings.ts), later on a busy machine. 148 MiB were seen.
+ */
+const FLOOD_BYTES = 128 * MIB;
 
 t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
   const system = await startProcesses(t, { env: KEY });
@@ -136,6 +140,8 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
         );
         t.ok(used() - before < (SENDERS * FLOOD_BYTES) / MIB / 2, `${Math.round(used() - before)} MiB more`);
         t.comment(`${sent.map(({ bytes }) => bytes()).join(' ')} bytes`);
+        if (path !== '/chat')
+          for (const { bytes } of sent) t.ok(bytes() < FLOOD_BYTES / 2, 'what nobody reads is not taken either');
       });
     }
   }

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import t from 'tap';
@@ -19,6 +19,8 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const run = promisify(execFile);
 const READY_SECONDS_MAX = 15;
+
+type Facts = ReturnType<typeof readFacts>;
 
 t.setTimeout(600_000);
 
@@ -100,10 +102,27 @@ async function checkFacts(
   t.teardown(() => clients.close());
   const { dataCenters } = await call(clients.catalog, 'listDataCenters', {}, facts.SLIPWAY_API_KEY!);
   t.match(dataCenters, [{ id: 'local' }], 'where a network volume can be');
+  await checkVolume(t, dirname(localEnv), facts);
   t.match(await publicRequest(facts.SLIPWAY_URL!, '')('GET', '/v1/openapi.json'), {
     status: 200,
     json: { openapi: '3.0.3' },
   });
+}
+
+/** A pod of this machine finds its network volume, and what another one left there. */
+async function checkVolume(t: Test, folder: string, { SLIPWAY_URL: url, SLIPWAY_API_KEY: key }: Facts) {
+  const rest = publicRequest(url!, key!);
+  const volume = await rest('POST', '/v1/networkvolumes', { name: 'data', size: 1, dataCenterId: 'local' });
+  t.ok(volume.status < 300, JSON.stringify(volume.json));
+  const { id: networkVolumeId } = volume.json as { id: string };
+  for (const script of ['echo kept > note', 'until [ -s note ]; do sleep 1; done; cp note copy']) {
+    const dockerStartCmd = ['sh', '-c', `cd "$RUNPOD_VOLUME_PATH"; ${script}; exec sleep 1000`];
+    const fields = { name: script, imageName: '', computeType: 'CPU', networkVolumeId, dockerStartCmd };
+    const pod = await rest('POST', '/v1/pods', fields);
+    t.ok(pod.status < 300, JSON.stringify(pod.json));
+  }
+  const copy = join(folder, 'agent/volumes', networkVolumeId, 'copy');
+  await waitFor('the second pod to see the file of the first', () => existsSync(copy) && statSync(copy).size === 5);
 }
 
 async function checkErrors(t: Test, port: string, folder: string): Promise<void> {
