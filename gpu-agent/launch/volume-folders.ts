@@ -36,6 +36,9 @@ const PASSABLE = 0o711;
 type By = 'process' | 'container';
 const WORDS: Record<By, string> = { process: 'commands', container: 'images' };
 
+/** What a server of NFS answers to a root that it takes for nobody. */
+const NOT_ALLOWED: ReadonlySet<string> = new Set(['EPERM', 'EACCES']);
+
 export class VolumeFolders {
   readonly #folder: string;
   readonly #views: HostViews | undefined;
@@ -69,8 +72,14 @@ export class VolumeFolders {
     this.#mixes ??= this.#canMix(user !== undefined);
     const mixes = await this.#mixes;
     const mounts: Mount[] = [];
-    for (const volume of volumes)
-      mounts.push(mixes ? await this.#share(volume, by, user) : await this.#dedicate(volume, by, user));
+    for (const volume of volumes) {
+      const opened = mixes ? this.#share(volume, by, user) : this.#dedicate(volume, by, user);
+      mounts.push(
+        await opened.catch((error: NodeJS.ErrnoException) => {
+          throw NOT_ALLOWED.has(error.code ?? '') ? notAllowed(volume.networkVolumeId, error) : error;
+        }),
+      );
+    }
     return mounts;
   }
 
@@ -147,4 +156,9 @@ export class VolumeFolders {
     if (!this.#isClosed) return "the folder of volumes is not the agent's own";
     return runsAsRoot() ? undefined : 'the agent is not root';
   }
+}
+
+function notAllowed(id: string, error: NodeJS.ErrnoException): PrepareError {
+  const words = `network volume ${id} cannot be made or given to its account on this machine (${error.message})`;
+  return new PrepareError('REFUSED', `${words}: if its folder is shared by NFS, export it with no_root_squash`);
 }

@@ -86,3 +86,19 @@ t.test(
     });
   },
 );
+
+t.test(
+  'a root that may not give files away, as on NFS with root_squash: refused with what to do, and images go on',
+  { skip: asRoot ? false : 'needs root' },
+  async (t) => {
+    const folder = join(await openFolder(t), 'volumes');
+    const node = [process.execPath, join(import.meta.dirname, 'open-without-chown.ts'), folder];
+    const said = JSON.parse(
+      execFileSync('setpriv', ['--bounding-set=-chown', '--inh-caps=-chown', ...node], { encoding: 'utf8' }),
+    ) as object;
+    t.match(said, {
+      image: join(folder, 'image'),
+      refused: /^network volume command cannot be made or given .*EPERM.*: if .* NFS, export it with no_root_squash$/,
+    });
+  },
+);
