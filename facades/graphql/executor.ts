@@ -18,7 +18,7 @@ import type { CoreServices } from '../core-client/core-services.ts';
 import { boundsRule, ERRORS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from './bounds.ts';
 import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { needsNoKey, rejectForeignFields } from './foreign-fields.ts';
-import type { Rest } from './large-reads.ts';
+import type { LargeReadCaller } from './large-reads.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
 import { takeQuotedWords } from './quoted-words.ts';
 import resolvers from './resolvers.ts';
@@ -32,10 +32,8 @@ export interface GraphqlRequest {
 }
 
 /** The caller. */
-interface GraphqlCaller {
+interface GraphqlCaller extends LargeReadCaller {
   apiKey: string;
-  accountId: string;
-  rest: Rest;
 }
 
 /** A valid document, ready to run. */

@@ -18,30 +18,32 @@ export function largeReads(): MemoryBudget {
   return new MemoryBudget({ bytesMax: AT_ONCE_MAX, ownerBytesMax: OF_ACCOUNT_MAX });
 }
 
-/** Waits between two pages of an account, of which the first took that long. */
-export type Rest = (tookMs: number) => Promise<void>;
+/** Whom the pages of an operation are for. */
+export interface LargeReadCaller {
+  accountId: string;
+  /** Waits between two pages, of which the first took that long. */
+  rest(tookMs: number): Promise<void>;
+}
 
 /** Turn of one operation, however many long lists it reads. */
 export class LargeRead {
   readonly #permits: MemoryBudget;
-  readonly #rest: Rest;
-  readonly #accountId: string;
+  readonly #caller: LargeReadCaller;
   #held: MemoryPermit | undefined;
   #permit: Promise<void> | undefined;
   #isOn = false;
   #tookMs = 0;
   readonly #clock: Clock;
 
-  constructor(permits: MemoryBudget, { accountId, rest }: { accountId: string; rest: Rest }, clock: Clock) {
+  constructor(permits: MemoryBudget, caller: LargeReadCaller, clock: Clock) {
     this.#permits = permits;
-    this.#accountId = accountId;
-    this.#rest = rest;
+    this.#caller = caller;
     this.#clock = clock;
   }
 
   /** Reads a page. A further page of a list first rests for as long as the latest page took. */
   async page<Page>(isFurther: boolean, read: () => Promise<Page>): Promise<Page> {
-    if (isFurther) await this.#rest(this.#tookMs);
+    if (isFurther) await this.#caller.rest(this.#tookMs);
     const sinceMs = this.#clock.monotonicMs();
     const page = await read();
     this.#tookMs = this.#clock.monotonicMs() - sinceMs;
@@ -60,7 +62,7 @@ export class LargeRead {
           ),
         );
       });
-      this.#held = this.#permits.acquire(this.#accountId, 1, () => {
+      this.#held = this.#permits.acquire(this.#caller.accountId, 1, () => {
         timer.cancel();
         this.#isOn = true;
         resolve();
