@@ -102,7 +102,8 @@ async function checkFacts(
   t.teardown(() => clients.close());
   const { dataCenters } = await call(clients.catalog, 'listDataCenters', {}, facts.SLIPWAY_API_KEY!);
   t.match(dataCenters, [{ id: 'local' }], 'where a network volume can be');
-  await checkVolume(t, dirname(localEnv), facts);
+  // Clients name the hosted data centres.
+  for (const dataCenterId of ['local', 'US-CA-2']) await checkVolume(t, dirname(localEnv), facts, dataCenterId);
   t.match(await publicRequest(facts.SLIPWAY_URL!, '')('GET', '/v1/openapi.json'), {
     status: 200,
     json: { openapi: '3.0.3' },
@@ -110,9 +111,9 @@ async function checkFacts(
 }
 
 /** A pod of this machine finds its network volume, and what another one left there. */
-async function checkVolume(t: Test, folder: string, { SLIPWAY_URL: url, SLIPWAY_API_KEY: key }: Facts) {
-  const rest = publicRequest(url!, key!);
-  const volume = await rest('POST', '/v1/networkvolumes', { name: 'data', size: 1, dataCenterId: 'local' });
+async function checkVolume(t: Test, folder: string, facts: Facts, dataCenterId: string): Promise<void> {
+  const rest = publicRequest(facts.SLIPWAY_URL!, facts.SLIPWAY_API_KEY!);
+  const volume = await rest('POST', '/v1/networkvolumes', { name: dataCenterId, size: 1, dataCenterId });
   t.ok(volume.status < 300, JSON.stringify(volume.json));
   const { id: networkVolumeId } = volume.json as { id: string };
   for (const script of ['echo kept > note', 'until [ -s note ]; do sleep 1; done; cp note copy']) {
