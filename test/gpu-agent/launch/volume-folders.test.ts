@@ -88,7 +88,7 @@ t.test(
 );
 
 t.test(
-  'a without the right to change owners, as on NFS with root_squash, commands are refused with advice',
+  'without the right to change owners, as on NFS with root_squash, commands are refused with advice',
   { skip: asRoot ? false : 'needs root' },
   async (t) => {
     const folder = join(await openFolder(t), 'volumes');
