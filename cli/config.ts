@@ -105,6 +105,8 @@ export function agentEnv(options: AgentOptions, workingDir: string): Record<stri
       SLIPWAY_AGENT_NAME: options.name,
       SLIPWAY_AGENT_LOCATIONS: options.location?.join(','),
       SLIPWAY_VIRTUAL_GPUS: options.virtualGpus?.join(','),
+      SLIPWAY_AGENT_EPHEMERAL: options.ephemeral?.toString(),
+      SLIPWAY_AGENT_UNTIL: options.until?.toISOString(),
       SLIPWAY_CPU_SLOTS: options.cpuSlots?.toString(),
       SLIPWAY_STANDBY_MAX: options.standbyMax?.toString(),
       SLIPWAY_STANDBY_MEMORY_GB: options.standbyMemory?.toString(),
@@ -269,16 +271,16 @@ function given(variables: Readonly<Record<string, string | undefined>>): Record<
 }
 
 /** Options of `slipway agent`. An absent option leaves its variable unchanged. */
-export interface AgentOptions {
+export interface AgentOptions extends Partial<Record<'certFile' | 'certKeyFile', string>> {
   join: string;
   /** Either the key or its file is set. */
   key: string | undefined;
   keyFile: string | undefined;
   coreCa?: string;
-  certFile?: string;
-  certKeyFile?: string;
   name?: string;
   location?: string[];
+  ephemeral?: boolean;
+  until?: Date;
   virtualGpus?: string[];
   cpuSlots?: number;
   standbyMax?: number;

@@ -2,6 +2,7 @@
  * Readers of option values. Values that cannot be valid are rejected before anything is sent. Core decides which values
  * are allowed.
  */
+
 import type { Clock } from '@slipway/kit/time/clock';
 import { InvalidArgumentError } from 'commander';
 import { UsageError } from './failures.ts';

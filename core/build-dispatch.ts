@@ -40,6 +40,7 @@ import type { Stores } from './store/storage.ts';
 interface DispatchOptions {
   machines: Stores['machines'];
   gpuHealth: Stores['gpuHealth'];
+  ephemeral: Stores['ephemeral'];
   workers: Stores['workers'];
   running: Stores['running'];
   scales: Stores['scales'];
@@ -152,7 +153,7 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const sessions: SessionContext = {
     ...{ table, pool, times, machines, workers, running, attempts, reports, pods, containers, desired, arriving },
     ...buildModels(options),
-    ...{ gpuHealth: options.gpuHealth, replicaAddress: options.replicaAddress },
+    ...{ gpuHealth: options.gpuHealth, ephemeral: options.ephemeral, replicaAddress: options.replicaAddress },
     ...{ onCapacity, onDrained: (endpointIds: readonly string[]) => scaling.trigger(endpointIds) },
     ...shared,
     leases: new LeaseRenewer(machines, options.clock, options.batches),

@@ -47,6 +47,7 @@ import { DecisionReaper } from './singleton-tasks/decision-reaper.ts';
 import { DeletionFinisher } from './singleton-tasks/deletion-finisher.ts';
 import { DrainEnforcer } from './singleton-tasks/drain-enforcer.ts';
 import { EncryptionBackfill } from './singleton-tasks/encryption-backfill.ts';
+import { EphemeralReaper } from './singleton-tasks/ephemeral-reaper.ts';
 import { ExpiryReaper } from './singleton-tasks/expiry-reaper.ts';
 import { LeaseRescuer } from './singleton-tasks/lease-rescuer.ts';
 import { LoadRecorder } from './singleton-tasks/load-recorder.ts';
@@ -154,6 +155,7 @@ export function buildJobEngine(options: JobEngineOptions): JobEngine {
       new LoadRecorder({ ...shared, task: singletonTasks.of('loads') }),
       new DeletionFinisher({ ...shared, deletes, task: singletonTasks.of('deletions') }),
       new DrainEnforcer({ ...shared, attempts, task: singletonTasks.of('drains') }),
+      new EphemeralReaper({ ...shared, task: singletonTasks.of('drains') }),
       new LeaseRescuer({ ...shared, attempts, task: singletonTasks.of('rescue') }),
       shared.webhooks,
       new EncryptionBackfill(shared),

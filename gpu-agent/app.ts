@@ -4,6 +4,7 @@ import { machineDisk } from '@slipway/kit/host/disk';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { SingleRunService, startAll, stopAll } from '@slipway/kit/lifecycle/service';
 import { networkTransport } from '@slipway/kit/net/channel';
+import type { Clock } from '@slipway/kit/time/clock';
 import { delay, systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { AgentDependencies } from './agent-parts.ts';
 import { AgentParts } from './agent-parts.ts';
@@ -33,14 +34,17 @@ export interface Agent {
 /** Milliseconds that the last outcomes and reports may take when the agent stops. Outcomes are on disk anyway. */
 const LAST_MESSAGES_MS = 1_000;
 
-/** Builds an agent. Dependencies that are not given are the machine's own. Nothing runs before `start`. */
+/**
+ * Builds an agent. Dependencies that are not given are the machine's own. Nothing runs before `start`. `onTimeOver`:
+ * called when the time of the machine is over (config.until).
+ */
 export function buildAgent(
   config: AgentConfig,
-  given: Partial<AgentDependencies> & Pick<AgentDependencies, 'logger'>,
+  { onTimeOver, ...given }: Partial<AgentDependencies> & Pick<AgentDependencies, 'logger'> & { onTimeOver?(): void },
 ): Agent {
   const transport = networkTransport({ name: 'agent', version: AGENT_VERSION });
   const machine = { clock: systemClock, random: systemRandom, transport, disk: machineDisk };
-  const agent = new AgentProcess(new AgentParts(config, { ...machine, ...given }));
+  const agent = new AgentProcess(new AgentParts(config, { ...machine, ...given }), onTimeOver);
   return {
     services: agent.services,
     start: async () => {
@@ -54,16 +58,30 @@ export function buildAgent(
   };
 }
 
+/** Longest time of a timer, in milliseconds. */
+const TIMER_MS_MAX = 86_400_000;
+
+/** Returns true at this time, false when the agent stops before. */
+async function waitUntil(time: Date, clock: Clock, ending: AbortSignal): Promise<boolean> {
+  for (;;) {
+    const leftMs = time.getTime() - clock.nowMs();
+    if (ending.aborted || leftMs <= 0) return !ending.aborted;
+    await delay(clock, Math.min(leftMs, TIMER_MS_MAX), ending);
+  }
+}
+
 class AgentProcess extends SingleRunService {
   readonly name = 'agent';
   /** Containers go on when the agent stops. */
   keepContainers = false;
   readonly #parts: AgentParts;
+  readonly #onTimeOver: (() => void) | undefined;
   #unlock: () => void = () => undefined;
 
-  constructor(parts: AgentParts) {
+  constructor(parts: AgentParts, onTimeOver?: () => void) {
     super();
     this.#parts = parts;
+    this.#onTimeOver = onTimeOver;
   }
 
   get services(): readonly Service[] {
@@ -82,7 +100,7 @@ class AgentProcess extends SingleRunService {
   protected override async onStart(): Promise<void> {
     const parts = this.#parts;
     const { dataDir } = parts.config;
-    const { logger, random } = parts.deps;
+    const { logger, random, clock } = parts.deps;
     const { users, archive, scratchFolder, podsFolder } = parts.workloads;
     this.#unlock = await takeDataFolder(dataDir, users.differ);
     await dropAllIn(scratchFolder).catch((error: unknown) =>
@@ -98,6 +116,8 @@ class AgentProcess extends SingleRunService {
     parts.machineId = id;
     await parts.inventory.take({ id, instance: parts.instance.instance }, this.ending);
     await startAll(parts.services, logger, this.ending);
+    const { until } = parts.config;
+    if (until) void waitUntil(until, clock, this.ending).then((isOver) => isOver && this.#onTimeOver?.());
     logger.info({ machineId: id, gpus: parts.gpus.all.length, recovered, bridge: parts.bridge.url }, 'agent started');
   }
 
@@ -108,6 +128,7 @@ class AgentProcess extends SingleRunService {
     inbound.close();
     await inventory.stop();
     stopping.abort();
+    if (this.#parts.config.ephemeral) this.#leave();
     if (this.keepContainers) await containers.pause();
     await Promise.all([attempts.pool.stopAll(this), pods.stop(this)]);
     await Promise.race([this.#sendLast(), delay(clock, LAST_MESSAGES_MS)]);
@@ -124,6 +145,14 @@ class AgentProcess extends SingleRunService {
       await attempts.runLog.close().finally(() => this.#unlock());
     }
     logger.info('agent stopped');
+  }
+
+  /** Hands everything back before the machine leaves for good. */
+  #leave(): void {
+    this.keepContainers = false;
+    const { stopper, outbox } = this.#parts.attempts;
+    stopper.endAll('Its machine leaves.', true);
+    outbox.addLeaving();
   }
 
   /** Waits for the last messages: ends of workers follow the acknowledgements of their outcomes. */

@@ -57,6 +57,8 @@ export function buildHello({
         return { ...gpu, displayName: '', unhealthy: fault, warning, faultMark, occupiedBy, cordoned: false };
       }),
       runsCommands: config.allowCommands,
+      ephemeral: config.ephemeral,
+      leaveTime: config.until,
       containerEngine: engine,
       noEngineReason,
       gpuOffload: {

@@ -19,6 +19,8 @@ import type { KubernetesSettings } from './executors/kubernetes/kubernetes-setti
 import { kubernetesFaults, readKubernetes } from './executors/kubernetes/kubernetes-settings.ts';
 import { readIdentity } from './identity/read-identity.ts';
 import { halfOfMemoryGb } from './inventory/host-size.ts';
+import type { StaySettings } from './inventory/stay.ts';
+import { readStay } from './inventory/stay.ts';
 import type { VirtualGpu } from './inventory/virtual-gpus.ts';
 import { parseVirtualGpu } from './inventory/virtual-gpus.ts';
 import { readUlimits } from './launch/container-ulimits.ts';
@@ -35,9 +37,10 @@ import { readPublicPorts } from './workloads/http/public-ports.ts';
 /**
  * Models have theirs in models/model-settings.ts: SLIPWAY_MODEL_DIR, SLIPWAY_MODEL_DISK_GB, SLIPWAY_MODEL_PEER_LISTEN,
  * SLIPWAY_MODEL_PEER_MB_PER_SECOND. Ports of pods have theirs in workloads/http/public-ports.ts: SLIPWAY_PUBLIC_HOST,
- * SLIPWAY_PUBLIC_PORTS.
+ * SLIPWAY_PUBLIC_PORTS. How long the machine stays is in inventory/stay.ts: SLIPWAY_AGENT_EPHEMERAL,
+ * SLIPWAY_AGENT_UNTIL.
  */
-export interface AgentConfig extends ModelSettings, PublicPortSettings {
+export interface AgentConfig extends ModelSettings, PublicPortSettings, StaySettings {
   /**
    * Core replicas, or the edge in front of them: `host:port`, or `grpcs://host:port` for TLS. The agent keeps a session
    * with one of them. SLIPWAY_CORE_ADDRESS, separated by commas.
@@ -242,6 +245,7 @@ export function readAgentConfig(
     workerUser,
     name: reader.text('SLIPWAY_AGENT_NAME', kubernetes?.node || hostname()),
     locations: reader.list('SLIPWAY_AGENT_LOCATIONS', []),
+    ...readStay(reader),
     virtualGpus: readVirtualGpus(reader),
     cpuSlots: reader.integer('SLIPWAY_CPU_SLOTS', 8, 0, 10_000),
     standbyMax: reader.integer('SLIPWAY_STANDBY_MAX', kubernetes ? 0 : 4, 0, 10_000),

@@ -17,6 +17,7 @@ const config = readConfig();
 const logger = createLogger('agent', config.logLevel, logDestination(config.logFormat));
 const agent = buildAgent(config, {
   logger,
+  onTimeOver: () => stopForGood(),
   ...(process.argv.includes('--end-if-rejected') && { onKeyRejected: endRejected }),
 });
 let stopping = false;

@@ -7,7 +7,7 @@ import { addCommand } from '../command.ts';
 import type { AgentOptions, CliConfig } from '../config.ts';
 import { agentEnv } from '../config.ts';
 import { UsageError } from '../failures.ts';
-import { collect, listenAddress, wholeNumber } from '../option-values.ts';
+import { collect, listenAddress, time, wholeNumber } from '../option-values.ts';
 import { runPart } from '../parts/run-part.ts';
 import { coreCaOf } from '../target.ts';
 
@@ -95,7 +95,19 @@ export function addAgent(program: Command, cli: Cli): void {
       'instead: remove what a stopped agent left here: containers, networks, firewall rules, volume mounts',
     )
     .action((options: AgentCommandOptions) => (options.clean ? cleanHost(cli, options) : runAgent(cli, options)));
+  addStayOptions(command);
   addModelOptions(command);
+}
+
+/** Adds the options of a machine that stays for a time. */
+function addStayOptions(command: Command): void {
+  command
+    .option('--ephemeral', 'core forgets this machine when the agent stops; running jobs are handed back')
+    .option(
+      '--until <time>',
+      'the agent stops then, as 2026-12-01T08:00:00Z; jobs that may last longer stay away',
+      time,
+    );
 }
 
 /** Adds the options of cached models. */

@@ -1,7 +1,7 @@
 /** `slipway machines get`: shows a machine with its workers, pods and images. */
 
 import { printable } from '@slipway/kit/log/printable';
-import type { CachedModel, Gpu, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
+import type { CachedModel, Gpu, Machine, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GetMachineResponse, GpuEvent, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { GpuLevel } from '@slipway/proto/gen/slipway/v1/machine_service';
@@ -138,6 +138,7 @@ function fieldsOf(
     ['key', keyRevokedTime ? `${keyId}, revoked ${ago(keyRevokedTime, nowMs)}` : keyId],
     ['core', replicaAddress],
     ['locations', machine.locations.join(', ')],
+    ['stays', stayText(machine)],
     ['runs', runsText(machine)],
     ['no engine', machine.noEngineReason],
     ['offload', machine.gpus.length === 0 ? '' : offloadText(machine.gpuOffload)],
@@ -148,6 +149,12 @@ function fieldsOf(
     ['images free', imageSpace(machine)],
     ['models', modelSpace(models)],
   ];
+}
+
+/** Returns how long a machine stays; empty if for good. */
+function stayText({ ephemeral, leaveTime }: Machine): string {
+  const until = leaveTime ? `until ${leaveTime.toISOString()}` : '';
+  return [until, ephemeral ? 'forgotten when it leaves' : ''].filter(Boolean).join(', ');
 }
 
 /** `31 GB of 200 GB`. */

@@ -123,6 +123,8 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     cpuThreadsPerCore,
     standbyMax,
     gpuOffload: offloadFromMessage(machine.gpuOffload),
+    ephemeral: machine.ephemeral,
+    leavesAt: machine.leaveTime ?? null,
     runsCommands: machine.runsCommands,
     ...engineFromMessage(machine.containerEngine, machine.noEngineReason),
   };

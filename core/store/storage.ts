@@ -34,6 +34,7 @@ import { WebhookStore } from './jobs/webhook-store.ts';
 import { CachedModelStore } from './machines/cached-model-store.ts';
 import { DrainStore } from './machines/drain-store.ts';
 import { EdgeStore } from './machines/edge-store.ts';
+import { EphemeralStore } from './machines/ephemeral-store.ts';
 import { GpuHealthStore } from './machines/gpu-health-store.ts';
 import { ImageStore } from './machines/image-store.ts';
 import { JoinTokenStore } from './machines/join-token-store.ts';
@@ -146,6 +147,7 @@ export function makeStores(database: Database, sealer: Sealer, { standbySeconds 
     counts: new CountStore(database, running),
     deadlines: new DeadlineStore(database),
     drains: new DrainStore(database),
+    ephemeral: new EphemeralStore(database),
     gpuHealth: new GpuHealthStore(database),
     metrics: new MetricStore(database, running),
     running,

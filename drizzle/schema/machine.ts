@@ -88,6 +88,12 @@ export const machine = pgTable(
     drainDeadlineAt: instant('drain_deadline_at'),
     /** Why it is drained, for people. */
     drainReason: text('drain_reason').notNull().default(''),
+    /** True if it is forgotten when it leaves. */
+    ephemeral: boolean('ephemeral').notNull().default(false),
+    /** Time at which it leaves. Null: not known. */
+    leavesAt: instant('leaves_at'),
+    /** Time at which its agent left for good. Null: it did not. */
+    leftAt: instant('left_at'),
     /** Null: there is no container engine. */
     engine: jsonb('engine').$type<EngineRow>(),
     /** Why there is no engine. Empty with an engine. */

@@ -133,8 +133,11 @@ export class AttemptStopper {
     }
   }
 
-  /** Ends all attempts at once, with the workers that run them. */
-  endAll(reason: string): void {
+  /**
+   * Ends all attempts at once, with the workers that run them. `isReturn`: they are handed back, which counts as no
+   * retry; otherwise those that began are lost.
+   */
+  endAll(reason: string, isReturn = false): void {
     const { table, holdings, pool, logger } = this.#parts;
     // The end of one attempt must not begin the next.
     for (const { ref, phase } of table.all()) if (phase === 'handed') holdings.of(ref.workerId).isFinal = true;
@@ -143,7 +146,8 @@ export class AttemptStopper {
     for (const attempt of table.all()) {
       const worker = pool.get(attempt.ref.workerId);
       const wasHanded = attempt.phase === 'handed';
-      void table.end(attempt, wasHanded && !attempt.prefetched ? OutcomeKind.LOST : OutcomeKind.RETURNED, {
+      const isLost = wasHanded && !attempt.prefetched && !isReturn;
+      void table.end(attempt, isLost ? OutcomeKind.LOST : OutcomeKind.RETURNED, {
         error: reason,
       });
       if (worker && wasHanded) pool.kill(worker, { state: WorkerState.STOPPED, reason });

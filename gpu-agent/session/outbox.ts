@@ -44,6 +44,7 @@ export class Outbox implements ToCore {
   #containers = false;
   #gpuLoads = false;
   #models = false;
+  #goodbye = false;
   #waiting = new Map<string, AttemptRef>();
   readonly #progress = new Map<string, AttemptProgress>();
   readonly #chunks: ChunkLog;
@@ -72,6 +73,7 @@ export class Outbox implements ToCore {
       this.#heartbeat !== undefined ||
       this.#containers ||
       this.#models ||
+      this.#goodbye ||
       this.#workers.size + this.#pods.size + this.#progress.size + this.#waiting.size + queued > 0
     );
   }
@@ -117,6 +119,12 @@ export class Outbox implements ToCore {
   /** Marks models as changed. */
   addModels(): void {
     this.#models = true;
+    this.onWaiting?.();
+  }
+
+  /** Says that the machine leaves for good. */
+  addLeaving(): void {
+    this.#goodbye = true;
     this.onWaiting?.();
   }
 
@@ -174,6 +182,8 @@ export class Outbox implements ToCore {
     this.#gpuLoads = false;
     if (this.#models) message.models = reports.models();
     this.#models = false;
+    message.leaving = this.#goodbye;
+    this.#goodbye = false;
     message.waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     message.chunks = this.#chunks.take(budget);

@@ -18,6 +18,7 @@ interface EnterOptions {
   table: SessionTable;
   machines: Pick<Stores['machines'], 'join'>;
   gpuHealth: Pick<Stores['gpuHealth'], 'seen' | 'record'>;
+  ephemeral: Pick<Stores['ephemeral'], 'begin'>;
   /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
   /** Workers of these endpoints are drained: a GPU has failed. */
@@ -40,7 +41,7 @@ export async function enterMachine(
   machine: MachineFacts,
   options: EnterOptions,
 ): Promise<void> {
-  const { table, machines, gpuHealth, replicaAddress, onDrained } = options;
+  const { table, machines, gpuHealth, ephemeral, replicaAddress, onDrained } = options;
   const { id: sessionId, instance } = session;
   const before = table.get(machine.id);
   const heldHere = before?.isOpen ?? false;
@@ -57,6 +58,7 @@ export async function enterMachine(
   });
   if (holder) throw new DomainError('IN_USE', heldText(machine.id, holder));
   table.enter(session);
+  await ephemeral.begin(facts);
   onDrained(await gpuHealth.record(machine.id, gpus));
 }
 

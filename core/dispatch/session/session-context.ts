@@ -34,6 +34,7 @@ export interface SessionContext {
   times: ExecutionTimes;
   machines: Stores['machines'];
   gpuHealth: Stores['gpuHealth'];
+  ephemeral: Stores['ephemeral'];
   workers: Stores['workers'];
   running: Stores['running'];
   attempts: AttemptCalls;

@@ -20,7 +20,7 @@ import { SessionOutbox } from '../session-outbox.ts';
 import type { AssignmentSink, HeldAttempt } from '../slot-pool.ts';
 import { attemptId } from '../slot-pool.ts';
 import { enterMachine, instanceOf } from './enter-machine.ts';
-import { reportOffload } from './offload-report.ts';
+import { reportMachine } from './machine-report.ts';
 import { openAssignment } from './open-assignment.ts';
 import { PrefetchRevoker } from './prefetch-revoker.ts';
 import type { SessionContext, SessionStream } from './session-context.ts';
@@ -260,7 +260,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#context.pods.changed(session, message.pods);
     if (message.gpuLoads) this.#heartbeat.gpuLoads(gpuLoadsFromMessage(message.gpuLoads, this.#gpuUuids));
     for (const reply of message.logReplies) this.#context.onLogReply(this.#machineId, reply);
-    reportOffload(this.#context, session, message.gpuOffload);
+    reportMachine(this.#context, session, message);
     if (message.models) this.#context.models.changed(session, message.models);
     try {
       if (message.containers) this.#context.containers.changed(session, message.containers);

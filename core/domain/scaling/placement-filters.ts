@@ -1,6 +1,7 @@
 /** Reasons why a machine cannot take a worker or pod. Pure: small filters, each with its reason. */
 
 import { gigabytes } from '../machines/cached-model.ts';
+import { LEAVE_MARGIN_MS } from '../machines/ephemeral.ts';
 import { gpuMemoryGb } from '../machines/gpu-facts.ts';
 import { isAt } from '../machines/location.ts';
 import { freeCapacityOf, hasEnough, rankOf, sizeFor } from './gpu-choice.ts';
@@ -19,6 +20,15 @@ const connected: Filter = (machine) => (machine.connected ? undefined : no('AWAY
 
 const notCordoned: Filter = (machine) =>
   machine.cordoned ? no('CORDONED', 'its operator cordoned it (slipway machines uncordon)') : undefined;
+
+/** Checks that a job that starts now ends before the machine leaves. */
+const stays: Filter = ({ leavesInMs }, { executionTimeoutMs }) => {
+  if (leavesInMs === undefined || executionTimeoutMs === undefined) return undefined;
+  if (leavesInMs - LEAVE_MARGIN_MS >= executionTimeoutMs) return undefined;
+  const runs = `a job may run for ${Math.ceil(executionTimeoutMs / 1_000)} s (executionTimeout)`;
+  if (leavesInMs <= 0) return no('LEAVES', 'its time is over (--until)');
+  return no('LEAVES', `it leaves in ${Math.floor(leavesInMs / 1_000)} s (--until), and ${runs}`);
+};
 
 /** Checks that the machine is in a requested location. */
 export const location: Filter = (machine, request) => {
@@ -196,6 +206,7 @@ const FILTERS: readonly Filter[] = [
   connected,
   ...NEVER,
   notCordoned,
+  stays,
   gpuHealth,
   freeGpus,
   freeCpuSlots,

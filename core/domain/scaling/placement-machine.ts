@@ -75,6 +75,8 @@ export interface PlacementMachine {
   lacksRoom?: true;
   /** Endpoints for which workers here are preempted, one entry per worker. Absent if there are none. */
   preemptedFor?: readonly string[];
+  /** Milliseconds until it leaves. Absent: not known. */
+  leavesInMs?: number;
   /** Crashes of workers of the same endpoint on it. Absent if there are none. */
   crashes?: LocalCrashes;
 }
@@ -103,4 +105,6 @@ export interface PlacementRequest {
   modelReferences?: readonly string[];
   /** Bytes of the models, as far as known. */
   modelBytes?: number;
+  /** Longest run of one of its jobs. Absent for a pod. */
+  executionTimeoutMs?: number;
 }

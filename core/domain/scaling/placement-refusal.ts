@@ -24,6 +24,7 @@ export type RefusalKind =
   | 'NO_MODELS'
   | 'MODEL_DISK'
   | 'CORDONED'
+  | 'LEAVES'
   | 'GPUS_UNHEALTHY'
   | 'GPUS_TAKEN'
   | 'SLOTS_TAKEN'
@@ -92,6 +93,7 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
   SIZE_TAKEN: ['has too few processors or too little memory free', 'have too few processors or too little memory free'],
   GPUS_UNHEALTHY: ['has too few healthy ones', 'have too few healthy ones'],
   CORDONED: ['is cordoned', 'are cordoned'],
+  LEAVES: ['leaves before a job would end', 'leave before a job would end'],
   TOO_FEW_GPUS: ['has too few of them', 'have too few of them'],
   NO_SLOTS: ['has no slots for workers without a GPU', 'have no slots for workers without a GPU'],
   TOO_SMALL: ['is too small', 'are too small'],

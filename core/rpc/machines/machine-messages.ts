@@ -115,6 +115,8 @@ export function machineMessage(facts: MachineFacts, standbyMemoryUsedBytes = 0):
     cpuThreadsPerCore,
     standbyMax,
     gpuOffload,
+    ephemeral,
+    leavesAt,
     runsCommands,
     engine,
     noEngineReason,
@@ -143,6 +145,8 @@ export function machineMessage(facts: MachineFacts, standbyMemoryUsedBytes = 0):
     })),
     runsCommands,
     containerEngine: engineToMessage(engine),
+    ephemeral,
+    leaveTime: leavesAt ?? undefined,
     noEngineReason,
   };
 }

@@ -131,7 +131,7 @@ export class ImageStore {
         WHERE e.workers_max > 0
         UNION ALL SELECT e.id, k.gpu_ids, k.gpu_count, k.instance_ids, k.locations, k.allowed_cuda_versions,
           ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(k.network_volume_ids) ORDER BY v.id),
-          k.image_name, k.model_references, 0::bigint, e.created_at,
+          k.image_name, e.execution_timeout_ms, k.model_references, 0::bigint, e.created_at,
           coalesce(i.digest, ''), r.id, r.credentials_sealed
         FROM endpoint_rollout o JOIN endpoint e ON e.id = o.endpoint_id AND e.version <> o.good_version
           AND e.workers_max > 0

@@ -26,6 +26,10 @@ export interface MachineFacts {
   /** Null: there is no container engine. */
   engine: EngineRow | null;
   noEngineReason: string;
+  /** It is forgotten when it leaves. */
+  ephemeral: boolean;
+  /** Null: not known. */
+  leavesAt: Date | null;
 }
 
 /** A machine and its connection. */
@@ -63,5 +67,7 @@ export function factsOf(row: MachineRow): MachineFacts {
     runsCommands: row.runs_commands,
     engine: row.engine,
     noEngineReason: row.no_engine_reason,
+    ephemeral: row.ephemeral,
+    leavesAt: row.leaves_at_ms === null ? null : new Date(Number(row.leaves_at_ms)),
   };
 }

@@ -187,7 +187,8 @@ export class MachineStore {
       SELECT *, ARRAY(SELECT gpu_uuid FROM gpu_hold WHERE machine_id = machine.id AND pod_id IS NOT NULL) AS pod_gpus,
         session_id IS NOT NULL AND lease_expires_at > now() AS connected,
         ${offloadedBytes(sql, sql`machine.id`)} AS offloaded,
-        (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms, ${drainColumns(sql)}
+        (extract(epoch FROM seen_at) * 1000)::bigint AS seen_at_ms,
+        (extract(epoch FROM leaves_at) * 1000)::bigint AS leaves_at_ms, ${drainColumns(sql)}
       FROM machine ${which}`;
     return rows.map((row) => ({
       ...factsOf(row),

@@ -45,6 +45,8 @@ export interface MachineRow {
   no_engine_reason: string;
   model_limit_bytes: number;
   connected: boolean;
+  ephemeral: boolean;
+  leaves_at_ms: number | null;
 }
 
 type StandbyRow = Omit<PlacementStandby, 'offloadBytes' | 'offloadMs'> & {
@@ -54,7 +56,8 @@ type StandbyRow = Omit<PlacementStandby, 'offloadBytes' | 'offloadMs'> & {
   movedMs: number | null;
 };
 
-type ViewRow = Omit<MachineRow, 'agent_version' | 'cpu_model' | 'cpu_threads_per_core'> & Uses;
+type Unread = 'agent_version' | 'cpu_model' | 'cpu_threads_per_core' | 'ephemeral' | 'leaves_at_ms';
+type ViewRow = Omit<MachineRow, Unread> & Uses & { leaves_in_ms: number | null };
 
 /** Use of a machine by workers and pods, and whether it is removed. */
 interface Uses {
@@ -97,6 +100,7 @@ export async function readPlacement(
   const rows = await statement<ViewRow[]>`
     SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib,
       m.standby_max, m.runs_commands, m.engine,
+      (extract(epoch FROM m.leaves_at - now()) * 1000)::float8 AS leaves_in_ms,
       m.no_engine_reason, m.model_limit_bytes, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
       m.seen_at < now() - ${GONE_AFTER_MINUTES}::int * interval '1 min' AS gone, coalesce(u.cpu_used, 0) AS cpu_used,
       coalesce(u.siblings, 0) AS siblings,
@@ -166,6 +170,7 @@ function machineOf(row: ViewRow): PlacementMachine {
     modelLimitBytes: row.model_limit_bytes,
     ...(isNearlyFull(row.engine) && { lacksRoom: true as const }),
     ...preempted(row),
+    ...(row.leaves_in_ms !== null && { leavesInMs: row.leaves_in_ms }),
   };
 }
 
@@ -227,6 +232,7 @@ export function asked(sql: Sql) {
       ORDER BY v.id) AS "dataCenterIds",
     coalesce((SELECT g.image_name FROM given_template g WHERE g.endpoint_id = e.id),
       (SELECT t.image_name FROM template t WHERE t.id = e.template_id)) AS "imageName",
+    e.execution_timeout_ms AS "executionTimeoutMs",
     e.model_references AS "modelReferences", ${modelBytes(sql, sql`e.model_references`)} AS "modelBytes"`;
 }
 

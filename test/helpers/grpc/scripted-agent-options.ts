@@ -31,6 +31,10 @@ export interface ScriptedAgentOptions {
   machineId?: string;
   gpus?: (Pick<Gpu, 'uuid' | 'name' | 'memoryMib' | 'migProfile'> & Partial<Gpu>)[];
   locations?: string[];
+  /** It is forgotten when it leaves. Default: false. */
+  ephemeral?: boolean;
+  /** Default: none. */
+  leaveTime?: Date;
   /** Default 16. */
   cpuSlots?: number;
   /** Standby workers that it can hold. Default: 4. */

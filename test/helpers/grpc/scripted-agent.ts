@@ -97,6 +97,8 @@ export class ScriptedAgent {
       memoryMib,
       cpuModel,
       agentVersion: 'scripted',
+      ephemeral: this.#options.ephemeral ?? false,
+      leaveTime: this.#options.leaveTime,
       cudaVersion: '',
       runsCommands: this.#options.runsCommands ?? true,
       noEngineReason: this.#options.noEngineReason ?? '',

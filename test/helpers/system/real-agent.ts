@@ -34,7 +34,7 @@ export async function startRealAgent(t: Test, core: CoreReplicas, env: Record<st
       PATH: process.env.PATH,
       ...env,
     }),
-    { logger },
+    { logger, onTimeOver: () => void stop() },
   );
   const { machineId } = await agent.start();
   let stopping: Promise<void> | undefined;

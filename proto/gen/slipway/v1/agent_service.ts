@@ -181,7 +181,11 @@ export interface SessionRequest {
    * Offload of the machine. Send it when it differs from that of the hello or of the last report, for example after
    * the driver has refused a call. Absent: unchanged.
    */
-  gpuOffload: GpuOffload | undefined;
+  gpuOffload:
+    | GpuOffload
+    | undefined;
+  /** The machine leaves for good, if it is ephemeral (Machine). Core forgets it once its lease is over. */
+  leaving: boolean;
 }
 
 /** Complete list of the models on a machine. */
@@ -902,6 +906,7 @@ function createBaseSessionRequest(): SessionRequest {
     gpuLoads: undefined,
     models: undefined,
     gpuOffload: undefined,
+    leaving: false,
   };
 }
 
@@ -945,6 +950,9 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     }
     if (message.gpuOffload !== undefined) {
       GpuOffload.encode(message.gpuOffload, writer.uint32(106).fork()).join();
+    }
+    if (message.leaving !== false) {
+      writer.uint32(112).bool(message.leaving);
     }
     return writer;
   },
@@ -1066,6 +1074,14 @@ export const SessionRequest: MessageFns<SessionRequest> = {
             message.gpuOffload = GpuOffload.decode(reader, reader.uint32());
             continue;
           }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.leaving = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1106,6 +1122,7 @@ export const SessionRequest: MessageFns<SessionRequest> = {
     message.gpuOffload = (object.gpuOffload !== undefined && object.gpuOffload !== null)
       ? GpuOffload.fromPartial(object.gpuOffload)
       : undefined;
+    message.leaving = object.leaving ?? false;
     return message;
   },
 };

@@ -375,7 +375,19 @@ export interface Machine {
    */
   standbyMax: number;
   /** Offload of workers in standby. Absent: its agent does not support it. */
-  gpuOffload: GpuOffload | undefined;
+  gpuOffload:
+    | GpuOffload
+    | undefined;
+  /**
+   * It forgets itself when it leaves: core deletes it as ForgetMachine does once its agent has left (SessionRequest,
+   * leaving), or has been away for ten minutes.
+   */
+  ephemeral: boolean;
+  /**
+   * Time at which it leaves. It gets no worker whose jobs may run longer (execution timeout of the endpoint). Absent:
+   * not known.
+   */
+  leaveTime?: Date | undefined;
 }
 
 /** A running instance of the template of an endpoint. */
@@ -1311,6 +1323,8 @@ function createBaseMachine(): Machine {
     noEngineReason: "",
     standbyMax: 0,
     gpuOffload: undefined,
+    ephemeral: false,
+    leaveTime: undefined,
   };
 }
 
@@ -1363,6 +1377,12 @@ export const Machine: MessageFns<Machine> = {
     }
     if (message.gpuOffload !== undefined) {
       GpuOffload.encode(message.gpuOffload, writer.uint32(130).fork()).join();
+    }
+    if (message.ephemeral !== false) {
+      writer.uint32(136).bool(message.ephemeral);
+    }
+    if (message.leaveTime !== undefined) {
+      Timestamp.encode(toTimestamp(message.leaveTime), writer.uint32(146).fork()).join();
     }
     return writer;
   },
@@ -1508,6 +1528,22 @@ export const Machine: MessageFns<Machine> = {
             message.gpuOffload = GpuOffload.decode(reader, reader.uint32());
             continue;
           }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.ephemeral = reader.bool();
+            continue;
+          }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.leaveTime = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1545,6 +1581,8 @@ export const Machine: MessageFns<Machine> = {
     message.gpuOffload = (object.gpuOffload !== undefined && object.gpuOffload !== null)
       ? GpuOffload.fromPartial(object.gpuOffload)
       : undefined;
+    message.ephemeral = object.ephemeral ?? false;
+    message.leaveTime = object.leaveTime ?? undefined;
     return message;
   },
 };

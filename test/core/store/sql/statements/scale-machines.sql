@@ -1,5 +1,6 @@
 SELECT m.id, m.name, m.locations, m.cuda_version, m.cordoned, m.gpus, m.cpu_slots, m.cpu_count, m.memory_mib,
   m.standby_max, m.runs_commands, m.engine,
+  (extract(epoch FROM m.leaves_at - now()) * 1000)::float8 AS leaves_in_ms,
   m.no_engine_reason, m.model_limit_bytes, m.session_id IS NOT NULL AND m.lease_expires_at > now() AS connected,
   m.seen_at < now() - $1::int * interval '1 min' AS gone, coalesce(u.cpu_used, 0) AS cpu_used,
   coalesce(u.siblings, 0) AS siblings,

@@ -4,6 +4,7 @@ ARRAY(SELECT v.data_center_id FROM network_volume v WHERE v.id = ANY(e.network_v
   ORDER BY v.id) AS "dataCenterIds",
 coalesce((SELECT g.image_name FROM given_template g WHERE g.endpoint_id = e.id),
   (SELECT t.image_name FROM template t WHERE t.id = e.template_id)) AS "imageName",
+e.execution_timeout_ms AS "executionTimeoutMs",
 e.model_references AS "modelReferences", CASE WHEN e.model_references = '{}' THEN 0 ELSE (
 SELECT coalesce(sum(largest), 0)::bigint FROM unnest(e.model_references) AS r CROSS JOIN LATERAL (
   SELECT max(m.size_bytes) AS largest FROM machine_model m

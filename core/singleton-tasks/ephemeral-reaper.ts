@@ -1,0 +1,48 @@
+/** Empties machines before they leave, and forgets those that have left. */
+
+import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
+import { LoopService } from '@slipway/kit/lifecycle/loop-service';
+import type { Logger } from '@slipway/kit/log/logger';
+import type { Clock, Random } from '@slipway/kit/time/clock';
+import type { CoreEvents } from '../events/core-events.ts';
+import type { Stores } from '../store/storage.ts';
+
+const PERIOD_MS = 5_000;
+/** Author of the change in the audit trail: no key. */
+const NO_KEY = '';
+
+interface EphemeralReaperOptions {
+  stores: Pick<Stores, 'ephemeral' | 'machines'>;
+  events: CoreEvents;
+  /** Default: this replica always runs the task. */
+  task?: SingletonTask;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class EphemeralReaper extends LoopService {
+  readonly #options: EphemeralReaperOptions;
+
+  constructor(options: EphemeralReaperOptions) {
+    super({ ...options, name: 'ephemeral reaper', periodMs: PERIOD_MS });
+    this.#options = options;
+  }
+
+  protected override async pass(): Promise<void> {
+    const { stores, events, logger } = this.#options;
+    const drained = await stores.ephemeral.drainLeaving();
+    if (drained.length > 0) {
+      logger.info({ workers: drained.length }, 'workers are drained: their machines leave soon');
+      events.emit('desired', [...new Set(drained.map(({ machineId }) => machineId))]);
+      events.emit('endpoints', [...new Set(drained.map(({ endpointId }) => endpointId))]);
+    }
+    for (const machineId of await stores.ephemeral.left()) {
+      const forgotten = await stores.machines.forget(machineId, NO_KEY);
+      if (typeof forgotten === 'string') continue;
+      logger.info({ machineId, lostWorkers: forgotten.lostWorkers }, 'an ephemeral machine has left and is forgotten');
+      events.emit('keys', forgotten.keyIds);
+      events.emit('endpoints', forgotten.endpointIds);
+    }
+  }
+}
