@@ -16,6 +16,7 @@ import type { HelperPool } from './helper-pool.ts';
 import type { MoveFailure } from './move-error.ts';
 import { MoveError } from './move-error.ts';
 import { offloadFault } from './offload-support.ts';
+import { sharedRead } from './shared-read.ts';
 import { StandbyMemory } from './standby-memory.ts';
 
 /** Called when a move has ended: in milliseconds and bytes, or with the failure. */
@@ -55,8 +56,8 @@ export class GpuMemory {
     this.#mover = new GpuMover({
       helpers: this.#helpers,
       memory: this.#memory,
-      readHeldMemory: () => readHeldMemory(this.#ask),
-      readFreeMemory: () => readFreeMemory(this.#ask),
+      readHeldMemory: sharedRead(() => readHeldMemory(this.#ask)),
+      readFreeMemory: sharedRead(() => readFreeMemory(this.#ask)),
       isVisible,
       clock: options.clock,
     });

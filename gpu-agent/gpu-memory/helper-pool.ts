@@ -2,6 +2,7 @@
  * Runs requests in helper processes, one request a process. One idle process is kept: a start takes longer than the
  * driver needs for a small worker.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { HelperProcess } from './helper-process.ts';
 import type { HelperRequest } from './helper-protocol.ts';
@@ -26,6 +27,7 @@ export class HelperPool {
   #idle: HelperProcess | undefined;
   readonly #busy = new Set<HelperProcess>();
   readonly #waiting: (() => void)[] = [];
+  #starts: Promise<unknown> = Promise.resolve();
   #running = 0;
   #closed = false;
 
@@ -38,7 +40,7 @@ export class HelperPool {
   /** Runs a request. Never rejects. */
   async run(request: HelperRequest, { limitMs, signal }: BoundedRequest): Promise<HelperFailure | undefined> {
     await this.#enter();
-    const helper = this.#take();
+    const helper = await this.#take();
     let failure: HelperFailure | undefined;
     const end = (kind: HelperFailure['kind'], text: string): void => {
       failure ??= { kind, text };
@@ -70,12 +72,23 @@ export class HelperPool {
     this.#idle = undefined;
   }
 
-  #take(): HelperProcess {
-    const helper = this.#idle && !this.#idle.hasEnded ? this.#idle : this.#make();
-    this.#idle = undefined;
+  async #take(): Promise<HelperProcess> {
+    const idle = this.#idle && !this.#idle.hasEnded ? this.#idle : undefined;
+    if (idle) this.#idle = undefined;
+    const helper = idle ?? (await this.#start());
     this.#busy.add(helper);
     if (this.#closed) helper.kill();
     return helper;
+  }
+
+  /** A start blocks the event loop for some milliseconds, so each has a turn of its own. */
+  #start(): Promise<HelperProcess> {
+    const started = this.#starts.then(async () => {
+      await setImmediate();
+      return this.#make();
+    });
+    this.#starts = started.catch(() => undefined);
+    return started;
   }
 
   #put(helper: HelperProcess): void {
