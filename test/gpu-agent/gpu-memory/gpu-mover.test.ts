@@ -10,6 +10,7 @@ import { GpuMover } from '@slipway/gpu-agent/gpu-memory/gpu-mover';
 import { HelperPool } from '@slipway/gpu-agent/gpu-memory/helper-pool';
 import { HelperProcess } from '@slipway/gpu-agent/gpu-memory/helper-process';
 import { offloadFault } from '@slipway/gpu-agent/gpu-memory/offload-support';
+import { sharedRead } from '@slipway/gpu-agent/gpu-memory/shared-read';
 import { StandbyMemory } from '@slipway/gpu-agent/gpu-memory/standby-memory';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { Test } from 'tap';
@@ -64,8 +65,8 @@ async function setUp(
   const mover = new GpuMover({
     helpers,
     memory,
-    readHeldMemory: () => readHeldMemory(cuda.smi),
-    readFreeMemory: () => readFreeMemory(cuda.smi),
+    readHeldMemory: sharedRead(() => readHeldMemory(cuda.smi)),
+    readFreeMemory: sharedRead(() => readFreeMemory(cuda.smi)),
     isVisible: () => true,
     clock,
   });
