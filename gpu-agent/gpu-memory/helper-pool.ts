@@ -2,7 +2,6 @@
  * Runs requests in helper processes, one request a process. One idle process is kept: a start takes longer than the
  * driver needs for a small worker.
  */
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { HelperProcess } from './helper-process.ts';
 import type { HelperRequest } from './helper-protocol.ts';
@@ -84,7 +83,7 @@ export class HelperPool {
   /** A start blocks the event loop for some milliseconds, so each has a turn of its own. */
   #start(): Promise<HelperProcess> {
     const started = this.#starts.then(async () => {
-      await setImmediate();
+      await new Promise<void>((resolve) => this.#clock.soon(resolve));
       return this.#make();
     });
     this.#starts = started.catch(() => undefined);
