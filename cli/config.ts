@@ -49,7 +49,6 @@ export const LOCAL_ENV_NAMES = {
   apiKey: 'SLIPWAY_API_KEY',
   endpointId: 'SLIPWAY_ENDPOINT_ID',
   url: 'SLIPWAY_URL',
-  exampleBody: 'SLIPWAY_EXAMPLE_INPUT',
 } as const;
 
 /**

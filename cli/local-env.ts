@@ -19,8 +19,6 @@ export interface LocalFacts {
   endpointId: string | undefined;
   /** Public address of the service. */
   url: string | undefined;
-  /** Body of a job that works: `{"input":…}`. */
-  exampleBody: string | undefined;
 }
 
 const ROOT = join(import.meta.dirname, '../facades');
@@ -47,7 +45,6 @@ export function readLocalEnv(file: string): LocalFacts | undefined {
     apiKey: value('apiKey'),
     endpointId: value('endpointId'),
     url: value('url'),
-    exampleBody: value('exampleBody'),
     rootKey: readRootKey(join(dirname(file), 'secrets.json')),
   };
 }

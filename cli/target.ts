@@ -45,8 +45,6 @@ export interface Target {
   url: string | undefined;
   /** Endpoint of commands that do not name one. */
   endpointId: string | undefined;
-  /** Body of a job that works on that endpoint. */
-  exampleBody: string | undefined;
 }
 
 /** Result of the search for a key. */
@@ -105,7 +103,6 @@ export function chooseTarget(config: CliConfig, options: TargetOptions): Target 
       hint: OPERATOR_HINT,
     },
     endpointId,
-    exampleBody: endpointId === local?.endpointId ? local?.exampleBody : undefined,
   };
 }
 

@@ -4,6 +4,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { CoreServices } from '@slipway/facades/core-client/core-services';
+import { by } from './call-by.ts';
 import type { LocalFacts } from './local-env.ts';
 import { shellQuote } from './local-env.ts';
 import { UsageError } from './options.ts';
@@ -59,6 +61,23 @@ export function exampleInput({ lb, example }: { lb: boolean; example: ExampleReq
   if (!isObject || (lb && method === 'GET' && path === '/')) return '';
   const text = JSON.stringify(value);
   return Buffer.byteLength(text) > EXAMPLE_BYTES_MAX ? '' : text;
+}
+
+/**
+ * Returns the request to show: that of a file beside the handler, else the one that core chooses, which the console
+ * shows too.
+ */
+export async function shownExample(
+  core: CoreServices,
+  key: string,
+  endpointId: string,
+  handler: { lb: boolean; example: ExampleRequest },
+): Promise<ExampleRequest> {
+  if (exampleInput(handler) !== '') return handler.example;
+  const { input } = await core.endpoints.call((client) => client.getExampleInput, { endpointId }, by(key));
+  if (!handler.lb) return { method: 'POST', path: '/runsync', body: `{"input":${input}}` };
+  const { method, path, body } = JSON.parse(input) as { method: string; path: string; body?: unknown };
+  return { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
 }
 
 /** Returns a command line that sends the request as it is. Streamed output is shown as it arrives. */

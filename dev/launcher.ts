@@ -9,6 +9,7 @@ import { systemTransport } from '@slipway/kit/net/channel';
 import { delay, systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { ActivityTrigger, showActivity } from './activity.ts';
 import { by } from './call-by.ts';
+import { shownExample } from './example-request.ts';
 import type { FolderClaim } from './folder-claim.ts';
 import { claimDataDir } from './folder-claim.ts';
 import type { Handler } from './handler/handler.ts';
@@ -130,20 +131,17 @@ export class Launcher {
     });
     this.#core = core;
     if (await ensureKeys(core, secrets, data.agentDir)) saveSecrets(data, secrets);
-    const url = await this.#startFrontAndAgent(
-      coreAddress,
-      data,
-      secrets,
-      await workerUserSetting(this.#given, handler, data),
-    );
+    const workerUser = await workerUserSetting(this.#given, handler, data);
+    const url = await this.#startFrontAndAgent(coreAddress, data, secrets, workerUser);
     const gpus = await this.#gpusFor(core, secrets.rootKey);
     const endpointId = await ensureEndpoint(core, secrets.apiKey!, handler, gpus);
+    const example = await shownExample(core, secrets.apiKey!, endpointId, handler);
     const facts = {
       url,
       apiKey: secrets.apiKey!,
       endpointId,
       coreAddress,
-      exampleInput: handler.lb ? undefined : handler.example.body,
+      exampleInput: handler.lb ? undefined : example.body,
     };
     await this.#waitForWorker(core, facts, handler);
     if (this.#stopping.signal.aborted) throw new UsageError('Stopped before it was ready.');
@@ -169,7 +167,7 @@ export class Launcher {
         },
       });
     }
-    return { ...facts, handler, agent: options.agent, data };
+    return { ...facts, handler: { ...handler, example }, agent: options.agent, data };
   }
 
   async #requirePort(waitMs: number): Promise<void> {

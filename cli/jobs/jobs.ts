@@ -74,7 +74,7 @@ function addRun(jobs: Command, cli: Cli): void {
     .option(...ENDPOINT)
     .option(
       '-i, --input <json>',
-      'input of the handler: a JSON object, @FILE, or - for stdin; default: the example of npm start',
+      'input of the handler: a JSON object, @FILE, or - for stdin; default: the example, or the last that worked',
     )
     .option('-w, --wait', 'wait for the end; the exit code is 0 when the job is COMPLETED, else 4')
     .option('--low-priority', 'serve it after all others and start no worker for it')

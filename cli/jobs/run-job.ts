@@ -11,7 +11,7 @@ import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { JobProgress } from './job-progress.ts';
 import { jobDocument, readable, showJob } from './present-job.ts';
-import { readInput } from './read-input.ts';
+import { inputOrExample } from './read-input.ts';
 import type { JobCursor } from './watch-job.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -31,7 +31,7 @@ export interface RunOptions {
 /** Submits a job and, with --wait, follows it to its end. */
 export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   const endpointId = await endpointIdOf(cli, options.endpoint);
-  const input = await readInput(cli, options.input);
+  const input = await inputOrExample(cli, endpointId, options.input);
   const { executionTimeout, lowPriority, ttl, webhook = '', idempotencyKey = '', metadata } = options;
   const request = SubmitJobRequest.fromPartial({
     endpointId,

@@ -26,7 +26,8 @@ type OwnStores =
   | 'releases'
   | 'traffic'
   | 'loads'
-  | 'requests';
+  | 'requests'
+  | 'jobs';
 
 export interface EndpointContext extends Pick<Stores, OwnStores> {
   sealer: Sealer;

@@ -14,6 +14,7 @@ import { loadHistoryRoutes } from './api/counter-history.ts';
 import { decisionRoutes } from './api/decisions.ts';
 import { endpointModelRoutes } from './api/endpoint/endpoint-models.ts';
 import { endpointSettingsRoutes } from './api/endpoint/endpoint-settings.ts';
+import { exampleInputRoutes } from './api/endpoint/example-input.ts';
 import { errorRoutes } from './api/errors.ts';
 import { fieldRoutes } from './api/fields.ts';
 import { fleetRoutes } from './api/fleet.ts';
@@ -82,6 +83,7 @@ export async function consoleRoutes(app: FastifyInstance, parts: SessionRoutesPa
     fleetRoutes,
     endpointSettingsRoutes,
     endpointModelRoutes,
+    exampleInputRoutes,
     keyRoutes,
     listRoutes,
     podRoutes,

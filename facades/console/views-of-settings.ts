@@ -45,3 +45,15 @@ export interface GpuTypeView {
   total: number;
   free: number;
 }
+
+/** Example of a request to an endpoint. */
+export interface ExampleView {
+  /** JSON object as text: the input of a job, or of a load-balancing endpoint its method, path and body. */
+  input: string;
+  /** Job whose input it is. Empty if it is not of a job. */
+  jobId: string;
+  /** Long texts of the job's input were shortened. */
+  isCut: boolean;
+  /** Nothing is known of the endpoint's requests: it only shows their form. */
+  isGeneral: boolean;
+}

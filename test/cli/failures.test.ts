@@ -53,7 +53,6 @@ t.test('wrong usage', async (t) => {
     [['jobs', 'run', '--input', '@nosuch.json'], /nosuch\.json cannot be read \(ENOENT\)/],
     [['jobs', 'run', '--input', '@broken.json'], /broken\.json is not JSON/],
     [['jobs', 'run', '--input', '@latin1.json'], /is not UTF-8/],
-    [['jobs', 'run'], /What is the input of the job\?/],
     [['jobs', 'list', '--limit', '0'], /whole number from 1 to 1000/],
     [['jobs', 'list', '--limit', '1e3'], /whole number from 1 to 1000/],
     [['jobs', 'list', '--offset', '-1'], /whole number from 0/],
@@ -149,8 +148,14 @@ t.test('refused by the service; the facts of npm start', async (t) => {
   const beside = commandLine(t, {});
   mkdirSync(join(beside.cwd, '.slipway'));
   const file = join(beside.cwd, '.slipway', 'local.env');
-  const exampleInput = '{"input":{"text":"it\'s * $HOME"}}';
-  writeLocalEnv(file, { url: system.url, apiKey: system.key, endpointId, coreAddress: address, exampleInput });
+  writeLocalEnv(file, { url: system.url, apiKey: system.key, endpointId, coreAddress: address });
+  const asked = await beside.run('jobs', 'run');
+  t.match(asked, {
+    code: 2,
+    stderr: /What is the input of the job\? The endpoint has no example and no completed job\. Give --input/,
+  });
+  const exampleInput = '{"text":"it\'s * $HOME"}';
+  t.match(await beside.run('endpoints', 'update', endpointId, '--example-input', exampleInput), { code: 0 });
   const ran = await beside.run('jobs', 'run', '--wait');
   t.match(ran, { code: 0, stderr: /No --input: taking the example, \{"text":"it's \* \$HOME"\}/ });
   t.same(JSON.parse(ran.stdout), { text: "it's * $HOME" }, 'every command works without any option');

@@ -24,6 +24,7 @@ import type { ListParts } from '../server/paging.ts';
 import { listing, logViewOf, pageRequestOf, tokenOf } from '../server/paging.ts';
 import { unary } from '../server/unary.ts';
 import { changeFromMessage, endpointRequestFromMessage, endpointToMessage } from './endpoint-messages.ts';
+import { exampleInputHandler } from './example-input-handler.ts';
 import { jobTimesHandler } from './job-times-handler.ts';
 import { loadHistoryHandler } from './load-history-handler.ts';
 import { releaseHandlers } from './release-handlers.ts';
@@ -42,6 +43,7 @@ export function endpointHandlers(
     ...jobTimesHandler(access, context, lists),
     ...loadHistoryHandler(access, context, lists),
     ...requestStatsHandler(access, context, lists),
+    ...exampleInputHandler(access, context, lists),
     ...releaseHandlers(access, context, { logger, changed }),
     createEndpoint: unary(logger, async (request, apiKey) => {
       const actor = await ownAccount(access, apiKey, true);

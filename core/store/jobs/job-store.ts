@@ -81,6 +81,23 @@ export class JobStore {
     return row?.input;
   }
 
+  /**
+   * Returns the input of the newest completed job whose input has at most `bytesMax` bytes, among the last ten
+   * completed ones. Jobs of batches are passed over: their requests are files of the account.
+   */
+  async lastCompletedInput(
+    endpointId: string,
+    bytesMax: number,
+  ): Promise<{ jobId: string; input: Buffer } | undefined> {
+    const [row] = await this.#hot<{ id: string; input: Buffer }[]>`
+      SELECT j.id, i.input FROM (SELECT endpoint_id, id, position FROM job WHERE endpoint_id = ${endpointId}
+        AND state = 'COMPLETED' AND finished_at IS NOT NULL AND expires_at > now()
+        ORDER BY position DESC LIMIT 10) AS j
+      JOIN job_input i ON i.endpoint_id = ANY(ARRAY[j.endpoint_id]) AND i.job_id = j.id
+      WHERE i.batch_id IS NULL AND octet_length(i.input) <= ${bytesMax}::int ORDER BY j.position DESC LIMIT 1`;
+    return row && { jobId: row.id, input: row.input };
+  }
+
   /** Returns the metadata of a job. `undefined` if it has none or does not exist. */
   async readMetadata(key: JobKey): Promise<Record<string, string> | undefined> {
     const [row] = await this.#hot<{ metadata: string | null }[]>`

@@ -55,7 +55,6 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['KeyService/CreateKey', 'keys: make', plain({ name: 'k', scope: KeyScope.ALL, accountId: core.accountId })],
   ['KeyService/ListKeys', 'keys: read', plain({ accountId: core.accountId })],
   ['KeyService/RevokeKey', 'keys: revoke', onNew(async () => (await core.createKey(KeyScope.ALL)).key!.id)],
-
   [
     'EndpointService/CreateEndpoint',
     'account: change',
@@ -68,6 +67,7 @@ export const ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['EndpointService/ListEndpoints', 'account: read', plain()],
   ['EndpointService/Explain', 'jobs: read', () => about(served, { endpointId: served })],
   ['EndpointService/GetJobTimes', 'jobs: read', () => about(served, { endpointId: served })],
+  ['EndpointService/GetExampleInput', 'jobs: read', () => about(served, { endpointId: served })],
   ['EndpointService/ListDecisions', 'endpoint: read', () => about(served, { endpointId: served })],
   ['EndpointService/ListReleases', 'endpoint: read', () => about(served, { endpointId: served })],
   ['EndpointService/WhatIf', 'endpoint: read', () => about(served, { endpoint: Endpoint.fromPartial({ id: served }) })],

@@ -60,7 +60,7 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
 
   await t.test('a cold start is shown while it lasts', async (t) => {
     const page = await tryPage(t);
-    t.equal(await page.getByLabel('Path').inputValue(), '/ping');
+    await page.waitForFunction("document.querySelector('#path').value === '/ping'");
     await page.getByRole('button', { name: 'Send' }).click();
     await answer(page).getByText('Waiting for an answer.').waitFor();
     await answer(page)
@@ -120,6 +120,27 @@ t.test('trying a load-balancing endpoint', { skip: whyNoChromium(), timeout: 400
       });
     }
   }
+
+  await t.test('it begins with the example of the endpoint, and so does its code', async (t) => {
+    const exampleInput = '{"path":"/predict?a=1","body":{"prompt":"a lighthouse"}}';
+    const change = (text: string) => system.request('PATCH', `/v1/endpoints/${id}`, { exampleInput: text });
+    t.match(await change(exampleInput), { status: 200 });
+    t.teardown(() => change(''));
+    const page = await tryPage(t);
+    await page.waitForFunction("document.querySelector('#path').value === '/predict?a=1'");
+    t.equal(await page.getByLabel('Method').inputValue(), 'POST');
+    t.same(JSON.parse(await page.getByLabel('Body', { exact: true }).first().inputValue()), { prompt: 'a lighthouse' });
+    await page.getByRole('link', { name: 'Code', exact: true }).click();
+    const curl = page.getByLabel('curl', { exact: true });
+    await curl.waitFor();
+    const { stdout } = await run('sh', ['-c', (await curl.textContent())!], {
+      env: { ...process.env, SLIPWAY_API_KEY: system.key },
+    });
+    t.match(stdout, /"method":"POST","url":"\/predict\?a=1"/);
+    await page.getByRole('link', { name: 'Try it' }).click();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await answer(page).getByText('200 ok').waitFor();
+  });
 
   await t.test('an endless response: live, and stopped by the user', async (t) => {
     const page = await tryPage(t);

@@ -25,6 +25,30 @@ import { EndpointExplanation, ScaleDecision } from "./explanation.ts";
 import { ListView } from "./list_view.ts";
 import { Template } from "./template_service.ts";
 
+/** Where an example of a request comes from. */
+export const ExampleInputOrigin = {
+  /** UNSPECIFIED - Not set. Never sent. */
+  UNSPECIFIED: 0,
+  /** ENDPOINT - Endpoint.example_input. */
+  ENDPOINT: 1,
+  /** TEMPLATE - Template.example_input of the template that the endpoint runs. */
+  TEMPLATE: 2,
+  /** JOB - Input of the last completed job. Jobs of batches and inputs over 1 MiB are passed over. */
+  JOB: 3,
+  /** GENERAL - Nothing is known. The example only shows the form of a request: an input with a prompt, or of type LB `GET /ping`. */
+  GENERAL: 4,
+} as const;
+
+export type ExampleInputOrigin = typeof ExampleInputOrigin[keyof typeof ExampleInputOrigin];
+
+export namespace ExampleInputOrigin {
+  export type UNSPECIFIED = typeof ExampleInputOrigin.UNSPECIFIED;
+  export type ENDPOINT = typeof ExampleInputOrigin.ENDPOINT;
+  export type TEMPLATE = typeof ExampleInputOrigin.TEMPLATE;
+  export type JOB = typeof ExampleInputOrigin.JOB;
+  export type GENERAL = typeof ExampleInputOrigin.GENERAL;
+}
+
 /**
  * Defines what an endpoint runs without a shared template: a template that only this endpoint runs. It is listed only
  * on request, is renamed and deleted with the endpoint, and cannot be used by another one.
@@ -587,6 +611,27 @@ export interface FailedRequest {
   workerId: string;
   /** Code of the error that Slipway answered with, or how the connection ended. Empty: it is the worker's own response. */
   cause: string;
+}
+
+/** Request of GetExampleInput. */
+export interface GetExampleInputRequest {
+  /** ID of the endpoint. */
+  endpointId: string;
+}
+
+/** Response of GetExampleInput. */
+export interface GetExampleInputResponse {
+  /**
+   * JSON object as text, at most 65,536 bytes, in the form of Endpoint.example_input: the input of a job, or of type LB
+   * an object with `method`, `path` and, unless it has none, `body`.
+   */
+  input: string;
+  /** Where the example comes from. */
+  origin: ExampleInputOrigin;
+  /** ID of the job whose input it is. Empty unless the origin is JOB. */
+  jobId: string;
+  /** Long texts of the job's input were shortened: sent as it is, the request may fail. Each ends with `…`. */
+  isCut: boolean;
 }
 
 function createBaseOwnTemplate(): OwnTemplate {
@@ -3991,6 +4036,152 @@ export const FailedRequest: MessageFns<FailedRequest> = {
   },
 };
 
+function createBaseGetExampleInputRequest(): GetExampleInputRequest {
+  return { endpointId: "" };
+}
+
+export const GetExampleInputRequest: MessageFns<GetExampleInputRequest> = {
+  encode(message: GetExampleInputRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.endpointId !== "") {
+      writer.uint32(10).string(message.endpointId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExampleInputRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetExampleInputRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.endpointId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetExampleInputRequest>): GetExampleInputRequest {
+    return GetExampleInputRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetExampleInputRequest>): GetExampleInputRequest {
+    const message = createBaseGetExampleInputRequest();
+    message.endpointId = object.endpointId ?? "";
+    return message;
+  },
+};
+
+function createBaseGetExampleInputResponse(): GetExampleInputResponse {
+  return { input: "", origin: 0, jobId: "", isCut: false };
+}
+
+export const GetExampleInputResponse: MessageFns<GetExampleInputResponse> = {
+  encode(message: GetExampleInputResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.input !== "") {
+      writer.uint32(10).string(message.input);
+    }
+    if (message.origin !== 0) {
+      writer.uint32(16).int32(message.origin);
+    }
+    if (message.jobId !== "") {
+      writer.uint32(26).string(message.jobId);
+    }
+    if (message.isCut !== false) {
+      writer.uint32(32).bool(message.isCut);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetExampleInputResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetExampleInputResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.input = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.origin = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.isCut = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetExampleInputResponse>): GetExampleInputResponse {
+    return GetExampleInputResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetExampleInputResponse>): GetExampleInputResponse {
+    const message = createBaseGetExampleInputResponse();
+    message.input = object.input ?? "";
+    message.origin = object.origin ?? 0;
+    message.jobId = object.jobId ?? "";
+    message.isCut = object.isCut ?? false;
+    return message;
+  },
+};
+
 /** Manages the endpoints of the caller's account. Endpoints of other accounts are `NOT_FOUND`. */
 export type EndpointServiceService = typeof EndpointServiceService;
 export const EndpointServiceService = {
@@ -4226,6 +4417,25 @@ export const EndpointServiceService = {
       Buffer.from(GetRequestStatsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetRequestStatsResponse => GetRequestStatsResponse.decode(value),
   },
+  /**
+   * Returns an example of a request to an endpoint: that of the endpoint, else that of its template, else the input of
+   * the last completed job, else a general one. Requires permission to read jobs of the endpoint (API_JOBS). The
+   * operator never gets the input of a job.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
+   */
+  getExampleInput: {
+    path: "/slipway.v1.EndpointService/GetExampleInput" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetExampleInputRequest): Buffer =>
+      Buffer.from(GetExampleInputRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetExampleInputRequest => GetExampleInputRequest.decode(value),
+    responseSerialize: (value: GetExampleInputResponse): Buffer =>
+      Buffer.from(GetExampleInputResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetExampleInputResponse => GetExampleInputResponse.decode(value),
+  },
 } as const;
 
 export interface EndpointServiceServer extends UntypedServiceImplementation {
@@ -4329,6 +4539,15 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
    * - `FAILED_PRECONDITION`: the endpoint has jobs (type QB).
    */
   getRequestStats: handleUnaryCall<GetRequestStatsRequest, GetRequestStatsResponse>;
+  /**
+   * Returns an example of a request to an endpoint: that of the endpoint, else that of its template, else the input of
+   * the last completed job, else a general one. Requires permission to read jobs of the endpoint (API_JOBS). The
+   * operator never gets the input of a job.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
+   */
+  getExampleInput: handleUnaryCall<GetExampleInputRequest, GetExampleInputResponse>;
 }
 
 export interface EndpointServiceClient extends Client {
@@ -4627,6 +4846,29 @@ export interface EndpointServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetRequestStatsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Returns an example of a request to an endpoint: that of the endpoint, else that of its template, else the input of
+   * the last completed job, else a general one. Requires permission to read jobs of the endpoint (API_JOBS). The
+   * operator never gets the input of a job.
+   *
+   * Errors:
+   * - `NOT_FOUND`: the endpoint does not exist in the account.
+   */
+  getExampleInput(
+    request: GetExampleInputRequest,
+    callback: (error: ServiceError | null, response: GetExampleInputResponse) => void,
+  ): ClientUnaryCall;
+  getExampleInput(
+    request: GetExampleInputRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetExampleInputResponse) => void,
+  ): ClientUnaryCall;
+  getExampleInput(
+    request: GetExampleInputRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetExampleInputResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -14,6 +14,10 @@ export function codePages(t: Test, { system, id, open, signIn }: BrowserParts): 
   t.test('code for Python, JavaScript and curl runs as it is copied, with the key in the environment', async (t) => {
     const page = await open(t);
     await signIn(page);
+    const exampleInput = '{"prompt":"a lighthouse at dusk"}';
+    const change = (fields: object) => system.request('PATCH', `/v1/endpoints/${id}`, fields);
+    t.match(await change({ exampleInput }), { status: 200 });
+    t.teardown(() => change({ exampleInput: '' }));
     await page.goto(`${system.url}/console/endpoints/${id}/code`);
     const code = async (title: string): Promise<string> =>
       (await page.getByLabel(title, { exact: true }).textContent())!;

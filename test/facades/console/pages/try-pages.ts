@@ -22,11 +22,18 @@ function byJson(t: Test, { system, id, open, signIn }: BrowserParts): void {
   t.test('trying it with JSON: streamed output is shown live', async (t) => {
     const files = await scratch(t);
     files.makeFolder('gate');
+    const { id: last } = await endpointJobs(system, id).runSync({ mode: 'value', value: 'i'.repeat(2_000) });
     const page = await open(t);
     await signIn(page);
     await page.goto(`${system.url}/console/endpoints/${id}/try`);
+    const text = page.getByLabel(/as JSON/);
+    await page.getByText('Its long texts are shortened here').waitFor();
+    t.same(JSON.parse(await text.inputValue()), { mode: 'value', value: `${'i'.repeat(100)}…` });
+    const ofJob = page.getByRole('link', { name: 'the last completed job' });
+    t.match(await ofJob.getAttribute('href'), new RegExp(`${last}$`), 'it begins with the last input that worked');
     const input = { mode: 'stream', values: ['first ', { second: 2 }, 'third'], gate: files.path('gate'), end: true };
-    await page.getByLabel(/as JSON/).fill(JSON.stringify(input));
+    await text.fill(JSON.stringify(input));
+    t.equal(await ofJob.count(), 0, 'and says so no longer once it is changed');
     files.open('gate/1');
     await page.getByRole('button', { name: 'Send' }).click();
     const stream = page.getByLabel('Stream', { exact: true });

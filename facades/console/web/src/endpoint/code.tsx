@@ -1,6 +1,7 @@
 /** Code samples that call an endpoint. */
 
 import { javascriptLiteral, pythonLiteral } from '../lib/literals.ts';
+import { Loading } from '../ui/parts.tsx';
 import { Samples } from '../ui/samples.tsx';
 import { lbCode } from './load-balancing/lb-code.ts';
 import { useExample } from './use-example.ts';
@@ -9,7 +10,9 @@ import { useExample } from './use-example.ts';
 export function Code({ id, type }: { id: string; type: string }) {
   const { origin } = window.location;
   const example = useExample(id);
-  const samples = type === 'LB' ? lbCode(origin, id) : queued(origin, id, JSON.parse(example) as unknown);
+  if (!example) return <Loading />;
+  const { input } = example;
+  const samples = type === 'LB' ? lbCode(origin, id, input) : queued(origin, id, JSON.parse(input) as unknown);
   return <Samples samples={samples} />;
 }
 

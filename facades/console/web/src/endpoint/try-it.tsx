@@ -1,9 +1,11 @@
 /** The "Try it" tab of a queue endpoint: sends a job, and shows its stream and its output. */
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
+import type { ExampleView } from '../../../views-of-settings.ts';
 import { OutputView } from '../job/output-view.tsx';
 import { StreamView } from '../job/stream-view.tsx';
 import { sendText } from '../lib/api.ts';
+import { formatJson } from '../lib/format-json.ts';
 import { faultOf } from '../lib/input-fault.ts';
 import { useSession } from '../lib/session.tsx';
 import { Empty, Panel } from '../ui/parts.tsx';
@@ -16,7 +18,7 @@ export function TryIt({ id }: { id: string }) {
   const kept = `slipway-input-${id}`;
   const example = useExample(id);
   const [written, setText] = useState(() => sessionStorage.getItem(kept));
-  const text = written ?? JSON.stringify(JSON.parse(example), undefined, 2);
+  const text = written ?? (example ? formatJson(example.input, Infinity) : '');
   const [isForm, setIsForm] = useState(false);
   const [fault, setFault] = useState('');
   const [job, setJob] = useState('');
@@ -59,6 +61,7 @@ export function TryIt({ id }: { id: string }) {
           ) : (
             <InputText text={text} onChange={setText} isWrong={fault !== ''} />
           )}
+          {written === null && <ExampleNote id={id} example={example} />}
           {fault !== '' && (
             <p id="fault" role="alert" className="failure">
               {fault}
@@ -77,6 +80,17 @@ export function TryIt({ id }: { id: string }) {
         <Result id={id} job={job} end={end} onEnd={setEnd} />
       </div>
     </div>
+  );
+}
+
+/** Says where the shown input comes from, if it is of a job. */
+function ExampleNote({ id, example }: { id: string; example: ExampleView | undefined }) {
+  if (!example || example.jobId === '') return null;
+  return (
+    <p className="hint">
+      The input of <Link href={`/endpoints/${id}/jobs/${example.jobId}`}>the last completed job</Link>.
+      {example.isCut && ' Its long texts are shortened here: replace those that end with “…”.'}
+    </p>
   );
 }
 

@@ -1,23 +1,16 @@
-/** Example inputs of queue endpoints: the own one, else the template's, else one that shows the form of an input. */
+/** Example of a request to an endpoint, as core chooses it. */
 import { useQuery } from '@tanstack/react-query';
+import type { ExampleView } from '../../../views-of-settings.ts';
 import { ask } from '../lib/api.ts';
-import { useSession } from '../lib/session.tsx';
 
-const USUAL = '{"prompt":"a lighthouse at dusk"}';
-
-/** An endpoint as REST shows it, as far as it is read here. */
-interface WithExample {
-  exampleInput?: string;
-  template?: { exampleInput?: string };
-}
-
-/** Returns the example as JSON text. The usual one while it is read, and for keys that may not read endpoints. */
-export function useExample(id: string): string {
-  const { manage } = useSession();
+/** Returns the example; `undefined` while it is read, and for keys that may not send requests. */
+export function useExample(id: string): ExampleView | undefined {
   const { data } = useQuery({
     queryKey: ['example', id],
-    queryFn: () => ask<WithExample>('GET', `/api/v1/endpoints/${id}?includeTemplate=true`),
-    enabled: manage !== 'none',
+    queryFn: () => ask<ExampleView>('GET', `/api/endpoints/${id}/example`),
+    // It must not change under the reader.
+    refetchOnWindowFocus: false,
+    refetchInterval: false,
   });
-  return data?.exampleInput || data?.template?.exampleInput || USUAL;
+  return data;
 }

@@ -1,20 +1,10 @@
-/** Code samples that send a request to a load-balancing endpoint: the last one tried in this tab, or an example. */
+/** Code samples that send a request to a load-balancing endpoint: the last one typed in this tab, or an example. */
 
-import type { LbRequest } from './lb-request.ts';
-import { hasBody, headersOf, keptRequest, pathOf } from './lb-request.ts';
+import { hasBody, headersOf, keptRequest, pathOf, requestOf } from './lb-request.ts';
 
-const USUAL: LbRequest = {
-  method: 'POST',
-  path: '/predict',
-  headers: '',
-  kind: 'json',
-  body: '{"prompt": "a lighthouse at dusk"}',
-};
-
-/** Returns titles and samples. They never contain the key. */
-export function lbCode(origin: string, id: string): [title: string, text: string][] {
-  const { isFirst, ...kept } = keptRequest(id);
-  const request = isFirst ? USUAL : kept;
+/** Returns titles and samples. They never contain the key. `example`: JSON text of a request. */
+export function lbCode(origin: string, id: string, example: string): [title: string, text: string][] {
+  const request = keptRequest(id) ?? requestOf(example);
   const url = `${origin}/v2/${id}${pathOf(request)}`;
   const body = hasBody(request) ? request.body : undefined;
   const parts = { method: request.method, url, headers: headersOf(request), body };

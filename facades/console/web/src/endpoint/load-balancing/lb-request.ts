@@ -16,12 +16,13 @@ export interface LbRequest {
 /** The methods that can be sent. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
-const FIRST: LbRequest = {
+/** The request before an example is known. */
+export const FIRST: LbRequest = {
   method: 'GET',
   path: '/ping',
   headers: '',
   kind: 'json',
-  body: '{\n  "prompt": "a lighthouse at dusk"\n}',
+  body: '{}',
 };
 /** Longest body, in characters: with a longer one the page is slow at each keystroke. */
 const BODY_MAX = 1_000_000;
@@ -31,14 +32,20 @@ const HEADERS_MAX = 50;
 /** Longest body that is stored, in characters. */
 const KEPT_BODY_MAX = 100_000;
 
-/** Returns the request that was typed last in this tab. `isFirst` if there was none. */
-export function keptRequest(id: string): LbRequest & { isFirst: boolean } {
+/** Returns the request that was typed last in this tab. `undefined` if there was none. */
+export function keptRequest(id: string): LbRequest | undefined {
   try {
     const kept = JSON.parse(sessionStorage.getItem(nameOf(id)) ?? 'null') as Partial<LbRequest> | null;
-    return { ...FIRST, ...kept, isFirst: kept === null };
+    return kept === null ? undefined : { ...FIRST, ...kept };
   } catch {
-    return { ...FIRST, isFirst: true };
+    return undefined;
   }
+}
+
+/** Returns the request of an example: JSON text with `method`, `path` and `body`. */
+export function requestOf(example: string): LbRequest {
+  const { body, ...asked } = JSON.parse(example) as { method: string; path: string; body?: unknown };
+  return { ...FIRST, ...asked, ...(body === undefined ? {} : { body: JSON.stringify(body, undefined, 2) }) };
 }
 
 /** Stores the request for the tab, if the browser's storage allows; never a large body. */

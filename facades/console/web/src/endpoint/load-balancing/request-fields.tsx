@@ -45,7 +45,7 @@ function MethodField({ request, change }: Part) {
     <div>
       <label htmlFor="method">Method</label>
       <select id="method" value={request.method} onChange={({ target }) => change({ method: target.value })}>
-        {METHODS.map((word) => (
+        {[...new Set([...METHODS, request.method])].map((word) => (
           <option key={word}>{word}</option>
         ))}
       </select>

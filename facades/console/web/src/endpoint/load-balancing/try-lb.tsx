@@ -7,17 +7,20 @@ import { useSession } from '../../lib/session.tsx';
 import { Empty, Panel } from '../../ui/parts.tsx';
 import { PlaygroundHint } from '../../ui/playground-hint.tsx';
 import { onNextFrame } from '../../ui/text-blocks.tsx';
+import { useExample } from '../use-example.ts';
 import { LbAnswer } from './lb-answer.tsx';
 import type { Exchange } from './lb-exchange.ts';
 import { exchange, NOTHING } from './lb-exchange.ts';
 import type { LbRequest } from './lb-request.ts';
-import { faultOf, keepRequest, keptRequest } from './lb-request.ts';
+import { FIRST, faultOf, keepRequest, keptRequest, requestOf } from './lb-request.ts';
 import { RequestFields } from './request-fields.tsx';
 
 /** Shows the form and the result. The form is stored for the tab. */
 export function TryLb({ view }: { view: EndpointView }) {
   const { id } = view.row;
-  const [request, setRequest] = useState<LbRequest>(() => keptRequest(id));
+  const [written, setRequest] = useState(() => keptRequest(id));
+  const example = useExample(id);
+  const request = written ?? (example ? requestOf(example.input) : FIRST);
   const [fault, setFault] = useState('');
   const { exchanged, isUnderWay, send, end } = useExchange(id);
   const { jobs } = useSession();
