@@ -28,9 +28,11 @@ import type { JobEngine } from './jobs/job-engine.ts';
 import type { CoreCertificates } from './joining/core-certificates.ts';
 import type { CoreMeter } from './metrics/core-metrics.ts';
 import { coreMetrics } from './metrics/core-metrics.ts';
+import { CORE_VERSION } from './reports/core-version.ts';
 import { Problems } from './reports/problems.ts';
 import type { ScalingService } from './scaling/scaling-service.ts';
 import { AlertSender } from './singleton-tasks/alert-sender.ts';
+import { MailSender } from './singleton-tasks/mail-sender.ts';
 import type { Storage, Stores } from './store/storage.ts';
 import { webhookTrust } from './webhook-trust.ts';
 
@@ -65,7 +67,7 @@ export function buildParts(
     sessions: () => dispatch.table.all().length,
     clock,
   });
-  const tracing = tracingOf('core', config);
+  const tracing = tracingOf('core', CORE_VERSION, config);
   const singletonTasks = new SingletonTaskRegistry();
   const cannotRun = new CannotRun(stores, clock);
   const trust = webhookTrust(config.webhookCaFile, { metrics, ...dependencies, ...own.certificates.watched });
@@ -164,12 +166,14 @@ function buildAlerts(
     trust,
     ...shared
   }: SharedParts & { singletonTasks: SingletonTaskRegistry; trust: ReturnType<typeof webhookTrust> },
-  { webhookAllowPrivate: allowPrivate, databaseDir }: CoreConfig,
+  config: CoreConfig,
   dependencies: Dependencies,
 ) {
+  const { webhookAllowPrivate: allowPrivate, databaseDir } = config;
   const problems = new Problems({ ...shared, ...dependencies, databaseDir });
   const alerts = new AlertSender({
     ...{ ...shared, ...dependencies, problems, allowPrivate, authorities: trust.authorities },
+    mail: MailSender.of(config, dependencies.clock, trust.authorities),
     task: singletonTasks.of('alerts'),
   });
   return { problems, alerts };

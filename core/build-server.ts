@@ -237,7 +237,11 @@ function resourceServices(
 function operatorServices(
   shared: SharedParts,
   { clock, random, logger }: Dependencies,
-  { advertise, webhookAllowPrivate: allowPrivate }: Pick<CoreConfig, 'advertise' | 'webhookAllowPrivate'>,
+  {
+    advertise,
+    webhookAllowPrivate: allowPrivate,
+    smtpUrl,
+  }: Pick<CoreConfig, 'advertise' | 'webhookAllowPrivate' | 'smtpUrl'>,
 ): Services {
   const { stores, context, problems, alerts, access, rate, logs, lists, own, sealer } = shared;
   const { machineViews: machines, coreReleases: releases } = stores;
@@ -255,7 +259,9 @@ function operatorServices(
     [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],
     [
       AlertServiceService,
-      rate.limit(alertHandlers(access, { ...stores, sealer, random, allowPrivate }, alerts, lists)),
+      rate.limit(
+        alertHandlers(access, { ...stores, sealer, random, allowPrivate, sendsMail: smtpUrl !== '' }, alerts, lists),
+      ),
     ],
     [MachineServiceService, rate.limit(machineHandlers({ access, context, logs, clock, ...lists }))],
     [CatalogServiceService, rate.limit(catalogHandlers(access, stores, logger))],

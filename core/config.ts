@@ -57,6 +57,10 @@ export interface CoreConfig {
   webhookCaFile: string;
   /** Address at which Prometheus reads metrics, host:port. Port 0: any free one. Empty: no metrics. */
   metricsListen: string;
+  /** smtp:// or smtps:// URL of the server that alerts are mailed through. Secret. Empty: no alert is mailed. */
+  smtpUrl: string;
+  /** Address that mailed alerts are from. */
+  mailFrom: string;
   /** Most endpoints with their own series in metrics. All others are "other". */
   metricsEndpointsMax: number;
   /** Most files of an account, and gigabytes of its files and results of batches. */
@@ -109,6 +113,8 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     privateRegistries: reader.flagOrList('SLIPWAY_PRIVATE_REGISTRIES', false),
     modelHub: reader.text('SLIPWAY_MODEL_HUB', 'https://huggingface.co').replace(/\/+$/, ''),
     webhookCaFile: checkPem(reader, 'SLIPWAY_WEBHOOK_CA_FILE'),
+    smtpUrl: reader.secret('SLIPWAY_SMTP_URL', ''),
+    mailFrom: reader.text('SLIPWAY_MAIL_FROM', ''),
     metricsListen: reader.text('SLIPWAY_METRICS_LISTEN', ''),
     metricsEndpointsMax: reader.integer('SLIPWAY_METRICS_ENDPOINTS_MAX', 200, 0, 10_000),
     accountFilesMax: reader.integer('SLIPWAY_ACCOUNT_FILES_MAX', 1_000, 0, 100_000),
@@ -147,6 +153,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     reader.fault('SLIPWAY_CORE_TLS_CERT_FILE and SLIPWAY_CORE_TLS_KEY_FILE belong together, but only one is set');
   if (!isHubAddress(config.modelHub))
     reader.fault('SLIPWAY_MODEL_HUB must be an http:// or https:// address without a query or credentials');
+  checkMail(reader, config);
   const traceFault = otlpEndpointFault(config.otlpEndpoint);
   if (traceFault !== undefined) reader.fault(traceFault);
   checkSecretKeys(reader, config);
@@ -174,6 +181,15 @@ export function readBackupConfig(
 
 function checkDatabaseUrl(reader: EnvReader, url: string): void {
   if (url !== '' && !/^postgres(ql)?:\/\//.test(url)) reader.fault('SLIPWAY_DATABASE_URL must start with postgres://');
+}
+
+function checkMail(reader: EnvReader, { smtpUrl, mailFrom }: Pick<CoreConfig, 'smtpUrl' | 'mailFrom'>): void {
+  if (smtpUrl !== '' && !(URL.canParse(smtpUrl) && /^smtps?:\/\/[^/?#]+\/?$/.test(smtpUrl)))
+    reader.fault('SLIPWAY_SMTP_URL must be smtp:// or smtps:// with user, password, host and port, and no path');
+  if ((smtpUrl === '') !== (mailFrom === ''))
+    reader.fault('SLIPWAY_SMTP_URL and SLIPWAY_MAIL_FROM belong together, but only one is set');
+  if (mailFrom !== '' && !/^[^\s@<>,"]+@[\w.-]+$/.test(mailFrom))
+    reader.fault('SLIPWAY_MAIL_FROM must be one mail address');
 }
 
 function checkSecretKeys(

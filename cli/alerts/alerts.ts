@@ -12,7 +12,7 @@ import { ago, moment } from '../output/words.ts';
 import { readStdin } from '../read-stdin.ts';
 import { WATCH, watched } from '../shared/watch.ts';
 
-const KINDS = { webhook: AlertTargetKind.WEBHOOK, slack: AlertTargetKind.SLACK };
+const KINDS = { webhook: AlertTargetKind.WEBHOOK, slack: AlertTargetKind.SLACK, email: AlertTargetKind.EMAIL };
 const LIMIT = 20;
 const LIMIT_MAX = 200;
 
@@ -20,7 +20,7 @@ const LIMIT_MAX = 200;
 export function addAlerts(program: Command, cli: Cli): void {
   const alerts = addCommand(program, {
     usage: 'alerts',
-    description: 'Send problems to a webhook or to Slack, and show which were sent.',
+    description: 'Send problems to a webhook, to Slack or by e-mail, and show which were sent.',
     examples: ['alerts add on-call --kind slack < url.txt', 'alerts list', 'alerts silence on-call --for 2h'],
   });
   addCommand(alerts, {
@@ -43,10 +43,15 @@ export function addAlerts(program: Command, cli: Cli): void {
 function addChanges(alerts: Command, cli: Cli): void {
   addCommand(alerts, {
     usage: 'add <name>',
-    description: 'Add an address. Its URL is read from stdin, stored encrypted and never shown again.',
-    examples: ['alerts add on-call --kind slack < url.txt', 'echo https://pager.example/in | slipway alerts add pager'],
+    description:
+      'Add an address: a URL or a mail address, read from stdin. A URL is stored encrypted and never shown again.',
+    examples: [
+      'alerts add on-call --kind slack < url.txt',
+      'echo https://pager.example/in | slipway alerts add pager',
+      'echo on-call@example.com | slipway alerts add mail --kind email',
+    ],
   })
-    .option('--kind <kind>', 'format of the messages: webhook or slack', oneOf(KINDS), AlertTargetKind.WEBHOOK)
+    .option('--kind <kind>', 'format of the messages: webhook, slack or email', oneOf(KINDS), AlertTargetKind.WEBHOOK)
     .action((name: string, { kind }: { kind: AlertTargetKind }) => addTarget(cli, name, kind));
   addCommand(alerts, {
     usage: 'silence <target>',
@@ -129,7 +134,7 @@ function showTargets({ output }: Cli, targets: readonly AlertTarget[]): void {
         { title: 'ID', text: ({ id }) => id },
         { title: 'NAME', text: ({ name }) => printable(name) },
         { title: 'KIND', text: ({ kind }) => kindWord(kind) },
-        { title: 'HOST', text: ({ host }) => host },
+        { title: 'ADDRESS', text: ({ host }) => host },
         { title: 'SILENT UNTIL', text: ({ silentUntil }) => moment(silentUntil, output.nowMs()) ?? '' },
         { title: 'LAST TAKEN', text: ({ deliveredTime }) => (deliveredTime ? ago(deliveredTime, output.nowMs()) : '') },
         { title: 'LAST ERROR', text: ({ lastError }) => printable(lastError) },

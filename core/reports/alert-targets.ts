@@ -6,8 +6,8 @@ import type { Actor } from '../domain/accounts/permission.ts';
 import type { PrivateWebhooks } from '../domain/jobs/webhook-url.ts';
 import { checkWebhookUrl, mayCallPrivate } from '../domain/jobs/webhook-url.ts';
 import type { AlertTargetKind } from '../domain/reports/alert.ts';
-import { checkSilence, targetNotFound } from '../domain/reports/alert.ts';
-import { checkName } from '../domain/settings/fields.ts';
+import { checkMailAddress, checkSilence, targetNotFound } from '../domain/reports/alert.ts';
+import { checkName, invalid } from '../domain/settings/fields.ts';
 import { alertUrlIdentity } from '../domain/settings/sealed-identity.ts';
 import type { AlertTarget } from '../store/reports/alert-store.ts';
 import type { Stores } from '../store/storage.ts';
@@ -20,6 +20,8 @@ export interface AlertContext extends Pick<Stores, 'alerts' | 'accounts'> {
   random: Random;
   /** Accounts whose addresses may be private. */
   allowPrivate: PrivateWebhooks;
+  /** True if the installation has a mail server. */
+  sendsMail: boolean;
 }
 
 /** Fields of a new address. */
@@ -31,18 +33,32 @@ interface AlertTargetFields {
 
 /** Stores an address. Throws INVALID_REQUEST or INVALID_WEBHOOK. */
 export async function createAlertTarget(
-  { alerts, accounts, sealer, random, allowPrivate }: AlertContext,
+  context: AlertContext,
   actor: Actor,
   { name, kind, url }: AlertTargetFields,
 ): Promise<AlertTarget> {
+  const { alerts, sealer, random } = context;
   checkName('name', name);
-  const { accountId } = actor;
-  // The operator sets the rule.
-  const mayPrivate = accountId === '' || mayCallPrivate(allowPrivate, await accounts.get(accountId));
-  const address = checkWebhookUrl(url, mayPrivate, isPrivateHost);
+  const address = kind === 'EMAIL' ? mailAddress(context, url) : await webAddress(context, actor, url);
+  const host = kind === 'EMAIL' ? address : new URL(address).origin;
   const id = random.id(ID_LENGTH);
   const urlSealed = sealer.seal(Buffer.from(address), alertUrlIdentity(id));
-  return alerts.create(actor, { id, name, kind, host: new URL(address).origin, urlSealed });
+  return alerts.create(actor, { id, name, kind, host, urlSealed });
+}
+
+function mailAddress({ sendsMail }: AlertContext, url: string): string {
+  if (sendsMail) return checkMailAddress(url);
+  throw invalid('this installation sends no e-mail: its operator must set SLIPWAY_SMTP_URL and SLIPWAY_MAIL_FROM');
+}
+
+async function webAddress(
+  { accounts, allowPrivate }: AlertContext,
+  { accountId }: Actor,
+  url: string,
+): Promise<string> {
+  // The operator sets the rule.
+  const mayPrivate = accountId === '' || mayCallPrivate(allowPrivate, await accounts.get(accountId));
+  return checkWebhookUrl(url, mayPrivate, isPrivateHost);
 }
 
 /** Silences an address for `ms` from now; 0 ends its silence. Throws INVALID_REQUEST or NOT_FOUND. */

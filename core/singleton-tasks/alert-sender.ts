@@ -10,11 +10,13 @@ import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { PrivateWebhooks } from '../domain/jobs/webhook-url.ts';
 import { mayCallPrivate } from '../domain/jobs/webhook-url.ts';
-import { alertMessage, targetNotFound, testMessage } from '../domain/reports/alert.ts';
+import type { AlertMailBody } from '../domain/reports/alert.ts';
+import { alertMail, alertMessage, targetNotFound, testMail, testMessage } from '../domain/reports/alert.ts';
 import type { Problem } from '../domain/reports/problem.ts';
 import { alertUrlIdentity } from '../domain/settings/sealed-identity.ts';
 import type { AlertCall, AlertTarget } from '../store/reports/alert-store.ts';
 import type { Stores } from '../store/storage.ts';
+import type { MailSender } from './mail-sender.ts';
 import type { WebhookAuthorities } from './webhook-caller.ts';
 import { TRY_MS_MAX, WebhookCaller } from './webhook-caller.ts';
 
@@ -27,6 +29,8 @@ interface AlertSenderOptions {
   allowPrivate: PrivateWebhooks;
   /** Authorities trusted in addition to the machine's. Default: none. */
   authorities?: WebhookAuthorities | undefined;
+  /** Sends e-mail. `undefined`: the installation has no mail server. */
+  mail: Pick<MailSender, 'send'> | undefined;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
   clock: Clock;
@@ -73,7 +77,11 @@ export class AlertSender extends LoopService {
     const target = await alerts.target(id, accountId);
     if (!target) throw targetNotFound(id);
     const name = accountId === '' ? '' : ((await accounts.get(accountId))?.name ?? '');
-    const failure = await this.#call(target, name, testMessage(target.kind, target.name), `test-${id}`);
+    const { kind } = target;
+    // Tests are separate messages: none is dropped as a repeat.
+    const callId = `test-${id}-${this.#options.clock.nowMs()}`;
+    const message = kind === 'EMAIL' ? testMail(target.name) : testMessage(kind, target.name);
+    const failure = await this.#send(target, name, message, callId);
     await alerts.recordResult(id, failure);
     return failure;
   }
@@ -88,11 +96,11 @@ export class AlertSender extends LoopService {
       await stores.alerts.record(accountId, found.slice(0, PROBLEMS_MAX));
     }
     await stores.alerts.reap();
-    return this.#send();
+    return this.#sendDue();
   }
 
   /** Sends the first due messages. Returns whether more may be due. */
-  async #send(): Promise<boolean> {
+  async #sendDue(): Promise<boolean> {
     const calls = await this.#options.stores.alerts.takeDue(AT_ONCE_MAX, TRY_MS_MAX * 2);
     await Promise.all(calls.map((call) => this.#deliver(call)));
     return calls.length === AT_ONCE_MAX && !this.#stopping.signal.aborted;
@@ -102,7 +110,8 @@ export class AlertSender extends LoopService {
     const { stores, logger } = this.#options;
     const { target, news, tries } = call;
     const id = `${news.alert.id}.${news.ofEnd ? 'end' : 'begin'}`;
-    const failure = await this.#call(target, call.accountName, alertMessage(target.kind, news), id);
+    const message = target.kind === 'EMAIL' ? alertMail(news) : alertMessage(target.kind, news);
+    const failure = await this.#send(target, call.accountName, message, id);
     if (failure === undefined) return stores.alerts.end(call, undefined);
     const about = { targetId: target.id, alertId: news.alert.id, tries: tries + 1, reason: failure };
     if (tries + 1 >= TRIES_MAX) {
@@ -113,21 +122,24 @@ export class AlertSender extends LoopService {
     await stores.alerts.postpone(call, Math.min(PAUSE_MS * 2 ** tries, PAUSE_MS_MAX), failure);
   }
 
-  async #call(
+  /** Sends a message. Returns why it was not taken. */
+  async #send(
     { id, urlSealed, accountId }: Pick<AlertTarget, 'id' | 'urlSealed' | 'accountId'>,
     accountName: string,
-    body: Buffer,
+    message: Buffer | AlertMailBody,
     callId: string,
   ): Promise<string | undefined> {
-    const { sealer, allowPrivate, clock } = this.#options;
+    const { sealer, allowPrivate, clock, mail } = this.#options;
     let url: string;
     try {
       url = sealer.open(urlSealed, alertUrlIdentity(id)).toString();
     } catch {
       return 'its encrypted address cannot be decrypted';
     }
+    if (!Buffer.isBuffer(message))
+      return mail ? mail.send(url, message, callId, this.#stopping.signal) : 'this installation sends no e-mail';
     const call = {
-      ...{ url, body, id: callId, secret: undefined, owner: accountId, nowMs: clock.nowMs() },
+      ...{ url, body: message, id: callId, secret: undefined, owner: accountId, nowMs: clock.nowMs() },
       allowPrivate: accountId === '' || mayCallPrivate(allowPrivate, { id: accountId, name: accountName }),
     };
     return this.#caller.call(call, this.#stopping.signal);

@@ -3,7 +3,7 @@ export interface AlertTargetView {
   id: string;
   name: string;
   kind: AlertTargetKindName;
-  /** Scheme and host of its URL. The whole URL is secret and never sent. */
+  /** Scheme and host of its URL. The whole URL is secret and never sent. Of kind email: the mail address. */
   host: string;
   /** Time until which it gets nothing. 0: it is not silent. */
   silentUntilMs: number;
@@ -14,7 +14,7 @@ export interface AlertTargetView {
 }
 
 /** Format of the messages to an address. */
-export type AlertTargetKindName = 'webhook' | 'slack';
+export type AlertTargetKindName = 'webhook' | 'slack' | 'email';
 
 /** Result of a test message: the reason why it was not taken, empty if it was. */
 export interface AlertTestView {

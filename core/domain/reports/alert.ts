@@ -4,7 +4,7 @@ import { invalid } from '../settings/fields.ts';
 import type { Problem } from './problem.ts';
 
 /** Format of the messages to an address. */
-export type AlertTargetKind = 'WEBHOOK' | 'SLACK';
+export type AlertTargetKind = 'WEBHOOK' | 'SLACK' | 'EMAIL';
 
 /** Most addresses of an account. */
 export const ALERT_TARGETS_MAX = 20;
@@ -32,6 +32,23 @@ export interface AlertMessage {
 export function checkSilence(ms: number): void {
   if (!Number.isInteger(ms) || ms < 0 || ms > ALERT_SILENCE_MS_MAX)
     throw invalid(`silence_ms must be from 0 to ${ALERT_SILENCE_MS_MAX}`);
+}
+
+/** A message as e-mail. */
+export interface AlertMailBody {
+  subject: string;
+  text: string;
+}
+
+/**
+ * Returns the one mail address of `url`, with or without `mailto:`. Throws INVALID_REQUEST. Names with quotes and
+ * addresses that are not ASCII are rejected.
+ */
+export function checkMailAddress(url: string): string {
+  const address = url.trim().replace(/^mailto:/i, '');
+  if (address.length <= 254 && /^[\w.!#$*+/=^{|}~-]{1,64}@(?:[a-z0-9-]{1,63}\.)*[a-z0-9-]{1,63}$/i.test(address))
+    return address;
+  throw invalid('url must be one mail address, like mailto:on-call@example.com');
 }
 
 /** Returns the error for an address that is not in this account. */
@@ -67,10 +84,40 @@ export function alertMessage(kind: AlertTargetKind, { alert, ofEnd }: AlertMessa
   );
 }
 
+/** Returns a message as e-mail. */
+export function alertMail({ alert, ofEnd }: AlertMessage): AlertMailBody {
+  const { problem, beganAt, endedAt } = alert;
+  const { about, id, kind, text, accountId, jobId } = problem;
+  const name = problem.name.replaceAll(/\s+/g, ' ');
+  const facts = [
+    ['Since', beganAt.toISOString()],
+    ['Until', ofEnd && endedAt ? endedAt.toISOString() : ''],
+    ['Kind', kind],
+    [about.toLowerCase(), name === '' ? id : `${name} (${id})`],
+    ['Job', jobId],
+    ['Account', accountId],
+    ['What to do', ofEnd ? '' : runbookOf(kind)],
+  ];
+  const lines = facts.filter(([, value]) => value !== '').map(([title, value]) => `${title}: ${value}`);
+  return {
+    subject: `${ofEnd ? 'Resolved' : 'Problem'}: ${about.toLowerCase()} ${name || id}`,
+    text: `${text}\n\n${lines.join('\n')}\n`,
+  };
+}
+
+/** Returns a test message as e-mail. */
+export function testMail(name: string): AlertMailBody {
+  return { subject: 'Test of alerts', text: `${testText(name)}\n` };
+}
+
 /** Returns the body of a test message. */
 export function testMessage(kind: AlertTargetKind, name: string): Buffer {
-  const text = `This is a test of the address ${JSON.stringify(name)} for alerts of Slipway.`;
+  const text = testText(name);
   return Buffer.from(JSON.stringify(kind === 'SLACK' ? { text: escaped(text) } : { event: 'test', text }));
+}
+
+function testText(name: string): string {
+  return `This is a test of the address ${JSON.stringify(name)} for alerts of Slipway.`;
 }
 
 function textOf({ about, name, id, kind, text }: Problem, ofEnd: boolean): string {

@@ -24,6 +24,7 @@ const KIND_FROM_WIRE: Readonly<Record<WireKind, AlertTargetKind | undefined>> = 
   [WireKind.UNSPECIFIED]: undefined,
   [WireKind.WEBHOOK]: 'WEBHOOK',
   [WireKind.SLACK]: 'SLACK',
+  [WireKind.EMAIL]: 'EMAIL',
 };
 
 /** Handlers of the service. The operator's key is about all accounts. */
@@ -38,7 +39,7 @@ export function alertHandlers(
     createAlertTarget: unary(logger, async ({ name, kind: wireKind, url }, apiKey) => {
       const actor = await whole(access, apiKey, true);
       const kind = KIND_FROM_WIRE[wireKind];
-      if (!kind) throw invalid('kind must be ALERT_TARGET_KIND_WEBHOOK or ALERT_TARGET_KIND_SLACK');
+      if (!kind) throw invalid('kind must be ALERT_TARGET_KIND_WEBHOOK, …_SLACK or …_EMAIL');
       return { target: targetToMessage(await createAlertTarget(context, actor, { name, kind, url })) };
     }),
     listAlertTargets: unary(logger, async (_request, apiKey) => {

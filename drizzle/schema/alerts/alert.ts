@@ -22,9 +22,9 @@ export const alertTarget = pgTable(
     /** Empty: of the operator, who gets the problems of all accounts and machines. */
     accountId: text('account_id').notNull(),
     name: text('name').notNull(),
-    /** WEBHOOK or SLACK. */
-    kind: text('kind').$type<'WEBHOOK' | 'SLACK'>().notNull(),
-    /** Scheme and host of the URL, to be shown. */
+    /** WEBHOOK, SLACK or EMAIL. */
+    kind: text('kind').$type<'WEBHOOK' | 'SLACK' | 'EMAIL'>().notNull(),
+    /** Scheme and host of the URL, or the mail address, to be shown. */
     host: text('host').notNull(),
     /** Encrypted URL. */
     urlSealed: bytes('url_sealed').notNull(),

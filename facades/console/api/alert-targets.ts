@@ -12,6 +12,7 @@ const PATH = '/console/api/alert-targets';
 const KINDS: Readonly<Record<AlertTargetKindName, AlertTargetKind>> = {
   webhook: AlertTargetKind.WEBHOOK,
   slack: AlertTargetKind.SLACK,
+  email: AlertTargetKind.EMAIL,
 };
 /** Timeout of a test message, in milliseconds: core waits for the receiver. */
 const TEST_MS = 45_000;
@@ -60,13 +61,17 @@ function idOf(request: FastifyRequest): string {
   return (request.params as { id: string }).id;
 }
 
+function nameOf(kind: AlertTargetKind): AlertTargetKindName {
+  return (Object.keys(KINDS) as AlertTargetKindName[]).find((name) => KINDS[name] === kind) ?? 'webhook';
+}
+
 function targetView(target: AlertTarget, nowMs: number): AlertTargetView {
   const { id, name, kind, host, silentUntil, deliveredTime, lastError } = target;
   const silentUntilMs = silentUntil?.getTime() ?? 0;
   return {
     id,
     name,
-    kind: kind === AlertTargetKind.SLACK ? 'slack' : 'webhook',
+    kind: nameOf(kind),
     host,
     // A silence that is over is still stored.
     silentUntilMs: silentUntilMs > nowMs ? silentUntilMs : 0,

@@ -17,7 +17,7 @@ const engines = await startEngines(t, { idle: true });
 const { sql, stores, sealer } = engines;
 const hooks = await webhookReceiver(t);
 const parts = { clock: systemClock, random: systemRandom, logger };
-const context = { ...stores, ...parts, sealer, allowPrivate: true };
+const context = { ...stores, ...parts, sealer, allowPrivate: true, sendsMail: false };
 const actor = { accountId: 'account', keyId: 'key' };
 const endpointId = await engines.endpoint({ name: 'ocr' });
 
@@ -26,7 +26,7 @@ const sender = (allowPrivate = true): AlertSender => {
   const rejections = { ofEndpoint: () => [], ofAccount: () => [] };
   const cannotRun = new CannotRun(stores, systemClock);
   const problems = new Problems({ ...parts, stores, cannotRun, rejections, databaseDir: '' });
-  return new AlertSender({ ...parts, stores, problems, sealer, allowPrivate });
+  return new AlertSender({ ...parts, stores, problems, sealer, allowPrivate, mail: undefined });
 };
 const begins = async (): Promise<void> => {
   await sql`INSERT INTO webhook_result (endpoint_id, job_id, id, delivered, tries, last_error, redrives)

@@ -29,6 +29,8 @@ export const AlertTargetKind = {
   WEBHOOK: 1,
   /** SLACK - A JSON object with the member `text`, as incoming webhooks of Slack, Mattermost and their like take it. */
   SLACK: 2,
+  /** EMAIL - An e-mail through the mail server of the installation. */
+  EMAIL: 3,
 } as const;
 
 export type AlertTargetKind = typeof AlertTargetKind[keyof typeof AlertTargetKind];
@@ -37,6 +39,7 @@ export namespace AlertTargetKind {
   export type UNSPECIFIED = typeof AlertTargetKind.UNSPECIFIED;
   export type WEBHOOK = typeof AlertTargetKind.WEBHOOK;
   export type SLACK = typeof AlertTargetKind.SLACK;
+  export type EMAIL = typeof AlertTargetKind.EMAIL;
 }
 
 /** An address that gets alerts. */
@@ -47,7 +50,10 @@ export interface AlertTarget {
   name: string;
   /** Format of the messages. */
   kind: AlertTargetKind;
-  /** Scheme and host of the URL. The whole URL is secret: it is stored encrypted and never returned. */
+  /**
+   * Scheme and host of the URL. The whole URL is secret: it is stored encrypted and never returned. With kind EMAIL:
+   * the mail address.
+   */
   host: string;
   /** Time of creation. */
   createTime:
@@ -87,7 +93,10 @@ export interface CreateAlertTargetRequest {
   name: string;
   /** Format of the messages. */
   kind: AlertTargetKind;
-  /** http or https URL, at most 2,048 characters. Private addresses are rejected as those of job webhooks are. */
+  /**
+   * http or https URL, at most 2,048 characters. Private addresses are rejected as those of job webhooks are. With kind
+   * EMAIL: one mail address, with or without `mailto:`.
+   */
   url: string;
 }
 
@@ -1110,8 +1119,8 @@ export const AlertServiceService = {
    * Adds an address. It gets problems that begin, and later their ends.
    *
    * Errors:
-   * - `INVALID_ARGUMENT`: a field is out of range, the address is private where that is not allowed, or the account
-   *   already has 20 addresses.
+   * - `INVALID_ARGUMENT`: a field is out of range, the address is private where that is not allowed, the installation
+   *   has no mail server, or the account already has 20 addresses.
    */
   createAlertTarget: {
     path: "/slipway.v1.AlertService/CreateAlertTarget" as const,
@@ -1207,8 +1216,8 @@ export interface AlertServiceServer extends UntypedServiceImplementation {
    * Adds an address. It gets problems that begin, and later their ends.
    *
    * Errors:
-   * - `INVALID_ARGUMENT`: a field is out of range, the address is private where that is not allowed, or the account
-   *   already has 20 addresses.
+   * - `INVALID_ARGUMENT`: a field is out of range, the address is private where that is not allowed, the installation
+   *   has no mail server, or the account already has 20 addresses.
    */
   createAlertTarget: handleUnaryCall<CreateAlertTargetRequest, CreateAlertTargetResponse>;
   /** Lists the addresses, oldest first, without the secret part of their URLs. */
@@ -1246,8 +1255,8 @@ export interface AlertServiceClient extends Client {
    * Adds an address. It gets problems that begin, and later their ends.
    *
    * Errors:
-   * - `INVALID_ARGUMENT`: a field is out of range, the address is private where that is not allowed, or the account
-   *   already has 20 addresses.
+   * - `INVALID_ARGUMENT`: a field is out of range, the address is private where that is not allowed, the installation
+   *   has no mail server, or the account already has 20 addresses.
    */
   createAlertTarget(
     request: CreateAlertTargetRequest,

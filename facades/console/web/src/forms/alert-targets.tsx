@@ -45,7 +45,8 @@ export function AlertTargets() {
         <Loading />
       ) : data.length === 0 ? (
         <Empty title="Nowhere yet.">
-          A webhook or a Slack channel gets a message when a problem has lasted for a minute, and when it is over.
+          A webhook, a Slack channel or a mailbox gets a message when a problem has lasted for a minute, and when it is
+          over.
         </Empty>
       ) : (
         <div className="scroll" tabIndex={0} role="region" aria-label="Addresses, scrolls sideways">
@@ -78,9 +79,7 @@ function Row({ target, mayChange }: { target: AlertTargetView; mayChange: boolea
       <th scope="row">
         <bdi>{name}</bdi>
       </th>
-      <td>
-        {kind === 'slack' ? 'Slack' : 'webhook'} at {host}
-      </td>
+      <td>{kind === 'email' ? `e-mail to ${host}` : `${kind === 'slack' ? 'Slack' : 'webhook'} at ${host}`}</td>
       <td>
         {silentUntilMs > 0 ? (
           <Badge word={`silent until ${recently(silentUntilMs)}`} tone="warn" />
@@ -131,28 +130,29 @@ function NewTarget({ onClose }: { onClose: () => void }) {
         </div>
         <div>
           <label htmlFor="target-kind">Format</label>
-          <select
-            id="target-kind"
-            value={kind}
-            onChange={({ target }) => setKind(target.value === 'slack' ? 'slack' : 'webhook')}
-          >
+          <select id="target-kind" value={kind} onChange={({ target }) => setKind(target.value as AlertTargetKindName)}>
             <option value="webhook">JSON, to a webhook</option>
             <option value="slack">Slack, Mattermost and their like</option>
+            <option value="email">E-mail</option>
           </select>
         </div>
         <div>
-          <label htmlFor="target-url">URL</label>
+          <label htmlFor="target-url">{kind === 'email' ? 'Mail address' : 'URL'}</label>
           <input
             id="target-url"
-            type="url"
+            type={kind === 'email' ? 'email' : 'url'}
             required
             maxLength={2_048}
             autoComplete="off"
-            placeholder="https://"
+            placeholder={kind === 'email' ? 'on-call@example.com' : 'https://'}
             value={url}
             onChange={({ target }) => setUrl(target.value)}
           />
-          <p className="hint">It is stored encrypted, and only its host is shown again.</p>
+          <p className="hint">
+            {kind === 'email'
+              ? 'One address, of a person or a list.'
+              : 'It is stored encrypted, and only its host is shown again.'}
+          </p>
         </div>
       </div>
     </DialogForm>
