@@ -111,7 +111,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const reporter = new RejectionReporter({ ...replicas, logger });
   const gate = buildGate(config, { core, meter, reporter, clock });
   const keys = new KeyWatch(gate.access, clock);
-  const tracing = tracingOf('facade', config);
+  const tracing = tracingOf('facade', FACADE_VERSION, config);
   const { waits, tunnelAuthorizeMs } = given;
   const balancing = buildBalancing(config, {
     ...{ core, replicas, gate, keys, routing, tracing, waits, tunnelAuthorizeMs, clock, random, logger },

@@ -36,6 +36,7 @@ import type { AgentInstance } from './inventory/agent-instance.ts';
 import { freeMemoryShare } from './inventory/host-size.ts';
 import { MachineGpus } from './inventory/machine-gpus.ts';
 import { ModelHost } from './model-host.ts';
+import { AGENT_VERSION } from './session/agent-version.ts';
 import type { ConnectLoop } from './session/connect-loop.ts';
 import { ImageResolver } from './session/image-resolver.ts';
 import { Inbound } from './session/inbound.ts';
@@ -127,7 +128,7 @@ export class AgentParts {
     const onUnsupported = (): void => this.#renew('GPU memory cannot be moved');
     this.gpuMemory = buildGpuMemory(config, { ...deps, ...meter, onUnsupported });
     this.workloads = this.#buildWorkloads(meter);
-    const tracing = tracingOf('agent', config);
+    const tracing = tracingOf('agent', AGENT_VERSION, config);
     this.attempts = buildAttempts({ config, ...deps, ...meter, tracing, workloads: this.workloads });
     this.pods = this.#buildPods();
     this.bridge = this.#buildBridge(meter);

@@ -3,6 +3,8 @@
  * waiting ones cost nothing.
  */
 
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Clock, Timer } from '../time/clock.ts';
 import { delay, systemClock } from '../time/clock.ts';
 import { attributesOf, field, varint } from './otlp.ts';
@@ -38,11 +40,18 @@ export class TraceSender {
   #size = 0;
   #timer: Timer | undefined;
 
-  private constructor(delegate: Delegate, service: string, clock: Clock) {
+  private constructor(delegate: Delegate, service: string, version: string, clock: Clock) {
     this.#delegate = delegate;
     this.#clock = clock;
     // Attributes are field 9 of a span and field 1 of a resource.
-    const resource = { 'service.name': service, 'service.namespace': 'slipway' };
+    const resource = {
+      'service.name': service,
+      'service.namespace': 'slipway',
+      // Two processes of one host, and two runs of one process, are told apart.
+      'service.instance.id': randomUUID(),
+      'service.version': version,
+      'host.name': hostname(),
+    };
     const attributes = Object.entries(resource).map(([key, value]) => `\n${attributesOf({ [key]: value }).slice(1)}`);
     this.#resource = field('\n', attributes.join(''));
     this.#headBytesMax = this.#resource.length + SCOPE.length + FRAMES_BYTES_MAX;
@@ -55,10 +64,12 @@ export class TraceSender {
   static async open({
     endpoint,
     service,
+    version,
     clock = systemClock,
   }: {
     endpoint: string;
     service: string;
+    version: string;
     clock?: Clock | undefined;
   }): Promise<TraceSender> {
     const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await import(
@@ -73,6 +84,7 @@ export class TraceSender {
     return new TraceSender(
       createOtlpHttpExportDelegate(options, serializer, 'otlp_http_span_exporter', counted, undefined),
       service,
+      version,
       clock,
     );
   }

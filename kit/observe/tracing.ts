@@ -29,6 +29,8 @@ const TO_SPAN_ID = 36;
 interface TracingOptions {
   /** Name of the process: core, facade or agent. */
   service: string;
+  /** Version of its package. */
+  version: string;
   /** Base URL of a collector, for instance http://127.0.0.1:4318. */
   endpoint: string;
   /** Share of the traces that begin here to record, 0 to 1. */
@@ -147,8 +149,8 @@ export class Tracing extends BaseService implements TraceRecorder {
   }
 
   protected override async onStart(): Promise<void> {
-    const { endpoint, service } = this.#options;
-    this.#sender = await TraceSender.open({ endpoint, service, clock: this.#clock });
+    const { endpoint, service, version } = this.#options;
+    this.#sender = await TraceSender.open({ endpoint, service, version, clock: this.#clock });
   }
 
   protected override async onStop(): Promise<void> {
@@ -182,14 +184,20 @@ export class Tracing extends BaseService implements TraceRecorder {
   }
 }
 
-/** Returns the tracing of a process; `undefined` if it is off, without an endpoint. */
+/** Returns the tracing of a process; `undefined` if it is off, without an endpoint. `version`: of its package. */
 export function tracingOf(
   service: string,
+  version: string,
   { otlpEndpoint, tracePercent }: { otlpEndpoint: string; tracePercent?: number },
 ): Tracing | undefined {
   return otlpEndpoint === ''
     ? undefined
-    : new Tracing({ service: `slipway-${service}`, endpoint: otlpEndpoint, ratio: (tracePercent ?? 100) / 100 });
+    : new Tracing({
+        service: `slipway-${service}`,
+        version,
+        endpoint: otlpEndpoint,
+        ratio: (tracePercent ?? 100) / 100,
+      });
 }
 
 /** Returns the fault of an OTLP endpoint, as text for the operator; `undefined` if it is valid or empty. */

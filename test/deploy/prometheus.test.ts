@@ -27,6 +27,24 @@ t.test('promtool', { skip: whyNoPromtool() }, async (t) => {
   }
 });
 
+t.test('every alert names a section that says what to do', async (t) => {
+  const headings = readFileSync(join(root, 'docs/operate/alerts.md'), 'utf8').matchAll(/^### (.+)$/gm);
+  const anchors = new Set([...headings].map(([, title]) => title!.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')));
+  const alerts = rules.split(/^ {6}- alert: /m).slice(1);
+  t.ok(alerts.length > 20);
+  for (const alert of alerts) {
+    const anchor = /^ {10}runbook: docs\/operate\/alerts\.md#(\S+)$/m.exec(alert)?.[1];
+    t.ok(anchor !== undefined && anchors.has(anchor), `${alert.split('\n')[0]}: ${anchor}`);
+  }
+});
+
+t.test('charts of a dashboard share their cross-hair', async (t) => {
+  for (const name of ['slipway', 'endpoint']) {
+    const board = JSON.parse(readFileSync(join(root, `deploy/grafana/${name}.json`), 'utf8')) as object;
+    t.match(board, { graphTooltip: 1 }, name);
+  }
+});
+
 t.test(
   'a dashboard is of one piece: its own address, each panel once and at a place of its own, a variable ' +
     'for what it names',

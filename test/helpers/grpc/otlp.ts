@@ -13,6 +13,8 @@ import { readTraces } from './otlp-messages.ts';
 /** One span. Ids in hexadecimal digits. */
 export interface SentSpan {
   service: string;
+  /** Attributes of the process. */
+  resource: Record<string, unknown>;
   name: string;
   traceId: string;
   spanId: string;
@@ -77,6 +79,7 @@ function decode(traces: WireTraces): SentSpan[] {
     scopeSpans.flatMap((scope) =>
       scope.spans.map((span) => ({
         service: String(attributesOf(resource.attributes)['service.name']),
+        resource: attributesOf(resource.attributes),
         name: span.name ?? '',
         kind: span.kind,
         traceId: hex(span.traceId),

@@ -6,6 +6,7 @@
 
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
+import { hostname } from 'node:os';
 import { readTraceparent, recordedTrace } from '@slipway/kit/observe/trace';
 import { Tracing } from '@slipway/kit/observe/tracing';
 import type { Test } from 'tap';
@@ -20,7 +21,7 @@ const SPAN = '00f067aa0ba902b7';
 const HEADER = `00-${TRACE}-${SPAN}-01`;
 
 async function tracingTo(t: Pick<Test, 'teardown'>, endpoint: string, ratio = 1): Promise<Tracing> {
-  const tracing = new Tracing({ service: 'test', endpoint, ratio });
+  const tracing = new Tracing({ service: 'test', version: '1.2.3', endpoint, ratio });
   await tracing.start();
   t.teardown(() => tracing.stop());
   return tracing;
@@ -67,6 +68,21 @@ t.test('every text is sent in a form collectors accept', async (t) => {
     texts.length * 2,
     'ids of their own',
   );
+});
+
+t.test('spans name the process that they are of', async (t) => {
+  const resources: Record<string, unknown>[] = [];
+  for (let run = 0; run < 2; run += 1) {
+    const receiver = await receiveTraces(t);
+    const tracing = new Tracing({ service: 'test', version: '1.2.3', endpoint: receiver.url, ratio: 1 });
+    await tracing.start();
+    tracing.root('part', undefined, {})!.end();
+    await tracing.stop();
+    resources.push(receiver.spans[0]!.resource);
+  }
+  const [one, two] = resources;
+  t.match(one, { 'service.version': '1.2.3', 'host.name': hostname(), 'service.instance.id': /^[0-9a-f-]{36}$/ });
+  t.notSame(one!['service.instance.id'], two!['service.instance.id'], 'each run has an id of its own');
 });
 
 t.test('the receiver refuses messages that are not OTLP', async (t) => {
