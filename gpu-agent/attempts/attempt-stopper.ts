@@ -127,7 +127,7 @@ export class AttemptStopper {
       if (!attempt.stop.probed && askedMs > PROBE_AFTER_MS) this.#probe(worker, attempt.stop);
       const holdsOthers = holdings.of(worker.id).holdsWanted;
       if (decideStop({ policy, askedMs, graceMs, holdsOthers }) === 'kill') {
-        const reason = `Ended because job ${attempt.ref.jobId} did not stop within ${graceMs} ms.`;
+        const reason = `Ended because job ${attempt.ref.jobId} did not stop within ${graceMs / 1_000} s.`;
         pool.kill(worker, { state: WorkerState.STOPPED, reason });
       }
     }

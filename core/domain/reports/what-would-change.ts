@@ -10,7 +10,7 @@ import type { MachineExplanation } from './machine-explanation.ts';
 const LIMIT_CHANGES: Record<ScaleLimitName, string> = {
   WORKERS_MAX: 'raise workersMax',
   QUOTA: 'let workers or pods of the account end, or ask the operator for a higher quota (slipway accounts quota)',
-  NO_PLACE: 'what each machine says to it (machines), or add a machine',
+  NO_PLACE: 'see what each machine lacks (machines), or add a machine',
   FAIR_SHARE:
     'wait for free GPUs beyond what those accounts need, add a machine with such GPUs, or ask the operator for ' +
     'a higher gpu_weight',

@@ -1,5 +1,6 @@
 /** Numbers and times as the console writes them: no line ends between a number and its unit. */
 
+import { coreText } from '@slipway/facades/console/web/src/lib/core-text';
 import { ago, bytes, localTime, mib, roundSpan, span, unbroken } from '@slipway/facades/console/web/src/lib/format';
 import t from 'tap';
 
@@ -54,4 +55,18 @@ t.test('what core wrote', async (t) => {
 t.test('a moment in the format of a time input', async (t) => {
   t.equal(new Date(localTime(Date.parse('2026-07-31T12:34:56.789Z'))).getTime(), Date.parse('2026-07-31T12:34:56Z'));
   t.equal(localTime(Number.NaN), '');
+});
+
+t.test('sentences of core: settings by their labels, units that people read', async (t) => {
+  for (const [text, shown] of [
+    ['workersMax is 0: raise it', '“Most workers” is 0: raise it'],
+    [
+      'with workersMin above 0, idleTimeout 5 s',
+      'with “Workers kept warm” above 0, “An idle worker stops after” 5\u00A0s',
+    ],
+    ['it needs 24576 MiB and 512 MiB', 'it needs 24\u00A0GiB and 512\u00A0MiB'],
+    ['after 90000 ms', 'after 1\u00A0min 30\u00A0s'],
+    ['nvidiaDriver of myWorker', 'nvidiaDriver of myWorker'],
+  ] as const)
+    t.equal(coreText(text), shown);
 });

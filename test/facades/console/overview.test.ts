@@ -128,7 +128,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
       .first()
       .click();
     await operator
-      .getByText(/workersMax is 0/)
+      .getByText(/“Most workers” is 0/)
       .first()
       .waitFor();
     t.equal(

@@ -106,13 +106,13 @@ function waiting(t: Test, { system, open, signIn, inspect }: BrowserParts): void
       await page.goto(`${system.url}/console/endpoints/${closed.id}/jobs/${second}`);
       await page
         .locator('.summary')
-        .getByText(/^It waits in place 2\..*workersMax is 0: raise it to let workers start/)
+        .getByText(/^It waits in place 2\..*“Most workers” is 0: raise it to let workers start/)
         .waitFor();
       await page.locator('.figure').filter({ hasText: 'Queue position' }).getByText('2', { exact: true }).waitFor();
       const binds = page
         .locator('section')
         .filter({ has: page.getByRole('heading', { name: 'Limits of its endpoint' }) });
-      await binds.getByText(/workersMax.* – .*workersMax/).waitFor();
+      await binds.getByText(/“Most workers”.* – .*“Most workers”/).waitFor();
       await inspect(t, page, 'a job that waits');
       const elsewhere = endpointJobs(
         system,

@@ -150,6 +150,13 @@ function valueText({ text }: Scale, value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : text(value);
 }
 
+/** Steps between times on the axis, in seconds: marks show no parts of a second. */
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30],
+  ...[60, 120, 300, 600, 900, 1_800],
+  ...[3_600, 7_200, 10_800, 21_600, 43_200, 86_400],
+];
+
 /** Returns uPlot's options. `choose` receives the dragged range; `undefined` for everything. */
 function options(
   width: number,
@@ -177,7 +184,7 @@ function options(
     ...zooming(choose),
     scales: { y: { range: (plot) => [0, Math.max(1, highest(plot) * 1.1)] } },
     axes: [
-      { ...axis, space: 90, values: marks },
+      { ...axis, space: 90, incrs: TIME_STEPS, values: marks },
       { ...axis, size: scale.size, incrs: scale.marks, values: (_plot, ticks) => ticks.map(scale.mark) },
     ],
     series: [

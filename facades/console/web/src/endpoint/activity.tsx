@@ -2,7 +2,8 @@
 import type { EndpointView, PastView } from '../../../views.ts';
 import { ENDPOINT_PAST_MS } from '../../../views.ts';
 import { Chart } from '../charts/chart.tsx';
-import { count, span, unbroken } from '../lib/format.ts';
+import { coreText } from '../lib/core-text.ts';
+import { count, span } from '../lib/format.ts';
 import { useHistory } from '../lib/use-history.ts';
 import { Figure, Panel } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
@@ -19,7 +20,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
   return (
     <>
       <Problems problems={problems} problemCount={problemCount} />
-      {summary !== '' && <p className="summary">{unbroken(summary)}</p>}
+      {summary !== '' && <p className="summary">{coreText(summary)}</p>}
       <dl className="figures">
         <Figure label={row.type === 'LB' ? 'Requests wait' : 'In queue'} value={count(row.queued)} />
         {row.type === 'QB' && <Figure label="Oldest waits" value={row.queued > 0 ? span(oldestWaitMs) : '–'} />}

@@ -5,7 +5,8 @@ import type { DecisionView, EndpointView, Sample } from '../../../views.ts';
 import { DECISIONS_PAGE } from '../../../views.ts';
 import { Chart } from '../charts/chart.tsx';
 import { ask } from '../lib/api.ts';
-import { moment, span, unbroken } from '../lib/format.ts';
+import { coreText } from '../lib/core-text.ts';
+import { moment, span } from '../lib/format.ts';
 import { useLive } from '../lib/use-live.ts';
 import type { Filter } from '../listing/listing-parts.tsx';
 import { Filters, namesOf, Search, YES_NO } from '../listing/listing-parts.tsx';
@@ -19,7 +20,7 @@ const FILTERS: readonly Filter[] = [
     name: 'filter.limit',
     text: 'Limited by',
     choices: [
-      ['WORKERS_MAX', 'workersMax'],
+      ['WORKERS_MAX', 'most workers'],
       ['QUOTA', 'the account’s quota'],
       ['NO_PLACE', 'no capacity'],
       ['FAIR_SHARE', 'fair share'],
@@ -201,10 +202,10 @@ function Decision({ decision }: { decision: DecisionView }) {
       </strong>{' '}
       {wished > target && <Badge word={`wanted ${wished}`} tone="warn" />}{' '}
       {throttled > 0 && <Badge word={`${throttled} not placed`} tone="bad" />}
-      <p>{unbroken(reason)}</p>
+      <p>{coreText(reason)}</p>
       {limits.map((text) => (
         <p key={text} className="hint">
-          {unbroken(text)}
+          {coreText(text)}
         </p>
       ))}
       <p className="hint">

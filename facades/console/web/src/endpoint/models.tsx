@@ -1,6 +1,6 @@
 /** Cached models of an endpoint, and how far machines are with them. */
 import type { EndpointView } from '../../../views.ts';
-import { unbroken } from '../lib/format.ts';
+import { coreText } from '../lib/core-text.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 
 type Model = EndpointView['models'][number];
@@ -14,7 +14,7 @@ export function Models({ models }: Pick<EndpointView, 'models'>) {
         {models.map((model) => (
           <li key={model.reference}>
             <strong>{model.reference}</strong> <State model={model} />{' '}
-            {unbroken(model.change === '' ? model.reason : `${model.reason} – ${model.change}`)}
+            {coreText(model.change === '' ? model.reason : `${model.reason} – ${model.change}`)}
           </li>
         ))}
       </ul>

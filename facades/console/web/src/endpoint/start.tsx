@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { Link, useSearch } from 'wouter';
 import type { EndpointView, WorkerView } from '../../../views.ts';
-import { unbroken } from '../lib/format.ts';
+import { coreText } from '../lib/core-text.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
 import { UnfitMachines } from '../ui/unfit-machines.tsx';
@@ -36,7 +36,7 @@ export function Start({ view }: { view: EndpointView }) {
               </>
             ) : (
               <>
-                <StartBadge worker={starting} /> {unbroken(summary)}
+                <StartBadge worker={starting} /> {coreText(summary)}
                 {starting && starting.reason !== '' && <pre className="viewer">{starting.reason}</pre>}
               </>
             )}

@@ -1,6 +1,7 @@
 /** Compares other settings with the current ones over the last hours. */
 import type { WhatIfFiguresView, WhatIfView } from '../../../views.ts';
-import { count, span, unbroken } from '../lib/format.ts';
+import { coreText } from '../lib/core-text.ts';
+import { count, span } from '../lib/format.ts';
 import { Empty, Panel } from '../ui/parts.tsx';
 
 /** Shows the panel. */
@@ -57,7 +58,7 @@ export function WhatIf({
           {differ} of {replayed} recorded decisions would have come to another number of workers.
         </p>
         {notes.map((note) => (
-          <p key={note}>{unbroken(note)}</p>
+          <p key={note}>{coreText(note)}</p>
         ))}
       </div>
     </Panel>

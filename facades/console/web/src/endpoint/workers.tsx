@@ -81,7 +81,9 @@ function TimeLine({ view: { workers, recent, nowMs }, machineName }: WorkersShow
     <Panel title="Workers" aside={choice}>
       {workers.length === 0 && (
         <Empty title="No worker runs.">
-          {machineName === undefined ? 'One starts when a job comes, or at once with workersMin above 0.' : undefined}
+          {machineName === undefined
+            ? 'One starts when a job comes, or at once with “Workers kept warm” above 0.'
+            : undefined}
         </Empty>
       )}
       {shown.length > 0 && (

@@ -53,7 +53,7 @@ function hintOf(field: FieldView): string {
   const { about, scale = 1 } = textOf(field);
   if (kind !== 'whole') return about;
   const number = (value: number): string => (value / scale).toLocaleString('en');
-  const bounds = max === undefined || max > 1e9 ? '' : `${number(min ?? 0)} – ${number(max)}.`;
+  const bounds = max === undefined || max > 1e9 ? '' : `${number(min ?? 0)}\u00A0–\u00A0${number(max)}.`;
   const hasDefault = / default /i.test(` ${about} `);
   return [about, typeof usual === 'number' && !hasDefault ? `Default ${number(usual)}.` : '', bounds]
     .filter((part) => part !== '')

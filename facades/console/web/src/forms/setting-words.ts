@@ -152,6 +152,12 @@ export function textOf({ name, about }: Pick<FieldView, 'name' | 'about'>): Sett
   return { about, ...text };
 }
 
+/** Returns the label of a setting; `undefined` if there is no setting with this name in REST or GraphQL. */
+export function labelOf(name: string): string | undefined {
+  const known = name === 'gpuIds' ? 'gpuTypeIds' : name;
+  return Object.hasOwn(TEXTS, known) ? TEXTS[known]!.label : undefined;
+}
+
 /** Returns the settings by group, without empty groups and without settings that have no effect with these values. */
 export function groupsOf(
   fields: readonly FieldView[],

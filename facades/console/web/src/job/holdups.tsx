@@ -1,6 +1,6 @@
 /** Why a job waits, in detail: limits of its endpoint, and machines that cannot take another worker of it. */
 import type { LimitView } from '../../../views.ts';
-import { unbroken } from '../lib/format.ts';
+import { coreText } from '../lib/core-text.ts';
 import { Panel } from '../ui/parts.tsx';
 import type { UnfitMachine } from '../ui/unfit-machines.tsx';
 import { UnfitMachines } from '../ui/unfit-machines.tsx';
@@ -14,11 +14,11 @@ export function HoldUps({ limits, machines }: { limits: readonly LimitView[]; ma
           <ul className="problems">
             {limits.map(({ limit, text, change }) => (
               <li key={`${limit} ${text}`}>
-                {unbroken(text)}
+                {coreText(text)}
                 {change !== '' && (
                   <>
                     {' '}
-                    – <strong>{unbroken(change)}</strong>
+                    – <strong>{coreText(change)}</strong>
                   </>
                 )}
               </li>

@@ -1,7 +1,8 @@
 /** Pods and images of a machine, and endpoints that do not fit on it. */
 import { Link } from 'wouter';
 import type { MachinePageView, MachineRefusalView } from '../../../views-of-machines.ts';
-import { ago, bytes, count, counted, mib, unbroken } from '../lib/format.ts';
+import { coreText } from '../lib/core-text.ts';
+import { ago, bytes, count, counted, mib } from '../lib/format.ts';
 import { Badge, Panel } from '../ui/parts.tsx';
 
 /** Shows the pods; nothing if there are none. */
@@ -111,7 +112,7 @@ export function UnfitEndpoints({ refusals }: { refusals: readonly MachineRefusal
           <li key={endpointId}>
             <Link href={`/endpoints/${endpointId}`}>{endpointName}</Link>{' '}
             <span className="hint">account {accountId}</span>{' '}
-            {unbroken(change === '' ? reason : `${reason} – ${change}`)}
+            {coreText(change === '' ? reason : `${reason} – ${change}`)}
           </li>
         ))}
       </ul>

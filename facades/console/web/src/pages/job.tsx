@@ -10,8 +10,9 @@ import type { JobView } from '../job/time-line.tsx';
 import { TimeLine } from '../job/time-line.tsx';
 import { CALL_FILTERS, Webhooks } from '../job/webhooks.tsx';
 import { ask } from '../lib/api.ts';
+import { coreText } from '../lib/core-text.ts';
 import { errorText } from '../lib/error-text.ts';
-import { count, span, unbroken } from '../lib/format.ts';
+import { count, span } from '../lib/format.ts';
 import { useSession } from '../lib/session.tsx';
 import { useLive } from '../lib/use-live.ts';
 import { namesOf } from '../listing/listing-parts.tsx';
@@ -71,7 +72,7 @@ export default function JobPage({ endpointId, jobId }: { endpointId: string; job
         <Actions endpointId={endpointId} jobId={jobId} state={why.state} metadata={view.metadata} />
       </div>
       <Away text={away} />
-      {view.error === undefined && <p className="summary">{unbroken(why.summary)}</p>}
+      {view.error === undefined && <p className="summary">{coreText(why.summary)}</p>}
       <Figures view={view} />
       {view.error && (
         <Panel title="Error">

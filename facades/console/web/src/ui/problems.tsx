@@ -1,7 +1,8 @@
 /** Current problems, each with its reason and a link. */
 import { Link } from 'wouter';
 import type { ProblemsView } from '../../../views.ts';
-import { count, unbroken } from '../lib/format.ts';
+import { coreText } from '../lib/core-text.ts';
+import { count } from '../lib/format.ts';
 import { Badge, Panel } from './parts.tsx';
 
 /** Shows the panel; nothing if there are no problems. `hasLinks` if they belong to several pages. */
@@ -16,7 +17,7 @@ export function Problems({ problems, problemCount, hasLinks = false }: ProblemsV
           <li key={`${kind} ${path} ${name} ${text}`} className={level}>
             <Badge word={level === 'bad' ? 'error' : 'waiting'} tone={level} />{' '}
             {hasLinks && (path === '' ? <strong>{name}</strong> : <Link href={path}>{name}</Link>)}{' '}
-            <span>{unbroken(text)}</span>
+            <span>{coreText(text)}</span>
           </li>
         ))}
       </ul>

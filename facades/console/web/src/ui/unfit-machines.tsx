@@ -1,6 +1,6 @@
 /** Machines that cannot take another worker of an endpoint, each with the reason and what would change that. */
 
-import { unbroken } from '../lib/format.ts';
+import { coreText } from '../lib/core-text.ts';
 import { Panel } from './parts.tsx';
 
 /** Core's explanation. Machines with the same reason are grouped; only the operator sees names. */
@@ -22,7 +22,7 @@ export function UnfitMachines({ machines }: { machines: readonly UnfitMachine[] 
         {unfit.map(({ count, name, reason, change }) => (
           <li key={`${name} ${reason}`}>
             <strong>{name || (count === 1 ? 'One machine' : `${count} machines`)}</strong>{' '}
-            {unbroken(change ? `${reason} – ${change}` : reason)}
+            {coreText(change ? `${reason} – ${change}` : reason)}
           </li>
         ))}
       </ul>

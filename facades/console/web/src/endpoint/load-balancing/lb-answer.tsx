@@ -1,7 +1,8 @@
 /** Shows the response of a load-balancing endpoint as it arrives: always as text, whatever its Content-Type. */
 import { useEffect, useState } from 'react';
 import type { EndpointView } from '../../../../views.ts';
-import { bytes, counted, span, unbroken } from '../../lib/format.ts';
+import { coreText } from '../../lib/core-text.ts';
+import { bytes, counted, span } from '../../lib/format.ts';
 import { saveFile } from '../../lib/save-file.ts';
 import { every, stopwatch } from '../../lib/stopwatch.ts';
 import { plainText } from '../../lib/worker-text.ts';
@@ -106,7 +107,7 @@ function Waiting({ view: { row, workers, summary, nowMs } }: { view: EndpointVie
         ? `A cold start: no worker is ready yet, ${counted(starting.length, 'worker')} starting for ` +
           `${span(Math.max(0, nowMs - oldestMs))}.`
         : row.workersMax === 0
-          ? 'No worker may start: workersMax is 0.'
+          ? 'No worker may start: “Most workers” is 0.'
           : 'A cold start: no worker runs, and the request makes one start.';
   const progress = [...new Set(starting.map(({ reason }) => plainText(reason)).filter((reason) => reason !== ''))];
   return (
@@ -117,10 +118,10 @@ function Waiting({ view: { row, workers, summary, nowMs } }: { view: EndpointVie
       <p>{cause}</p>
       {progress.map((text) => (
         <p key={text} className="hint">
-          {unbroken(text)}
+          {coreText(text)}
         </p>
       ))}
-      {ready === 0 && summary !== '' && <p className="hint">{unbroken(summary)}</p>}
+      {ready === 0 && summary !== '' && <p className="hint">{coreText(summary)}</p>}
     </div>
   );
 }
