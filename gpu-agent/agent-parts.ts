@@ -118,11 +118,8 @@ export class AgentParts {
     this.imageResolver = new ImageResolver(deps);
     this.modelResolver = new ModelResolver(deps);
     this.models = this.#buildModels();
-    this.metricsServer = new MetricsServer({
-      listen: config.metricsListen,
-      metrics: this.#metrics,
-      logger: deps.logger,
-    });
+    const { metricsListen: listen } = config;
+    this.metricsServer = new MetricsServer({ listen, metrics: this.#metrics, logger: deps.logger });
     const meter = this.#buildMeter();
     this.containers = this.#buildContainers(meter);
     const onUnsupported = (): void => this.#renew('GPU memory cannot be moved');

@@ -3,7 +3,6 @@
  * waiting ones cost nothing.
  */
 
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Clock, Timer } from '../time/clock.ts';
 import { delay, systemClock } from '../time/clock.ts';
@@ -27,6 +26,14 @@ const SCOPE = field('\n', field('\n', 'slipway'));
  */
 const FRAMES_BYTES_MAX = 12;
 
+/** The process that spans are of. */
+interface SpanOrigin {
+  service: string;
+  version: string;
+  /** Id of this run of it. */
+  instance: string;
+}
+
 type Delegate = ReturnType<
   typeof import('@opentelemetry/otlp-exporter-base/node-http').createOtlpHttpExportDelegate<Buffer, undefined>
 >;
@@ -40,16 +47,16 @@ export class TraceSender {
   #size = 0;
   #timer: Timer | undefined;
 
-  private constructor(delegate: Delegate, service: string, version: string, clock: Clock) {
+  private constructor(delegate: Delegate, origin: SpanOrigin, clock: Clock) {
     this.#delegate = delegate;
     this.#clock = clock;
     // Attributes are field 9 of a span and field 1 of a resource.
     const resource = {
-      'service.name': service,
+      'service.name': origin.service,
       'service.namespace': 'slipway',
       // Two processes of one host, and two runs of one process, are told apart.
-      'service.instance.id': randomUUID(),
-      'service.version': version,
+      'service.instance.id': origin.instance,
+      'service.version': origin.version,
       'host.name': hostname(),
     };
     const attributes = Object.entries(resource).map(([key, value]) => `\n${attributesOf({ [key]: value }).slice(1)}`);
@@ -63,15 +70,12 @@ export class TraceSender {
    */
   static async open({
     endpoint,
-    service,
-    version,
     clock = systemClock,
+    ...origin
   }: {
     endpoint: string;
-    service: string;
-    version: string;
     clock?: Clock | undefined;
-  }): Promise<TraceSender> {
+  } & SpanOrigin): Promise<TraceSender> {
     const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await import(
       '@opentelemetry/otlp-exporter-base/node-http'
     );
@@ -83,8 +87,7 @@ export class TraceSender {
     const counted = { name: 'span' as const, countItems: () => 1 };
     return new TraceSender(
       createOtlpHttpExportDelegate(options, serializer, 'otlp_http_span_exporter', counted, undefined),
-      service,
-      version,
+      origin,
       clock,
     );
   }

@@ -150,7 +150,8 @@ export class Tracing extends BaseService implements TraceRecorder {
 
   protected override async onStart(): Promise<void> {
     const { endpoint, service, version } = this.#options;
-    this.#sender = await TraceSender.open({ endpoint, service, version, clock: this.#clock });
+    const instance = this.#random.bytes(16).toString('hex');
+    this.#sender = await TraceSender.open({ endpoint, service, version, instance, clock: this.#clock });
   }
 
   protected override async onStop(): Promise<void> {

@@ -81,7 +81,7 @@ t.test('spans name the process that they are of', async (t) => {
     resources.push(receiver.spans[0]!.resource);
   }
   const [one, two] = resources;
-  t.match(one, { 'service.version': '1.2.3', 'host.name': hostname(), 'service.instance.id': /^[0-9a-f-]{36}$/ });
+  t.match(one, { 'service.version': '1.2.3', 'host.name': hostname(), 'service.instance.id': /^[0-9a-f]{32}$/ });
   t.notSame(one!['service.instance.id'], two!['service.instance.id'], 'each run has an id of its own');
 });
 

@@ -4,10 +4,10 @@
  */
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReleaseView } from '../../../views-of-settings.ts';
-import { textOf } from '../forms/setting-words.ts';
 import { ask } from '../lib/api.ts';
 import { moment } from '../lib/format.ts';
 import { useSession } from '../lib/session.tsx';
+import { textOf } from '../lib/setting-words.ts';
 import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import { Badge, Empty, Failed, Loading, Panel } from '../ui/parts.tsx';
 

@@ -11,10 +11,10 @@ import type { EndpointSettingsView } from '../../../views-of-settings.ts';
 import { GroupedFields } from '../forms/grouped-fields.tsx';
 import { OF_WORKERS, OfferField } from '../forms/offers.tsx';
 import { Remove } from '../forms/remove.tsx';
-import { textOf } from '../forms/setting-words.ts';
 import { useFields } from '../forms/use-fields.ts';
 import { ask } from '../lib/api.ts';
 import { useSession } from '../lib/session.tsx';
+import { textOf } from '../lib/setting-words.ts';
 import { Failed, Loading, Panel } from '../ui/parts.tsx';
 import { WhatIf } from './what-if.tsx';
 

@@ -1,10 +1,10 @@
 /** Inputs for settings, made from the table of their resource, in the words and units of setting-words.ts. */
 import { useState } from 'react';
 import type { FieldView } from '../../../views.ts';
+import { textOf } from '../lib/setting-words.ts';
 import { EnvEditor } from './env-editor.tsx';
 import { GpuTypes } from './gpu-types.tsx';
 import { OFFERS, OfferField } from './offers.tsx';
-import { textOf } from './setting-words.ts';
 
 interface FieldProps {
   field: FieldView;

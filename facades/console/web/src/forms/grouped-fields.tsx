@@ -1,9 +1,9 @@
 /** Settings of an endpoint and of what it alone runs, in groups. */
 import { useId } from 'react';
 import type { FieldView } from '../../../views.ts';
+import { groupsOf } from '../lib/setting-words.ts';
 import { Field } from './fields.tsx';
 import type { Values } from './outlook.tsx';
-import { groupsOf } from './setting-words.ts';
 
 /** Shows the groups. Settings that have no effect with these values are left out. */
 export function GroupedFields({

@@ -3,9 +3,9 @@ import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { FieldView } from '../../../views.ts';
+import { textOf } from '../lib/setting-words.ts';
 import type { Offer, Picked } from './pick.tsx';
 import { Pick } from './pick.tsx';
-import { textOf } from './setting-words.ts';
 
 /** Templates that endpoints can run. */
 export const OF_WORKERS: Offer = {

@@ -1,6 +1,7 @@
 /** Sentences of core as the pages show them: settings by their labels, and units that people read. */
-import { labelOf } from '../forms/setting-words.ts';
+
 import { span, unbroken } from './format.ts';
+import { labelOf } from './setting-words.ts';
 
 /**
  * Returns the sentence with the names of settings, `workersMax` for instance, as forms label them, and with thousands
