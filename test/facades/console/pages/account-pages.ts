@@ -1,5 +1,5 @@
 /**
- * Part of browser.test.ts, on its system: keys, the forms of a template and an endpoint, and what the operator sees.
+ * Part of lists.test.ts, on its system: keys, the forms of a template and an endpoint, and what the operator sees.
  */
 
 import { KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';

@@ -1,38 +1,23 @@
-// test: postgres, python, 300 s
+// test: postgres, python, 200 s
 /**
- * The console in a real Chromium on a real loaded system: what people see and do, that it can be reached by keyboard,
- * and what axe-core finds.
+ * The console in a real Chromium on a real loaded system: endpoints and jobs, what people see and do there, and what
+ * axe-core finds.
  */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import type { BrowserContextOptions, Page } from 'playwright-core';
-import type { Test } from 'tap';
+import type { BrowserContextOptions } from 'playwright-core';
 import t from 'tap';
-import { openProfile, startChromium, whyNoChromium } from '../../../helpers/console/chromium.ts';
+import { whyNoChromium } from '../../../helpers/console/chromium.ts';
 import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import { webhookReceiver } from '../../../helpers/net/webhook-receiver.ts';
 import { scratch } from '../../../helpers/scratch.ts';
 import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../../helpers/system/handlers.ts';
-import { startSystem } from '../../../helpers/system/system.ts';
-import { PATIENCE_MS } from '../../../helpers/time/wait-for.ts';
-import { accountPages } from './account-pages.ts';
 import { attemptPages } from './attempt-pages.ts';
-import type { AxeResult } from './axe.ts';
-import { AXE, openOf, toldOf } from './axe.ts';
+import { browserSystem } from './browser-system.ts';
 import { codePages } from './code-pages.ts';
-import { keepPicture } from './console-pages.ts';
-import { deployPages } from './deploy-pages.ts';
-import { everyPage } from './every-page.ts';
-import { filterPages } from './filter-pages.ts';
-import { nastyPages } from './hostile-output-pages.ts';
 import { jobPages } from './job-pages.ts';
-import { keyboardPages } from './keyboard-pages.ts';
-import { listPages } from './list-pages.ts';
-import { manyJobsPages } from './many-jobs-pages.ts';
-import { namePages } from './name-pages.ts';
 import { playgroundPages } from './playground-pages.ts';
-import { podPages } from './pod-pages.ts';
 import { tryPages } from './try-pages.ts';
 import { workerPages } from './worker-pages.ts';
 
@@ -40,73 +25,9 @@ const FIRST_LOAD_BYTES_MAX = 300 * 1024;
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 800 } };
 
 t.setTimeout(900_000);
-t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, async (t) => {
-  const system = await startSystem(t, {
-    agentEnv: { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x8' },
-  });
-  const id = await system.createEndpoint({ command: jsHandler('all.js') });
-  const jobs = endpointJobs(system, id);
-  const { id: firstJob } = (await jobs.runSync({ mode: 'value', value: 'made by the console’s test' })) as {
-    id: string;
-  };
-  const browser = await startChromium(t);
-
-  /** Opens a page in its own browser profile. Any error in it fails the test. */
-  const open = async (t: Test, options: BrowserContextOptions = {}): Promise<Page> => {
-    const context = await openProfile(browser, { viewport: { width: 1280, height: 800 }, ...options });
-    t.teardown(() => context.close());
-    const page = await context.newPage();
-    page.setDefaultTimeout(PATIENCE_MS);
-    page.on('pageerror', (error) => t.fail(`in the page: ${error.message}`));
-    page.on('console', (message) => {
-      if (/Content Security Policy|Trusted/i.test(message.text())) t.fail(message.text());
-    });
-    // A page without its style sheet fails in odd ways: says why it has none. Leaving a page aborts requests.
-    const lost = (url: string, why: string): void => {
-      if (url.includes('/console/assets/')) t.fail(`${url} was not loaded: ${why}`);
-    };
-    page.on('requestfailed', (request) => {
-      const why = request.failure()?.errorText ?? 'no reason';
-      if (why !== 'net::ERR_ABORTED') lost(request.url(), why);
-    });
-    page.on('response', (response) => {
-      if (!response.ok() && response.status() !== 304) lost(response.url(), String(response.status()));
-    });
-    // Says nothing of the good ones: a page may ask when its test has ended.
-    page.on('request', (request) => {
-      if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(system.url))
-        t.fail(`asks another host: ${request.url()}`);
-    });
-    return page;
-  };
-  const signIn = async (page: Page, key = system.key): Promise<void> => {
-    await page.goto(`${system.url}/console`);
-    await page.getByLabel('API key').fill(key);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  };
-  /**
-   * Checks that a page is not wider than its window and has no findings of axe-core. `options`: of axe-core, such as
-   * the rules to check. Default: all.
-   */
-  const inspect = async (t: Test, page: Page, name: string, options: object = {}): Promise<void> => {
-    if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
-    const asked = { resultTypes: ['violations', 'incomplete'], ...options };
-    const run = async () =>
-      (await page.evaluate(`axe.run(${JSON.stringify(asked)})`)) as Record<'violations' | 'incomplete', AxeResult[]>;
-    const undecided = ({ incomplete }: Awaited<ReturnType<typeof run>>) =>
-      incomplete.map(openOf).filter(({ nodes }) => nodes.length > 0);
-    let found = await run();
-    // axe reads the headings before it checks them: it cannot decide about one that came in between.
-    if (undecided(found).length > 0) found = await run();
-    t.same(found.violations.map(toldOf), [], `${name}: axe-core finds nothing`);
-    t.same(undecided(found).map(toldOf), [], `${name}: nor anything that it cannot decide`);
-    t.ok(
-      await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'),
-      `${name} is no wider than its window`,
-    );
-    await keepPicture(page, name);
-  };
+t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_000 }, async (t) => {
+  const parts = await browserSystem(t);
+  const { system, id, jobs, firstJob, open, signIn, inspect } = parts;
 
   t.test('signing in, the overview, signing out', async (t) => {
     const page = await open(t);
@@ -153,7 +74,7 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await inspect(t, page, 'activity');
     await page.getByRole('link', { name: 'Scaling' }).click();
     const first = page.getByRole('listitem').filter({ hasText: '0 → 1 workers' });
-    await first.getByText(/workersMin/).waitFor();
+    await first.getByText(/“Workers kept warm” is 1/).waitFor();
     await inspect(t, page, 'scaling');
     await page.getByRole('link', { name: 'Try it' }).click();
     await page.getByLabel(/as JSON/).fill('{"mode": ');
@@ -273,21 +194,10 @@ t.test('the console in a browser', { skip: whyNoChromium(), timeout: 900_000 }, 
     await inspect(t, page, 'a job with logs and webhook calls');
   });
 
-  const parts = { system, id, browser, open, signIn, inspect };
   attemptPages(t, parts);
   workerPages(t, parts);
   codePages(t, parts);
-  podPages(t, parts);
-  keyboardPages(t, parts);
-  filterPages(t, parts);
-  listPages(t, parts);
-  namePages(t, parts);
   tryPages(t, parts);
   playgroundPages(t, parts);
   jobPages(t, parts);
-  manyJobsPages(t, parts);
-  deployPages(t, parts);
-  nastyPages(t, parts);
-  everyPage(t, parts);
-  accountPages(t, parts);
 });

@@ -1,4 +1,4 @@
-/** Part of browser.test.ts, on its system: lists by what is in their fields. */
+/** Part of lists.test.ts, on its system: lists by what is in their fields. */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Page } from 'playwright-core';

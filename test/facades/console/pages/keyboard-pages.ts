@@ -1,4 +1,4 @@
-/** Part of browser.test.ts, on its system: without a hand on the mouse, and in the colours that one chooses. */
+/** Part of lists.test.ts, on its system: without a hand on the mouse, and in the colours that one chooses. */
 
 import type { Page } from 'playwright-core';
 import type { Test } from 'tap';

@@ -1,4 +1,4 @@
-/** Part of browser.test.ts, on its system: lists, forms, usage, pods, and the pages of the operator. */
+/** Part of lists.test.ts, on its system: lists, forms, usage, pods, and the pages of the operator. */
 import { readFileSync } from 'node:fs';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import { Template } from '@slipway/proto/gen/slipway/v1/template_service';
@@ -9,7 +9,7 @@ import type { System } from '../../../helpers/system/system.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { addVariables } from './console-pages.ts';
 
-/** Parts that browser.test.ts provides. */
+/** Parts that browser-system.ts provides. */
 export interface BrowserParts {
   system: System;
   /** Its endpoint. */

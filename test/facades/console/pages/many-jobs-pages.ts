@@ -1,5 +1,5 @@
 /**
- * Part of browser.test.ts, on its system: all jobs of a filter cancelled or retried, stopped in between, and rejected.
+ * Part of lists.test.ts, on its system: all jobs of a filter cancelled or retried, stopped in between, and rejected.
  */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';

@@ -1,4 +1,4 @@
-/** Part of browser.test.ts, on its system: names as long as they may be, in every direction. */
+/** Part of lists.test.ts, on its system: names as long as they may be, in every direction. */
 
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Page } from 'playwright-core';

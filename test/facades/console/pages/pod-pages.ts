@@ -1,5 +1,5 @@
 /**
- * Part of browser.test.ts, on its system: what pods do and wrote, one that fails among them, and what a worker wrote.
+ * Part of lists.test.ts, on its system: what pods do and wrote, one that fails among them, and what a worker wrote.
  */
 import type { Test } from 'tap';
 import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
