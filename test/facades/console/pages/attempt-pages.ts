@@ -123,7 +123,7 @@ function waiting(t: Test, { system, open, signIn, inspect }: BrowserParts): void
       const refusing = page
         .locator('section')
         .filter({ has: page.getByRole('heading', { name: 'Machines that cannot take another worker' }) });
-      await refusing.getByText(/^One machine has other GPUs – .*add one of their types to gpuIds/).waitFor();
+      await refusing.getByText(/^One machine has other GPUs – .*add one of their types to “GPU types”/).waitFor();
       await binds.getByText(/has other GPUs/).waitFor();
       await inspect(t, page, 'a job that no machine can run');
       await page.goto(`${system.url}/console/endpoints/${elsewhere.id}/decisions`);
