@@ -15,6 +15,7 @@ export const TEST_NEEDS = [
   'openai',
   'huggingface',
   'runpod-two',
+  'podman-compose',
   'kubernetes',
 ] as const;
 export type TestNeed = (typeof TEST_NEEDS)[number];

