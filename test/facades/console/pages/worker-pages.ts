@@ -7,11 +7,13 @@ import type { Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { endpointJobs } from '../../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../../helpers/system/handlers.ts';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
 import type { BrowserParts } from './list-pages.ts';
 
 /** Adds the tests. */
 export function workerPages(t: Test, parts: BrowserParts): void {
   crashed(t, parts);
+  crashLoop(t, parts);
   frozen(t, parts);
 }
 
@@ -52,6 +54,53 @@ function crashed(t: Test, { system, open, signIn, inspect }: BrowserParts): void
       .waitFor();
     await inspect(t, page, 'a worker that crashed');
     await system.endWorkers(own.id);
+  });
+}
+
+/** Left and right edge, in percent of the time line, of the phases of the latest crashed worker. */
+const EDGES = `(() => {
+  const of = (kind) => [...document.querySelectorAll('.phases .' + kind)];
+  const edges = ({ style }) => [parseFloat(style.left), parseFloat(style.left) + parseFloat(style.width)];
+  const crashed = of('crashed').at(-1);
+  const id = crashed.title.split(' ')[0];
+  return { id, crashed: edges(crashed), starting: edges(of('starting').find(({ title }) => title.startsWith(id))) };
+})()`;
+
+interface Edges {
+  id: string;
+  crashed: [number, number];
+  starting: [number, number];
+}
+
+function crashLoop(t: Test, { system, open, signIn, inspect }: BrowserParts): void {
+  t.test('a crash loop: red from the exit until now, with the time of the next try', async (t) => {
+    const command = ['/bin/sh', '-c', 'exit 5'];
+    const id = await system.createEndpoint({ command, fields: { workersMin: 1 }, ready: 0, workersMax: 1 });
+    const page = await open(t);
+    await signIn(page);
+    await page.goto(`${system.url}/console/endpoints/${id}/activity`);
+    // Pauses double: this one is long enough to look at twice.
+    await page.getByText(/crashed .*, next try at \d+:\d\d.*, in [5-9]\.\d\ss/).waitFor();
+    await page
+      .getByText(/never ready, ran for/)
+      .first()
+      .waitFor();
+    const first = (await page.evaluate(EDGES)) as Edges;
+    const later = await waitFor('the bar to grow', async () => {
+      const seen = (await page.evaluate(EDGES)) as Edges;
+      return seen.crashed[1] - seen.crashed[0] > first.crashed[1] - first.crashed[0] && seen;
+    });
+    for (const { crashed, starting } of [first, later]) {
+      t.ok(Math.abs(crashed[0] - starting[1]) < 0.01, 'it stops to start when its process exits');
+      t.ok(Math.abs(crashed[1] - 100) < 0.01, 'and waits from then until now');
+    }
+    await page.getByText('Workers that exited unexpectedly').waitFor();
+    await page
+      .getByText(/exit code 5/)
+      .first()
+      .waitFor();
+    await inspect(t, page, 'a crash loop');
+    await system.endWorkers(id);
   });
 }
 
