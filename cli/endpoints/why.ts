@@ -104,7 +104,10 @@ function showEndpoint(cli: Cli, explanation: EndpointExplanation): void {
   showParts(cli, explanation);
 }
 
-function showParts({ output }: Cli, { lastDecision, limits, workers, machines, models }: EndpointExplanation): void {
+function showParts(
+  { output }: Cli,
+  { lastDecision, limits, workers, machines, models, batches }: EndpointExplanation,
+): void {
   if (lastDecision) output.line(`\nlast decision: ${decisionText(lastDecision, output.nowMs())}`);
   for (const limit of limits) output.line(`  ${limitWord(limit)}: ${printable(limit.text)}${changeText(limit.change)}`);
   if (workers.length > 0) output.line('\nworkers:');
@@ -117,6 +120,8 @@ function showParts({ output }: Cli, { lastDecision, limits, workers, machines, m
   if (models.length > 0) output.line('\nmodels:');
   for (const { reference, reason, change } of models)
     output.line(`  ${printable(reference)}: ${printable(reason)}${changeText(change)}`);
+  if (batches.length > 0) output.line('\nbatches:');
+  for (const { id, reason } of batches) output.line(`  ${id === '' ? '' : `${id}: `}${printable(reason)}`);
   if (machines.length > 0) output.line('\nmachines, for one more worker:');
   for (const { name, count, reason, change } of machines) {
     const who = name === '' ? `${count} ${count === 1 ? 'machine' : 'machines'}` : name;

@@ -5,6 +5,7 @@ import type { JobKey } from '../domain/jobs/job.ts';
 import { jobNotFound } from '../domain/jobs/job.ts';
 import { downloadText, modelFaultChange } from '../domain/machines/cached-model.ts';
 import { explainAttempts } from '../domain/reports/attempt-explanation.ts';
+import { explainBatches } from '../domain/reports/batch-explanation.ts';
 import type {
   AttemptExplanation,
   EndpointExplanation,
@@ -47,6 +48,8 @@ export interface ExplainScope {
   operator: boolean;
   /** True if the last log lines of workers may be shown. */
   workers: boolean;
+  /** True if what belongs to other endpoints of the account may be shown. */
+  account: boolean;
 }
 
 /** Maximum number of workers shown. */
@@ -75,21 +78,23 @@ export async function explainEndpoint(
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
-  const [[last], reports, refusals, nowhere, machines, crashes, queue, preempted, starved, models] = await Promise.all([
-    explains.decisions(endpointId, 0, 1),
-    explains.workers(
-      endpointId,
-      shown.map(({ id }) => id),
-    ),
-    scales.refusals([endpointId]),
-    cannotRun.of([endpointId]),
-    cannotRun.machines(),
-    scales.crashes([seen.endpoint]),
-    explains.queueLength(endpointId),
-    explains.preemptedWorkers(endpointId),
-    explains.starved(endpointId),
-    seen.endpoint.modelReferences?.length ? context.cachedModels.ofEndpoint(endpointId) : [],
-  ]);
+  const [[last], reports, refusals, nowhere, machines, crashes, queue, preempted, starved, batches, models] =
+    await Promise.all([
+      explains.decisions(endpointId, 0, 1),
+      explains.workers(
+        endpointId,
+        shown.map(({ id }) => id),
+      ),
+      scales.refusals([endpointId]),
+      cannotRun.of([endpointId]),
+      cannotRun.machines(),
+      scales.crashes([seen.endpoint]),
+      explains.queueLength(endpointId),
+      explains.preemptedWorkers(endpointId),
+      explains.starved(endpointId),
+      explains.batches(endpointId),
+      seen.endpoint.modelReferences?.length ? context.cachedModels.ofEndpoint(endpointId) : [],
+    ]);
   const what = seen.endpoint.type === 'LB' ? ('request' as const) : ('job' as const);
   const workers = explainWorkers(shown, settings, { reports, preempted, models, what }, sight);
   const text = (refusal: { refusal: string; refusalByMachine: string } | undefined): string =>
@@ -129,6 +134,7 @@ export async function explainEndpoint(
     ].map((limit) => withChange(limit)),
     machines: shownMachines,
     models: explainModels(seen.endpoint.modelReferences ?? [], models, sight.operator),
+    batches: explainBatches(batches, sight.account),
   };
 }
 

@@ -228,6 +228,8 @@ export interface EndpointView extends ProblemsView {
     reason: string;
     change: string;
   }[];
+  /** Batches with requests here. An id is empty for keys that may not see it. */
+  batches: readonly { id: string; total: number; ended: number; stalled: string; reason: string }[];
   workers: readonly WorkerView[];
   /** Workers that ended within the last day. */
   recent: readonly WorkerView[];

@@ -9,6 +9,7 @@ import type { DecisionNumbers } from '../scaling/scale-decision.ts';
 import type { ScaleLimit } from '../scaling/scale-target.ts';
 import type { ScaleSample, ScaleSettings } from '../scaling/scaler.ts';
 import { closed } from '../settings/sentence.ts';
+import type { BatchExplanation } from './batch-explanation.ts';
 import type { MachineExplanation } from './machine-explanation.ts';
 import type { ModelExplanation } from './model-explanation.ts';
 import { busyChange, machineChange, placeChange } from './what-would-change.ts';
@@ -44,6 +45,7 @@ export interface EndpointExplanation {
   workers: WorkerExplanation[];
   machines: MachineExplanation[];
   models: ModelExplanation[];
+  batches: BatchExplanation[];
   limits: readonly LimitExplanation[];
 }
 

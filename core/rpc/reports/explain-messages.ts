@@ -14,14 +14,15 @@ export async function sightOf(
   access: Access,
   apiKey: string,
   endpointId: string,
-  { scope }: Caller,
+  { scope, endpointIds }: Caller,
 ): Promise<ExplainScope> {
+  const account = endpointIds.length === 0;
   try {
     await access.check(apiKey, { api: 'MANAGEMENT', endpointId });
-    return { operator: scope === 'ROOT', workers: true };
+    return { operator: scope === 'ROOT', workers: true, account };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    return { operator: false, workers: false };
+    return { operator: false, workers: false, account };
   }
 }
 

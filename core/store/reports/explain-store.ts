@@ -3,6 +3,7 @@
 import type { JobKey } from '../../domain/jobs/job.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { WorkerHealth } from '../../domain/machines/worker.ts';
+import type { EndpointBatch } from '../../domain/reports/batch-explanation.ts';
 import type { ExplainedJob, LoggedDecision, LostAttempt, QueueLength } from '../../domain/reports/explanation.ts';
 import { JOBS_AHEAD_MAX } from '../../domain/reports/explanation.ts';
 import { NO_OFFLOAD_REPORT } from '../../domain/reports/standby-reason.ts';
@@ -64,6 +65,9 @@ interface JobPlaceRow {
   ahead: number;
 }
 
+/** Most batches of an explanation. */
+const BATCHES_MAX = 20;
+
 export class ExplainStore {
   readonly #database: Database;
   readonly #running: RunningJobs;
@@ -78,6 +82,19 @@ export class ExplainStore {
     const { sql } = this.#database;
     const [row] = await sql<{ waiting: number }[]>`${starvedEndpoints(sql, sql`e.id = ${endpointId}`)}`;
     return row?.waiting ?? 0;
+  }
+
+  /** Returns batches that have not ended and have requests at an endpoint, oldest first. */
+  async batches(endpointId: string): Promise<EndpointBatch[]> {
+    return this.#database.sql<EndpointBatch[]>`
+      SELECT b.id, b.total, b.completed + b.failed AS ended, b.stalled,
+        count(*) FILTER (WHERE j.state = 'IN_QUEUE')::int AS waiting,
+        count(*) FILTER (WHERE j.state = 'IN_PROGRESS')::int AS running
+      FROM batch b JOIN endpoint e ON e.account_id = b.account_id
+      JOIN batch_item i ON i.batch_id = b.id AND i.state = 'SUBMITTED' AND i.endpoint_id = e.id
+      LEFT JOIN job j ON j.endpoint_id = i.endpoint_id AND j.id = i.job_id
+      WHERE e.id = ${endpointId} AND b.ended_at IS NULL
+      GROUP BY b.id ORDER BY b.created_at, b.id LIMIT ${BATCHES_MAX}`;
   }
 
   /** Returns an endpoint as scaling sees it, `undefined` if it is deleted. */

@@ -51,6 +51,7 @@ export function endpointPage({ core, clock }: ConsoleParts, apiKey: string, oper
         change,
       })),
       models: explanation?.models ?? [],
+      batches: explanation?.batches ?? [],
       workers: workers.map(workerView),
       recent: recent.map(workerView),
       ended: ended.map(endedView),

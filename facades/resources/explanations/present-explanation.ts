@@ -25,6 +25,7 @@ export function endpointExplanationRecord({
   machines,
   workers,
   models,
+  batches,
   ...explanation
 }: EndpointExplanation) {
   return {
@@ -33,6 +34,7 @@ export function endpointExplanationRecord({
     machines: machines.map(machineRecord),
     workers: workers.map(workerRecord),
     ...(models.length > 0 && { models: models.map(modelRecord) }),
+    ...(batches.length > 0 && { batches }),
   };
 }
 

@@ -2,6 +2,7 @@
 /**
  * Batches over gRPC: validation, order, faults of requests, cancellation, expiry, and a core that ends in the middle.
  */
+import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
 import type { Assignment } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { BatchState } from '@slipway/proto/gen/slipway/v1/batch_service';
@@ -144,6 +145,19 @@ t.test('a cancelled batch keeps its results; its jobs are stopped', async (t) =>
   const waiting = await get(id);
   t.ok(waiting.submitted < 60, 'not all of them are jobs at once');
   t.match(waiting.oldestJobEndpointId, endpointId);
+  const explain = async (apiKey: string) =>
+    (await call(clients.endpoints, 'explain', { endpointId }, apiKey)).explanation!.batches;
+  const running = { total: 62, ended: 2, waiting: waiting.submitted - 20, running: 20, stalled: '' };
+  const reason = `2 of 62 requests have ended; here ${running.waiting} wait at low priority and 20 run`;
+  t.match(
+    await waitFor('all that it can hold', async () => {
+      const [seen] = await explain(key);
+      return seen?.running === 20 && [seen];
+    }),
+    [{ id, ...running, reason }],
+  );
+  const narrow = await core.newKey(KeyScope.ALL, [endpointId]);
+  t.match(await explain(narrow), [{ id: '', ...running }], 'a key that is limited does not learn which they are');
   await call(clients.batches, 'cancelBatch', { id, endpointId: '' }, key);
   const done = await until(id, BatchState.CANCELLED);
   t.match(done, { total: 62, completed: 2, failed: 60 });

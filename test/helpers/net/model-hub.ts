@@ -213,6 +213,10 @@ export async function startModelHub(t: { teardown(fn: () => unknown): void }) {
     fail: (fault: HubFault): number => faults.push({ ...fault }),
     /** Ends all faults. */
     heal: (): unknown => faults.splice(0),
+    /** Cuts the connections that are open now. */
+    cut: (): void => {
+      for (const server of [hub, contents]) server.closeAllConnections();
+    },
     /** Cuts every connection from now on, or no longer. */
     setAway: (value: boolean): void => {
       isAway = value;

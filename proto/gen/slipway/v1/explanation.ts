@@ -42,6 +42,26 @@ export interface EndpointExplanation {
   limits: ScaleLimit[];
   /** Its cached models, in its order. */
   models: ModelExplanation[];
+  /** Batches that have not ended and have requests here, oldest first, at most 20. */
+  batches: BatchExplanation[];
+}
+
+/** How far a batch is whose requests an endpoint runs. */
+export interface BatchExplanation {
+  /** ID of the batch. Empty for keys that are limited to some endpoints. */
+  id: string;
+  /** Number of requests of the batch. */
+  total: number;
+  /** Number of its requests that have ended. */
+  ended: number;
+  /** Number of its requests that wait at this endpoint as jobs of low priority. */
+  waiting: number;
+  /** Number of its requests that run at this endpoint. */
+  running: number;
+  /** Human-readable reason why it does not advance. Empty: no reason is known. */
+  stalled: string;
+  /** The same in words. */
+  reason: string;
 }
 
 /** How far machines are with a cached model of an endpoint. */
@@ -237,6 +257,7 @@ function createBaseEndpointExplanation(): EndpointExplanation {
     machines: [],
     limits: [],
     models: [],
+    batches: [],
   };
 }
 
@@ -271,6 +292,9 @@ export const EndpointExplanation: MessageFns<EndpointExplanation> = {
     }
     for (const v of message.models) {
       ModelExplanation.encode(v!, writer.uint32(82).fork()).join();
+    }
+    for (const v of message.batches) {
+      BatchExplanation.encode(v!, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -368,6 +392,14 @@ export const EndpointExplanation: MessageFns<EndpointExplanation> = {
             message.models.push(ModelExplanation.decode(reader, reader.uint32()));
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.batches.push(BatchExplanation.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -397,6 +429,134 @@ export const EndpointExplanation: MessageFns<EndpointExplanation> = {
     message.machines = object.machines?.map((e) => MachineExplanation.fromPartial(e)) || [];
     message.limits = object.limits?.map((e) => ScaleLimit.fromPartial(e)) || [];
     message.models = object.models?.map((e) => ModelExplanation.fromPartial(e)) || [];
+    message.batches = object.batches?.map((e) => BatchExplanation.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseBatchExplanation(): BatchExplanation {
+  return { id: "", total: 0, ended: 0, waiting: 0, running: 0, stalled: "", reason: "" };
+}
+
+export const BatchExplanation: MessageFns<BatchExplanation> = {
+  encode(message: BatchExplanation, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.total !== 0) {
+      writer.uint32(16).int32(message.total);
+    }
+    if (message.ended !== 0) {
+      writer.uint32(24).int32(message.ended);
+    }
+    if (message.waiting !== 0) {
+      writer.uint32(32).int32(message.waiting);
+    }
+    if (message.running !== 0) {
+      writer.uint32(40).int32(message.running);
+    }
+    if (message.stalled !== "") {
+      writer.uint32(50).string(message.stalled);
+    }
+    if (message.reason !== "") {
+      writer.uint32(58).string(message.reason);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BatchExplanation {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBatchExplanation();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.total = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.ended = reader.int32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.waiting = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.running = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.stalled = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BatchExplanation>): BatchExplanation {
+    return BatchExplanation.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BatchExplanation>): BatchExplanation {
+    const message = createBaseBatchExplanation();
+    message.id = object.id ?? "";
+    message.total = object.total ?? 0;
+    message.ended = object.ended ?? 0;
+    message.waiting = object.waiting ?? 0;
+    message.running = object.running ?? 0;
+    message.stalled = object.stalled ?? "";
+    message.reason = object.reason ?? "";
     return message;
   },
 };

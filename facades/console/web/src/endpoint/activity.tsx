@@ -8,6 +8,7 @@ import { useHistory } from '../lib/use-history.ts';
 import { Figure, Panel } from '../ui/parts.tsx';
 import { Problems } from '../ui/problems.tsx';
 import { UnfitMachines } from '../ui/unfit-machines.tsx';
+import { Batches } from './batches.tsx';
 import { JobTimes } from './job-times.tsx';
 import { Requests } from './load-balancing/requests.tsx';
 import { Models } from './models.tsx';
@@ -15,7 +16,7 @@ import { Workers } from './workers.tsx';
 
 /** Shows the tab. */
 export function Activity({ view, past }: { view: EndpointView; past: PastView }) {
-  const { row, summary, problems, problemCount, oldestWaitMs, machines, models, nowMs } = view;
+  const { row, summary, problems, problemCount, oldestWaitMs, machines, models, batches, nowMs } = view;
   const samples = useHistory([row], past, nowMs, ENDPOINT_PAST_MS).get(row.id) ?? [];
   return (
     <>
@@ -51,6 +52,7 @@ export function Activity({ view, past }: { view: EndpointView; past: PastView })
       {row.type === 'QB' ? <JobTimes id={row.id} /> : <Requests id={row.id} />}
       <Workers view={view} />
       <Models models={models} />
+      <Batches batches={batches} />
       <UnfitMachines machines={machines} />
     </>
   );
