@@ -14,6 +14,8 @@ import type { OnMove } from './gpu-memory/gpu-memory.ts';
 import { offloadMetrics } from './gpu-memory/offload-metrics.ts';
 import type { OnPull } from './images/image-puller.ts';
 import type { MachineGpu } from './inventory/machine-gpu.ts';
+import type { ModelMeter } from './models/model-metrics.ts';
+import { modelMetrics } from './models/model-metrics.ts';
 import type { OnStart } from './workloads/workload-kind.ts';
 
 /** Values that are read at each scrape. */
@@ -28,12 +30,14 @@ interface AgentReadings {
   gpuLoads(): readonly GpuLoad[];
   /** Host memory of offloaded workers in bytes. */
   offloadedBytes(): number;
+  /** Disk of cached models in bytes. */
+  modelDisk(): { usedBytes: number; limitBytes: number };
   /** Memory budgets by name. */
   budgets: Readonly<Record<string, () => BudgetFill>>;
 }
 
 /** Callbacks with which the parts of an agent report events. */
-export interface AgentMeter {
+export interface AgentMeter extends ModelMeter {
   countBridgeCalls(app: FastifyInstance): void;
   onAttemptEnd(kind: OutcomeKind): void;
   onOutOfMemory(): void;
@@ -96,6 +100,7 @@ export function agentMetrics(metrics: Metrics, readings: AgentReadings, clock: C
   return {
     countBridgeCalls: httpMetrics(metrics, 'slipway_agent_bridge', clock),
     onAttemptEnd: (kind) => ends.inc({ kind: enumName(OutcomeKind, kind) }),
+    ...modelMetrics(metrics, () => readings.modelDisk()),
     onMove: offloadMetrics(metrics, () => readings.offloadedBytes()),
     onOutOfMemory: () => outOfMemory.inc(),
     onStart: (result, tookMs) => {

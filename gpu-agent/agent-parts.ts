@@ -117,10 +117,9 @@ export class AgentParts {
     });
     this.imageResolver = new ImageResolver(deps);
     this.modelResolver = new ModelResolver(deps);
-    this.models = this.#buildModels();
-    const { metricsListen: listen } = config;
-    this.metricsServer = new MetricsServer({ listen, metrics: this.#metrics, logger: deps.logger });
     const meter = this.#buildMeter();
+    this.models = this.#buildModels(meter);
+    this.metricsServer = new MetricsServer({ ...deps, listen: config.metricsListen, metrics: this.#metrics });
     this.containers = this.#buildContainers(meter);
     const onUnsupported = (): void => this.#renew('GPU memory cannot be moved');
     this.gpuMemory = buildGpuMemory(config, { ...deps, ...meter, onUnsupported });
@@ -158,6 +157,7 @@ export class AgentParts {
         gpus: () => this.gpus.all,
         gpuLoads: () => this.gpus.loads,
         offloadedBytes: () => this.gpuMemory.usedBytes,
+        modelDisk: () => this.models.store,
         spooled: () => ({ outcomes: this.attempts.spool.size, bytes: this.attempts.spool.bytes }),
         budgets: {
           bodies: () => this.#bodies.fill,
@@ -184,10 +184,12 @@ export class AgentParts {
     return new ContainerHost({ ...options, hasRecords, onPull, holdsSizes });
   }
 
-  #buildModels(): ModelHost {
+  #buildModels({ onModel, onModelBytes }: AgentMeter): ModelHost {
     return new ModelHost({
       config: this.config,
       ...this.deps,
+      onModel,
+      onModelBytes,
       settle: (request) => this.modelResolver.resolve(request),
       workerIds: () => new Set(this.attempts.pool.all().flatMap(({ id, hasEnded }) => (hasEnded ? [] : [id]))),
       onChanged: () => this.attempts.outbox.addModels(),

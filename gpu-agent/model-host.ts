@@ -8,13 +8,14 @@ import type {
   SettleModelResponse,
 } from '@slipway/proto/gen/slipway/v1/agent_service';
 import type { AgentConfig } from './config.ts';
+import type { ModelMeter } from './models/model-metrics.ts';
 import { ModelPuller } from './models/model-puller.ts';
 import { ModelStatusTable } from './models/model-status.ts';
 import { ModelStore } from './models/model-store.ts';
 import { ModelPeerServer } from './models/peer-server.ts';
 
 /** Dependencies. */
-interface ModelHostOptions {
+interface ModelHostOptions extends ModelMeter {
   config: AgentConfig;
   clock: Clock;
   random: Random;
@@ -49,7 +50,7 @@ export class ModelHost extends LoopService {
   #reportsBytes = false;
 
   constructor(options: ModelHostOptions) {
-    const { config, clock, random, logger, settle } = options;
+    const { config, clock, random, logger, settle, onModel, onModelBytes } = options;
     super({ name: 'models', periodMs: CHECK_PERIOD_MS, clock, random, logger });
     this.#options = options;
     const { modelDiskGb, modelDir, modelPeerListen, modelPeerMbPerSecond, advertiseHost } = config;
@@ -60,6 +61,8 @@ export class ModelHost extends LoopService {
       store,
       status: this.#status,
       settle,
+      onModel,
+      onModelBytes,
       silenceMs: SILENCE_MS,
       filesAtOnce: FILES_AT_ONCE,
       pause: PAUSE,

@@ -64,7 +64,7 @@ export const BANS: [pattern: RegExp, allowed: RegExp, instead: string][] = [
           'kit/net/channel\\.ts',
           '(core|facades|gpu-agent)/app\\.ts',
           'core/backup-main\\.ts',
-          'gpu-agent/(reaper|clean|import-models)\\.ts',
+          'gpu-agent/(reaper|clean|manage-models)\\.ts',
           'cli/main\\.ts',
           'edge/(main|edge)\\.ts',
           'dev/(launcher|start)\\.ts',

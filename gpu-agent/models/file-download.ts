@@ -5,6 +5,7 @@
 import type { Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { open, rm } from 'node:fs/promises';
+import type { Clock } from '@slipway/kit/time/clock';
 import { beginHash, hashFile } from './file-hash.ts';
 import type { FileSource } from './file-source.ts';
 import { leave } from './http-get.ts';
@@ -18,8 +19,19 @@ interface WantedFile {
   folder: ModelFolder;
   /** Reports how many bytes of it are there. */
   onBytes(bytes: number): void;
+  /** Called for each piece that arrives, with its bytes. */
+  onReceived(bytes: number): void;
+  clock: Clock;
+  /** Time in milliseconds within which a connection brings at least PACE_BYTES_MIN. */
+  paceMs: number;
   signal: AbortSignal;
 }
+
+/** Least bytes of a connection within that time. Less is as good as nothing: another one may be faster. */
+export const PACE_BYTES_MIN = 64 * 1024;
+
+/** A connection was given up because next to nothing came. A try that ends so has brought nothing. */
+export class TrickleError extends Error {}
 
 /**
  * Reads the content from a source once. Resolves when it is complete. Rejects with the source's error, or with a
@@ -55,7 +67,7 @@ interface Arrived {
 }
 
 async function receive(
-  { file, folder, onBytes, signal }: WantedFile,
+  { file, folder, onBytes, onReceived, clock, paceMs, signal }: WantedFile,
   source: FileSource,
   arrived: Arrived,
 ): Promise<Arrived> {
@@ -71,13 +83,20 @@ async function receive(
   try {
     // The source could not begin later.
     if (offset === 0 && position > 0) [hash, position] = [beginHash(file), 0];
+    let window = { sinceMs: clock.monotonicMs(), from: position };
     for await (const part of body as AsyncIterable<Buffer>) {
+      onReceived(part.length);
       // More than was announced is wrong, whatever it is, and must not fill the disk.
       if (position + part.length > file.sizeBytes) return { hash, position: position + part.length };
       hash.update(part);
       await writeAll(handle, part, position);
       position += part.length;
       onBytes(position);
+      const nowMs = clock.monotonicMs();
+      if (nowMs - window.sinceMs < paceMs) continue;
+      if (position < file.sizeBytes && position - window.from < PACE_BYTES_MIN)
+        throw new TrickleError(`${source.name} sent less than ${PACE_BYTES_MIN / 1024} KiB in ${paceMs / 1_000} s`);
+      window = { sinceMs: nowMs, from: position };
     }
     if (position < file.sizeBytes) throw new Error(`${source.name} ended the connection`);
     return { hash, position };

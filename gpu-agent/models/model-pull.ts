@@ -5,12 +5,13 @@
 
 import { eachOf } from '@slipway/kit/lifecycle/each-of';
 import { sizeText } from '../images/pull-progress.ts';
-import { downloadFile } from './file-download.ts';
+import { downloadFile, TrickleError } from './file-download.ts';
 import type { FileSource } from './file-source.ts';
 import { mayPass } from './hub-error.ts';
 import { hubFailure } from './hub-failure.ts';
 import { isDiskFull, ModelError } from './model-error.ts';
 import type { ModelFolder } from './model-folder.ts';
+import type { ModelMeter } from './model-metrics.ts';
 import type { ModelKey } from './model-name.ts';
 import type { ModelFile, ModelRecord } from './model-record.ts';
 import { contentsOf, sizeOf } from './model-record.ts';
@@ -32,10 +33,12 @@ interface PullOrder {
 }
 
 /** Dependencies of a pull. */
-interface PullParts extends RetryRule {
+interface PullParts extends RetryRule, Pick<Partial<ModelMeter>, 'onModelBytes'> {
   store: ModelStore;
   /** Files at once. */
   filesAtOnce: number;
+  /** Milliseconds without a byte, or with next to none, after which a connection is given up. */
+  silenceMs: number;
   /** Reports the progress for people. */
   report(text: string): void;
   /** Reports the bytes downloaded so far and in total. */
@@ -122,14 +125,17 @@ export class ModelPull {
     const { hub, key, revision, hasToken } = this.#order;
     const { signal, report } = this.#parts;
     const has = (): number => this.#bytes.get(file.digest) ?? 0;
-    let [before, wrong] = [has(), 0];
+    let [before, wrong, trickled] = [has(), 0, false];
     const read = (): Promise<void> => {
-      before = has();
-      return this.#read(folder, file, hub);
+      [before, trickled] = [has(), false];
+      return this.#read(folder, file, hub).catch((error: unknown) => {
+        trickled = error instanceof TrickleError;
+        throw error;
+      });
     };
     try {
       await retryHub(this.#parts, signal, read, {
-        progressed: () => has() > before,
+        progressed: () => has() > before && !trickled,
         mayHelp: (error) => {
           wrong += error instanceof ModelError ? 1 : 0;
           return !isDiskFull(error) && wrong < WRONG_MAX && mayPass(error);
@@ -145,11 +151,13 @@ export class ModelPull {
 
   /** Reads a content from a source once. On a full disk, unused models are evicted first. */
   async #read(folder: ModelFolder, file: ModelFile, source: FileSource): Promise<void> {
-    const { signal, store } = this.#parts;
+    const { signal, store, clock, silenceMs: paceMs, onModelBytes } = this.#parts;
+    const origin = source === this.#order.hub ? 'hub' : 'machine';
+    const onReceived = (bytes: number): void => onModelBytes?.(origin, bytes);
     const onBytes = (bytes: number): void => this.#has(file, bytes);
     for (;;) {
       try {
-        return await downloadFile({ file, folder, onBytes, signal }, source);
+        return await downloadFile({ file, folder, onBytes, onReceived, clock, paceMs, signal }, source);
       } catch (error) {
         if (signal.aborted || !isDiskFull(error) || !(await store.freeSpace())) throw error;
       }

@@ -10,6 +10,7 @@ import { HubClient } from './hub-client.ts';
 import { mayNeedToken } from './hub-error.ts';
 import { hubFailure } from './hub-failure.ts';
 import { ModelError } from './model-error.ts';
+import type { ModelMeter } from './model-metrics.ts';
 import type { ModelKey } from './model-name.ts';
 import { isCommit, isRepository, isRevision, treeName } from './model-name.ts';
 import { ModelPull } from './model-pull.ts';
@@ -40,7 +41,7 @@ export interface WantedModel {
 }
 
 /** Settings and dependencies. */
-interface ModelPullerOptions extends RetryRule {
+interface ModelPullerOptions extends RetryRule, Partial<ModelMeter> {
   store: ModelStore;
   status: ModelStatusTable;
   clock: Clock;
@@ -93,12 +94,14 @@ export class ModelPuller {
 
   /** Brings a model, and keeps its state for the reports of the machine. */
   async #follow(wanted: WantedModel, report: (text: string) => void, signal: AbortSignal): Promise<ModelRecord> {
-    const { status, logger } = this.#options;
+    const { status, logger, clock, onModel } = this.#options;
+    const startedAtMs = clock.monotonicMs();
     const { endpointId, repository, revision } = wanted;
     const run = status.begin(wanted);
     try {
       const record = await this.#bring(wanted, report, signal, (key, done, total) => run.progress(key, done, total));
       run.end();
+      onModel?.('downloaded', clock.monotonicMs() - startedAtMs);
       const { commit, accountNumber } = record;
       logger.info({ endpointId, repository, revision, commit, accountNumber }, 'model is ready');
       return record;
@@ -106,6 +109,7 @@ export class ModelPuller {
       const reason = (error as Error).message;
       if (!signal.aborted) logger.warn({ endpointId, repository, revision, reason }, 'model could not be downloaded');
       run.end(signal.aborted ? undefined : error);
+      onModel?.(signal.aborted ? 'abandoned' : 'failed', clock.monotonicMs() - startedAtMs);
       throw error;
     }
   }

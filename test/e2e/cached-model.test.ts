@@ -5,6 +5,7 @@ import t from 'tap';
 import { call } from '../helpers/grpc/grpc-clients.ts';
 import { startModelHub } from '../helpers/net/model-hub.ts';
 import { jsHandler } from '../helpers/system/handlers.ts';
+import { readMetrics, valueOf } from '../helpers/system/metrics.ts';
 import { startSystem } from '../helpers/system/system.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
 
@@ -44,5 +45,12 @@ t.test('a job reads the model of its endpoint', async (t) => {
       return workers!.ready === 2;
     });
     t.equal(hub.sentBytes, BYTES);
+    const [first, second] = await Promise.all(system.metrics.agents.map(readMetrics));
+    const received = (metrics: typeof first, source: string) =>
+      valueOf(metrics!, 'slipway_agent_model_received_bytes_total', { source });
+    t.same([received(first, 'hub'), received(second, 'hub'), received(second, 'machine')], [BYTES, 0, BYTES]);
+    t.equal(valueOf(second!, 'slipway_agent_model_downloads_total', { result: 'downloaded' }), 1);
+    t.equal(valueOf(second!, 'slipway_agent_model_disk_bytes'), BYTES);
+    t.equal(valueOf(second!, 'slipway_agent_model_disk_limit_bytes'), 1_000_000_000);
   });
 });

@@ -186,6 +186,20 @@ t.test('tokens', async (t) => {
   t.match(await machine.bring('lab/gated', { commit: gated, accountNumber: 7 }), { accountNumber: 7 });
 });
 
+t.test('a connection that trickles is given up', async (t) => {
+  const hub = await startModelHub(t);
+  const commit = hub.push('lab/tiny', model());
+  const machine = await openModels(t.testdir({}), { hubAddress: hub.address, silenceMs: 300 });
+  hub.fail({ path: LARGE, trickleAfter: 100_000, times: 1 });
+  await machine.bring('lab/tiny', { commit });
+  t.match(machine.lines.join('\n'), /sent less than 64 KiB in 0\.3 s; trying again/);
+  t.equal(hub.sentBytes - (hub.sentBytes % 100_000), 400_000, 'it continued behind what had come');
+
+  const next = hub.push('lab/tiny', model(weights(400_000, 'y')));
+  hub.fail({ path: LARGE, trickleAfter: 1 });
+  t.match(await machine.fails('lab/tiny', { commit: next }), { fault: 'UNREACHABLE', message: /64 KiB/ });
+});
+
 t.test('names that escape the folder', async (t) => {
   const hub = await startModelHub(t);
   const machine = await openModels(t.testdir({}), { hubAddress: hub.address });

@@ -22,6 +22,8 @@ export interface HubFault {
   cutAfter?: number;
   /** Sends nothing after so many bytes, and keeps the connection. */
   silentAfter?: number;
+  /** Sends a byte now and then after so many bytes, for ever. */
+  trickleAfter?: number;
   /** Answers with this status; `retryAfter` in seconds. */
   status?: number;
   retryAfter?: number;
@@ -34,6 +36,9 @@ export interface HubFault {
   /** How many responses. Default: all. */
   times?: number;
 }
+
+/** Time between two bytes that trickle, in milliseconds. */
+const TRICKLE_MS = 10;
 
 interface Blob {
   path: string;
@@ -99,11 +104,19 @@ export async function startModelHub(t: { teardown(fn: () => unknown): void }) {
       ...(first !== undefined && { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` }),
     });
     if (request.method === 'HEAD') return void reply.end();
-    const stopsAfter = fault?.cutAfter ?? fault?.silentAfter;
+    const stopsAfter = fault?.cutAfter ?? fault?.silentAfter ?? fault?.trickleAfter;
     const piece = content.subarray(from, stopsAfter === undefined ? undefined : from + stopsAfter);
     sentBytes += piece.length;
     if (stopsAfter === undefined) return void reply.end(piece);
     reply.write(piece, () => fault?.cutAfter !== undefined && setTimeout(() => reply.destroy(), 20));
+    if (fault?.trickleAfter === undefined) return;
+    let at = from + stopsAfter;
+    const timer = setInterval(() => {
+      sentBytes += 1;
+      reply.write(content.subarray(at, at + 1));
+      at += 1;
+    }, TRICKLE_MS);
+    reply.once('close', () => clearInterval(timer));
   };
 
   /** Answers requests for the content of large files, on an origin of its own. */

@@ -6,14 +6,14 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Random } from '@slipway/kit/time/clock';
-import { sizeText } from '../images/pull-progress.ts';
-import { beginHash, hashFile } from './file-hash.ts';
+import { sizeText } from '../../images/pull-progress.ts';
+import { beginHash, hashFile } from '../file-hash.ts';
+import { ModelFolder } from '../model-folder.ts';
+import { treeName } from '../model-name.ts';
+import type { ModelFile } from '../model-record.ts';
+import { filesFault, sizeOf } from '../model-record.ts';
 import type { FoundFile, FoundModel } from './folder-listing.ts';
 import { FolderError } from './folder-listing.ts';
-import { ModelFolder } from './model-folder.ts';
-import { treeName } from './model-name.ts';
-import type { ModelFile } from './model-record.ts';
-import { filesFault, sizeOf } from './model-record.ts';
 
 /** Prefix of folders that are being filled. */
 const PART = '.import-';

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { cacheFolder, isCommit, isRepository, isRevision } from './model-name.ts';
-import { isDigest } from './model-record.ts';
+import { cacheFolder, isCommit, isRepository, isRevision } from '../model-name.ts';
+import { isDigest } from '../model-record.ts';
 
 /** A file to import. */
 export interface FoundFile {
