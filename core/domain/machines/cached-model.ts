@@ -62,6 +62,6 @@ export function downloadText({ repository, revision, sizeBytes, downloadedBytes 
 /** Returns a size in GB, for people: `15 GB`, `2.8 GB`, `less than 0.1 GB`. */
 export function gigabytes(bytes: number): string {
   const gb = bytes / 1_000_000_000;
-  if (gb < 0.05) return 'less than 0.1 GB';
+  if (bytes > 0 && gb < 0.05) return 'less than 0.1 GB';
   return `${gb >= 10 ? Math.round(gb) : Math.round(gb * 10) / 10} GB`;
 }
