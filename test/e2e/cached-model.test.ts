@@ -19,7 +19,12 @@ t.test('a job reads the model of its endpoint', async (t) => {
   const system = await startSystem(t, {
     coreEnv: { SLIPWAY_MODEL_HUB: hub.address },
     // One worker on each machine.
-    agentEnv: { SLIPWAY_CPU_SLOTS: '1', SLIPWAY_MODEL_PEER_LISTEN: '127.0.0.1:0', SLIPWAY_MODEL_DISK_GB: '1' },
+    agentEnv: {
+      SLIPWAY_CPU_SLOTS: '1',
+      SLIPWAY_MODEL_PEER_LISTEN: '127.0.0.1:0',
+      SLIPWAY_MODEL_DISK_GB: '1',
+      SLIPWAY_METRICS_LISTEN: '127.0.0.1:0',
+    },
   });
   const commit = hub.push('lab/tiny', { files: { 'sub/weights.txt': 'w'.repeat(BYTES) } });
   const endpointId = await system.createEndpoint({
