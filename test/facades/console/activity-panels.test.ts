@@ -2,12 +2,12 @@
 /** The console in a real Chromium: cached models while they come and when they are there, and batches that run. */
 import { writeFileSync } from 'node:fs';
 import t from 'tap';
-import { openProfile, startChromium, whyNoChromium } from '../../../helpers/console/chromium.ts';
-import { startModelHub } from '../../../helpers/net/model-hub.ts';
-import { scratch } from '../../../helpers/scratch.ts';
-import { jsHandler } from '../../../helpers/system/handlers.ts';
-import { startSystem } from '../../../helpers/system/system.ts';
-import { PATIENCE_MS, waitFor } from '../../../helpers/time/wait-for.ts';
+import { openProfile, startChromium, whyNoChromium } from '../../helpers/console/chromium.ts';
+import { startModelHub } from '../../helpers/net/model-hub.ts';
+import { scratch } from '../../helpers/scratch.ts';
+import { jsHandler } from '../../helpers/system/handlers.ts';
+import { startSystem } from '../../helpers/system/system.ts';
+import { PATIENCE_MS, waitFor } from '../../helpers/time/wait-for.ts';
 
 const WEIGHTS = 'model.safetensors';
 const BYTES = 400_000;
