@@ -1,5 +1,5 @@
 /**
- * Compares a resource of the source with the one that is here already, in the words of REST v2. What is here is never
+ * Compares a resource of the source with the existing one here, as bodies of REST v2. The existing resource is never
  * changed: it may have been set here on purpose.
  */
 
@@ -21,12 +21,12 @@ import { recordOf, textsOf } from './source/source-lists.ts';
 import { templateBody } from './template-request.ts';
 
 const VALUE_LENGTH_SHOWN = 60;
-/** Differs by the form alone: the command has it word by word. */
+/** Not compared: the command is compared word by word instead. */
 const SAID_TWICE: readonly string[] = ['args'];
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns what differs of an endpoint, a line for each member. */
+/** Returns the differences of an endpoint, a line for each member. */
 export function endpointDifferences(row: SourceRow, known: Endpoint, context: ImportContext): string[] {
   return compared(() => {
     const there = endpointBody(row, context, []);
@@ -41,19 +41,19 @@ export function endpointDifferences(row: SourceRow, known: Endpoint, context: Im
   });
 }
 
-/** Returns what differs of a template. */
+/** Returns the differences of a template. */
 export function templateDifferences(row: SourceRow, known: Template, context: ImportContext): string[] {
   return compared(() =>
     differences(templateBody(row, context), { ...presentTemplate(known), exampleInput: known.exampleInput }),
   );
 }
 
-/** Returns what differs of a network volume. Its place is what it was found by. */
+/** Returns the differences of a network volume. Its data centre is equal, as it was found by that. */
 export function volumeDifferences({ fields }: SourceRow, { sizeGb }: NetworkVolume): string[] {
   return differences({ size: fields['size'] }, { size: sizeGb });
 }
 
-/** Returns what differs of a pod. */
+/** Returns the differences of a pod. */
 export function podDifferences(row: SourceRow, known: Pod, context: ImportContext): string[] {
   return compared(() => differences(podBody(row, context), presentPod(known, 0) as Members));
 }
@@ -66,7 +66,7 @@ function compared(compare: () => string[]): string[] {
   }
 }
 
-/** Returns a line for each member of `there` that `here` has otherwise. */
+/** Returns a line for each member of `there` whose value in `here` differs. */
 function differences(there: Members, here: Members, prefix = ''): string[] {
   return Object.entries(there).flatMap(([name, value]) => {
     if (value === undefined || SAID_TWICE.includes(name)) return [];
@@ -79,7 +79,7 @@ function differences(there: Members, here: Members, prefix = ''): string[] {
   });
 }
 
-/** Returns a list with those members of its entries alone that the entries of the source have. */
+/** Returns a list whose entries have only members that the source's entries have. */
 function alike(there: unknown, here: unknown): unknown {
   if (!Array.isArray(there) || !Array.isArray(here)) return here;
   return here.map((entry: unknown, at) => {
@@ -88,7 +88,7 @@ function alike(there: unknown, here: unknown): unknown {
   });
 }
 
-/** Names alone: values may be secret. */
+/** Only names are compared: values may be secret. */
 function variableDifferences(there: Members, here: Members): string[] {
   const names = [...new Set([...Object.keys(there), ...Object.keys(here)])].toSorted();
   return names.flatMap((name) => {

@@ -33,12 +33,12 @@ export interface Step {
   here: string | undefined;
   /** Why it waits or failed, for people. */
   reason: string;
-  /** What is otherwise here than at the source, a line for each member. It is left as it is. */
+  /** Differences from the source, a line for each member. They are not changed. */
   differences: string[];
   notes: string[];
 }
 
-/** Their ids are never kept, so that another one says nothing. */
+/** Kinds whose ids are never kept, so that a different id is no difference. */
 const KINDS_WITH_NEW_IDS: ReadonlySet<ImportKind> = new Set(['registries', 'volumes', 'pods']);
 
 /** Stands for the id of a resource that is still to be created. */

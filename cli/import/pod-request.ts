@@ -1,4 +1,4 @@
-/** Pods of the source as requests of their creation here. They come over stopped: the source runs them still. */
+/** Pods of the source as requests of their creation here. They are created stopped, as they still run at the source. */
 
 import { checkFits } from '@slipway/facades/rest-v2/fits';
 import type { CreatePodBody } from '@slipway/facades/rest-v2/pods/pod-shapes';

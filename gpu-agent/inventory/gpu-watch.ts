@@ -1,6 +1,6 @@
 /**
  * Watches the health of this machine's GPUs. A GPU that has failed gets nothing new, and its workers end after their
- * jobs; one with a warning goes on. The signs are in health/classify.ts.
+ * jobs; one with a warning stays in use. The signs are in health/classify.ts.
  */
 
 import { Loop } from '@slipway/kit/lifecycle/loop';
@@ -26,7 +26,7 @@ interface GpuWatchOptions {
   gpus(): readonly MachineGpu[];
   /** Called when the health of a GPU has changed. */
   onChange(): void;
-  /** Default: that of the kernel. */
+  /** Default: the kernel's. */
   kernelLog?: Pick<KernelLog, 'read' | 'close'>;
   clock: Clock;
   random: Random;
@@ -82,7 +82,7 @@ export class GpuWatch extends Loop {
     if (changed.length > 0) onChange();
   }
 
-  /** A slice is as its card. A card of which the driver reports nothing more counts as healthy. */
+  /** A slice has its card's health. A card that the driver no longer reports counts as healthy. */
   #healthOfAll(
     real: readonly MachineGpu[],
     cardOf: ReadonlyMap<string, string>,
