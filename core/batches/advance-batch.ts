@@ -5,7 +5,7 @@ import type { OpenItems } from '../store/batches/batch-work-store.ts';
 import type { BatchParts } from './batch-engine.ts';
 import { endBatch } from './end-batch.ts';
 import type { RequestTarget } from './submit-requests.ts';
-import { submitRequests, targetsOf } from './submit-requests.ts';
+import { openTargets, submitRequests, targetsOf } from './submit-requests.ts';
 import { stopPending, takeResults } from './take-results.ts';
 import { validateBatch } from './validate-batch.ts';
 
@@ -69,8 +69,9 @@ async function run(parts: BatchParts, batch: Batch, pace: BatchPace): Promise<bo
   let reason: string | undefined = '';
   let submitted = 0;
   try {
-    const targets = await targetsOf(parts, batch);
-    const more = Math.min(open.pending, pace.queuedMax - open.queued);
+    const targets = await openTargets(parts, await targetsOf(parts, batch));
+    const spare = targets.reduce((sum, target) => sum + target.spare, 0);
+    const more = Math.min(open.pending, pace.queuedMax - open.queued, spare);
     reason = more > 0 ? await overQuota(parts, batch) : '';
     if (more > 0 && reason === '') {
       const outcome = await submitRequests(parts, batch, targets, more);
@@ -78,7 +79,7 @@ async function run(parts: BatchParts, batch: Batch, pace: BatchPace): Promise<bo
       if (outcome.rejection) reason = await rejected(parts, batch, outcome.rejection);
     }
     pace.idleSteps = taken + submitted > 0 ? 0 : pace.idleSteps + 1;
-    if (reason === '' && pace.idleSteps >= IDLE_STEPS) reason = await waitReason(parts, targets, open);
+    if (reason === '' && pace.idleSteps >= IDLE_STEPS) reason = await waitReason(parts, targets, open, spare);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     pace.idleSteps += 1;
@@ -107,8 +108,10 @@ async function waitReason(
   { stores }: BatchParts,
   targets: readonly RequestTarget[],
   { submitted, queued }: OpenItems,
+  spare: number,
 ): Promise<string> {
-  if (submitted === 0 || queued < submitted) return '';
+  const isHeld = submitted === 0 && spare === 0;
+  if (!isHeld && (submitted === 0 || queued < submitted)) return '';
   const ids = [...new Set(targets.map(({ endpointId }) => endpointId))];
   const loads = await stores.models.loads(ids);
   const isUp = ids.some((id) => {
@@ -116,6 +119,8 @@ async function waitReason(
     return load !== undefined && load.ready + load.starting > 0;
   });
   const names = ids.join(', ');
+  if (isHeld)
+    return `Requests with normal priority use ${names}; the batch runs in the slots and the time that they leave.`;
   return isUp
     ? `Its jobs wait at ${names} behind jobs with normal priority, or for a worker that is starting.`
     : `No worker runs at ${names}, and batches start none: they use the time that workers have left. Set workersMin, ` +

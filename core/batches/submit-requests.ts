@@ -6,6 +6,7 @@ import { workNow } from '@slipway/kit/bytes/sliced-work';
 import { openaiJobInput } from '@slipway/kit/openai/job-input';
 import type { Batch } from '../domain/batches/batch.ts';
 import { LINE_BYTES_MAX } from '../domain/batches/batch.ts';
+import { spareSlots } from '../domain/batches/slot-use.ts';
 import { TTL_MS_MAX } from '../domain/jobs/job-policy.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import type { PreparedJob } from '../jobs/submit/prepare-job.ts';
@@ -30,6 +31,11 @@ export interface RequestTarget {
   share: number;
 }
 
+/** A target with the number of jobs that it takes now. */
+export interface OpenTarget extends RequestTarget {
+  spare: number;
+}
+
 /** Outcome of a submission. `rejection`: why no more requests could be submitted. */
 interface Submitted {
   jobs: number;
@@ -50,13 +56,26 @@ export async function targetsOf({ models }: Pick<BatchParts, 'models'>, batch: B
   );
 }
 
-/** Submits up to `count` requests. */
+/** Returns the targets with the jobs that they take now, so that normal requests find free slots. */
+export async function openTargets(
+  { stores }: Pick<BatchParts, 'stores'>,
+  targets: readonly RequestTarget[],
+): Promise<OpenTarget[]> {
+  const uses = await stores.batchWork.slotUse([...new Set(targets.map(({ endpointId }) => endpointId))]);
+  return targets.map((target) => {
+    const use = uses.get(target.endpointId);
+    return { ...target, spare: use ? spareSlots(use) : Infinity };
+  });
+}
+
+/** Submits up to `count` requests, at most as many as the targets take together. */
 export async function submitRequests(
   parts: BatchParts,
   batch: Batch,
-  targets: readonly RequestTarget[],
+  targets: readonly OpenTarget[],
   count: number,
 ): Promise<Submitted> {
+  const open = targets.map((target) => ({ ...target }));
   const { stores, jobs, random } = parts;
   const items = await stores.batchWork.pending(batch.id, count);
   if (items.length === 0) return { jobs: 0, rejection: undefined };
@@ -68,12 +87,13 @@ export async function submitRequests(
   for (const item of items) {
     const from = item.start - start;
     if (from + item.bytes > part.length) break;
-    const outcome = await prepare(parts, batch, drawn(targets, random.fraction()), {
-      ...item,
-      text: part.subarray(from, from + item.bytes),
-    });
-    if ('job' in outcome) prepared.push({ number: item.number, job: outcome });
-    else if (isOfRequest(outcome)) await endPending(parts, batch, [{ ...item, error: outcome.message }]);
+    const target = drawn(open, random.fraction());
+    if (!target) break;
+    const outcome = await prepare(parts, batch, target, { ...item, text: part.subarray(from, from + item.bytes) });
+    if ('job' in outcome) {
+      prepared.push({ number: item.number, job: outcome });
+      target.spare -= 1;
+    } else if (isOfRequest(outcome)) await endPending(parts, batch, [{ ...item, error: outcome.message }]);
     else rejection = outcome;
     if (rejection) break;
   }
@@ -124,11 +144,13 @@ function isOfRequest({ reason }: DomainError): boolean {
   return ['INVALID_REQUEST', 'INVALID_INPUT', 'INVALID_POLICY', 'PAYLOAD_TOO_LARGE'].includes(reason);
 }
 
-function drawn(targets: readonly RequestTarget[], fraction: number): RequestTarget {
-  let left = fraction * targets.reduce((sum, { share }) => sum + share, 0);
-  const found = targets.find(({ share }) => {
+/** Returns a target that takes a job, by shares; `undefined` if none does. */
+function drawn(targets: readonly OpenTarget[], fraction: number): OpenTarget | undefined {
+  const open = targets.filter(({ spare }) => spare > 0);
+  let left = fraction * open.reduce((sum, { share }) => sum + share, 0);
+  const found = open.find(({ share }) => {
     left -= share;
     return left < 0;
   });
-  return found ?? targets.at(-1)!;
+  return found ?? open.at(-1);
 }

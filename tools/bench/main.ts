@@ -10,6 +10,7 @@ import { measureLb } from './load-balancing/load-balancing.ts';
 import type { Options, Part } from './options.ts';
 import { HELP, RACED, readOptions } from './options.ts';
 import { measureDrain, measureMemory } from './parts/backlog.ts';
+import { measureBatches } from './parts/batches.ts';
 import { measureBeside } from './parts/beside.ts';
 import { measureCeilings } from './parts/ceilings.ts';
 import { measureFloods } from './parts/floods.ts';
@@ -53,6 +54,7 @@ async function measureAll(bench: Bench, parts: readonly Part[]): Promise<{ figur
   if (wants('long-queue')) figures.push(...(await measureLongQueue(bench)));
   if (wants('reading')) figures.push(...(await measureReading(bench)));
   if (wants('neighbours')) figures.push(...(await measureNeighbours(bench)));
+  if (wants('batches')) figures.push(...(await measureBatches(bench)));
   if (wants('floods')) figures.push(...(await measureFloods(bench)));
   if (wants('sizes')) figures.push(...(await measureSizes(bench)));
   if (wants('costs')) figures.push(...(await measureCosts(bench)));

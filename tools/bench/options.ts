@@ -19,6 +19,7 @@ export const PARTS = [
   'long-queue',
   'reading',
   'neighbours',
+  'batches',
   'floods',
   'sizes',
   'traces',

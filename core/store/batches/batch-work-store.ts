@@ -3,6 +3,7 @@ import { and, eq, sql } from '@slipway/drizzle/orm';
 import { accountFile } from '@slipway/drizzle/schema/batches/account-file';
 import { batch } from '@slipway/drizzle/schema/batches/batch';
 import type { Batch, BatchFault, BatchState } from '../../domain/batches/batch.ts';
+import type { SlotUse } from '../../domain/batches/slot-use.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
 import type { NewJob, StoredJob } from '../jobs/inserted-rows.ts';
 import { insertJobs } from '../jobs/inserted-rows.ts';
@@ -12,6 +13,7 @@ import { numberArray, textArray } from '../sql/pack.ts';
 import type { ItemResult, NewItem } from './batch-item-rows.ts';
 import { insertItems, insertPieces } from './batch-item-rows.ts';
 import { batchFromRow } from './batch-rows.ts';
+import { readSlotUse } from './slot-use-rows.ts';
 
 /** A step of a validation. */
 interface ValidationStep {
@@ -121,6 +123,11 @@ export class BatchWorkStore {
         WHERE i.batch_id = b.id AND i.state = 'SUBMITTED') s
       WHERE b.id = ${id}`;
     return row ?? { pending: 0, submitted: 0, queued: 0 };
+  }
+
+  /** Returns the use of the slots of these endpoints, by id. */
+  async slotUse(endpointIds: readonly string[]): Promise<Map<string, SlotUse>> {
+    return readSlotUse(this.#database.sql, endpointIds);
   }
 
   /** Returns the next requests that are no job yet, in order. */

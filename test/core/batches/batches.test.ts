@@ -175,6 +175,32 @@ t.test('a cancelled batch keeps its results; its jobs are stopped', async (t) =>
   t.match(await reasonOf(read(fileId)), /^NOT_FOUND/);
 });
 
+t.test('normal requests find a free slot beside a batch', async (t) => {
+  held.length = 0;
+  const chat = await core.createEndpoint({ name: 'chat', modelAliases: ['chat'] });
+  await core.ready(chat);
+  const normal = () => core.submit(chat, { openai_route: ROUTE, openai_input: { messages: [{ content: 'hold' }] } });
+  const first = await normal();
+  await waitFor('a normal job', () => held.some(({ ref }) => ref!.jobId === first.id));
+  const id = await create(
+    await upload(Array.from({ length: 60 }, (_, at) => line(`r-${at}`, 'hold', 'chat')).join('\n')),
+  );
+  const waiting = await waitFor('its reason to wait', async () => {
+    const batch = await get(id);
+    return batch.submitted === 18 && batch.stalled !== '' && batch;
+  });
+  t.match(waiting.stalled, `Requests with normal priority use ${chat}; the batch runs in the slots`);
+  t.equal(held.filter(({ batchId }) => batchId === id).length, 18, 'of 20 slots one runs a normal job, one is free');
+  const second = await normal();
+  await waitFor('the next one', () => held.some(({ ref }) => ref!.jobId === second.id));
+  t.equal((await get(id)).submitted, 18);
+  for (const { id: jobId } of [first, second]) await call(clients.jobs, 'cancelJob', { endpointId: chat, jobId }, key);
+  await core.sql`DELETE FROM endpoint_traffic WHERE endpoint_id = ${chat}`;
+  await waitFor('all slots', () => held.filter(({ batchId }) => batchId === id).length === 20);
+  await call(clients.batches, 'cancelBatch', { id, endpointId: '' }, key);
+  await until(id, BatchState.CANCELLED);
+});
+
 t.test('a batch whose window ends keeps its results', async (t) => {
   held.length = 0;
   const id = await create(await upload([line('a', 'one'), line('b', 'hold')].join('\n')));
