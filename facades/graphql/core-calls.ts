@@ -3,6 +3,7 @@
  * returns Error objects.
  */
 
+import { bytesOf } from '@slipway/proto/wire/answer-bytes';
 import { CoreError, fromGrpcError } from '@slipway/proto/wire/reason';
 import type { GraphQLResolveInfo } from 'graphql';
 import { GraphQLError } from 'graphql';
@@ -10,7 +11,6 @@ import { publicError } from '../plugins/errors/public-error.ts';
 import type { FieldNames } from '../plugins/public-names.ts';
 import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, withPublicNames } from '../plugins/public-names.ts';
 import type { FieldChanges } from '../resources/mask-fields.ts';
-import { bytesOf } from './core-grpc/answer-bytes.ts';
 import type { CoreMessage } from './core-message.ts';
 import type { LargeRead } from './large-reads.ts';
 

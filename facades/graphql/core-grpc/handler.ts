@@ -10,11 +10,11 @@ import type { Logger, MeshPubSub, YamlConfig } from '@graphql-mesh/types';
 import type { GrpcObject, ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js';
 import { Client } from '@grpc/grpc-js';
 import { loadGrpcSubgraph } from '@omnigraph/grpc';
+import { withBytes } from '@slipway/proto/wire/answer-bytes';
 import type { GraphQLFieldResolver } from 'graphql';
 import { GraphQLObjectType, GraphQLScalarType, GraphQLSchema } from 'graphql';
 import type { CoreServices } from '../../core-client/core-services.ts';
 import type { ServiceCalls, UnaryMethod } from '../../core-client/service-calls.ts';
-import { withBytes } from './answer-bytes.ts';
 
 /** Arguments that Mesh passes to a source handler. */
 interface HandlerOptions {
