@@ -8,6 +8,8 @@ import type { CoreEvents } from '../events/core-events.ts';
 import type { Stores } from '../store/storage.ts';
 
 const PERIOD_MS = 5_000;
+/** Pause between two searches for such machines while there are none, in milliseconds. */
+const SEARCH_MS = 15_000;
 /** Author of the change in the audit trail: no key. */
 const NO_KEY = '';
 
@@ -23,6 +25,7 @@ interface EphemeralReaperOptions {
 
 export class EphemeralReaper extends LoopService {
   readonly #options: EphemeralReaperOptions;
+  #dueMs = 0;
 
   constructor(options: EphemeralReaperOptions) {
     super({ ...options, name: 'ephemeral reaper', periodMs: PERIOD_MS });
@@ -30,7 +33,11 @@ export class EphemeralReaper extends LoopService {
   }
 
   protected override async pass(): Promise<void> {
-    const { stores, events, logger } = this.#options;
+    const { stores, events, clock, logger } = this.#options;
+    if (clock.monotonicMs() < this.#dueMs) return;
+    const isAny = await stores.ephemeral.isAny();
+    this.#dueMs = clock.monotonicMs() + (isAny ? 0 : SEARCH_MS);
+    if (!isAny) return;
     const drained = await stores.ephemeral.drainLeaving();
     if (drained.length > 0) {
       logger.info({ workers: drained.length }, 'workers are drained: their machines leave soon');

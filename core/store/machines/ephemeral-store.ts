@@ -39,6 +39,12 @@ export class EphemeralStore {
       UPDATE machine SET left_at = now() WHERE id = ${machineId} AND session_id = ${sessionId} AND ephemeral`;
   }
 
+  /** Returns whether there are machines that leave some day. */
+  async isAny(): Promise<boolean> {
+    const rows = await this.#database.sql`SELECT FROM machine WHERE leaves_at IS NOT NULL OR ephemeral LIMIT 1`;
+    return rows.length > 0;
+  }
+
   /** Drains workers whose next job might not end before their machine leaves. */
   async drainLeaving(): Promise<DrainedWorker[]> {
     const { sql, db } = this.#database;
