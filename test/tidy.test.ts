@@ -42,9 +42,8 @@ t.test('imports run one way', async (t) => {
 
 t.test('imports of another package use its name', async (t) => {
   const { workspaces } = JSON.parse(readFileSync('package.json', 'utf8')) as { workspaces: string[] };
-  // The longest first: one package is in the folder of another.
-  const folders = workspaces.toSorted((a, b) => b.length - a.length);
-  const packageOf = (file: string): string | undefined => folders.find((folder) => file.startsWith(`${folder}/`));
+  const packageOf = (file: string): string | undefined =>
+    workspaces.findLast((folder) => file.startsWith(`${folder}/`));
   const faults: string[] = [];
   for (const file of sources) {
     const code = read(file).replace(/^(?:import|export) type [^;]*;/gm, '');

@@ -32,7 +32,7 @@ export interface RequestTarget {
 }
 
 /** A target with the number of jobs that it takes now. */
-export interface OpenTarget extends RequestTarget {
+interface OpenTarget extends RequestTarget {
   spare: number;
 }
 

@@ -3,6 +3,7 @@
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
+import { someWorkers } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Stores } from '../store/storage.ts';
@@ -40,7 +41,8 @@ export class EphemeralReaper extends LoopService {
     if (!isAny) return;
     const drained = await stores.ephemeral.drainLeaving();
     if (drained.length > 0) {
-      logger.info({ workers: drained.length }, 'workers are drained: their machines leave soon');
+      const workerIds = drained.map(({ workerId }) => workerId);
+      logger.info({ ...someWorkers(workerIds) }, 'workers are drained: their machines leave soon');
       events.emit('desired', [...new Set(drained.map(({ machineId }) => machineId))]);
       events.emit('endpoints', [...new Set(drained.map(({ endpointId }) => endpointId))]);
     }

@@ -3,5 +3,7 @@ import type { SessionRequest } from '@slipway/proto/gen/slipway/v1/agent_service
 
 /** Returns whether a message says more than that its machine is alive. */
 export function hasNews({ heartbeat: _heartbeat, gpuLoads: _loads, ...news }: SessionRequest): boolean {
-  return Object.values(news).some((part) => (Array.isArray(part) ? part.length > 0 : part !== undefined));
+  const isSet = (part: unknown): boolean =>
+    Array.isArray(part) ? part.length > 0 : part !== undefined && part !== false;
+  return Object.values(news).some(isSet);
 }

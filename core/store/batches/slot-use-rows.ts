@@ -16,7 +16,8 @@ export async function readSlotUse(sql: Sql, endpointIds: readonly string[]): Pro
       SELECT coalesce(sum(capacity), 0)::int AS slots FROM worker
       WHERE endpoint_id = e.id AND ended_at IS NULL AND endpoint_id <> '' AND desired = 'RUN' AND state = 'READY') w
     CROSS JOIN LATERAL (
-      SELECT (count(*) FILTER (WHERE NOT low_priority))::int AS normal, (count(*) FILTER (WHERE low_priority))::int AS low
+      SELECT (count(*) FILTER (WHERE NOT low_priority))::int AS normal,
+        (count(*) FILTER (WHERE low_priority))::int AS low
       FROM job WHERE endpoint_id = e.id AND state = 'IN_PROGRESS') r
     CROSS JOIN LATERAL (
       SELECT greatest(coalesce(sum(queued - queued_low), 0), 0)::int AS normal,

@@ -11,6 +11,7 @@ const BATCH_ITEMS_MAX = 100;
 
 /** A worker that was drained. */
 interface DrainedWorker {
+  workerId: string;
   endpointId: string;
   machineId: string;
 }
@@ -33,10 +34,14 @@ export class EphemeralStore {
         OR left_at IS NOT NULL)`;
   }
 
-  /** Records that an ephemeral machine leaves for good, while the session owns it. */
+  /**
+   * Records that an ephemeral machine leaves for good, unless another session owns it. The session of the message may
+   * have ended already: an agent that leaves closes it at once.
+   */
   async leave({ machineId, sessionId }: MachineSession): Promise<void> {
     await this.#database.sql`
-      UPDATE machine SET left_at = now() WHERE id = ${machineId} AND session_id = ${sessionId} AND ephemeral`;
+      UPDATE machine SET left_at = now()
+      WHERE id = ${machineId} AND coalesce(session_id, ${sessionId}) = ${sessionId} AND ephemeral`;
   }
 
   /** Returns whether there are machines that leave some day. */
@@ -62,7 +67,7 @@ export class EphemeralStore {
             AND m.leaves_at < now() + (e.execution_timeout_ms + ${LEAVE_MARGIN_MS}::int) * interval '1 ms'
           ORDER BY w.id FOR NO KEY UPDATE OF w
         ) AS l
-        WHERE w.id = l.id RETURNING w.endpoint_id AS "endpointId", w.machine_id AS "machineId"`;
+        WHERE w.id = l.id RETURNING w.id AS "workerId", w.endpoint_id AS "endpointId", w.machine_id AS "machineId"`;
     });
   }
 

@@ -8,7 +8,7 @@ import type { RestRecord } from '../rest-values.ts';
 import type { NetworkVolumeRecord } from '../volumes/volume-schemas.ts';
 import { PodGpu, PodMachine } from './pod-machine.ts';
 import { POD } from './pod-table.ts';
-import { WorkerMemory } from './worker-memory.ts';
+import { WorkerMemory } from './worker-memory-schema.ts';
 
 const nullableText = (description: string) =>
   Type.Unsafe<string | null>({ type: 'string', nullable: true, description });

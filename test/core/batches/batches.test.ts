@@ -180,23 +180,26 @@ t.test('normal requests find a free slot beside a batch', async (t) => {
   const chat = await core.createEndpoint({ name: 'chat', modelAliases: ['chat'] });
   await core.ready(chat);
   const normal = () => core.submit(chat, { openai_route: ROUTE, openai_input: { messages: [{ content: 'hold' }] } });
-  const first = await normal();
-  await waitFor('a normal job', () => held.some(({ ref }) => ref!.jobId === first.id));
-  const id = await create(
-    await upload(Array.from({ length: 60 }, (_, at) => line(`r-${at}`, 'hold', 'chat')).join('\n')),
-  );
+  const cancel = (jobId: string) => call(clients.jobs, 'cancelJob', { endpointId: chat, jobId }, key);
+  const all = await Promise.all(Array.from({ length: 20 }, normal));
+  await waitFor('all slots to be used', () => held.length === 20);
+  const texts = Array.from({ length: 60 }, (_, at) => line(`r-${at}`, 'hold', 'chat'));
+  const id = await create(await upload(texts.join('\n')));
   const waiting = await waitFor('its reason to wait', async () => {
     const batch = await get(id);
-    return batch.submitted === 18 && batch.stalled !== '' && batch;
+    return batch.stalled !== '' && batch;
   });
-  t.match(waiting.stalled, `Requests with normal priority use ${chat}; the batch runs in the slots`);
-  t.equal(held.filter(({ batchId }) => batchId === id).length, 18, 'of 20 slots one runs a normal job, one is free');
-  const second = await normal();
-  await waitFor('the next one', () => held.some(({ ref }) => ref!.jobId === second.id));
-  t.equal((await get(id)).submitted, 18);
-  for (const { id: jobId } of [first, second]) await call(clients.jobs, 'cancelJob', { endpointId: chat, jobId }, key);
+  t.match(waiting, { submitted: 0, stalled: `Requests with normal priority use ${chat}; the batch runs in the slots` });
+  const [first, ...others] = all.map((job) => job.id);
+  for (const jobId of others) await cancel(jobId);
+  const own = () => held.filter(({ batchId }) => batchId === id).length;
+  await waitFor('of 20 slots one runs a normal job and one is free', () => own() === 18);
+  const next = await normal();
+  await waitFor('the next normal job', () => held.some(({ ref }) => ref!.jobId === next.id));
+  t.match(await get(id), { submitted: 18, stalled: '' });
+  for (const jobId of [first!, next.id]) await cancel(jobId);
   await core.sql`DELETE FROM endpoint_traffic WHERE endpoint_id = ${chat}`;
-  await waitFor('all slots', () => held.filter(({ batchId }) => batchId === id).length === 20);
+  await waitFor('all slots', () => own() === 20);
   await call(clients.batches, 'cancelBatch', { id, endpointId: '' }, key);
   await until(id, BatchState.CANCELLED);
 });

@@ -63,7 +63,13 @@ t.test('one account cannot make the list of public templates too long for others
     await core.newKey(KeyScope.ALL, [], await core.newAccount('third')),
   );
   const own = await core.createTemplate({ readme: 'x'.repeat(1_000_000) });
-  const { templates } = await call(core.clients.templates, 'listTemplates', { includePublic: true }, core.key);
+  const templates: Template[] = [];
+  let pageToken = '';
+  do {
+    const page = await call(core.clients.templates, 'listTemplates', { includePublic: true, pageToken }, core.key);
+    templates.push(...page.templates);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== '');
   t.ok(
     templates.some(({ id, readme }) => id === own && readme.length === 1_000_000),
     'the own one is whole',

@@ -68,7 +68,7 @@ t.test('it stops: what runs is handed back without a retry, and core forgets it'
 });
 
 t.test('its time is over: it stops by itself and is forgotten', async (t) => {
-  const { machineId } = await startRealAgent(t, core, { SLIPWAY_AGENT_UNTIL: inSeconds(2).toISOString() });
+  const { machineId } = await startRealAgent(t, core, { SLIPWAY_AGENT_UNTIL: inSeconds(10).toISOString() });
   await waitFor('it to be forgotten', async () => {
     const rows = await sql`SELECT revoked_at IS NOT NULL AS revoked FROM api_key WHERE machine_id = ${machineId}`;
     return rows[0]?.['revoked'] === true && !(await ids()).includes(machineId);
