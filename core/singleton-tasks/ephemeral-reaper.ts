@@ -1,4 +1,4 @@
-/** Empties machines before they leave, and forgets those that have left. */
+/** Empties machines before they leave, and forgets the ones that have left. */
 
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';

@@ -95,7 +95,7 @@ export class GpuWatch extends Loop {
     const cards = new Map(
       report.map((facts) => {
         const { heat, powerBrake } = this.#throttling.get(facts.uuid)!;
-        const lasting = { ...facts, heat: heat.counts, powerBrake: powerBrake.counts };
+        const lasting = { ...facts, heat: heat.isReported, powerBrake: powerBrake.isReported };
         return [
           facts.uuid,
           classify(

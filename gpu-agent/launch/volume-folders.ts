@@ -36,7 +36,7 @@ const PASSABLE = 0o711;
 type By = 'process' | 'container';
 const WORDS: Record<By, string> = { process: 'commands', container: 'images' };
 
-/** What a server of NFS answers to a root that it takes for nobody. */
+/** What an NFS server answers to a root user that it maps to `nobody` (root_squash). */
 const NOT_ALLOWED: ReadonlySet<string> = new Set(['EPERM', 'EACCES']);
 
 export class VolumeFolders {

@@ -1,4 +1,4 @@
-/** Stores how long machines stay, and empties those that leave soon. */
+/** Stores how long machines stay, and drains the ones that leave soon. */
 import { AWAY_MINUTES_MAX, LEAVE_MARGIN_MS } from '../../domain/machines/ephemeral.ts';
 import { lockPlacement } from '../scaling/standby-rows.ts';
 import type { Database } from '../sql/database.ts';
@@ -6,7 +6,7 @@ import { statementOf } from '../sql/database.ts';
 import type { MachineFacts } from './machine-rows.ts';
 import type { MachineSession } from './machine-store.ts';
 
-/** Machines that are looked at in one pass. */
+/** Machines of one pass. */
 const BATCH_ITEMS_MAX = 100;
 
 /** A worker that was drained. */

@@ -1,26 +1,27 @@
 /**
- * Reports throttling only once it lasts, and its end only once it stays away: a card at the edge would otherwise open a
- * new session every minute. Pure.
+ * Reports throttling only once it lasts, and its end only once it stays away: a card at the limit would otherwise open
+ * a new session every minute. Pure.
  */
 import type { DriverFacts } from './driver-report.ts';
 
-/** Looks in a row after which throttling counts. */
-const BEGIN_LOOKS = 3;
-/** Looks without it after which it has ended. */
-const END_LOOKS = 10;
+/** Samples in a row with throttling after which it is reported. */
+const BEGIN_SAMPLES = 3;
+/** Samples in a row without it after which its end is reported. */
+const END_SAMPLES = 10;
 
-/** Looks in a row with (positive) or without (negative) a kind of throttling, and whether it counts. */
-interface Course {
-  looks: number;
-  counts: boolean;
+/** One kind of throttling of a card. */
+interface Throttling {
+  /** Latest samples in a row: positive with throttling, negative without. */
+  samples: number;
+  isReported: boolean;
 }
 
-/** Courses of heat and of the power brake of a card. */
-export type ThrottleHistory = Readonly<Record<'heat' | 'powerBrake', Course>>;
+/** Throttling of a card by heat and by the power brake. */
+export type ThrottleHistory = Readonly<Record<'heat' | 'powerBrake', Throttling>>;
 
-const NEVER: Course = { looks: 0, counts: false };
+const NEVER: Throttling = { samples: 0, isReported: false };
 
-/** Returns the course after another look. `before`: `undefined` at the first. */
+/** Returns the history after another sample. `before`: `undefined` at the first. */
 export function throttlingAfter(
   { heat, powerBrake }: Pick<DriverFacts, 'heat' | 'powerBrake'>,
   before: ThrottleHistory | undefined,
@@ -28,7 +29,7 @@ export function throttlingAfter(
   return { heat: after(heat, before?.heat ?? NEVER), powerBrake: after(powerBrake, before?.powerBrake ?? NEVER) };
 }
 
-function after(isSeen: boolean, { looks, counts }: Course): Course {
-  const now = isSeen ? Math.max(looks, 0) + 1 : Math.min(looks, 0) - 1;
-  return { looks: now, counts: counts ? now > -END_LOOKS : now >= BEGIN_LOOKS };
+function after(isSeen: boolean, { samples, isReported }: Throttling): Throttling {
+  const now = isSeen ? Math.max(samples, 0) + 1 : Math.min(samples, 0) - 1;
+  return { samples: now, isReported: isReported ? now > -END_SAMPLES : now >= BEGIN_SAMPLES };
 }

@@ -80,9 +80,12 @@ t.test('positions on the PCI bus, in each form', async (t) => {
 });
 
 t.test('throttling counts once it lasts, and ends once it stays away', async (t) => {
-  let course: ThrottleHistory | undefined;
+  let history: ThrottleHistory | undefined;
   const looks = (heat: boolean, count: number) =>
-    Array.from({ length: count }, () => (course = throttlingAfter({ heat, powerBrake: false }, course)).heat.counts);
+    Array.from(
+      { length: count },
+      () => (history = throttlingAfter({ heat, powerBrake: false }, history)).heat.isReported,
+    );
   t.same(looks(true, 3), [false, false, true]);
   t.same(looks(false, 9), Array(9).fill(true));
   t.same(looks(true, 1), [true], 'it came back');
