@@ -17,7 +17,7 @@ export interface SlotUse {
 /** Time in which `arrived` is counted, in seconds. */
 export const ARRIVALS_SECONDS = 60;
 /** Slots that are kept free, as a multiple of the slots that normal requests use on average. They come in bursts. */
-const BURST = 2;
+const BURST = 1.5;
 
 /**
  * Returns how many further jobs of batches may be submitted to an endpoint now. Infinity if no normal request came
