@@ -37,7 +37,7 @@ interface Creation {
   wantedId?: string | undefined;
 }
 
-/** What the user gave in files, and the SSH keys of the source. */
+/** Contents of the user's files, and the SSH keys of the source. */
 interface Given {
   logins: ReadonlyMap<string, RegistryAuthInput>;
   /** Values of secrets. */

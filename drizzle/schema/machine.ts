@@ -12,15 +12,15 @@ export interface GpuRow {
   unhealthy?: string;
   /** Program outside Slipway that holds it, for people. Absent or empty: none. */
   occupiedBy?: string;
-  /** What is wrong with it, though it may be used, for people. Absent: nothing. */
+  /** Human-readable warning; the GPU stays in use. Absent if there is none. */
   warning?: string;
-  /** What its agent reported, from which `unhealthy` and `warning` follow by its mark. Absent: the same as these. */
+  /** Health as its agent reported it. Absent if it equals `unhealthy` and `warning`. */
   reported?: { fault: string; warning: string; faultMark: string };
   /** True if its operator cordoned it. Absent: no. */
   cordoned?: true;
 }
 
-/** What the operator decided about a GPU. */
+/** Decisions of the operator about a GPU. */
 export interface GpuMarkRow {
   /** Nothing new is placed on it. */
   cordoned?: true;

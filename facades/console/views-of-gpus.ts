@@ -7,7 +7,7 @@ export interface GpuView {
   memoryMib: number;
   /** Empty if it is healthy. */
   unhealthy: string;
-  /** What is wrong with it, though it is used. Empty: nothing. */
+  /** Warning; the GPU stays in use. Empty if there is none. */
   warning: string;
   /** Empty if it is free. */
   heldBy: '' | 'worker' | 'pod';

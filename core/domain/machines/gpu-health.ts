@@ -10,7 +10,7 @@ interface ReportedHealth {
 /** Decisions of the operator. */
 interface GpuDecision {
   cordoned?: true;
-  /** Latest event of the kernel log after which it was put back. */
+  /** Latest event of the kernel log when the operator returned the GPU to service. */
   cleared?: string;
 }
 
@@ -28,7 +28,7 @@ type GpuLevel = 'OK' | 'WARNING' | 'FAILED' | 'CORDONED';
 export interface GpuEvent {
   gpuUuid: string;
   level: GpuLevel;
-  /** What was wrong, for people. Empty: nothing. */
+  /** Human-readable fault or warning. Empty if the GPU was healthy. */
   text: string;
   atMs: number;
 }

@@ -38,7 +38,7 @@ interface MachineCounts {
   gpusUsed: number;
   gpusFree: number;
   gpusUnhealthy: number;
-  /** Those with a warning; they also count as used or free. */
+  /** GPUs with a warning. They also count as used or free. */
   gpusWarning: number;
 }
 

@@ -12,7 +12,7 @@ export const machineGpuEvent = pgTable(
       .references(() => machine.id, { onDelete: 'cascade' }),
     gpuUuid: text('gpu_uuid').notNull(),
     level: text('level').notNull(),
-    /** What was wrong, for people. Empty: nothing. */
+    /** Human-readable fault or warning. Empty if the GPU was healthy. */
     text: text('text').notNull(),
     at: instant('at').notNull().defaultNow(),
   },

@@ -8,9 +8,9 @@ import type { XidEvent } from './kernel-log.ts';
 
 /** Health of a card. */
 export interface GpuHealth {
-  /** Why nothing may run on it. Empty: it has not failed. */
+  /** Reason for which nothing may run on it. Empty if it has not failed. */
   fault: string;
-  /** What is wrong with it, though it may be used. Empty: nothing. */
+  /** Warning; the card stays in use. Empty if there is none. */
   warning: string;
   /**
    * Latest event of the kernel log for which it has failed. Empty: it has not, or the driver itself reports the fault,

@@ -10,11 +10,11 @@ export interface DriverFacts {
   resetRequired: boolean;
   /** Uncorrectable errors of its memory since its last reset. */
   uncorrectable: number;
-  /** More of them in its SRAM than the maker allows. */
+  /** Its SRAM has more errors than NVIDIA allows. */
   isOverThreshold: boolean;
   isUnrepairable: boolean;
   remapFailed: boolean;
-  /** Parts of its memory are replaced at its next reset. */
+  /** Memory rows are remapped at its next reset. */
   repairPending: boolean;
   heat: boolean;
   powerBrake: boolean;

@@ -58,7 +58,7 @@ t.test('what an endpoint’s Activity shows besides workers', { skip: whyNoChrom
     t.match(await row.textContent(), new RegExp(`main.*${commit.slice(0, 12)}all accounts`));
   });
 
-  await t.test('a batch: how far it is, and why it stands still', async (t) => {
+  await t.test('a batch: its progress, and why it does not advance', async (t) => {
     const files = await scratch(t);
     const id = await system.createEndpoint({
       command: jsHandler('openai.js'),
