@@ -1,44 +1,54 @@
 /**
- * Builds .mesh/ from .meshrc.yaml, the public schema and the contract, if any of them has changed since the last build.
- * The public schema consists of *.graphql and of the fields from the descriptions of resources. It is written to
- * .schema/.
+ * Builds .mesh/index.mjs from the contract and the public schema, if any of them has changed since the last build. A
+ * facade then needs neither .proto files nor a parser of them. GraphQL Mesh has a builder of its own, which brings 180
+ * packages and also writes types and a client, which nothing here uses.
  */
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
+import protobuf from 'protobufjs';
+import { coreSchema } from './core-grpc/core-schema.ts';
 import { withSettings } from './schema-parts.ts';
 
 const folder = import.meta.dirname;
 const root = join(folder, '../..');
-const artifact = join(folder, '.mesh', 'index.mjs');
-const stamp = join(folder, '.mesh', 'built-from');
-const made = join(folder, '.schema');
+const contract = join(root, 'proto');
+const built = join(folder, '.mesh');
+const artifact = join(built, 'index.mjs');
+const stamp = join(built, 'built-from');
 
-/** Parts of the public schema, by file name. */
-const parts = globSync('*/*.graphql', { cwd: folder })
+/** The public schema: *.graphql, and the fields from the descriptions of resources. */
+const publicSchema = globSync('*/*.graphql', { cwd: folder })
   .sort()
-  .map((file) => [basename(file), withSettings(readFileSync(join(folder, file), 'utf8'))] as const);
+  .map((file) => withSettings(readFileSync(join(folder, file), 'utf8')))
+  .join('\n');
 
-/** Everything that the artifacts are made from. */
+/** Returns a hash of everything that the artifact is made from. */
 function fingerprint(): string {
-  const sources = ['.meshrc.yaml', 'core.proto', 'core-grpc/handler.ts', 'build.ts'].map((file) => join(folder, file));
-  const contract = globSync('proto/slipway/v1/*.proto', { cwd: root })
+  const own = ['core.proto', 'build.ts', 'core-grpc/core-schema.ts'].map((file) => join(folder, file));
+  const shared = globSync('slipway/v1/*.proto', { cwd: contract })
     .sort()
-    .map((file) => join(root, file));
-  const hash = createHash('sha256').update(JSON.stringify(parts));
-  for (const file of [...sources, ...contract, join(root, 'package-lock.json')]) hash.update(readFileSync(file));
+    .map((file) => join(contract, file));
+  const hash = createHash('sha256').update(publicSchema);
+  for (const file of [...own, ...shared, join(root, 'package-lock.json')]) hash.update(readFileSync(file));
   return hash.digest('hex');
+}
+
+/** Returns the messages and services that core.proto names, with names of fields as in JSON and without comments. */
+async function readContract(): Promise<protobuf.INamespace> {
+  const found = new protobuf.Root();
+  found.resolvePath = (_origin, target) =>
+    [folder, contract].map((home) => join(home, target)).find((file) => existsSync(file)) ?? target;
+  await found.load('core.proto', { keepCase: false });
+  return found.resolveAll().toJSON();
 }
 
 const wanted = fingerprint();
 if (!existsSync(artifact) || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
-  rmSync(made, { recursive: true, force: true });
-  mkdirSync(made);
-  for (const [file, schema] of parts) writeFileSync(join(made, file), schema);
-  const mesh = join(root, 'node_modules/@graphql-mesh/cli/cjs/bin.js');
-  execFileSync(process.execPath, [mesh, 'build', '--dir', folder, '--fileType', 'js'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const texts = { coreSchema: coreSchema(await readContract()), publicSchema };
+  const lines = Object.entries(texts).map(([name, text]) => `export const ${name} = ${JSON.stringify(text)};\n`);
+  rmSync(built, { recursive: true, force: true });
+  mkdirSync(built);
+  writeFileSync(artifact, lines.join(''));
   writeFileSync(stamp, wanted);
 }

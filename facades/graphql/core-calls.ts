@@ -11,6 +11,7 @@ import { publicError } from '../plugins/errors/public-error.ts';
 import type { FieldNames } from '../plugins/public-names.ts';
 import { GRAPHQL_NAMES, GRAPHQL_POD_NAMES, withPublicNames } from '../plugins/public-names.ts';
 import type { FieldChanges } from '../resources/mask-fields.ts';
+import { READS } from './core-grpc/core-schema.ts';
 import type { CoreMessage } from './core-message.ts';
 import type { LargeRead } from './large-reads.ts';
 
@@ -40,9 +41,6 @@ export type Resolver<Args = unknown, Root = unknown> = (
   context: GraphqlContext,
   info: GraphQLResolveInfo,
 ) => unknown;
-
-/** Root fields of Mesh's client that only read start with one of these verbs; all others are mutations. */
-const READS = /^(Get|List)/;
 
 /**
  * Makes a call of a service, for instance ('EndpointService', 'GetEndpoint'). Throws GraphQLError with the reason as

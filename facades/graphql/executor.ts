@@ -1,27 +1,16 @@
-/** Runs documents on the mesh that is built from .meshrc.yaml. Caches valid documents. */
-import type { GetMeshOptions, MeshInstance } from '@graphql-mesh/runtime';
+/** Runs documents on the mesh. Caches valid documents. */
+import type { MeshInstance } from '@graphql-mesh/runtime';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Clock } from '@slipway/kit/time/clock';
-import type { DocumentNode, ExecutionResult, GraphQLFieldResolver } from 'graphql';
-import {
-  GraphQLError,
-  getOperationAST,
-  isIntrospectionType,
-  isObjectType,
-  OperationTypeNode,
-  parse,
-  specifiedRules,
-  validate,
-} from 'graphql';
+import type { DocumentNode, ExecutionResult } from 'graphql';
+import { GraphQLError, getOperationAST, OperationTypeNode, parse, specifiedRules, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { CoreServices } from '../core-client/core-services.ts';
 import { boundsRule, ERRORS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from './bounds.ts';
-import type CoreGrpcHandler from './core-grpc/handler.ts';
 import { needsNoKey, rejectForeignFields } from './foreign-fields.ts';
 import type { LargeReadCaller } from './large-reads.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
 import { takeQuotedWords } from './quoted-words.ts';
-import resolvers from './resolvers.ts';
 import { isPublic } from './root-fields.ts';
 
 /** An authorized request. */
@@ -63,8 +52,6 @@ export class InvalidDocument extends Error {
  */
 const DOCUMENTS_MAX = 500;
 const DOCUMENT_CHARACTERS_MAX = 300_000;
-/** Output of `mesh build`. Its types do not exist before that. */
-const ARTIFACT = new URL('./.mesh/index.mjs', import.meta.url);
 
 export class GraphqlExecutor extends BaseService {
   readonly name = 'graphql';
@@ -148,29 +135,11 @@ export class GraphqlExecutor extends BaseService {
 
   async #make(): Promise<MeshInstance> {
     // Imported only here: it loads slowly, and a process without GraphQL requests does not need it.
-    const { getMesh } = await import('@graphql-mesh/runtime');
-    const { getMeshOptions } = (await import(ARTIFACT.href)) as { getMeshOptions(): Promise<GetMeshOptions> };
-    const options = await getMeshOptions();
-    for (const source of options.sources) (source.handler as unknown as CoreGrpcHandler).connectTo(this.#core);
-    const mesh = withPlainFields(await getMesh(options));
+    const { composeMesh } = await import('./mesh.ts');
+    const mesh = await composeMesh(this.#core);
     takeQuotedWords(mesh.schema);
     return mesh;
   }
-}
-
-/**
- * Sets our own resolvers on the fields of our types and removes those of other fields. Stitching wraps each resolver in
- * one that checks, for every value of a list, whether the rest must be fetched from a source. Our types are in no
- * source.
- */
-function withPlainFields(mesh: MeshInstance): MeshInstance {
-  for (const type of Object.values(mesh.schema.getTypeMap())) {
-    if (!isObjectType(type) || isIntrospectionType(type)) continue;
-    const ours =
-      (resolvers as unknown as Record<string, Record<string, GraphQLFieldResolver<unknown, unknown>>>)[type.name] ?? {};
-    for (const field of Object.values(type.getFields())) field.resolve = ours[field.name];
-  }
-  return mesh;
 }
 
 /** Returns the parsed document. Throws InvalidDocument if it is malformed or too large. */
