@@ -78,6 +78,11 @@ function missingPackages(development) {
   return missing;
 }
 
+/** Returns whether development packages are installed. An installation without them would delete them. */
+function hasDevelopmentPackages() {
+  return Object.values(readJson(join(modules, '.package-lock.json'))?.packages ?? {}).some(({ dev }) => dev === true);
+}
+
 function ended(child) {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -121,7 +126,7 @@ async function install(development) {
   // replaced. Without npm in between, the npm on the PATH is used.
   const { npm_execpath: npmFile = '', npm_node_execpath: npmNode = process.execPath } = process.env;
   const npm = npmFile.endsWith('npm-cli.js') ? [npmNode, npmFile] : ['npm'];
-  const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund', ...(development ? ['--include=dev'] : [])];
+  const args = ['ci', '--loglevel=error', '--no-audit', '--no-fund', development ? '--include=dev' : '--omit=dev'];
   const done = new AbortController();
   const progress = showProgress(done.signal);
   const child = spawn(npm[0], [...npm.slice(1), ...args], {
@@ -229,7 +234,7 @@ if (command.help && args.some((argument) => argument === '--help' || argument ==
 }
 if (missingPackages(command.development).length > 0) {
   if (name === 'start') await requirePort(args);
-  await install(command.development);
+  await install(command.development || hasDevelopmentPackages());
 }
 await buildGenerated();
 process.exitCode = await run(command.file, [...(command.args ?? []), ...args]);

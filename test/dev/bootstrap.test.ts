@@ -42,7 +42,9 @@ if (existsSync('slow')) {
   return setInterval(() => {}, 1000);
 }
 if (!existsSync('no-scripts') && !existsSync('node_modules/node/bin/node')) symlinkSync(process.execPath, 'node_modules/node/bin/node');
-writeFileSync('node_modules/.package-lock.json', require('node:fs').readFileSync('package-lock.json'));
+const { packages } = JSON.parse(require('node:fs').readFileSync('package-lock.json', 'utf8'));
+const wanted = Object.entries(packages).filter(([, { dev }]) => !dev || !process.argv.includes('--omit=dev'));
+writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages: Object.fromEntries(wanted) }));
 `;
 const START = `require('node:fs').writeFileSync('pid', String(process.pid));
 let heard = 0;
@@ -133,6 +135,7 @@ t.test('installs what is missing, and only then', async (t) => {
   t.match(first.text, /Installing what is missing[\s\S]*args end 3 \/somewhere/);
   t.equal(await start('start', 'end', '0').code, 0);
   t.equal(lines('asked').length, 1, 'nothing is installed twice');
+  t.match(lines('asked').at(-1), /^ci .*--omit=dev/, 'only what it needs');
   lock({ ...LOCK, 'node_modules/d': { version: '2.1.0', dev: true } });
   t.equal(await start('start', 'end', '0').code, 0);
   t.equal(lines('asked').length, 1, 'a new development package does not matter to npm start');
@@ -141,6 +144,7 @@ t.test('installs what is missing, and only then', async (t) => {
   lock({ ...LOCK, 'node_modules/a': { version: '1.0.1' } });
   t.equal(await start('start', 'end', '0').code, 0);
   t.equal(lines('asked').length, 3, 'another version is installed');
+  t.match(lines('asked').at(-1), /^ci .*--include=dev/, 'without deleting the development packages');
 });
 
 t.test('an installation that fails', async (t) => {
