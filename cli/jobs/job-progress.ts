@@ -1,5 +1,6 @@
 /** Shows on stderr the state of a job that the command waits for, and why it still waits. */
 
+import { printable } from '@slipway/kit/log/printable';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { WorkerCounts } from '@slipway/proto/gen/slipway/v1/job_service';
@@ -17,6 +18,8 @@ export class JobProgress {
   readonly #startedMs: number;
   #state: JobState = JobState.UNSPECIFIED;
   #stateMs = 0;
+  /** Whether the crash of a worker has been explained; once in a wait is enough. */
+  #explained = false;
 
   constructor(cli: Cli, endpointId: string) {
     this.#cli = cli;
@@ -42,11 +45,22 @@ export class JobProgress {
         endpointId: this.#endpointId,
       });
       const why = workers!.cannotRunReason || workers!.throttledReason;
+      if (workers!.unhealthy > 0 && why === '') await this.#explainCrash();
       return `${workersText(workers!)}, ${jobs!.inQueue} in queue${why === '' ? '' : `; ${why}`}`;
     } catch {
       // Only a hint. The next read of the job reports any error.
       return '';
     }
+  }
+
+  /** Notes why workers crash: a job that waits for them may never run. */
+  async #explainCrash(): Promise<void> {
+    if (this.#explained) return;
+    this.#explained = true;
+    const { explanation } = await this.#cli.core.endpoints.call((client) => client.explain, {
+      endpointId: this.#endpointId,
+    });
+    this.#cli.output.note(`${printable(explanation!.summary)} See more: slipway why ${this.#endpointId}`);
   }
 }
 

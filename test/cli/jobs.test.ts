@@ -192,6 +192,20 @@ t.test('jobs', async (t) => {
     t.match(await cli.json('jobs', 'purge'), { removed: 0, status: 'completed' });
   });
 
+  await t.test('a crash of the worker that a job waits for is explained, once', async (t) => {
+    const broken = await system.createEndpoint({
+      command: ['sh', '-c', 'echo no such module >&2; exit 3'],
+      ready: 0,
+      fields: { name: 'broken' },
+    });
+    const run = cli.start('jobs', 'run', '-e', 'broken', '--wait', '-i', '{}');
+    const note = new RegExp(`crashed .* exit code 3 .*no such module.* See more: slipway why ${broken}\n`);
+    await run.wrote('stderr', note);
+    t.match(await cli.run('jobs', 'purge', '-e', 'broken'), { code: 0 });
+    const { stderr } = await run.ended;
+    t.equal(stderr.split('See more: slipway why').length, 2);
+  });
+
   await t.test('streamed output', async (t) => {
     const values = ['one', { two: 2 }, [3]];
     const ended = await cli.run('jobs', 'run', '--wait', '-i', input({ mode: 'stream', values }));
