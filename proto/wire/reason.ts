@@ -66,8 +66,8 @@ const ERROR_INFO_TYPE = 'type.googleapis.com/google.rpc.ErrorInfo';
 const STATUS_DETAILS_KEY = 'grpc-status-details-bin';
 
 /**
- * Longest text of a status in characters. It travels in headers, twice, with up to 13 bytes for a character; whoever
- * gets more than 64 KiB of headers ends the connection, and with it the calls of everybody else on it.
+ * Maximum length of a status text in characters. Headers contain it twice, with up to 13 bytes per character. A peer
+ * that gets more than 64 KiB of headers closes the connection, and with it all other calls on it.
  */
 const TEXT_LENGTH_MAX = 4_000;
 

@@ -178,7 +178,7 @@ export interface SessionRequest {
     | MachineModels
     | undefined;
   /**
-   * Offload of the machine. Send it when it differs from that of the hello or of the last report, for example after
+   * Offload of the machine. Send it when it differs from the hello or the last report, for example after
    * the driver has refused a call. Absent: unchanged.
    */
   gpuOffload:
@@ -611,7 +611,7 @@ export interface WorkerSpec {
   imageName: string;
   /** Replaces the entry point of the image. Empty: the entry point of the image. Always empty without an image. */
   entrypoint: string[];
-  /** Environment: that of the template, overridden by that of the endpoint. */
+  /** Environment of the template, overridden by the endpoint's. */
   env: { [key: string]: string };
   /** UUIDs of its GPUs. */
   gpuUuids: string[];

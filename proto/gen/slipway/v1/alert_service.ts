@@ -1163,7 +1163,7 @@ export const AlertServiceService = {
     responseDeserialize: (value: Buffer): SilenceAlertTargetResponse => SilenceAlertTargetResponse.decode(value),
   },
   /**
-   * Sends a test message to an address once, and says what came of it.
+   * Sends a test message to an address once, and returns the result.
    *
    * Errors:
    * - `NOT_FOUND`: there is no such address.
@@ -1230,7 +1230,7 @@ export interface AlertServiceServer extends UntypedServiceImplementation {
    */
   silenceAlertTarget: handleUnaryCall<SilenceAlertTargetRequest, SilenceAlertTargetResponse>;
   /**
-   * Sends a test message to an address once, and says what came of it.
+   * Sends a test message to an address once, and returns the result.
    *
    * Errors:
    * - `NOT_FOUND`: there is no such address.
@@ -1311,7 +1311,7 @@ export interface AlertServiceClient extends Client {
     callback: (error: ServiceError | null, response: SilenceAlertTargetResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Sends a test message to an address once, and says what came of it.
+   * Sends a test message to an address once, and returns the result.
    *
    * Errors:
    * - `NOT_FOUND`: there is no such address.

@@ -46,7 +46,7 @@ export namespace RequestLimit {
   export type QUOTA = typeof RequestLimit.QUOTA;
 }
 
-/** An operation with a rate limit of its own (docs/reference/api.md#rate-limits). */
+/** An operation with its own rate limit (docs/reference/api.md#rate-limits). */
 export const RequestOperation = {
   /** UNSPECIFIED - Unknown. */
   UNSPECIFIED: 0,

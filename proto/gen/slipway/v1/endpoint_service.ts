@@ -397,7 +397,7 @@ export interface Release {
   keyName: string;
   /**
    * The tag has moved since: an endpoint of the account has resolved the same image name to another digest later.
-   * Workers of this version keep `image_digest`; a restart or a new version takes what the tag names then. A tag that
+   * Workers of this version keep `image_digest`; a restart or a new version resolves the tag again. A tag that
    * has moved only in its registry is not known here.
    */
   imageMoved: boolean;
@@ -4311,7 +4311,7 @@ export const EndpointServiceService = {
       EndpointServiceExplainResponse.decode(value),
   },
   /**
-   * Lists scaling decisions, newest first: those that changed something or had another reason than the previous one. At
+   * Lists scaling decisions, newest first: decisions with a change or another reason than the previous one. At
    * most 1,000 are kept, for 7 days.
    */
   listDecisions: {
@@ -4418,7 +4418,7 @@ export const EndpointServiceService = {
     responseDeserialize: (value: Buffer): GetRequestStatsResponse => GetRequestStatsResponse.decode(value),
   },
   /**
-   * Returns an example of a request to an endpoint: that of the endpoint, else that of its template, else the input of
+   * Returns an example of a request to an endpoint: from the endpoint, else from its template, else the input of
    * the last completed job, else a general one. Requires permission to read jobs of the endpoint (API_JOBS). The
    * operator never gets the input of a job.
    *
@@ -4487,7 +4487,7 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
    */
   explain: handleUnaryCall<EndpointServiceExplainRequest, EndpointServiceExplainResponse>;
   /**
-   * Lists scaling decisions, newest first: those that changed something or had another reason than the previous one. At
+   * Lists scaling decisions, newest first: decisions with a change or another reason than the previous one. At
    * most 1,000 are kept, for 7 days.
    */
   listDecisions: handleUnaryCall<ListDecisionsRequest, ListDecisionsResponse>;
@@ -4540,7 +4540,7 @@ export interface EndpointServiceServer extends UntypedServiceImplementation {
    */
   getRequestStats: handleUnaryCall<GetRequestStatsRequest, GetRequestStatsResponse>;
   /**
-   * Returns an example of a request to an endpoint: that of the endpoint, else that of its template, else the input of
+   * Returns an example of a request to an endpoint: from the endpoint, else from its template, else the input of
    * the last completed job, else a general one. Requires permission to read jobs of the endpoint (API_JOBS). The
    * operator never gets the input of a job.
    *
@@ -4711,7 +4711,7 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: EndpointServiceExplainResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists scaling decisions, newest first: those that changed something or had another reason than the previous one. At
+   * Lists scaling decisions, newest first: decisions with a change or another reason than the previous one. At
    * most 1,000 are kept, for 7 days.
    */
   listDecisions(
@@ -4848,7 +4848,7 @@ export interface EndpointServiceClient extends Client {
     callback: (error: ServiceError | null, response: GetRequestStatsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Returns an example of a request to an endpoint: that of the endpoint, else that of its template, else the input of
+   * Returns an example of a request to an endpoint: from the endpoint, else from its template, else the input of
    * the last completed job, else a general one. Requires permission to read jobs of the endpoint (API_JOBS). The
    * operator never gets the input of a job.
    *

@@ -147,10 +147,7 @@ export interface Job {
   finishTime:
     | Date
     | undefined;
-  /**
-   * Metadata of the submission. Absent if there is none, or the response is neither a list nor one that was asked for
-   * it.
-   */
+  /** Metadata of the submission. Absent if there is none. Responses other than lists have it only on request. */
   metadata?: JobMetadata | undefined;
 }
 

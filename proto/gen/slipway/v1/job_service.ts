@@ -195,7 +195,7 @@ export interface PipelineCall {
     | //
     /**
      * Ends the wait of an earlier `wait`, `chunks` or `submit_and_wait` call, which then returns the current state. Has
-     * no reply of its own.
+     * no separate reply.
      */
     { $case: "abandon"; value: AbandonCall }
     | //

@@ -20,15 +20,15 @@ import {
 } from "@grpc/grpc-js";
 import { Timestamp } from "../../google/protobuf/timestamp.ts";
 
-/** What an authority is for. */
+/** Role of an authority. */
 export const AuthorityRole = {
   /** UNSPECIFIED - Unknown. */
   UNSPECIFIED: 0,
-  /** CURRENT - Core shows certificates of it. */
+  /** CURRENT - Core uses certificates signed by it. */
   CURRENT: 1,
-  /** NEXT - It was made and is trusted; core does not show it yet. */
+  /** NEXT - It was created and is trusted; core does not use it yet. */
   NEXT: 2,
-  /** PREVIOUS - Machines may still show certificates of it. */
+  /** PREVIOUS - Machines may still use certificates signed by it. */
   PREVIOUS: 3,
   /** OPERATOR - It signs core's certificate for the operator. */
   OPERATOR: 4,
@@ -46,13 +46,13 @@ export namespace AuthorityRole {
 
 /** A step of the exchange. */
 export const AuthorityChange = {
-  /** UNSPECIFIED - Not allowed. */
+  /** UNSPECIFIED - Rejected. */
   UNSPECIFIED: 0,
-  /** ROTATE - A new authority is made. It is trusted beside the current one, and machines get certificates of it. */
+  /** ROTATE - Creates a new authority. Both are trusted, and machines get certificates of the new one. */
   ROTATE: 1,
-  /** USE - Core shows certificates of the new authority. */
+  /** USE - Core switches to certificates of the new authority. */
   USE: 2,
-  /** WITHDRAW - The previous authority is trusted no more; before USE: the new one is given up. */
+  /** WITHDRAW - After USE: the previous authority is no longer trusted. Before USE: the new one is discarded. */
   WITHDRAW: 3,
 } as const;
 
@@ -65,31 +65,31 @@ export namespace AuthorityChange {
   export type WITHDRAW = typeof AuthorityChange.WITHDRAW;
 }
 
-/** A token, without the text that lets machines in. */
+/** A token, without its secret text. */
 export interface JoinToken {
-  /** 12 lowercase letters and digits; the first part of its text. Output only. */
+  /** 12 lowercase letters and digits, the first part of its text. Output only. */
   id: string;
-  /** Pool of the machines that join by it: a name for people, at most 64 characters. May be empty. */
+  /** Pool of machines that join with it: a display name of at most 64 characters. May be empty. */
   pool: string;
-  /** Locations of machines that name none themselves: country codes and data centres, at most 20. */
+  /** Locations of machines without their own locations: country codes and data centres, at most 20. */
   locations: string[];
-  /** Machines that may join by it. */
+  /** Maximum number of machines that may join with it. */
   usesMax: number;
-  /** Machines that have joined by it. Output only. */
+  /** Number of machines that have joined with it. Output only. */
   uses: number;
-  /** Output only. */
+  /** Time of its creation. Output only. */
   createTime:
     | Date
     | undefined;
-  /** When it ends by itself. Output only. */
+  /** Time at which it expires. Output only. */
   expireTime:
     | Date
     | undefined;
-  /** When it was revoked. Absent: it was not. Output only. */
+  /** Time at which it was revoked. Absent if it was not. Output only. */
   revokeTime:
     | Date
     | undefined;
-  /** It still lets machines in. Output only. */
+  /** True if machines can still join with it. Output only. */
   open: boolean;
 }
 
@@ -99,11 +99,11 @@ export interface CreateJoinTokenRequest {
   pool: string;
   /** See JoinToken. */
   locations: string[];
-  /** 1 to 1,000. Default 1. */
+  /** Maximum number of machines, 1 to 1,000. Default 1. */
   usesMax?:
     | number
     | undefined;
-  /** Seconds that it lasts, 60 to 604,800 (a week). Default 3,600. */
+  /** Lifetime in seconds, 60 to 604,800 (a week). Default 3,600. */
   ttlSeconds?: number | undefined;
 }
 
@@ -113,9 +113,9 @@ export interface CreateJoinTokenResponse {
   token:
     | JoinToken
     | undefined;
-  /** Its text, shown only here. It carries the digest of the authority that the agent trusts. */
+  /** Its text, returned only here. It contains the digest of the authority that the agent will trust. */
   text: string;
-  /** Where machines reach core by TLS, host:port each, the best first. */
+  /** Addresses at which machines reach core over TLS, host:port each, best first. */
   addresses: string[];
 }
 
@@ -123,7 +123,7 @@ export interface CreateJoinTokenResponse {
 export interface ListJoinTokensRequest {
 }
 
-/** All tokens, the newest first. */
+/** All tokens, newest first. */
 export interface ListJoinTokensResponse {
   /** At most 1,000. */
   tokens: JoinToken[];
@@ -131,7 +131,7 @@ export interface ListJoinTokensResponse {
 
 /** Request of RevokeJoinToken. */
 export interface RevokeJoinTokenRequest {
-  /** Its id. */
+  /** ID of the token. */
   id: string;
 }
 
@@ -143,11 +143,11 @@ export interface RevokeJoinTokenResponse {
 export interface JoinMachineRequest {
   /** Text of the token. */
   token: string;
-  /** PKCS #10 request in DER of a key on P-256, signed by it; at most 4,096 bytes. */
+  /** PKCS #10 request in DER for a P-256 key, signed by the key; at most 4,096 bytes. */
   signingRequest: Buffer;
-  /** Id of the machine: 12 lowercase letters and digits, chosen by its agent once. */
+  /** ID of the machine: 12 lowercase letters and digits, chosen once by its agent. */
   machineId: string;
-  /** Its name for people, 1 to 191 characters. */
+  /** Display name of the machine, 1 to 191 characters. */
   name: string;
 }
 
@@ -158,8 +158,8 @@ export interface JoinMachineResponse {
     | MachineCertificate
     | undefined;
   /**
-   * Certificates in PEM of the authorities that sign for this installation. Empty: core shows a certificate of the operator's, which the agent checks as
-   * it was told to.
+   * Certificates of the installation's authorities, PEM. Empty: core has a certificate of the operator, which the agent
+   * verifies by its own settings.
    */
   authority: string;
   /** Pool of the token. */
@@ -172,11 +172,11 @@ export interface JoinMachineResponse {
 export interface MachineCertificate {
   /** PEM. */
   certificate: string;
-  /** Core's clock. */
+  /** Current time by core's clock. */
   coreTime:
     | Date
     | undefined;
-  /** Speaks for the machine where it opens tunnels, and nowhere else. A secret. */
+  /** Key that authenticates the machine's tunnels, and nothing else. Secret. */
   tunnelKey: string;
 }
 
@@ -190,7 +190,7 @@ export interface RenewCertificateResponse {
   certificate:
     | MachineCertificate
     | undefined;
-  /** Certificates in PEM of the authorities that the machine trusts from now on. Empty: as JoinMachineResponse has it. */
+  /** Certificates of the authorities that the machine trusts from now on, PEM. Empty: see JoinMachineResponse. */
   authority: string;
 }
 
@@ -200,7 +200,7 @@ export interface ListAuthoritiesRequest {
 
 /** Response of ListAuthorities. */
 export interface ListAuthoritiesResponse {
-  /** The authority that signs new certificates first. Empty: core speaks no TLS. */
+  /** The authority that signs new certificates comes first. Empty: core does not use TLS. */
   authorities: Authority[];
 }
 
@@ -210,11 +210,11 @@ export interface Authority {
   certificate: string;
   /** SHA-256 of the certificate, 64 hexadecimal digits. */
   digest: string;
-  /** It signs the certificates of machines from now on. */
+  /** True if it signs new certificates of machines. */
   signs: boolean;
-  /** What it is for. */
+  /** Purpose. */
   role: AuthorityRole;
-  /** When it ends. */
+  /** Time at which it expires. */
   expireTime: Date | undefined;
 }
 
@@ -224,25 +224,25 @@ export interface ReadAuthoritiesRequest {
 
 /** Response of ReadAuthorities. */
 export interface ReadAuthoritiesResponse {
-  /** How it is. */
+  /** Current state. */
   state: AuthorityState | undefined;
 }
 
 /** Response of ChangeAuthority. */
 export interface ChangeAuthorityResponse {
-  /** How it is after the step. */
+  /** State after the step. */
   state: AuthorityState | undefined;
 }
 
-/** The authorities, and how far an exchange of them is. */
+/** The authorities, and the progress of an exchange. */
 export interface AuthorityState {
   /** See ListAuthoritiesResponse. */
   authorities: Authority[];
-  /** While two are trusted: machines that joined by a token and have no certificate of the newer one yet. */
+  /** While two are trusted: number of machines that joined by a token and have no certificate of the newer one yet. */
   machinesLeft: number;
   /** Names of some of them, at most 20. */
   machineNames: string[];
-  /** Open tokens that carry the digest of the authority that core shows. */
+  /** Number of valid tokens with the digest of the current authority. */
   openTokens: number;
 }
 
@@ -250,7 +250,7 @@ export interface AuthorityState {
 export interface ChangeAuthorityRequest {
   /** The step. */
   change: AuthorityChange;
-  /** USE and WITHDRAW also while machines have no certificate of the newer authority: they must join again. */
+  /** Allows USE and WITHDRAW although machines have no certificate of the newer authority. They must join again. */
   force: boolean;
 }
 
@@ -260,7 +260,7 @@ export interface ReadSecretKeysRequest {
 
 /** Response of ReadSecretKeys. */
 export interface ReadSecretKeysResponse {
-  /** How it is. */
+  /** Current state. */
   state: SecretKeyState | undefined;
 }
 
@@ -270,27 +270,30 @@ export interface RotateSecretKeyRequest {
 
 /** Response of RotateSecretKey. */
 export interface RotateSecretKeyResponse {
-  /** How it is afterwards. */
+  /** State after the call. */
   state: SecretKeyState | undefined;
 }
 
-/** The secret keys of core, and how far an exchange of them is. A fingerprint has 32 hexadecimal digits and does not reveal the key. */
+/**
+ * The secret keys of core, and the progress of an exchange. A fingerprint has 32 hexadecimal digits and does not reveal
+ * the key.
+ */
 export interface SecretKeyState {
-  /** Fingerprint of the key that core seals with. */
+  /** Fingerprint of the key that core encrypts with. */
   current: string;
-  /** Fingerprint of the key before, which rows may still need. Empty: none does. */
+  /** Fingerprint of the previous key, if rows still need it. Empty: none. */
   previous: string;
-  /** Fingerprint of another key that this replica was given. Empty: it was given none, or it is the previous one. */
+  /** Fingerprint of the second key of this replica. Empty: it has none, or it is the previous one. */
   next: string;
-  /** Columns with rows that are not sealed with the current key. */
+  /** Columns with rows that are not encrypted with the current key. */
   left: SealedRows[];
 }
 
-/** Rows of a column that are not sealed with the current secret key. */
+/** Rows of a column that are not encrypted with the current secret key. */
 export interface SealedRows {
   /** Table of the database. */
   table: string;
-  /** Its column. */
+  /** Column of the table. */
   column: string;
   /** Number of rows. */
   rows: number;
@@ -2087,12 +2090,15 @@ export const SealedRows: MessageFns<SealedRows> = {
 };
 
 /**
- * How machines become part of the installation: the operator makes a token, the agent gives it with the public key of its machine and gets a
- * certificate of the installation's own authority. From then on it proves who it is by TLS.
+ * Joins machines to the installation. The operator creates a token. The agent sends it with the public key of its machine
+ * and gets a certificate of the installation's authority. Afterwards the machine authenticates by TLS.
  */
 export type JoinServiceService = typeof JoinServiceService;
 export const JoinServiceService = {
-  /** Makes a token. Needs the root key. FAILED_PRECONDITION: this core speaks no TLS, so that nothing could join it by a token; or too many tokens are open. */
+  /**
+   * Creates a token. Needs the root key. FAILED_PRECONDITION: core does not use TLS, so machines cannot join by a token;
+   * or too many tokens are valid.
+   */
   createJoinToken: {
     path: "/slipway.v1.JoinService/CreateJoinToken" as const,
     requestStream: false as const,
@@ -2104,7 +2110,7 @@ export const JoinServiceService = {
       Buffer.from(CreateJoinTokenResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CreateJoinTokenResponse => CreateJoinTokenResponse.decode(value),
   },
-  /** Lists the tokens that still let machines in, and those of the last week. Needs the root key. */
+  /** Lists valid tokens, and tokens of the last week. Needs the root key. */
   listJoinTokens: {
     path: "/slipway.v1.JoinService/ListJoinTokens" as const,
     requestStream: false as const,
@@ -2116,7 +2122,7 @@ export const JoinServiceService = {
       Buffer.from(ListJoinTokensResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListJoinTokensResponse => ListJoinTokensResponse.decode(value),
   },
-  /** Lets no machine more in by a token; machines that joined by it stay. Needs the root key. NOT_FOUND: no such token. Safe to repeat. */
+  /** Revokes a token. Machines that joined with it stay. Needs the root key. NOT_FOUND: no such token. Idempotent. */
   revokeJoinToken: {
     path: "/slipway.v1.JoinService/RevokeJoinToken" as const,
     requestStream: false as const,
@@ -2129,9 +2135,10 @@ export const JoinServiceService = {
     responseDeserialize: (value: Buffer): RevokeJoinTokenResponse => RevokeJoinTokenResponse.decode(value),
   },
   /**
-   * Lets a machine in. Needs no key: the token stands in the request. Only by TLS. The same token, machine and public key again return a certificate
-   * without counting another use, also when the token is used up or has expired since: an answer may be lost. UNAUTHENTICATED: the token is unknown,
-   * used up, expired or revoked. FAILED_PRECONDITION: the machine has another key that works, or this public key was revoked.
+   * Joins a machine. Needs no key, because the request contains the token. Only over TLS. If a response was lost, repeat
+   * the call with the same token, machine and public key: it returns a certificate without counting another use, even if the
+   * token is used up or has expired. UNAUTHENTICATED: the token is unknown, used up, expired or revoked.
+   * FAILED_PRECONDITION: the machine has another valid key, or this public key was revoked.
    */
   joinMachine: {
     path: "/slipway.v1.JoinService/JoinMachine" as const,
@@ -2143,8 +2150,8 @@ export const JoinServiceService = {
     responseDeserialize: (value: Buffer): JoinMachineResponse => JoinMachineResponse.decode(value),
   },
   /**
-   * Returns a new certificate for the machine's public key. The caller is the machine, by the certificate of the connection. UNAUTHENTICATED: it shows
-   * none that is valid, or the machine was removed. Sessions go on.
+   * Returns a new certificate for the machine's public key. The certificate of the connection identifies the machine.
+   * Sessions continue. UNAUTHENTICATED: no valid certificate, or the machine was removed.
    */
   renewCertificate: {
     path: "/slipway.v1.JoinService/RenewCertificate" as const,
@@ -2157,7 +2164,7 @@ export const JoinServiceService = {
       Buffer.from(RenewCertificateResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RenewCertificateResponse => RenewCertificateResponse.decode(value),
   },
-  /** Returns the authorities, and how far an exchange of them is. Needs the root key. */
+  /** Returns the authorities and the progress of an exchange. Needs the root key. */
   readAuthorities: {
     path: "/slipway.v1.JoinService/ReadAuthorities" as const,
     requestStream: false as const,
@@ -2170,8 +2177,8 @@ export const JoinServiceService = {
     responseDeserialize: (value: Buffer): ReadAuthoritiesResponse => ReadAuthoritiesResponse.decode(value),
   },
   /**
-   * Takes a step of the exchange of the installation's own authority. Needs the root key. FAILED_PRECONDITION: the step before is missing, machines would
-   * be cut off, or core speaks no TLS of its own.
+   * Performs a step of the exchange of the installation's authority. Needs the root key. FAILED_PRECONDITION: the
+   * previous step is missing, machines would be cut off, or core does not use TLS itself.
    */
   changeAuthority: {
     path: "/slipway.v1.JoinService/ChangeAuthority" as const,
@@ -2185,8 +2192,8 @@ export const JoinServiceService = {
     responseDeserialize: (value: Buffer): ChangeAuthorityResponse => ChangeAuthorityResponse.decode(value),
   },
   /**
-   * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
-   * trust them.
+   * Returns the authorities of this installation. Needs no key, because certificates are public. A caller that trusts
+   * this connection may trust them.
    */
   listAuthorities: {
     path: "/slipway.v1.JoinService/ListAuthorities" as const,
@@ -2199,7 +2206,7 @@ export const JoinServiceService = {
       Buffer.from(ListAuthoritiesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListAuthoritiesResponse => ListAuthoritiesResponse.decode(value),
   },
-  /** Returns the secret keys by their fingerprints, and what is still sealed with the previous one. Needs the root key. */
+  /** Returns the fingerprints of the secret keys, and the rows encrypted with the previous key. Needs the root key. */
   readSecretKeys: {
     path: "/slipway.v1.JoinService/ReadSecretKeys" as const,
     requestStream: false as const,
@@ -2212,8 +2219,8 @@ export const JoinServiceService = {
     responseDeserialize: (value: Buffer): ReadSecretKeysResponse => ReadSecretKeysResponse.decode(value),
   },
   /**
-   * Seals with the other secret key that core was given, and seals all that is stored anew, in the background. Needs the root key.
-   * FAILED_PRECONDITION: core has no other key, an exchange is going on, or a replica of core has one key only.
+   * Makes core encrypt with its second secret key, and re-encrypts all rows in the background. Needs the root key.
+   * FAILED_PRECONDITION: core has no second key, an exchange is in progress, or a replica of core has only one key.
    */
   rotateSecretKey: {
     path: "/slipway.v1.JoinService/RotateSecretKey" as const,
@@ -2229,46 +2236,53 @@ export const JoinServiceService = {
 } as const;
 
 export interface JoinServiceServer extends UntypedServiceImplementation {
-  /** Makes a token. Needs the root key. FAILED_PRECONDITION: this core speaks no TLS, so that nothing could join it by a token; or too many tokens are open. */
+  /**
+   * Creates a token. Needs the root key. FAILED_PRECONDITION: core does not use TLS, so machines cannot join by a token;
+   * or too many tokens are valid.
+   */
   createJoinToken: handleUnaryCall<CreateJoinTokenRequest, CreateJoinTokenResponse>;
-  /** Lists the tokens that still let machines in, and those of the last week. Needs the root key. */
+  /** Lists valid tokens, and tokens of the last week. Needs the root key. */
   listJoinTokens: handleUnaryCall<ListJoinTokensRequest, ListJoinTokensResponse>;
-  /** Lets no machine more in by a token; machines that joined by it stay. Needs the root key. NOT_FOUND: no such token. Safe to repeat. */
+  /** Revokes a token. Machines that joined with it stay. Needs the root key. NOT_FOUND: no such token. Idempotent. */
   revokeJoinToken: handleUnaryCall<RevokeJoinTokenRequest, RevokeJoinTokenResponse>;
   /**
-   * Lets a machine in. Needs no key: the token stands in the request. Only by TLS. The same token, machine and public key again return a certificate
-   * without counting another use, also when the token is used up or has expired since: an answer may be lost. UNAUTHENTICATED: the token is unknown,
-   * used up, expired or revoked. FAILED_PRECONDITION: the machine has another key that works, or this public key was revoked.
+   * Joins a machine. Needs no key, because the request contains the token. Only over TLS. If a response was lost, repeat
+   * the call with the same token, machine and public key: it returns a certificate without counting another use, even if the
+   * token is used up or has expired. UNAUTHENTICATED: the token is unknown, used up, expired or revoked.
+   * FAILED_PRECONDITION: the machine has another valid key, or this public key was revoked.
    */
   joinMachine: handleUnaryCall<JoinMachineRequest, JoinMachineResponse>;
   /**
-   * Returns a new certificate for the machine's public key. The caller is the machine, by the certificate of the connection. UNAUTHENTICATED: it shows
-   * none that is valid, or the machine was removed. Sessions go on.
+   * Returns a new certificate for the machine's public key. The certificate of the connection identifies the machine.
+   * Sessions continue. UNAUTHENTICATED: no valid certificate, or the machine was removed.
    */
   renewCertificate: handleUnaryCall<RenewCertificateRequest, RenewCertificateResponse>;
-  /** Returns the authorities, and how far an exchange of them is. Needs the root key. */
+  /** Returns the authorities and the progress of an exchange. Needs the root key. */
   readAuthorities: handleUnaryCall<ReadAuthoritiesRequest, ReadAuthoritiesResponse>;
   /**
-   * Takes a step of the exchange of the installation's own authority. Needs the root key. FAILED_PRECONDITION: the step before is missing, machines would
-   * be cut off, or core speaks no TLS of its own.
+   * Performs a step of the exchange of the installation's authority. Needs the root key. FAILED_PRECONDITION: the
+   * previous step is missing, machines would be cut off, or core does not use TLS itself.
    */
   changeAuthority: handleUnaryCall<ChangeAuthorityRequest, ChangeAuthorityResponse>;
   /**
-   * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
-   * trust them.
+   * Returns the authorities of this installation. Needs no key, because certificates are public. A caller that trusts
+   * this connection may trust them.
    */
   listAuthorities: handleUnaryCall<ListAuthoritiesRequest, ListAuthoritiesResponse>;
-  /** Returns the secret keys by their fingerprints, and what is still sealed with the previous one. Needs the root key. */
+  /** Returns the fingerprints of the secret keys, and the rows encrypted with the previous key. Needs the root key. */
   readSecretKeys: handleUnaryCall<ReadSecretKeysRequest, ReadSecretKeysResponse>;
   /**
-   * Seals with the other secret key that core was given, and seals all that is stored anew, in the background. Needs the root key.
-   * FAILED_PRECONDITION: core has no other key, an exchange is going on, or a replica of core has one key only.
+   * Makes core encrypt with its second secret key, and re-encrypts all rows in the background. Needs the root key.
+   * FAILED_PRECONDITION: core has no second key, an exchange is in progress, or a replica of core has only one key.
    */
   rotateSecretKey: handleUnaryCall<RotateSecretKeyRequest, RotateSecretKeyResponse>;
 }
 
 export interface JoinServiceClient extends Client {
-  /** Makes a token. Needs the root key. FAILED_PRECONDITION: this core speaks no TLS, so that nothing could join it by a token; or too many tokens are open. */
+  /**
+   * Creates a token. Needs the root key. FAILED_PRECONDITION: core does not use TLS, so machines cannot join by a token;
+   * or too many tokens are valid.
+   */
   createJoinToken(
     request: CreateJoinTokenRequest,
     callback: (error: ServiceError | null, response: CreateJoinTokenResponse) => void,
@@ -2284,7 +2298,7 @@ export interface JoinServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CreateJoinTokenResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the tokens that still let machines in, and those of the last week. Needs the root key. */
+  /** Lists valid tokens, and tokens of the last week. Needs the root key. */
   listJoinTokens(
     request: ListJoinTokensRequest,
     callback: (error: ServiceError | null, response: ListJoinTokensResponse) => void,
@@ -2300,7 +2314,7 @@ export interface JoinServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListJoinTokensResponse) => void,
   ): ClientUnaryCall;
-  /** Lets no machine more in by a token; machines that joined by it stay. Needs the root key. NOT_FOUND: no such token. Safe to repeat. */
+  /** Revokes a token. Machines that joined with it stay. Needs the root key. NOT_FOUND: no such token. Idempotent. */
   revokeJoinToken(
     request: RevokeJoinTokenRequest,
     callback: (error: ServiceError | null, response: RevokeJoinTokenResponse) => void,
@@ -2317,9 +2331,10 @@ export interface JoinServiceClient extends Client {
     callback: (error: ServiceError | null, response: RevokeJoinTokenResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lets a machine in. Needs no key: the token stands in the request. Only by TLS. The same token, machine and public key again return a certificate
-   * without counting another use, also when the token is used up or has expired since: an answer may be lost. UNAUTHENTICATED: the token is unknown,
-   * used up, expired or revoked. FAILED_PRECONDITION: the machine has another key that works, or this public key was revoked.
+   * Joins a machine. Needs no key, because the request contains the token. Only over TLS. If a response was lost, repeat
+   * the call with the same token, machine and public key: it returns a certificate without counting another use, even if the
+   * token is used up or has expired. UNAUTHENTICATED: the token is unknown, used up, expired or revoked.
+   * FAILED_PRECONDITION: the machine has another valid key, or this public key was revoked.
    */
   joinMachine(
     request: JoinMachineRequest,
@@ -2337,8 +2352,8 @@ export interface JoinServiceClient extends Client {
     callback: (error: ServiceError | null, response: JoinMachineResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Returns a new certificate for the machine's public key. The caller is the machine, by the certificate of the connection. UNAUTHENTICATED: it shows
-   * none that is valid, or the machine was removed. Sessions go on.
+   * Returns a new certificate for the machine's public key. The certificate of the connection identifies the machine.
+   * Sessions continue. UNAUTHENTICATED: no valid certificate, or the machine was removed.
    */
   renewCertificate(
     request: RenewCertificateRequest,
@@ -2355,7 +2370,7 @@ export interface JoinServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RenewCertificateResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the authorities, and how far an exchange of them is. Needs the root key. */
+  /** Returns the authorities and the progress of an exchange. Needs the root key. */
   readAuthorities(
     request: ReadAuthoritiesRequest,
     callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
@@ -2372,8 +2387,8 @@ export interface JoinServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReadAuthoritiesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Takes a step of the exchange of the installation's own authority. Needs the root key. FAILED_PRECONDITION: the step before is missing, machines would
-   * be cut off, or core speaks no TLS of its own.
+   * Performs a step of the exchange of the installation's authority. Needs the root key. FAILED_PRECONDITION: the
+   * previous step is missing, machines would be cut off, or core does not use TLS itself.
    */
   changeAuthority(
     request: ChangeAuthorityRequest,
@@ -2391,8 +2406,8 @@ export interface JoinServiceClient extends Client {
     callback: (error: ServiceError | null, response: ChangeAuthorityResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Returns the authorities that sign for this installation. Needs no key: their certificates are public, and a caller that trusts this connection may
-   * trust them.
+   * Returns the authorities of this installation. Needs no key, because certificates are public. A caller that trusts
+   * this connection may trust them.
    */
   listAuthorities(
     request: ListAuthoritiesRequest,
@@ -2409,7 +2424,7 @@ export interface JoinServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListAuthoritiesResponse) => void,
   ): ClientUnaryCall;
-  /** Returns the secret keys by their fingerprints, and what is still sealed with the previous one. Needs the root key. */
+  /** Returns the fingerprints of the secret keys, and the rows encrypted with the previous key. Needs the root key. */
   readSecretKeys(
     request: ReadSecretKeysRequest,
     callback: (error: ServiceError | null, response: ReadSecretKeysResponse) => void,
@@ -2426,8 +2441,8 @@ export interface JoinServiceClient extends Client {
     callback: (error: ServiceError | null, response: ReadSecretKeysResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Seals with the other secret key that core was given, and seals all that is stored anew, in the background. Needs the root key.
-   * FAILED_PRECONDITION: core has no other key, an exchange is going on, or a replica of core has one key only.
+   * Makes core encrypt with its second secret key, and re-encrypts all rows in the background. Needs the root key.
+   * FAILED_PRECONDITION: core has no second key, an exchange is in progress, or a replica of core has only one key.
    */
   rotateSecretKey(
     request: RotateSecretKeyRequest,

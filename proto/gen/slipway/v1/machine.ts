@@ -296,15 +296,15 @@ export interface Gpu {
   unhealthy: string;
   /**
    * Human-readable name of a program outside Slipway that holds it, for example `Pod default/train` of the same
-   * Kubernetes node. Nothing is placed on it meanwhile. Empty: none.
+   * Kubernetes node. While it is set, nothing is placed on the GPU. Empty: none.
    */
   occupiedBy: string;
-  /** Human-readable sign of bad health that keeps nothing away, for example `PCIe runs 8 of 16 lanes`. Empty: none. */
+  /** Human-readable warning that does not affect placement, for example `PCIe runs 8 of 16 lanes`. Empty: none. */
   warning: string;
   /**
-   * Identifies the latest event of the kernel log for which it is unhealthy: `BOOT/TIME`; those of one boot sort as
-   * text. An operator can put such a GPU back (CordonMachine with `cordoned` false). Empty: it is healthy, or the driver
-   * itself reports the fault, which ends when the driver says so. At most 64 characters.
+   * Identifies the latest event of the kernel log for which it is unhealthy: `BOOT/TIME`. Events of one boot sort as
+   * text. An operator can return such a GPU to service (CordonMachine with `cordoned` false). Empty: it is healthy, or
+   * the driver reports the fault, which then ends with the driver's report. At most 64 characters.
    */
   faultMark: string;
   /** Its operator cordoned it (CordonMachine). Output only. */

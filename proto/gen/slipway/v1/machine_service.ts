@@ -24,13 +24,13 @@ import { ListView } from "./list_view.ts";
 import { CachedModel, EndedWorkers, GpuLoad, Machine, MachineImage, Worker } from "./machine.ts";
 import { PodState, PodStatus } from "./pod.ts";
 
-/** How healthy a GPU is. */
+/** Health of a GPU. */
 export const GpuLevel = {
   /** UNSPECIFIED - Never sent. */
   UNSPECIFIED: 0,
   /** OK - Healthy. */
   OK: 1,
-  /** WARNING - Something is wrong with it; it is used. */
+  /** WARNING - It has a problem, but is used. */
   WARNING: 2,
   /** FAILED - Nothing new is placed on it, and its workers end after their jobs. */
   FAILED: 3,
@@ -104,11 +104,11 @@ export interface MachineStatus {
     | undefined;
   /** Nothing new is placed on the machine (CordonMachine). */
   cordoned: boolean;
-  /** UUIDs of the GPUs that pods hold. For those of workers see ListWorkers. */
+  /** UUIDs of the GPUs that pods hold. For GPUs of workers see ListWorkers. */
   podGpuUuids: string[];
   /** Load of the GPUs whose driver reports it, at most about 10 s old. Empty while the machine is away. */
   gpuLoads: GpuLoad[];
-  /** It is being drained (DrainMachine), and cordoned too. Absent: it is not. */
+  /** Its drain (DrainMachine); the machine is then cordoned as well. Absent: it is not drained. */
   drain?: MachineDrain | undefined;
 }
 
@@ -159,13 +159,13 @@ export interface GetMachineResponse {
    * them now; at most 20. Endpoints that it could run are omitted.
    */
   refusals: MachineRefusal[];
-  /** Its models, by name. */
+  /** Models of the machine, by name. */
   models: CachedModel[];
-  /** Most that models may take on its disk, in bytes. 0: it takes none. */
+  /** Maximum disk space of models in bytes. 0: it takes no models. */
   modelLimitBytes: number;
-  /** What they take, in bytes. */
+  /** Disk space of its models in bytes. */
   modelUsedBytes: number;
-  /** Where other machines copy its models, as host:port. Empty: nowhere. */
+  /** host:port at which other machines copy its models. Empty: they cannot. */
   modelPeerAddress: string;
   /** Changes of the health of its GPUs, latest first: the last 50 of each GPU, at most 100. */
   gpuEvents: GpuEvent[];
@@ -256,50 +256,47 @@ export interface ForgetMachineRequest {
   /** ID or name of the machine. */
   id: string;
   /**
-   * Also while it is connected: its key or certificate is revoked first, which ends its session within seconds, and the
-   * call waits until its lease is over (10 s). What runs there starts anew elsewhere.
+   * True: also forget a connected machine. Its key or certificate is revoked first, which ends its session within seconds,
+   * and the call waits until its lease has ended (10 s). Its workers start again on other machines.
    */
   connected?: boolean | undefined;
 }
 
 /** Request of DrainMachine. */
 export interface DrainMachineRequest {
-  /** Its id or name. */
+  /** ID or name of the machine. */
   id: string;
-  /**
-   * Milliseconds from now until what still runs is handed back, at most 604,800,000 (7 days). 0: at once. Absent:
-   * never.
-   */
+  /** Time in milliseconds until running jobs are queued again, at most 604,800,000 (7 days). 0: at once. Absent: never. */
   deadlineMs?:
     | number
     | undefined;
-  /** For people, at most 500 characters. Default empty. */
+  /** Human-readable reason, at most 500 characters. Default empty. */
   reason: string;
 }
 
 /** Response of DrainMachine. */
 export interface DrainMachineResponse {
-  /** With its drain. */
+  /** The machine with its drain. */
   status: MachineStatus | undefined;
 }
 
-/** A machine that is being emptied of workers, or is. */
+/** State of a drain. */
 export interface MachineDrain {
-  /** When it began. */
+  /** Time at which it started. */
   startTime:
     | Date
     | undefined;
-  /** When what still runs is handed back. Absent: never. */
+  /** Time at which running jobs are queued again. Absent: never. */
   deadlineTime:
     | Date
     | undefined;
-  /** Why, for people. */
+  /** Human-readable reason. */
   reason: string;
-  /** Workers that are still there. 0: it is drained. */
+  /** Number of remaining workers. 0: it is drained. */
   workers: number;
-  /** Jobs that still run there. */
+  /** Number of running jobs. */
   jobs: number;
-  /** Pods on it, which stay. */
+  /** Number of pods on it, which stay. */
   pods: number;
 }
 
@@ -367,7 +364,7 @@ export interface ListWorkersResponse {
   ended: EndedWorkers[];
   /**
    * Workers of the endpoint that ended within the last day in any way, latest first, at most 20. With a single machine
-   * instead of an endpoint: those that ended there, at most 50. The last 20 of each endpoint are known. On the first
+   * instead of an endpoint: workers that ended there, at most 50. The last 20 of each endpoint are known. On the first
    * page only.
    */
   recent: Worker[];
@@ -2828,10 +2825,7 @@ export const MachineServiceService = {
       Buffer.from(CordonMachineResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): CordonMachineResponse => CordonMachineResponse.decode(value),
   },
-  /**
-   * Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to
-   * the installation.
-   */
+  /** Lists models on machines, by repository, revision and name of the machine. Requires the root key. */
   listMachineModels: {
     path: "/slipway.v1.MachineService/ListMachineModels" as const,
     requestStream: false as const,
@@ -2844,11 +2838,14 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): ListMachineModelsResponse => ListMachineModelsResponse.decode(value),
   },
   /**
-   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold,
-   * and end. Workers that are still wanted start elsewhere. Pods stay. At the deadline running jobs are queued again,
-   * which counts as no retry, and open requests are cut. Again: sets the deadline and the reason anew. CordonMachine
-   * with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT:
-   * several machines have this name, or the deadline is out of range.
+   * Removes workers from a machine: cordons it; its workers finish their jobs and requests, take no new ones, and end.
+   * If they are still needed, they start on other machines. Pods stay. At the deadline running jobs are queued again,
+   * without counting as a retry, and open requests are cut. A repeated call changes deadline and reason. CordonMachine
+   * with `cordoned` false stops the drain. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: no machine has this ID or name.
+   * - `INVALID_ARGUMENT`: several machines have this name, or the deadline is out of range.
    */
   drainMachine: {
     path: "/slipway.v1.MachineService/DrainMachine" as const,
@@ -2861,8 +2858,8 @@ export const MachineServiceService = {
     responseDeserialize: (value: Buffer): DrainMachineResponse => DrainMachineResponse.decode(value),
   },
   /**
-   * Lists the workers of an endpoint; crashed ones have their reason. With the root key also those of an
-   * account, of machines, or all.
+   * Lists the workers of an endpoint; crashed ones with their reason. With the root key also workers of an account, of
+   * machines, or all.
    */
   listWorkers: {
     path: "/slipway.v1.MachineService/ListWorkers" as const,
@@ -2963,22 +2960,22 @@ export interface MachineServiceServer extends UntypedServiceImplementation {
    * - `INVALID_ARGUMENT`: several machines have this name; the message has their IDs.
    */
   cordonMachine: handleUnaryCall<CordonMachineRequest, CordonMachineResponse>;
-  /**
-   * Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to
-   * the installation.
-   */
+  /** Lists models on machines, by repository, revision and name of the machine. Requires the root key. */
   listMachineModels: handleUnaryCall<ListMachineModelsRequest, ListMachineModelsResponse>;
   /**
-   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold,
-   * and end. Workers that are still wanted start elsewhere. Pods stay. At the deadline running jobs are queued again,
-   * which counts as no retry, and open requests are cut. Again: sets the deadline and the reason anew. CordonMachine
-   * with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT:
-   * several machines have this name, or the deadline is out of range.
+   * Removes workers from a machine: cordons it; its workers finish their jobs and requests, take no new ones, and end.
+   * If they are still needed, they start on other machines. Pods stay. At the deadline running jobs are queued again,
+   * without counting as a retry, and open requests are cut. A repeated call changes deadline and reason. CordonMachine
+   * with `cordoned` false stops the drain. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: no machine has this ID or name.
+   * - `INVALID_ARGUMENT`: several machines have this name, or the deadline is out of range.
    */
   drainMachine: handleUnaryCall<DrainMachineRequest, DrainMachineResponse>;
   /**
-   * Lists the workers of an endpoint; crashed ones have their reason. With the root key also those of an
-   * account, of machines, or all.
+   * Lists the workers of an endpoint; crashed ones with their reason. With the root key also workers of an account, of
+   * machines, or all.
    */
   listWorkers: handleUnaryCall<ListWorkersRequest, ListWorkersResponse>;
   /**
@@ -3100,10 +3097,7 @@ export interface MachineServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: CordonMachineResponse) => void,
   ): ClientUnaryCall;
-  /**
-   * Lists models on machines, by repository, revision and name of the machine. Needs the root key: machines belong to
-   * the installation.
-   */
+  /** Lists models on machines, by repository, revision and name of the machine. Requires the root key. */
   listMachineModels(
     request: ListMachineModelsRequest,
     callback: (error: ServiceError | null, response: ListMachineModelsResponse) => void,
@@ -3120,11 +3114,14 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListMachineModelsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Empties a machine of workers: cordons it, and its workers take no more jobs and requests, finish what they hold,
-   * and end. Workers that are still wanted start elsewhere. Pods stay. At the deadline running jobs are queued again,
-   * which counts as no retry, and open requests are cut. Again: sets the deadline and the reason anew. CordonMachine
-   * with `cordoned` false ends it. Needs the root key. NOT_FOUND: no machine has this id or name. INVALID_ARGUMENT:
-   * several machines have this name, or the deadline is out of range.
+   * Removes workers from a machine: cordons it; its workers finish their jobs and requests, take no new ones, and end.
+   * If they are still needed, they start on other machines. Pods stay. At the deadline running jobs are queued again,
+   * without counting as a retry, and open requests are cut. A repeated call changes deadline and reason. CordonMachine
+   * with `cordoned` false stops the drain. Requires the root key.
+   *
+   * Errors:
+   * - `NOT_FOUND`: no machine has this ID or name.
+   * - `INVALID_ARGUMENT`: several machines have this name, or the deadline is out of range.
    */
   drainMachine(
     request: DrainMachineRequest,
@@ -3142,8 +3139,8 @@ export interface MachineServiceClient extends Client {
     callback: (error: ServiceError | null, response: DrainMachineResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Lists the workers of an endpoint; crashed ones have their reason. With the root key also those of an
-   * account, of machines, or all.
+   * Lists the workers of an endpoint; crashed ones with their reason. With the root key also workers of an account, of
+   * machines, or all.
    */
   listWorkers(
     request: ListWorkersRequest,

@@ -54,11 +54,11 @@ export interface Problem {
    * - A limit in effect (ScaleLimit.limit).
    *
    * Of accounts: `QUEUED_JOBS`, `REQUEST_QUOTA` or `REQUESTS_AT_ONCE`. Of pods: `POD_FAILED`. Of machines:
-   * `MACHINE_AWAY`, `GPU_UNHEALTHY`, `GPU_WARNING`, `AGENT_NOT_SERVED` or `MACHINE_CORDONED`. Of the database, for the operator:
-   * `DATABASE_READ_ONLY` or `DATABASE_DISK`.
+   * `MACHINE_AWAY`, `GPU_UNHEALTHY`, `GPU_WARNING`, `AGENT_NOT_SERVED` or `MACHINE_CORDONED`. Of the database, for the
+   * operator: `DATABASE_READ_ONLY` or `DATABASE_DISK`.
    */
   kind: string;
-  /** The problem does not end by itself, or something was lost. False: jobs or requests only wait. */
+  /** True: the problem needs an action, or something was lost. False: jobs or requests only wait. */
   broken: boolean;
   /** Kind of resource: `ENDPOINT`, `POD`, `MACHINE`, `ACCOUNT` or `DATABASE`. */
   about: string;

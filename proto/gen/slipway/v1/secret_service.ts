@@ -1044,7 +1044,7 @@ export const SecretServiceService = {
     responseDeserialize: (value: Buffer): ListSecretsResponse => ListSecretsResponse.decode(value),
   },
   /**
-   * Changes the value or description of a secret. Running workers and pods keep the previous value; those that start
+   * Changes the value or description of a secret. Running workloads keep the previous value; workloads that start
    * later get the new one.
    */
   updateSecret: {
@@ -1058,7 +1058,7 @@ export const SecretServiceService = {
     responseDeserialize: (value: Buffer): UpdateSecretResponse => UpdateSecretResponse.decode(value),
   },
   /**
-   * Deletes a secret, even if environments refer to it. Running workers and pods keep its value; those that refer to it
+   * Deletes a secret, even if environments refer to it. Running workloads keep its value; workloads that refer to it
    * can no longer start.
    */
   deleteSecret: {
@@ -1087,12 +1087,12 @@ export interface SecretServiceServer extends UntypedServiceImplementation {
   /** Lists the secrets of the account without their values, oldest first. */
   listSecrets: handleUnaryCall<ListSecretsRequest, ListSecretsResponse>;
   /**
-   * Changes the value or description of a secret. Running workers and pods keep the previous value; those that start
+   * Changes the value or description of a secret. Running workloads keep the previous value; workloads that start
    * later get the new one.
    */
   updateSecret: handleUnaryCall<UpdateSecretRequest, UpdateSecretResponse>;
   /**
-   * Deletes a secret, even if environments refer to it. Running workers and pods keep its value; those that refer to it
+   * Deletes a secret, even if environments refer to it. Running workloads keep its value; workloads that refer to it
    * can no longer start.
    */
   deleteSecret: handleUnaryCall<DeleteSecretRequest, DeleteSecretResponse>;
@@ -1154,7 +1154,7 @@ export interface SecretServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListSecretsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Changes the value or description of a secret. Running workers and pods keep the previous value; those that start
+   * Changes the value or description of a secret. Running workloads keep the previous value; workloads that start
    * later get the new one.
    */
   updateSecret(
@@ -1173,7 +1173,7 @@ export interface SecretServiceClient extends Client {
     callback: (error: ServiceError | null, response: UpdateSecretResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Deletes a secret, even if environments refer to it. Running workers and pods keep its value; those that refer to it
+   * Deletes a secret, even if environments refer to it. Running workloads keep its value; workloads that refer to it
    * can no longer start.
    */
   deleteSecret(

@@ -1122,7 +1122,7 @@ export const UsageServiceService = {
     responseSerialize: (value: ListPricesResponse): Buffer => Buffer.from(ListPricesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListPricesResponse => ListPricesResponse.decode(value),
   },
-  /** Sets prices. Requires the operator's root key. What runs already keeps the price with which it began. */
+  /** Sets prices. Requires the operator's root key. Running workers and pods keep the price of their start. */
   setPrices: {
     path: "/slipway.v1.UsageService/SetPrices" as const,
     requestStream: false as const,
@@ -1146,7 +1146,7 @@ export interface UsageServiceServer extends UntypedServiceImplementation {
   listUsage: handleUnaryCall<ListUsageRequest, ListUsageResponse>;
   /** Returns the price table. */
   listPrices: handleUnaryCall<ListPricesRequest, ListPricesResponse>;
-  /** Sets prices. Requires the operator's root key. What runs already keeps the price with which it began. */
+  /** Sets prices. Requires the operator's root key. Running workers and pods keep the price of their start. */
   setPrices: handleUnaryCall<SetPricesRequest, SetPricesResponse>;
 }
 
@@ -1190,7 +1190,7 @@ export interface UsageServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListPricesResponse) => void,
   ): ClientUnaryCall;
-  /** Sets prices. Requires the operator's root key. What runs already keeps the price with which it began. */
+  /** Sets prices. Requires the operator's root key. Running workers and pods keep the price of their start. */
   setPrices(
     request: SetPricesRequest,
     callback: (error: ServiceError | null, response: SetPricesResponse) => void,
