@@ -26,7 +26,7 @@ export interface CoreConfig {
   databaseAnswerMs: number;
   /** Addresses to listen on, at least one. */
   listen: ListenAddress[];
-  /** Names and addresses of this replica for its certificate, besides those that it finds itself. */
+  /** Names and addresses of this replica for its certificate, in addition to detected ones. */
   tlsNames: string[];
   /** PEM file of the operator's own certificate with its chain. Empty: one of the installation's own authority. */
   tlsCertFile: string;
@@ -208,7 +208,7 @@ function checkSecretKeys(
 
 /**
  * Reads where core listens: by TLS, except on a loopback address. `grpcs://` asks for TLS there too; plain text
- * elsewhere needs a setting of its own, as keys travel in it.
+ * elsewhere needs an explicit setting, because keys are sent over it.
  */
 function readListen(reader: EnvReader): ListenAddress[] {
   const isPlain = reader.flag('SLIPWAY_CORE_PLAINTEXT', false);

@@ -21,7 +21,7 @@ export async function bindKey(
   if (owner === wanted) return onBound(keyId);
   if (owner !== undefined) {
     const text =
-      `This key is that of machine ${owner}, and this is machine ${wanted}. ` + 'Each machine has a key of its own.';
+      `This key belongs to machine ${owner}, but this is machine ${wanted}. ` + 'Each machine needs its own key.';
     throw new DomainError('UNAUTHORIZED', `${text} ${MAKE_ANOTHER}`);
   }
   throw new DomainError(
@@ -29,7 +29,7 @@ export async function bindKey(
     `Machine ${wanted} has joined with another key, which still works. If this is that machine, revoke the ` +
       'other key (npx slipway keys list --scope agent; npx slipway keys revoke ID --scope agent) and start again, or ' +
       'make a key that replaces it (npx slipway keys create NAME --scope agent --replaces ID). ' +
-      "If it is not, it has a copy of the other's data folder: give it an empty one and a key of its own. " +
+      "If it is not, it has a copy of the other's data folder: give it an empty folder and its own key. " +
       `${MAKE_ANOTHER}`,
   );
 }

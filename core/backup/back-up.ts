@@ -35,7 +35,7 @@ export async function backUp(file: string, options: BackUpOptions): Promise<Data
   const part = `${file}.${process.pid}.part`;
   try {
     const facts = await backUpTo(createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true }), options);
-    // A link never replaces a file that came meanwhile.
+    // A link never replaces a file that was created in the meantime.
     await link(part, file).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'EEXIST' ? new FileExistsError(file) : error;
     });

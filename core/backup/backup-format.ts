@@ -164,7 +164,7 @@ export class BackupReader {
       onProgress({ table, rows: count, done: false });
       return bytes;
     };
-    // A row holds no line end of its own, so `\.` alone on a line is the end.
+    // Rows contain no newline, so `\.` alone on a line is the end.
     let isLineStart = true;
     for (;;) {
       const end = isLineStart && this.#held.subarray(0, 3).equals(END_OF_ROWS) ? 0 : afterLineEnd(this.#held);

@@ -24,13 +24,13 @@ export function againLines({ takenAt, openJobs, webhooks }: DatabaseFacts): stri
   const rest = openJobs.length - ENDPOINTS_MAX;
   return [
     `Taken at ${takenAt}: jobs that were accepted later are not in it.`,
-    `${sum('queued')} queued and ${sum('running')} running jobs run after a restore, also those that have ended since.`,
+    `${sum('queued')} queued and ${sum('running')} running jobs run after a restore, even if they have ended since.`,
     ...openJobs
       .slice(0, ENDPOINTS_MAX)
       .map(
         ({ endpointId, name, queued, running }) => `  ${name} (${endpointId}): ${queued} queued, ${running} running`,
       ),
-    ...(rest > 0 ? [`  and those of ${rest} more endpoints`] : []),
-    `${webhooks} webhook calls are made after a restore, also those that were made since.`,
+    ...(rest > 0 ? [`  and jobs of ${rest} more endpoints`] : []),
+    `${webhooks} webhook calls are made after a restore, even if they were made since.`,
   ];
 }

@@ -134,7 +134,7 @@ async function prepare(
   }
 }
 
-/** Returns the pairs of a batch that a job can have too: those with a key. */
+/** Returns the pairs of a batch that jobs can have as well: pairs with a key. */
 function metadataOf({ metadata }: Batch): Record<string, string> {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== ''));
 }

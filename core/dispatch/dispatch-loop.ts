@@ -1,7 +1,7 @@
 /**
  * Dispatches queued jobs to free slots. Triggered by queued jobs and freed slots; every second it also resyncs all
  * endpoints with capacity, because a notice may be lost. At most one claim per endpoint is in flight, and what
- * happens meanwhile goes into the next: under load one statement fills many slots, at low load a job never waits.
+ * happens during a claim goes into the next one: under load one statement fills many slots, else a job never waits.
  */
 
 import type { ActivityMonitor } from '@slipway/kit/lifecycle/activity';
@@ -145,7 +145,7 @@ export class DispatchLoop extends BaseService {
       // One message carries all of them, so that one take returns them.
       pool.assign(unused.length > 0 ? jobs : [...jobs, ...(await this.#claimPrefetch(endpointId, slots, jobs))]);
       pool.unreserve(unused);
-      // A full claim means that more jobs may wait, and slots may have become free meanwhile.
+      // A full claim means that more jobs may wait, and slots may have become free since.
       if (unused.length === 0) this.#pending.add(endpointId);
     } catch (error) {
       pool.unreserve(slots);

@@ -34,7 +34,7 @@ export interface LiveSession {
   desire(rows: readonly DesiredWorkerRow[], desired: DesiredWorkers): void;
   /** Requests a worker's log. The reply arrives elsewhere. */
   requestLog(request: WorkerLogRequest): void;
-  /** Records that a worker finished an attempt with a result of its own. */
+  /** Records that a worker finished an attempt with a result. */
   healthy(workerId: string): void;
   /** Returns the workers that the session reported. */
   workerIds(): string[];

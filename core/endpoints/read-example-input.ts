@@ -9,7 +9,7 @@ const JOB_BYTES_MAX = 1_048_576;
 
 /**
  * Returns the example. `withJobs`: may be the input of the last completed job. Throws ENDPOINT_NOT_FOUND if the
- * endpoint was deleted meanwhile.
+ * endpoint was deleted in the meantime.
  */
 export async function readExampleInput(
   { endpoints, templates, jobs }: Pick<Stores, 'endpoints' | 'templates' | 'jobs'>,

@@ -1,7 +1,7 @@
 /**
  * Singleton tasks that this replica holds. Each has one holder at a time among the replicas on a database, by an
  * advisory lock of the connection that listens for notices. Holding a task only saves work: every statement of a task
- * is correct whoever runs it and however often.
+ * is idempotent and may run on any replica.
  */
 import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 

@@ -19,7 +19,7 @@ import { tunnelKeyOf } from './tunnel-key.ts';
 const KEY_ID_LENGTH = 20;
 /** Lifetime of a machine's certificate. Its agent renews it in the last third. */
 const MACHINE_DAYS = 90;
-/** Joins of a replica at a time: whoever reaches it can try. */
+/** Maximum concurrent joins per replica, because joining needs no authentication. */
 const JOINS_MAX = 16;
 
 /** Dependencies of joining. */
@@ -39,7 +39,7 @@ interface JoinRequest {
   name: string;
 }
 
-/** A certificate with what else its machine needs. */
+/** A certificate with the other data that its machine needs. */
 interface MadeCertificate {
   certificate: string;
   coreTime: Date;

@@ -45,7 +45,7 @@ async function oneByOne(
   if (failures.length > 0) throw failures[0];
 }
 
-/** Returns whether a lock of somebody else stopped the transaction. */
+/** Returns whether a lock of another client stopped the transaction. */
 function isBlocked(error: unknown): boolean {
   return error instanceof ReconcileTimeoutError || isLockTimeout(error);
 }

@@ -30,7 +30,7 @@ const QUEUED_PAUSE_STARTING_MS = 1_000;
  */
 const CAPACITY_PAUSE_MS = 50;
 const CAPACITY_PAUSE_FACTOR = 4;
-/** Maximum number of endpoints per evaluation. A small number lets endpoints that are triggered meanwhile wait less. */
+/** Maximum number of endpoints per evaluation. With a small number, newly triggered endpoints wait less. */
 const BATCH_MAX = 50;
 
 /** Dependencies of the trigger. */

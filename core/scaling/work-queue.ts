@@ -114,7 +114,7 @@ export function nextBatch(due: readonly QueuedReconcile[]): string[] {
 }
 
 /**
- * Orders endpoints: those without workers first, and round robin over accounts, so that no account delays the others.
+ * Orders endpoints: without workers first, and round robin over accounts, so that no account delays the others.
  */
 function fairOrder(due: readonly QueuedReconcile[]): { id: string; first: boolean }[] {
   const counts = new Map<string, number>();

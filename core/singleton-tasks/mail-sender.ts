@@ -34,7 +34,7 @@ export class MailSender {
   }
 
   /**
-   * Sends a message over a connection of its own. `id` is the same for all its tries: receivers can drop repeats.
+   * Sends a message over a separate connection. `id` is the same for all its tries: receivers can drop repeats.
    * Returns why it was not taken.
    */
   async send(to: string, mail: AlertMailBody, id: string, signal: AbortSignal): Promise<string | undefined> {

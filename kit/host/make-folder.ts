@@ -24,7 +24,7 @@ function make(folder: string, mode: number): void {
   try {
     mkdirSync(folder, { mode });
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it first.
     if (
       (error as NodeJS.ErrnoException).code !== 'EEXIST' ||
       !statSync(folder, { throwIfNoEntry: false })?.isDirectory()

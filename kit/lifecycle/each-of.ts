@@ -2,7 +2,7 @@
 
 /**
  * Calls `work` for each item, at most `atOnce` at a time, and returns the results in order. After a failure no further
- * item is begun; rejects with it once those that run have ended.
+ * item is begun; rejects with it after running items have ended.
  */
 export async function eachOf<Item, Result>(
   items: readonly Item[],

@@ -148,7 +148,7 @@ export abstract class SingleRunService extends BaseService {
 
 /**
  * Starts services in order; when one fails, those already started are stopped in reverse and the failure is thrown.
- * When `signal` aborts, the one that is starting is stopped and no further one is started.
+ * When `signal` aborts, the starting service is stopped and no further one is started.
  */
 export async function startAll(services: readonly Service[], logger: Logger, signal?: AbortSignal): Promise<void> {
   const started: Service[] = [];

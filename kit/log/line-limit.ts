@@ -15,7 +15,7 @@ const OF_SENTENCE_MAX = 200;
 /** Causes that are counted apart in a window; all others are counted together. */
 const CAUSES_MAX = 1_000;
 const OTHERS = 'others';
-/** Causes reported at the end of a window: those with the most omitted lines. */
+/** Causes reported at the end of a window: the causes with the most omitted lines. */
 const REPORTED_MAX = 50;
 /** Fields that name the thing a line is about; the first one counts. */
 const OWNERS = ['endpointId', 'podId', 'accountId', 'workerId', 'workloadId', 'machineId', 'url', 'address'] as const;

@@ -18,7 +18,7 @@ const BOUNDED = new Set([pino.levels.values.info, pino.levels.values.warn, pino.
 
 /**
  * Makes the logger of a process. `level` is one of trace, debug, info, warn, error, silent. Secrets never reach the
- * log, whatever object somebody passes, and no cause fills it (LineLimit). `clock`: default the machine's own.
+ * log, whatever object is passed, and no cause floods it (LineLimit). `clock`: default the machine's own.
  */
 export function createLogger(
   name: string,

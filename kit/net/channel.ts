@@ -34,7 +34,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
-  // A channel of its own for every owner: a burst of resets on one must not take the others' streams down with the
+  // A separate channel for every owner: a burst of resets on one must not take the others' streams down with the
   // connection.
   'grpc.use_local_subchannel_pool': 1,
 };
@@ -75,7 +75,7 @@ export type ServedService = readonly [definition: ServiceDefinition, handlers: U
 const RESETS = { streamResetBurst: 20_000, streamResetRate: 2_000 };
 
 /**
- * Calls that one connection may have open: whoever connects can open them, before any key is looked at. Clients of ours
+ * Maximum open calls of a connection, which need no key to be opened. Slipway's own clients
  * wait for a free one; a facade's many calls share few of them (Pipeline), and an edge opens a further connection.
  */
 export const CONNECTION_STREAMS_MAX = 2_048;
@@ -99,7 +99,7 @@ export function openServer(services: readonly ServedService[], interceptors: Ser
  */
 export interface Transport {
   /**
-   * Makes a client with a channel of its own, which connects at the first call. `address`: host:port, grpcs://host:port
+   * Makes a client with a separate channel, which connects at the first call. `address`: host:port, grpcs://host:port
    * or a gRPC target. Close the client at the end. Throws when the files of `tls` were never good.
    */
   openClient<Kind>(Constructor: ClientConstructor<Kind>, address: string, settings?: ChannelSettings): Kind;

@@ -104,9 +104,7 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
   queue_full: {
     http: [429, 503],
     cause: 'Too many jobs or requests wait for a worker already.',
-    fix:
-      'Send more slowly, raise workersMax, or purge jobs that nobody needs. ' +
-      'See [queue length](api.md#queue-length).',
+    fix: 'Send more slowly, raise workersMax, or purge unneeded jobs. ' + 'See [queue length](api.md#queue-length).',
   },
   unavailable: {
     http: [503, 504],
@@ -135,7 +133,7 @@ const REASON_HELP: Record<Lowercase<Reason>, ErrorHelp> = {
   },
   model_not_found: {
     http: [404],
-    cause: 'No endpoint of the account has this model, among those that the key may use.',
+    cause: 'No endpoint that the key may use has this model.',
     fix:
       'The message lists the models; `GET /openai/v1/models` has all. Give an endpoint the name as an alias: ' +
       '`npx slipway endpoints update ENDPOINT --model-alias NAME`.',

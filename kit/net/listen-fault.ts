@@ -1,7 +1,7 @@
 /** Advice by error code. grpc-js reports the code only as part of the text. */
 const FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there; end it, or choose another port',
-  EADDRNOTAVAIL: 'this machine has no such address; choose one of its own, or 0.0.0.0 for all',
+  EADDRNOTAVAIL: 'this machine has no such address; choose one of its addresses, or 0.0.0.0 for all',
   ENOTFOUND: 'no such name is known here; give an address of this machine, or 0.0.0.0 for all',
   EACCES: 'this user may not use that port; choose one above 1023',
 };

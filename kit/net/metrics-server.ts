@@ -1,4 +1,4 @@
-/** Serves GET /metrics on a port of its own, so that clients of the public port cannot read metrics. */
+/** Serves GET /metrics on a separate port, so that clients of the public port cannot read metrics. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { BaseService } from '../lifecycle/service.ts';

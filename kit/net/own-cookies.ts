@@ -35,7 +35,7 @@ export function setsOwnCookie(setCookie: string): boolean {
   return IS_OURS.test(setCookie);
 }
 
-/** Returns the values of a cookie by its name with TLS (`secure`) and without. Several if somebody else set one too. */
+/** Returns the values of a cookie by its name with TLS (`secure`) and without. Several if others set one. */
 export function cookieValues(cookie: string | undefined, name: string): { secure: boolean; value: string }[] {
   return (cookie ?? '').split(';').flatMap((pair) => {
     const at = pair.indexOf('=');

@@ -71,8 +71,8 @@ const MEANINGS: readonly (readonly [RegExp, (address: string) => string])[] = [
     /its authority is not (sha256:[0-9a-f]+)/,
     (address) =>
       `the certificate of ${address} is not signed by the authority that was named here (--core-ca, SLIPWAY_CORE_CA, ` +
-      'or the token): it is another installation, or somebody between; an edge lets machines with a token through at ' +
-      'its --join-listen only',
+      'or the token): it is another installation, or an attacker in between; an edge accepts machines with a token ' +
+      'at its --join-listen only',
   ],
   [
     /certificate has expired/i,

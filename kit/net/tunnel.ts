@@ -25,7 +25,7 @@ export const TUNNEL_FACADES_MAX = 64;
 /** Most concurrent connections of one tunnel. */
 export const TUNNEL_STREAMS_MAX = 2_000;
 /**
- * Bytes of one connection that may be on their way unread, so that one that is not read holds up no other: 10 MB/s
+ * Maximum unread bytes of one connection in transit, so that an unread connection does not block others: 10 MB/s
  * where an answer takes 50 ms. All connections of a tunnel have their own; what both sides may hold is this much for
  * each that is not read.
  */
@@ -34,7 +34,7 @@ const WINDOW_BYTES = 512 * 1024;
 const MEMORY_MB_MAX = 256;
 
 /**
- * Options of both sides. Clients that leave reset their streams, and nobody may end a tunnel for all by doing so often.
+ * Options of both sides. Clients that leave reset their streams; many resets must not end the tunnel for all.
  */
 export const TUNNEL_OPTIONS = {
   settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: TUNNEL_STREAMS_MAX, enablePush: false },
@@ -49,7 +49,7 @@ interface TunnelClock {
 }
 
 /**
- * Ends a tunnel whose other side is silent: a partition says nothing by itself. It counts pings without an answer, not
+ * Ends a tunnel whose other side is silent, for example after a partition. It counts unanswered pings, not
  * time: a process or machine that stood still finds the answers of the meantime unread, and must read them before it
  * judges.
  */

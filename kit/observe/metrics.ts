@@ -48,7 +48,7 @@ export class Metrics {
     return counter;
   }
 
-  /** Makes a gauge. `read` is called at each scrape and sets it. Default: whoever has the gauge sets it. */
+  /** Makes a gauge. `read` is called at each scrape and sets it. Default: the owner of the gauge sets it. */
   gauge<Label extends string = never>(
     { name, help, labels = [] }: Described<Label>,
     read?: (gauge: Gauge<Label>) => void | Promise<void>,

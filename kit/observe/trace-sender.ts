@@ -54,7 +54,7 @@ export class TraceSender {
     const resource = {
       'service.name': origin.service,
       'service.namespace': 'slipway',
-      // Two processes of one host, and two runs of one process, are told apart.
+      // Distinguishes processes of one host, and runs of one process.
       'service.instance.id': origin.instance,
       'service.version': origin.version,
       'host.name': hostname(),

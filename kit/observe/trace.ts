@@ -46,7 +46,7 @@ export interface TraceStart {
   links: readonly string[];
   /** Milliseconds since 1970. */
   startMs: number;
-  /** The same by the monotonic clock, which measures the duration: a wall clock may be set back meanwhile. */
+  /** The same by the monotonic clock, which measures the duration: a wall clock may be set back. */
   sinceMs: number;
 }
 

@@ -90,7 +90,8 @@ export class Authority {
     this.certificate = certificate;
     this.#own = new X509Certificate(certificate);
     this.#key = createPrivateKey(key);
-    if (!this.#own.checkPrivateKey(this.#key)) throw new Error('the key is not that of the authority');
+    if (!this.#own.checkPrivateKey(this.#key))
+      throw new Error('the key does not match the certificate of the authority');
     this.#name = this.#own.subject.replace(/^CN=/, '');
     this.digest = digestOf(this.#own);
   }

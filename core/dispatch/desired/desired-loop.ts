@@ -117,7 +117,7 @@ export class DesiredLoop extends LoopService {
 
   /**
    * Sends changes to these sessions. Pushes run one at a time, so that an older state never follows a newer one.
-   * Sessions that come meanwhile share the next push, because after a restart of core all machines connect at once.
+   * Sessions that start during a push share the next one, because after a restart of core all machines connect at once.
    */
   push(sessions: readonly LiveSession[]): Promise<void> {
     const next = this.#next ?? this.#follow();

@@ -45,7 +45,7 @@ export class ContainerReports extends LoopService {
   protected override async pass(): Promise<void> {
     for (const [sessionId, waiting] of [...this.#waiting]) {
       await this.#images.report(waiting.session, waiting.facts);
-      // Keep a newer value that came meanwhile.
+      // Keep a newer value that has arrived since.
       if (this.#waiting.get(sessionId) === waiting) this.#waiting.delete(sessionId);
     }
   }

@@ -44,7 +44,7 @@ export class ModelReports extends LoopService {
   protected override async pass(): Promise<void> {
     for (const [sessionId, waiting] of [...this.#waiting]) {
       await this.#cachedModels.report(waiting.session, waiting.models);
-      // Keep a newer value that came meanwhile.
+      // Keep a newer value that has arrived since.
       if (this.#waiting.get(sessionId) === waiting) this.#waiting.delete(sessionId);
     }
   }

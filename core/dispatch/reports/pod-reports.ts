@@ -99,7 +99,7 @@ export class PodReports extends BaseService {
         { err: error, machineId: session.machineId, podId },
         'pod reports were not written, will try again',
       );
-      // Keep a newer value that came meanwhile.
+      // Keep a newer value that has arrived since.
       this.#waiting.set(sessionId, {
         session,
         facts: new Map([...facts, ...(this.#waiting.get(sessionId)?.facts ?? [])]),

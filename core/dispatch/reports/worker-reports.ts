@@ -176,7 +176,7 @@ export class WorkerReports extends LoopService {
   }
 
   #putBack({ session, facts, isNews }: Waiting): void {
-    // Keep a newer value that came meanwhile.
+    // Keep a newer value that has arrived since.
     for (const fact of facts.values())
       if (!this.#urgent.get(session.sessionId)?.facts.has(fact.workerId)) put(this.#urgent, session, fact, isNews);
   }

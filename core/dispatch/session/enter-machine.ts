@@ -67,7 +67,7 @@ function heldText(machineId: string, { name, since }: LeaseHolder): string {
   return (
     `Machine ${machineId} is held by the agent of ${JSON.stringify(name)}, which runs since ` +
     `${since.toISOString()}. Two agents have the same machine id: probably one runs on a copy of the other's data ` +
-    'folder. Give this one an empty folder (SLIPWAY_AGENT_DATA_DIR, or --data-dir) and a key of its own (npx ' +
+    'folder. Give this one an empty folder (SLIPWAY_AGENT_DATA_DIR, or --data-dir) and its own key (npx ' +
     'slipway keys create NAME --scope agent). If the other agent has ended, this one is accepted within 10 s.'
   );
 }

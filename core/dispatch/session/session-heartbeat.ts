@@ -52,7 +52,7 @@ export class SessionHeartbeat {
       await key.check();
       const gpuLoads = this.#gpuLoads;
       const extended = await leases.extend({ ...session(), gpuLoads });
-      // Keep a newer value that came meanwhile.
+      // Keep a newer value that has arrived since.
       if (this.#gpuLoads === gpuLoads) this.#gpuLoads = undefined;
       if (!extended) onSuperseded();
       else onExtended(sequence);

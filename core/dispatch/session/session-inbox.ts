@@ -40,7 +40,7 @@ interface SessionInboxOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
-  /** Records that a worker finished an attempt with a result of its own. */
+  /** Records that a worker finished an attempt with a result. */
   onHealthy(workerId: string): void;
   /** Records which attempts the machine has prefetched and not started. */
   onWaiting(waiting: readonly MachineAttempt[]): void;

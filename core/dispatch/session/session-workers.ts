@@ -79,7 +79,7 @@ export class SessionWorkers {
         held.filter((attempt) => attempt.workerId === workerId),
       );
     this.report(reports, named);
-    // Workers of an earlier life of the agent: only results of theirs are left.
+    // Workers of an earlier run of the agent: only their results remain.
     for (const workerId of named) if (!this.#workers.has(workerId)) this.#retire(workerId);
   }
 

@@ -169,7 +169,7 @@ export class Session implements AssignmentSink, LiveSession {
     this.#outbox.requestLog(request);
   }
 
-  /** Records that a worker finished an attempt with a result of its own. */
+  /** Records that a worker finished an attempt with a result. */
   healthy(workerId: string): void {
     this.#workers?.healthy(workerId);
   }

@@ -145,7 +145,7 @@ export class ErrorGroups {
     this.#jobs += 1;
   }
 
-  /** Returns the groups, those with the most jobs first. */
+  /** Returns the groups, largest first. */
   list(): { groups: ErrorGroup[]; groupCount: number; jobs: number } {
     const most = [...this.#groups.values()].sort((a, b) => b.jobs - a.jobs || b.lastMs - a.lastMs);
     const all = { groupCount: this.#groups.size, jobs: this.#jobs };

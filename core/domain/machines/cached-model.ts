@@ -32,7 +32,7 @@ export interface MachineModels {
 
 /** Remedies, as clauses. */
 const CHANGES: Record<ModelFault, string> = {
-  '': 'what its reason says; the next worker tries it again',
+  '': 'see the reason; the next worker tries it again',
   NOT_FOUND:
     'correct the name or revision in its models; of a private repository, set HF_TOKEN in its variables, best as ' +
     '{{ RUNPOD_SECRET_name }}',

@@ -67,7 +67,7 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   'AMD Instinct MI300X OAM': 'MI300X',
 };
 
-/** Returns the GPU type of a card. A MIG slice is a type of its own: `NVIDIA A30 MIG 1g.6gb`. */
+/** Returns the GPU type of a card. A MIG slice is a separate type: `NVIDIA A30 MIG 1g.6gb`. */
 export function gpuTypeOf(gpu: { name: string; migProfile: string }): string {
   const card = sameCard(gpu.name);
   return gpu.migProfile === '' ? card : `${card} MIG ${gpu.migProfile}`;

@@ -6,7 +6,7 @@ export interface EndpointBatch {
   /** Requests of the whole batch, and how many of them have ended. */
   total: number;
   ended: number;
-  /** Requests that are jobs of this endpoint: those that wait, and those that run. */
+  /** Waiting and running requests that are jobs of this endpoint. */
   waiting: number;
   running: number;
   /** Why it does not advance. Empty: it does. */

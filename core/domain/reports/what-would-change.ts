@@ -31,7 +31,7 @@ const LIMIT_CHANGES: Record<ScaleLimitName, string> = {
 /** Remedies for workers that keep jobs waiting. */
 export const SUSPENDED_CHANGE = 'resume it: slipway workers resume WORKER (operator)';
 export const CRASH_CHANGE =
-  'fix what its reason or its last lines name and update the endpoint or its template, after which a worker ' +
+  'fix the cause in its reason or last log lines, then update the endpoint or its template: a worker then ' +
   'starts at once; slipway endpoints restart tries again without a change';
 export const AWAY_CHANGE = 'let the operator start the agent of that machine again';
 export const CORDON_CHANGE = 'let the operator take new work on that machine again (slipway machines uncordon)';
@@ -53,7 +53,7 @@ export function busyChange(limits: readonly ScaleLimit[]): string {
 }
 
 /**
- * Returns the remedy for unplaced workers: that of the binding limit, or of the machine that is nearest to taking one.
+ * Returns the remedy for unplaced workers: of the binding limit, or of the machine that is nearest to taking a worker.
  */
 export function placeChange(limits: readonly ScaleLimit[], machines: readonly MachineExplanation[]): string {
   const binding = limits.find(({ limit }) => PLACEMENT_LIMITS.includes(limit))?.limit ?? 'NO_PLACE';

@@ -68,13 +68,10 @@ export function explainWorker(
       return as('FROZEN', `it is on standby${offloadText(worker)} and resumes for the next job${stays}`);
     return as('FROZEN', `it is on standby and does not resume while ${not}`, away ? AWAY_CHANGE : CORDON_CHANGE);
   }
-  const others = health === undefined ? ', and others do what it holds,' : '';
+  const others = health === undefined ? ', and other workers take over its requests,' : '';
   if (away) return as('AWAY', `${AWAY_TEXT}; it is given up${others} unless that is back within seconds`, AWAY_CHANGE);
   if (worker.blocked) {
-    return as(
-      'BUSY',
-      'it takes no jobs until one that was cancelled or timed out has ended; another may start in its stead',
-    );
+    return as('BUSY', 'it takes no jobs until a cancelled or timed-out job has ended; another worker may replace it');
   }
   if (worker.desired === 'DRAIN' || worker.state === 'DRAINING') {
     const why = preemption === '' ? '' : `: it only does jobs of low priority, and ${preemption}`;

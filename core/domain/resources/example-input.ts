@@ -26,7 +26,7 @@ interface CompletedInput {
 
 /**
  * Returns the example that people see for an endpoint: its own, else that of its template, else the input of its last
- * completed job, else one that only shows the form of a request. `last` is called only if it is needed.
+ * completed job, else a general example. `last` is called only if it is needed.
  */
 export async function chooseExampleInput(
   endpoint: { type: 'QB' | 'LB'; exampleInput: string },

@@ -78,7 +78,7 @@ export function secretNameTaken(name: string): DomainError {
 
 /** Returns the error for an account that has as many secrets as it may. */
 export function tooManySecrets(): DomainError {
-  return invalid(`the account has ${SECRETS_MAX} secrets, which is the most; delete one that nothing mentions`);
+  return invalid(`the account has ${SECRETS_MAX} secrets, the maximum; delete an unused one`);
 }
 
 /**

@@ -203,7 +203,7 @@ function where({ locations, dataCenterIds, hostMinimum }: RefusedRequest): strin
 function gpusText(gpuIds: readonly string[], gpuCount: number, free: string): string {
   const gpus = gpuCount === 1 ? `a ${free}GPU` : `${gpuCount} ${free}GPUs of one type`;
   const types = gpuIds.filter((id) => !id.startsWith('-'));
-  const excluded = gpuIds.length > types.length ? ', of those that are not excluded' : '';
+  const excluded = gpuIds.length > types.length ? ', without the excluded types' : '';
   return types.length === 0 ? `${gpus}${excluded}` : `${gpus} of ${listed(types)}${excluded}`;
 }
 

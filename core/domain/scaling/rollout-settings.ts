@@ -3,7 +3,7 @@
 /**
  * CHECKING: none of its workers has come up yet. ROLLING: one has, and workers of previous versions are replaced.
  * REPLACING: all are replaced at once, as requested. HELD: its workers do not start, and the good version serves.
- * ROLLED_BACK: somebody returned to a good version. COMPLETE: it serves alone.
+ * ROLLED_BACK: a user returned to a good version. COMPLETE: it serves alone.
  */
 export type RolloutState = 'CHECKING' | 'ROLLING' | 'REPLACING' | 'HELD' | 'ROLLED_BACK' | 'COMPLETE';
 

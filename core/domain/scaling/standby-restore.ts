@@ -44,7 +44,7 @@ export function bestRestore(
 }
 
 /**
- * Returns whether a new worker on free GPUs is expected to be ready before an offloaded one that others must make way
+ * Returns whether a new worker on free GPUs is expected to be ready before an offloaded one that others must be moved
  * for. `startMs`: duration of its own cold start. An offloaded worker whose GPUs are free always resumes.
  */
 export function isSoonerFresh(

@@ -1,6 +1,6 @@
 /**
  * Environments as keys see them that may read resources but not change them: names without values. Pure. A value that
- * is only a reference to a secret says nothing and stays.
+ * is only a reference to a secret reveals nothing and stays.
  */
 import { invalid } from './fields.ts';
 

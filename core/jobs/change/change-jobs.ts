@@ -158,7 +158,7 @@ function checked(wanted: WalkedJobs): WalkedJobs {
   const other = states.find((state) => !known.includes(state));
   const word = move === 'cancel' ? 'cancelled' : 'retried';
   if (other !== undefined)
-    throw invalid(`Jobs that are ${other} cannot be ${word}, only those that are ${known.join(' or ')}.`);
+    throw invalid(`Jobs that are ${other} cannot be ${word}, only jobs that are ${known.join(' or ')}.`);
   if (submitted) checkTimes(submitted);
   checkTime('ended_from', ended?.fromMs);
   checkGroupId(ended?.errorGroup ?? '', 'error_group');

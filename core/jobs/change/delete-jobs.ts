@@ -36,7 +36,7 @@ export class DeleteJobs {
     this.#gate = options.gate;
   }
 
-  /** Deletes the jobs that are queued now; jobs queued meanwhile stay. Returns the number of deleted jobs. */
+  /** Deletes the jobs that are queued now, not later ones. Returns the number of deleted jobs. */
   async purge(endpointId: string): Promise<number> {
     const upTo = await this.#deletions.lastPosition();
     let removed = 0;

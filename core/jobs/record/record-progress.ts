@@ -52,7 +52,7 @@ export class RecordProgress {
     void checked
       .catch(() => false)
       .then((isSound) => {
-        // A later value or the end of the attempt has come meanwhile.
+        // A later value or the end of the attempt was recorded first.
         if (this.#checking.get(name) !== output) return;
         this.#checking.delete(name);
         if (isSound) this.#show(key, output);

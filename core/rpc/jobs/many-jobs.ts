@@ -70,7 +70,7 @@ function changeOf({ accountId, keyId }: Actor, wanted: WalkedJobs, done: number)
 function wantedOf(move: WalkedJobs['move'], request: RetryJobsRequest): WalkedJobs {
   const states = request.states.map(stateFromWire).filter((state) => state !== undefined);
   if (states.length < request.states.length)
-    throw new DomainError('INVALID_REQUEST', 'states has one that is UNSPECIFIED; leave it out');
+    throw new DomainError('INVALID_REQUEST', 'states contains UNSPECIFIED; leave it out');
   const { endpointId, errorGroup, endedFrom } = request;
   const ended =
     errorGroup === '' && !endedFrom

@@ -68,9 +68,7 @@ async function pageOf(
     const { job: page } = await read();
     return {
       page,
-      missing: page?.cut
-        ? 'Only the last part of what its worker wrote is kept, and these lines are not the first.'
-        : '',
+      missing: page?.cut ? 'Only the last part of the log of its worker is kept; earlier lines are missing.' : '',
     };
   } catch (error) {
     if (!(error instanceof DomainError) || (error.reason !== 'NOT_FOUND' && error.reason !== 'UNAVAILABLE'))

@@ -170,6 +170,6 @@ function workerNotFound(workerId: string): DomainError {
   const which = JSON.stringify(workerId.slice(0, 64));
   return new DomainError(
     'NOT_FOUND',
-    `There is no worker ${which} in this account; of those that ended, the last 20 of an endpoint are known for a day.`,
+    `There is no worker ${which} in this account; the last 20 ended workers of an endpoint are known for a day.`,
   );
 }

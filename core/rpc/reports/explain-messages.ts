@@ -9,7 +9,7 @@ import type { PlacementRefusal } from '../../domain/scaling/placement-refusal.ts
 import { DomainError } from '../../domain/settings/errors.ts';
 import type { ExplainScope } from '../../endpoints/explain.ts';
 
-/** Returns what else a key that may read an endpoint's jobs may see. */
+/** Returns the additional permissions of a key that may read an endpoint's jobs. */
 export async function sightOf(
   access: Access,
   apiKey: string,

@@ -24,7 +24,7 @@ export class PreviousSecretKeyError extends Error {
   constructor() {
     super(
       'The secret key is being exchanged, and rows are still sealed with the previous one. Start with both: ' +
-        'SLIPWAY_SECRET_KEY and SLIPWAY_NEXT_SECRET_KEY (slipway secret-key shows what is left).',
+        'SLIPWAY_SECRET_KEY and SLIPWAY_NEXT_SECRET_KEY (slipway secret-key shows the remaining rows).',
     );
     this.name = 'PreviousSecretKeyError';
   }

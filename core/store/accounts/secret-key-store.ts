@@ -151,7 +151,7 @@ export class SecretKeyStore {
       if (anew === undefined) result.damaged += 1;
       else {
         const where = names.map((name, at) => `"${name}" = $${at + 3}::text::${key[name]}`).join(' AND ');
-        // Whoever wrote another value meanwhile sealed it with the current key.
+        // A value written in the meantime was sealed with the current key.
         await this.#sql.unsafe(`UPDATE ${table} SET ${column} = $1 WHERE ${column} = $2 AND ${where}`, [
           anew,
           row.sealed_value,

@@ -1,6 +1,6 @@
 /**
  * Fills an empty database with the contents of another, in one transaction: all of it is there afterwards, or nothing.
- * The schema becomes that of the backup; the first core that starts on it migrates it further.
+ * The schema becomes the backup's; the first core that starts on it migrates it further.
  */
 import { readFileSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
@@ -46,7 +46,7 @@ export async function restoreContents(
   });
   try {
     await inTransaction(sql, async (tx) => {
-      // A core that starts meanwhile waits for this lock before it makes its tables.
+      // A core that starts now waits for this lock before it creates its tables.
       await lockSchema(tx);
       if (!(await isEmpty(tx)))
         throw new RestoreError(

@@ -51,7 +51,7 @@ export class BatchStore {
       const { accountId, keyId } = actor;
       await lockAccount(tx, accountId);
       const mine = scope.onlyKeyId === '' ? undefined : eq(accountFile.keyId, scope.onlyKeyId);
-      // Locked, so that it is not deleted meanwhile.
+      // Locked against deletion.
       const [file] = await tx
         .select({ id: accountFile.id })
         .from(accountFile)

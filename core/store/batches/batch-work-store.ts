@@ -1,4 +1,4 @@
-/** Stores how batches advance. Every statement is correct whoever runs it, and however often. */
+/** Stores how batches advance. Every statement is idempotent and may run on any replica. */
 import { and, eq, sql } from '@slipway/drizzle/orm';
 import { accountFile } from '@slipway/drizzle/schema/batches/account-file';
 import { batch } from '@slipway/drizzle/schema/batches/batch';

@@ -31,7 +31,7 @@ interface ResultPiece {
 
 /** A file with the place of its content. */
 export interface StoredFile extends AccountFile {
-  /** The batch whose results it lists. Null: it has pieces of its own. */
+  /** The batch whose results it lists. Null: it has its own pieces. */
   batchId: string | null;
   side: string | null;
 }

@@ -62,7 +62,7 @@ export class WebhookStore {
   }
 
   /**
-   * Leases up to `limit` due calls for `holdMs`, except calls at their limit. No other replica takes them meanwhile.
+   * Leases up to `limit` due calls for `holdMs`, except calls at their limit. No other replica takes them in that time.
    */
   async takeDue(limit: number, holdMs: number, atLimit: AtLimit): Promise<Delivery[]> {
     const rows = await this.#hot<DeliveryRow[]>`
@@ -108,7 +108,7 @@ export class WebhookStore {
   /**
    * Ends a call that was delivered, or abandoned because of `error`. The result is stored as long as the job. The
    * share lock on the job's row prevents a result from being written after the job is deleted; nothing would ever
-   * delete it. A call that was redriven meanwhile is another call, and stays.
+   * delete it. A call that was redriven in the meantime is another call, and stays.
    */
   async end({ endpointId, id, tries, redrives }: Delivery, error: string | undefined): Promise<void> {
     await this.#hot`

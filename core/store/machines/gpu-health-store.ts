@@ -25,7 +25,7 @@ export class GpuHealthStore {
   }
 
   /**
-   * Records changes of the health of a machine's GPUs, and drains the workers of those that have failed. Returns the
+   * Records changes of the health of a machine's GPUs, and drains workers on failed ones. Returns the
    * endpoints of these workers.
    */
   async record(machineId: string, gpus: readonly GpuRow[]): Promise<string[]> {

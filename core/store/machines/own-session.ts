@@ -12,7 +12,7 @@ import { PROTOCOL_VIOLATION } from '../sql/transient.ts';
 export class PoolerError extends Error {
   constructor(cause?: unknown) {
     super(
-      'SLIPWAY_DATABASE_URL leads to a pooler, such as PgBouncer: core needs sessions of its own. Give the ' +
+      'SLIPWAY_DATABASE_URL points to a pooler, such as PgBouncer, but core needs dedicated sessions. Use the ' +
         'address of PostgreSQL itself.',
       { cause },
     );
@@ -20,7 +20,7 @@ export class PoolerError extends Error {
   }
 }
 
-/** Checks that each connection is a session of its own with the requested settings. Throws PoolerError. */
+/** Checks that each connection is a dedicated session with the requested settings. Throws PoolerError. */
 export async function requireOwnSessions(url: string, logger: Logger, answers: ServerAnswers): Promise<void> {
   const sql = connect(url, 'slipway-check', 2, logger, HOT_SETTINGS, { answers });
   try {

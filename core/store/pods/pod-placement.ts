@@ -21,7 +21,7 @@ interface IdleSources {
 
 /**
  * Returns the slot that `choose` returns for these machines. If it finds no capacity, it is asked again as if idle
- * workers were on standby. The caller holds the placement lock, so that none of them is moved meanwhile. One that gets
+ * workers were on standby. The caller holds the placement lock, so that none of them is moved. One that gets
  * a job finishes it first. Throws what `choose` throws.
  */
 export async function placeWithIdle(

@@ -149,7 +149,7 @@ export class AlertStore {
 
   /**
    * Records the current problems of an account. Orders messages about problems that have lasted long enough, and about
-   * the ends of those that were sent. Idempotent.
+   * the ends of sent ones. Idempotent.
    */
   async record(accountId: string, problems: readonly Problem[]): Promise<void> {
     const byIdentity = new Map(problems.toReversed().map((problem) => [identityOf(problem), problem]));
@@ -180,7 +180,7 @@ export class AlertStore {
     });
   }
 
-  /** Leases up to `limit` due messages for `holdMs`. No other replica takes them meanwhile. */
+  /** Leases up to `limit` due messages for `holdMs`. No other replica takes them in that time. */
   async takeDue(limit: number, holdMs: number): Promise<AlertCall[]> {
     const { sql: client } = this.#database;
     const rows = await client<CallRow[]>`

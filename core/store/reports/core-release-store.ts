@@ -12,7 +12,7 @@ export class CoreReleaseStore {
     this.#sql = sql;
   }
 
-  /** Returns them, those with the newest schema first. */
+  /** Returns them, newest schema first. */
   async list(): Promise<CoreReleaseRecord[]> {
     return this.#sql<CoreReleaseRecord[]>`
       SELECT version, schema, schema_name AS "schemaName", needs_schema AS "needsSchema",

@@ -20,7 +20,7 @@ interface SearchedEndpoints {
   accountId: string;
   /** Only these. Empty: all. */
   endpointIds: readonly string[];
-  /** Only those with this text in their name, or with this id. Empty: all. */
+  /** Text in the name, or an id. Empty: all. */
   endpoint: string;
 }
 

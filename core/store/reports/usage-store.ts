@@ -201,7 +201,7 @@ export class UsageStore {
 
   /**
    * Deletes spans that ended more than `days` ago, at most `limit`, the oldest first. Returns their number. Spans that
-   * began later are not looked at: they are in the order of their beginning.
+   * began later are not read: they are in the order of their start.
    */
   async reap(days: number, limit: number): Promise<number> {
     const rows = await this.#database.sql`

@@ -1,6 +1,6 @@
 /**
  * Pinned template versions: copies of other accounts' public templates, made when an endpoint's owner names the
- * template. A change of a template affects the endpoints of its own account only.
+ * template. A change of a template affects only endpoints of its account.
  */
 import { eq, sql } from '@slipway/drizzle/orm';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';

@@ -1,6 +1,6 @@
 /**
  * Writes of a reconcile transaction whose results are not needed. They are collected and written at the end, one
- * statement per kind, however many endpoints there are, as others wait for the placement lock meanwhile.
+ * statement per kind, however many endpoints there are, because others wait for the placement lock.
  */
 import type { WorkerAction } from '../../domain/scaling/place-workers.ts';
 import type { Decision, DecisionSample } from '../../domain/scaling/scale-decision.ts';

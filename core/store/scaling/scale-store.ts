@@ -191,7 +191,7 @@ export class ScaleStore {
 
   /**
    * Reconciles endpoints in this order, in one transaction with one read of the machines. Endpoints that another
-   * replica has locked are left out. Returns `false` if a GPU was assigned elsewhere meanwhile: then nothing was
+   * replica has locked are left out. Returns `false` if a GPU was assigned elsewhere in the meantime: then nothing was
    * changed, and the next evaluation finds it. `monitor` can observe and abort the transaction.
    */
   async reconcile(
@@ -249,8 +249,8 @@ export class ScaleStore {
 }
 
 /**
- * Returns whether a worker that holds jobs or requests must be recorded as busy. Sessions report ended jobs, but nobody
- * reports ended requests.
+ * Returns whether a worker that holds jobs or requests must be recorded as busy. Sessions report ended jobs, but
+ * not ended requests.
  */
 function countsAgain(
   { held, idleMs }: WorkerSample,

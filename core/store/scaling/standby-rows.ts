@@ -22,7 +22,7 @@ export async function lockPlacement(statement: Statement): Promise<void> {
 
 /**
  * Puts workers on standby with their GPU memory while their machines can hold more, most recently busy first. Returns
- * those that were.
+ * the moved workers.
  */
 export async function freezeWorkers(statement: Statement, workerIds: readonly string[]): Promise<MovedWorker[]> {
   if (workerIds.length === 0) return [];

@@ -138,7 +138,7 @@ export const HOT_SETTINGS: Readonly<Record<string, string>> = {
   plan_cache_mode: 'force_generic_plan',
 };
 
-/** Idle time in seconds after which a connection is closed. Each is a process of the server with memory of its own. */
+/** Idle time in seconds after which a connection is closed. Each is a process of the server with its own memory. */
 const IDLE_SECONDS_MAX = 60;
 const CLOSE_SECONDS_MAX = 5;
 /**
@@ -211,7 +211,7 @@ export function connect(
     fetch_types: false,
     connect_timeout: answers.connectSeconds,
     max_lifetime: null,
-    // A listening connection must stay: it would miss what is sent meanwhile, and its locks would be free.
+    // A listening connection must stay: it would miss notifications, and its locks would be released.
     ...(onnotify ? {} : { idle_timeout: IDLE_SECONDS_MAX }),
     backoff: (failures: number) => answers.reconnectSeconds(failures),
     connection: {

@@ -197,7 +197,7 @@ export async function readPage<Entry extends { id: string }>(
   return { entries: await inOrder(ids, read), next };
 }
 
-/** Returns entries in the order of their ids. Entries that were deleted meanwhile are left out. */
+/** Returns entries in the order of their ids. Deleted entries are left out. */
 export async function inOrder<Entry extends { id: string }>(
   ids: string[],
   read: (ids: string[]) => Promise<Entry[]>,

@@ -6,8 +6,8 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 /**
  * SQLSTATEs and codes of driver and sockets after which the same statement may succeed: lost connections, a database
  * that starts, deadlocks, races, a full disk or memory (53100, 53200), a standby that answers during a failover
- * (25006), somebody who ended the statement or its transaction, or a time limit that the operator has set (57014,
- * 25P03, 25P04).
+ * (25006), a statement or transaction that an administrator ended, or a time limit of the operator (57014, 25P03,
+ * 25P04).
  */
 const TRANSIENT = new Set([
   '40001',

@@ -73,7 +73,7 @@ export interface WhatIf {
   periods: WhatIfPeriod[];
   /** `undefined` if no job arrived. */
   total: WhatIfPeriod | undefined;
-  /** Number of replayed decisions, and of those with another target. */
+  /** Number of replayed decisions, and how many have another target. */
   replayed: number;
   changed: number;
   /** Notes on what is measured, what is modelled and what is left out. */
