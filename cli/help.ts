@@ -8,7 +8,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
   Jobs: [
     [['jobs'], 'run, show, follow, cancel and retry jobs'],
     [['batches'], 'run many requests of a file in the time that workers have left'],
-    [['cancel', 'retry'], 'all jobs of an endpoint, or those that a filter finds'],
+    [['cancel', 'retry'], 'all jobs of an endpoint, or jobs that match a filter'],
     [['logs'], 'lines of a worker, of a job, or of all workers of an endpoint'],
     [['why', 'decisions'], 'why a job waits; why an endpoint has these workers'],
     [['times', 'errors'], 'how long jobs waited and ran; what they failed of'],
@@ -31,7 +31,7 @@ const GROUPS: Readonly<Record<string, readonly Row[]>> = {
     [['install'], 'write the systemd unit of a part'],
     [['backup', 'restore'], 'copy an installation, and make it anew from the copy'],
     [['keys', 'accounts'], 'API keys; owners of everything, and their limits'],
-    [['usage', 'prices', 'audit', 'alerts'], 'what was used and costs, who changed what, what was sent'],
+    [['usage', 'prices', 'audit', 'alerts'], 'usage and costs, audit trail, sent alerts'],
   ],
   'This command': [
     [['login', 'context'], 'choose the installation that commands go to'],

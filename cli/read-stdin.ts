@@ -2,7 +2,7 @@
 import type { Cli } from './cli.ts';
 import { InterruptedError, interruptionOf, UsageError } from './failures.ts';
 
-/** Resolves at its end; rejects with InterruptedError when the command is interrupted meanwhile. */
+/** Resolves at its end; rejects with InterruptedError when the command is interrupted. */
 export function readStdin(cli: Cli): Promise<Buffer> {
   return readUntil(cli, () => false);
 }
@@ -50,7 +50,7 @@ export async function isConfirmed(cli: Cli, question: string): Promise<boolean> 
   cli.output.note(`${question} Type y, then Enter; with --yes nothing is asked.`);
   const answer = await readLine(cli);
   if (answer === undefined)
-    throw new UsageError('Nobody is there to be asked, so nothing was changed. Say it with --yes.');
+    throw new UsageError('There is no terminal to ask for confirmation, so nothing was changed. Confirm with --yes.');
   return YES.test(answer.trim());
 }
 

@@ -197,7 +197,7 @@ function userHint(
   if (chosen !== undefined)
     return chosen.context.key === undefined
       ? `The context ${chosen.name} has no API key: log in with "slipway login", or give one with --key.`
-      : `There is no API key for ${address}: that of the context ${chosen.name} belongs to ` +
+      : `There is no API key for ${address}: the key of the context ${chosen.name} belongs to ` +
           `${chosen.context.core}. ${give}.`;
   if (facts?.apiKey !== undefined) {
     return (

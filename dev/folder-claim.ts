@@ -144,7 +144,7 @@ async function leftoversEnded({ processes }: Run, { clock, signal, report }: Wai
         `Of an earlier run that was killed there still run ${names}. End them by hand: kill -9 ${ids}`,
       );
     }
-    if (names !== reported) report(`an earlier run was killed; waiting for what it left to end: ${names}`);
+    if (names !== reported) report(`an earlier run was killed; waiting for its processes to end: ${names}`);
     reported = names;
   }
 }

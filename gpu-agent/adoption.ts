@@ -150,7 +150,7 @@ export class Adoption {
       : Math.max(0, run.leaseFromMs + run.leaseMs - nowMs);
   }
 
-  /** True if the lease of the previous run goes on, or still lasts although that run left no workers. */
+  /** True if the lease of the previous run continues, or still lasts although that run left no workers. */
   get #holdsLease(): boolean {
     return !this.#tooLate && (this.#parts.lease.heldFromMs !== undefined || this.#leftMs > 0);
   }

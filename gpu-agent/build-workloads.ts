@@ -78,7 +78,7 @@ export function buildWorkloadBase(options: {
   const { dataDir, volumesDir, name, locations, hostEnv } = config;
   if (config.allowCommands && process.platform === 'linux' && findSetpriv() === '') {
     logger.warn(
-      "commands run without no_new_privs: a set-uid program gives them what it has. Install util-linux' " +
+      "commands run without no_new_privs: they can gain privileges by set-uid programs. Install util-linux' " +
         'setpriv in /usr/bin',
     );
   }

@@ -1,6 +1,6 @@
 /**
  * Removes from a host what an agent that is gone has left: networks, firewall rules and the address of containers,
- * views of volumes. Its data folder stays. No agent starts meanwhile, because its rules would be removed from under it.
+ * views of volumes. Its data folder stays. No agent may start during this, because its rules would be removed.
  */
 
 import { isFolderLocked, lockFolder } from '@slipway/kit/host/folder-lock';
@@ -73,7 +73,7 @@ async function clean({
     if (left.length > 0 && !endsContainers) return 'containers run';
     await Promise.all(left.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
     const firewall = new HostFirewall(interfacePrefix(machineId), hostPrograms);
-    const openBridge = (): Promise<number> => Promise.reject(new Error('nobody listens'));
+    const openBridge = (): Promise<number> => Promise.reject(new Error('no bridge is listening'));
     await new WorkloadNetworks({ machineId, firewall, programs: hostPrograms, asRoot: runsAsRoot(), openBridge }).clear(
       engine,
     );

@@ -186,7 +186,7 @@ export class ContainerHost extends BaseService implements ImageHost {
       };
       if (this.#options.config.prefetch) await this.#prefetch(store);
     } catch (error) {
-      // The engine may have lost or kept anything meanwhile.
+      // The engine may have lost or kept any container.
       this.#isSwept = false;
       this.#has = { engine: undefined, noEngineReason: (error as Error).message.slice(0, 1_024), images: [] };
     }
@@ -285,7 +285,7 @@ async function describe({ facts }: Engine, gpus: readonly MachineGpu[], holdsSiz
     version: facts.version,
     limits: holdsSizes ? [...facts.limits, 'volume'] : facts.limits,
     gpuHandover: gpus.length > 0 && gpus.every((gpu) => gpu.virtual) ? GpuHandover.VIRTUAL : handover,
-    // In steps of 1 GiB: a change with every file that somebody writes need not be reported.
+    // In steps of 1 GiB, so that not every written file is reported.
     imageTotalMib: Math.floor((room?.totalBytes ?? 0) / MIB),
     imageFreeMib: Math.floor((room?.freeBytes ?? 0) / MIB / 1_024) * 1_024,
   };

@@ -22,7 +22,7 @@ export async function takeDataFolder(folder: string, passable = false): Promise<
   } catch (error) {
     if (error instanceof FolderLockedError) {
       throw new DataFolderError(
-        `Another agent uses ${folder}. Give this one a folder of its own (SLIPWAY_AGENT_DATA_DIR, or --data-dir), ` +
+        `Another agent uses ${folder}. Give this agent another folder (SLIPWAY_AGENT_DATA_DIR, or --data-dir), ` +
           'or stop the other.',
       );
     }
@@ -40,7 +40,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   EROFS: 'its disk is mounted for reading only',
   EIO: 'its disk cannot be read: check the kernel log',
   EACCES:
-    'it belongs to somebody else, perhaps because an agent of another user ran here: start this one as that ' +
+    'it belongs to another user, perhaps because another user ran an agent here: start this agent as that ' +
     'user, or give it the folder (chown -R)',
   EISDIR: 'no agent has made it so: move it away',
   ENOTDIR: 'no agent has made it so: move it away',

@@ -24,7 +24,8 @@ const { modelDir, modelDiskGb, logLevel } = readImportConfig();
 const logger = createLogger('agent', logLevel);
 
 const [action, what = ''] = positionals;
-const [word, left] = action === 'remove' ? ['removal from', ''] : ['import into', ' What was complete before stays.'];
+const [word, left] =
+  action === 'remove' ? ['removal from', ''] : ['import into', ' Models that were complete before are kept.'];
 
 try {
   await (action === 'remove' ? removeAll() : importAll());

@@ -86,7 +86,7 @@ export class StartInventory {
     if (!last || patienceMs === undefined) return false;
     await delay(clock, patienceMs, done);
     if (done.aborted) return false;
-    logger.warn('the inventory takes long: the session is opened with that of the last run');
+    logger.warn('the inventory is slow: the session starts with the inventory of the last run');
     gpus.assume(last.gpus, last.cudaVersion);
     if (!containers.executor) containers.assume(last.containers);
     inbound.hold();

@@ -33,10 +33,10 @@ export function addAgent(program: Command, cli: Cli): void {
   const command = addCommand(program, {
     usage: 'agent',
     description:
-      'Join this machine and run workers on it until Ctrl-C. Each machine has a key of its own, which the ' +
+      'Join this machine and run workers on it until Ctrl-C. Each machine has its own key, which the ' +
       'operator makes: slipway keys create NAME --scope agent --save FILE. The first machine that uses a key ' +
-      'keeps it; one that has lost its data folder needs another key, and a machine gets another key when its ' +
-      'old one was revoked.',
+      'owns it. A machine needs a new key when it has lost its data folder, or when its old ' +
+      'key was revoked.',
     examples: [
       'agent --join core.example:50051 --token sjt_…',
       'agent --join core.example:50051 --key-file rack-1.key',
@@ -151,7 +151,7 @@ async function runAgent(cli: Cli, options: AgentCommandOptions): Promise<void> {
   if (config.asRoot && !isNode && !(options.workerUser ?? config.workerUser)) {
     throw new UsageError(
       'An agent that runs as root needs a user for its workers: --worker-user per-account (each account ' +
-        'gets a user number of its own), a NAME or UID for all accounts, or same (root: every worker can read all ' +
+        'gets its own user), a NAME or UID for all accounts, or same (root: every worker can read all ' +
         'secrets of this machine).',
     );
   }

@@ -31,7 +31,7 @@ export async function runApply(cli: Cli, options: ApplyOptions): Promise<void> {
   const isDone = steps.every(({ action }) => action === 'keep');
   const isRun = !isDone && !options.dryRun;
   if (isRun && !options.yes) {
-    if (output.json) throw new UsageError('With --json nobody is asked: give --yes, or --dry-run.');
+    if (output.json) throw new UsageError('--json cannot ask for confirmation: give --yes, or --dry-run.');
     showPlan(output, steps);
     if (!(await isConfirmed(cli, 'Carry this out?'))) return output.note('Nothing was changed.');
   }

@@ -89,7 +89,7 @@ export const SETTINGS: Readonly<Record<Section, readonly Setting[]>> = {
   endpoints: [
     {
       name: 'template',
-      about: 'Name of the template that its workers run, or the settings of one that it alone runs.',
+      about: 'Name of the template of its workers, or the settings of its own template.',
       form: { is: 'settings', settings: CONTAINER, orName: true },
       required: true,
     },

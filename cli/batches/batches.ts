@@ -92,7 +92,7 @@ function addReads(batches: Command, cli: Cli): void {
     description: 'Write the results of a batch of a file: one JSON line for each request that succeeded.',
     examples: ['batches output BATCH > results.jsonl', 'batches output BATCH --errors --output errors.jsonl'],
   })
-    .option('--errors', 'write those that did not succeed, with their errors, instead')
+    .option('--errors', 'write the failed requests with their errors instead')
     .option('-o, --output <file>', 'write to this file; default: stdout')
     .action((id: string, options: OutputOptions) => writeOutput(cli, id, options));
 }

@@ -19,7 +19,7 @@ interface AddOptions {
 export function addContexts(program: Command, cli: Cli): void {
   const contexts = addCommand(program, {
     usage: 'context',
-    description: 'Choose the installation that commands go to, and list those that are known.',
+    description: 'Choose the installation for commands, and list known ones.',
     examples: ['context list', 'context use lab', 'context add lab --core grpcs://core.lab.example:50051'],
   });
   addCommand(contexts, {

@@ -83,7 +83,7 @@ function ask(
     });
     const end = (error: unknown): void => {
       session.destroy();
-      // A stream that ended with its session says nothing of the reason.
+      // A stream that ended with its session has no reason.
       const { cause = error } = error as { cause?: unknown };
       reject(cause instanceof Error ? cause : new Error('no answer'));
     };
@@ -116,7 +116,7 @@ function plainCheck(host: string): Finding {
     ? ok('TLS', 'none, on this machine alone')
     : warn(
         'TLS',
-        'none: whoever is between can read all keys',
+        'none: anyone on the network path can read all keys',
         'Name the authority of core (--core-ca), see security.md.',
       );
 }
@@ -129,12 +129,12 @@ function certificateChecks(cli: Cli, host: string, { certificate, chain, distrus
   const wrongName = checkServerIdentity(host, certificate);
   const { caDigests } = cli.target.tls;
   const fault = caDigests === undefined ? distrust : pinFault(chain, caDigests, host, clock.nowMs());
-  // A wrong name has a line of its own.
+  // A wrong name is reported on a separate line.
   const isTrusted = fault === undefined || /altnames|host does not match/i.test(fault);
   return [
     isTrusted
-      ? ok('TLS authority', caDigests === undefined ? 'trusted' : 'the one that was named')
-      : fail('TLS authority', fault, 'Name that of core with --core-ca: its log has the digest.'),
+      ? ok('TLS authority', caDigests === undefined ? 'trusted' : 'the given one')
+      : fail('TLS authority', fault, 'Give the authority of core with --core-ca: its log has the digest.'),
     wrongName
       ? fail('TLS names', `${host} is not one of ${certificate.subjectaltname ?? 'its names'}`, nameFix(host))
       : ok('TLS names', certificate.subjectaltname ?? host),

@@ -20,7 +20,7 @@ export function addDoctor(program: Command, cli: Cli): void {
   })
     .addArgument(new Argument('[part]', 'part that runs here').choices(['agent', 'core', 'facade', 'edge']))
     .option('--join <host:port>', 'address of core for an agent; default: as --core')
-    .option('--data-dir <folder>', 'folder whose disk is checked; default: that of the part')
+    .option('--data-dir <folder>', 'folder whose disk is checked; default: folder of the part')
     .option('--containers <socket>', 'container engine of an agent: auto, none, or the address of its socket')
     // Most commands need neither HTTP/2 nor the tables of the network.
     .action(async (part: Part | undefined, options: DoctorOptions) =>

@@ -101,7 +101,7 @@ export function cgroupCheck(root = '/sys/fs/cgroup'): Finding {
 export function mtuCheck(root = '/sys/class/net'): Finding {
   const mtuOf = (name: string): number => Number(readOr(join(root, name, 'mtu')));
   const names = existsSync(root) ? readdirSync(root) : [];
-  // Bridges are of container engines; those with a device are of this machine.
+  // Bridges belong to container engines; bridges with a device belong to this machine.
   const outer = names.filter((name) => existsSync(join(root, name, 'device')) || /^(eth|en|wl|bond)/.test(name));
   const bridges = names.filter((name) => existsSync(join(root, name, 'bridge')));
   const least = Math.min(...outer.map(mtuOf));

@@ -42,7 +42,7 @@ export function addDeploy(program: Command, cli: Cli): void {
     description:
       'Make an endpoint from an image or a folder, or change the one of this --name, whose workers are then replaced ' +
       'without a gap. A folder has a Containerfile, or a handler.py with its requirements.txt; Podman or Docker ' +
-      'builds it here. With --input, run a job on it and show its result. A command of its own stands after --.',
+      'builds it here. With --input, run a job on it and show its result. A command for the image follows --.',
     examples: [
       'deploy ./ocr --push registry.example/me/ocr --input @ocr/test_input.json',
       'deploy --image registry.example/ocr:3 --gpu "NVIDIA L4" --env MODEL=small',
@@ -50,7 +50,7 @@ export function addDeploy(program: Command, cli: Cli): void {
       'deploy --image vllm/vllm-openai:v0.9.2 --type lb --port 8000/http --registry-auth hub -- --model Qwen/Qwen3-8B',
     ],
   })
-    .option('--name <name>', 'name of the endpoint; default: that of the image or folder')
+    .option('--name <name>', 'name of the endpoint; default: name of the image or folder')
     .option('--image <image>', 'container image; without one the command runs on the host, where that is allowed')
     .option('--push <repository>', 'push the image of a folder there; default: it stays in the engine of this machine')
     .option('--base <image>', `base of a folder without a Containerfile; default ${BASE_DEFAULT}`)

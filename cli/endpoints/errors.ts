@@ -29,8 +29,8 @@ export function addErrors(program: Command, cli: Cli): void {
   addCommand(program, {
     usage: 'errors [endpoint]',
     description:
-      'Show what jobs of an endpoint failed of lately, those that differ in numbers and ids only together; or ' +
-      'run those of one group again.',
+      'Show the latest errors of jobs of an endpoint, grouped by text without numbers and ids; or retry the jobs ' +
+      'of one group.',
     examples: ['errors ocr', 'errors ocr --since 30m --json', 'errors ocr --retry 5d41402abc4b2a76'],
   })
     .option('--since <time>', 'how far back from now, 1m to 7d; default 1d', span)

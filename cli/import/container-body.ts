@@ -15,7 +15,7 @@ export function containerOf({ fields }: SourceRow, context: ImportContext): Reco
   const body = pick(fields, Object.keys(containerBody));
   // Both say the same; words are exact, while one text is split again.
   if (Array.isArray(body['cmd']) && Array.isArray(body['entrypoint'])) delete body['args'];
-  // In an order of its own, so that a repeated run sends the same bytes.
+  // In a fixed order, so that a repeated run sends the same bytes.
   const env = recordOf(body['env']);
   const hidden = hiddenVariable(env ?? {});
   if (hidden !== undefined)

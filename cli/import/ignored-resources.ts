@@ -20,7 +20,7 @@ export interface IgnoredResource {
   reason: string;
 }
 
-/** Returns the secrets of the source and those that environments mention. Their names are their ids. */
+/** Returns the secrets of the source and of its environments. Their names are their ids. */
 export function secretRows(source: SourceAccount): SourceRow[] {
   return [...usersOfSecrets(source).keys()].map((name) => ({ id: name, name, fields: {} }));
 }

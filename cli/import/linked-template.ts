@@ -11,7 +11,7 @@ import type { SourceRow } from './source/source-lists.ts';
 /** Members of a container, apart from its environment. `args` says the same as two of them. */
 const COMPARED = Object.keys(containerBody).filter((name) => name !== 'env' && name !== 'args');
 
-/** Returns the template here and the endpoint's own variables. `undefined`: it runs a template of its own. */
+/** Returns the template here and the endpoint's own variables. `undefined`: it has its own template. */
 export function linkedTemplate(
   row: SourceRow,
   { extras, templates, references }: ImportContext,

@@ -1,4 +1,4 @@
-/** Carries out a plan. Each creation has a key of its own: a run after a crash continues, and creates nothing twice. */
+/** Executes a plan. Each creation has an idempotency key, so a run after a crash creates nothing twice. */
 
 import { createHash } from 'node:crypto';
 import { retry } from '@slipway/kit/lifecycle/retry';

@@ -25,7 +25,7 @@ export function addInit(program: Command, cli: Cli): void {
     examples: ['init my-endpoint', 'init . --name ocr'],
   })
     .addArgument(new Argument('<folder>', 'a new or empty folder'))
-    .option('--name <name>', 'name of endpoint and image; default: that of the folder')
+    .option('--name <name>', 'name of endpoint and image; default: name of the folder')
     .action((folder: string, options: InitOptions) => init(cli, folder, options));
 }
 

@@ -33,7 +33,7 @@ export function addInstall(program: Command, cli: Cli): void {
     usage: 'install',
     description:
       'Write the systemd unit of a part on this machine: sandboxed, with its secrets as credentials from ' +
-      '/etc/slipway. Says what it wrote and which command starts it. What follows -- are options of the part; its ' +
+      '/etc/slipway. Prints the written file and the start command. Options of the part follow --; its ' +
       'other settings are variables in /etc/slipway/PART.env.',
     examples: [
       'install core -- --listen 10.0.0.1:50051',

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
 const HEADER = /^# Written by `slipway install`, sha256 ([0-9a-f]{64}).*\n/;
 
-/** State of a unit file compared with the text to write. `changed`: somebody edited it, so it must stay. */
+/** State of a unit file compared with the text to write. `changed`: it was edited, so it must stay. */
 type UnitFileState = 'new' | 'same' | 'older' | 'changed';
 
 /** Returns the text of the file with its digest, by which a later change is noticed. */

@@ -93,7 +93,7 @@ function addReads(jobs: Command, cli: Cli): void {
     examples: ['jobs get JOB', 'jobs get JOB --wait --json'],
   })
     .alias('status')
-    .option('-e, --endpoint <endpoint>', 'endpoint, by id or name; default: the one that has the job')
+    .option('-e, --endpoint <endpoint>', 'endpoint, by id or name; default: endpoint of the job')
     .option('-w, --wait', 'wait for the end, as jobs run does')
     .action((jobId: string, options: EndpointOption & { wait?: boolean }) => showStatus(cli, jobId, options));
   addCommand(jobs, {

@@ -53,8 +53,8 @@ export function addManyJobs(program: Command, cli: Cli): void {
   });
   add(program, cli, RETRY, {
     description:
-      'Queue all FAILED and TIMED_OUT jobs of an endpoint again, or those that a filter finds. A ' +
-      'single one: jobs retry.',
+      'Queue all FAILED and TIMED_OUT jobs of an endpoint again, or jobs that match a filter. For a ' +
+      'single job: jobs retry.',
     examples: ['retry ocr', 'retry ocr --state failed --since 30m', 'retry ocr --error-group 5d41402abc4b2a76 --yes'],
   }).option('--error-group <group>', 'only jobs of this error group, as listed by slipway errors', errorGroup);
 }
@@ -133,6 +133,6 @@ async function countOfGroup(
     more,
   } = await cli.core.jobs.call((client) => client.listErrors, asked);
   const isPart = states.length > 0 || submittedFrom !== undefined || submittedUntil !== undefined;
-  const known = isPart ? 'those that match of ' : '';
+  const known = isPart ? 'the matching jobs of ' : '';
   return `${known}${more ? 'at least ' : ''}${count(group?.jobs ?? 0, 'job')} of group ${errorGroup}`;
 }

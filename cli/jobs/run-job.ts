@@ -62,7 +62,7 @@ export async function waitForJob(cli: Cli, jobRef: JobCursor): Promise<void> {
   let attempt = 0;
   const onChunk = (chunk: Chunk): void => {
     if (attempt !== 0 && chunk.attempt !== attempt) {
-      output.note(`Attempt ${attempt} was lost, so what it streamed is void; attempt ${chunk.attempt} begins anew.`);
+      output.note(`Attempt ${attempt} was lost, and its output is invalid; attempt ${chunk.attempt} starts again.`);
       chunks.length = 0;
     }
     attempt = chunk.attempt;

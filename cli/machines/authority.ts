@@ -62,7 +62,7 @@ interface StepOptions {
 
 function addStep(group: Command, cli: Cli, { usage, change, description, next }: StepOptions): void {
   addCommand(group, { usage, description: `${description} For the operator.`, examples: [`authority ${usage}`] })
-    .option('--force', 'do not wait for machines: those without a certificate of the new authority join again')
+    .option('--force', 'do not wait for machines: machines without a new certificate must join again')
     .action(async ({ force = false }: { force?: boolean }) => {
       const { state } = await cli.operator.joins.call((client) => client.changeAuthority, { change, force });
       present(cli, state!);

@@ -48,7 +48,7 @@ export function addWorkers(program: Command, cli: Cli): void {
     addCommand(program, {
       usage: 'logs <worker-or-endpoint> [job]',
       description:
-        'Show the log of a worker, also of one that ended within the last day; or of all workers of an endpoint. ' +
+        'Show the log of a worker (until a day after its end), or of all workers of an endpoint. ' +
         'With an endpoint and a job: the log of that job.',
       examples: ['logs x4kq0c2m9w1zpd', 'logs -f ocr', 'logs ocr JOB'],
     }),

@@ -54,7 +54,7 @@ export class Output {
     this.#stdout.write(`${this.json && this.#stdout.isTTY ? printable(text, '\n\r\t') : text}\n`);
   }
 
-  /** Writes a part of a result that has line ends of its own. A terminal gets control characters as visible escapes. */
+  /** Writes a part of a result that contains line ends. A terminal gets control characters as visible escapes. */
   text(part: string): void {
     this.clearProgress();
     this.#stdout.write(this.#stdout.isTTY ? printable(part, '\n') : part);

@@ -47,7 +47,7 @@ export function addCore(program: Command, cli: Cli): void {
     .option('--tls-name <name>', 'DNS name or address for its certificate, besides those it finds; may repeat', collect)
     .option('--tls-cert-file <file>', "your own certificate with its chain, in place of the installation's")
     .option('--tls-key-file <file>', 'and its private key')
-    .option('--insecure-plaintext', 'speak no TLS on other addresses either: whoever is between can read all keys')
+    .option('--insecure-plaintext', 'no TLS on any address: anyone on the network path can read all keys')
     .option('--advertise <host:port>', 'where other replicas reach it; default: where it listens')
     .option(
       '--allow-newer-database',

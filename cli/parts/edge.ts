@@ -79,7 +79,7 @@ export function addEdge(program: Command, cli: Cli): void {
       wholeNumber(1),
     )
     .option('--data-dir <folder>', 'folder of the rendered configuration, one for each edge; default .slipway/edge')
-    .option('--envoy <file>', 'the Envoy binary; default: that of the Python environment, or of the PATH')
+    .option('--envoy <file>', 'the Envoy binary; default: from the Python environment, or the PATH')
     .option('--no-access-log', 'do not log requests')
     .option('--print', 'show the configuration and exit')
     .option(

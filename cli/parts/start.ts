@@ -17,7 +17,7 @@ export function addStart(program: Command, cli: Cli): void {
     examples: ['start', 'start --handler handler.py --port 8081', 'start --data-dir /var/lib/slipway'],
   })
     .option('--handler <file>', 'serve your own handler (.py, .js, .ts) instead of the example')
-    .option('--lb', 'the handler is an HTTP server of its own: requests go straight to it')
+    .option('--lb', 'the handler is an HTTP server; requests go directly to it')
     .option('--port <port>', 'port of the HTTP address; default 8080')
     .option('--data-dir <folder>', 'where data, keys and logs are kept; default .slipway')
     .option('--database-url <url>', 'use this PostgreSQL, 15 or newer, instead of an embedded one')

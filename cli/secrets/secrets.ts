@@ -52,7 +52,8 @@ export function addSecrets(program: Command, cli: Cli): void {
     .action((name: string, options: SetOptions) => setSecret(cli, name, options));
   addCommand(secrets, {
     usage: 'delete <name>',
-    description: 'Delete a secret, by name or id. What mentions it and runs goes on, and does not start again.',
+    description:
+      'Delete a secret, by name or id. Running workers and pods that use it continue, but do not start again.',
     examples: ['secrets delete hf-token'],
   })
     .alias('rm')

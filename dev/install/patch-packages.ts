@@ -83,8 +83,8 @@ function readFile(file: string, patches: readonly FilePatch[]): PatchedFile {
   const stages = findStages(file, current, patches);
   if (!stages) {
     process.stderr.write(
-      `${patches[0]!.source} and later patches do not fit ${file}: it is another version, or somebody has edited ` +
-        'it. Run: npm ci\n',
+      `${patches[0]!.source} and later patches do not fit ${file}: it is another version, or it was ` +
+        'edited. Run: npm ci\n',
     );
     process.exit(1);
   }

@@ -10,7 +10,7 @@ import type { SlotRequest, WorkerSlot } from './worker-slot.ts';
 
 /**
  * Time in which a worker gets no requests after it refused a connection or reported that it is full, in milliseconds.
- * Its agent probes it meanwhile.
+ * Its agent probes it in that time.
  */
 const SUSPECT_MS = 500;
 

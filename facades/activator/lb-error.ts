@@ -50,7 +50,7 @@ export function podKeyMissing(): LbError {
 /** 502: the pod does not run, or nothing listens on the port. */
 export function podNotListening(port: number): LbError {
   return new LbError(502, {
-    error: `Nobody listens on port ${port} of the pod, or it does not run.`,
+    error: `Nothing listens on port ${port} of the pod, or the pod does not run.`,
     code: 'pod_not_listening',
   });
 }

@@ -130,7 +130,7 @@ export class Tunnels extends BaseService {
     const tunnels = this.#machines.get(machineId) ?? [];
     this.#machines.set(machineId, tunnels);
     tunnels.push(tunnel);
-    // Removed at once, because it closes later: a tunnel that arrives meanwhile must end another one.
+    // Removed at once, because it closes later: a tunnel that arrives before must end another one.
     if (tunnels.length > MACHINE_TUNNELS_MAX) tunnels.shift()!.session.destroy();
     session.on('error', (error) => logger.warn({ machineId, cause: error.message }, 'tunnel broke'));
     session.once('close', () => {

@@ -24,7 +24,7 @@ function fingerprint(): string {
 
 const wanted = fingerprint();
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
-  // Built beside the old folder, which it then replaces as a whole: a facade that starts meanwhile finds one or the
+  // Built beside the old folder, which it then replaces as a whole: a facade that starts during this finds one or the
   // other.
   const part = `${built}.${process.pid}.part`;
   const { build } = await import('vite');

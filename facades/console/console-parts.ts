@@ -70,7 +70,7 @@ export function isOperator(request: FastifyRequest): boolean {
 
 /** Returns the error for a missing or ended session. */
 export function signedOut(): CoreError {
-  return new CoreError('UNAUTHORIZED', 'Nobody is signed in, or the session has ended: sign in again.');
+  return new CoreError('UNAUTHORIZED', 'Not signed in, or the session has ended: sign in again.');
 }
 
 /** Returns the error for a request that another page sent with this browser's session. */

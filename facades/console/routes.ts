@@ -38,7 +38,7 @@ import { sessionRoutes } from './session-routes.ts';
 
 const CANNOT_BE_TRIED =
   'This cannot be sent from here: the path begins with "/" and has at most 4,096 characters of ASCII, there are ' +
-  'at most 50 headers, of which none says who asks or how the connection goes on (Authorization, Cookie, Host, ' +
+  'at most 50 headers, without headers of authentication or of the connection (Authorization, Cookie, Host, ' +
   'Content-Length, X-Forwarded-* and their like).';
 
 /** Settings are called as in REST, as the page sends them. */

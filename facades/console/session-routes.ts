@@ -15,7 +15,7 @@ import type { SessionRight, SessionView } from './views.ts';
 
 const PATH = '/console/session';
 /**
- * Keys that do not work, of one address in a minute. Many people may share an address, so keys that nobody can guess do
+ * Keys that do not work, of one address in a minute. Many people may share an address, so unguessable keys do
  * not count.
  */
 const FAILURES_MAX = 20;

@@ -78,7 +78,7 @@ export class CoreServices extends BaseService {
     this.parts = this.callsOf(PartServiceClient);
   }
 
-  /** Returns calls with any other client, for instance one that reads the contract at run time. */
+  /** Returns calls with any other client, for example a client that reads the contract at run time. */
   callsOf<Kind extends Client>(constructor: ClientConstructor<Kind>): ServiceCalls<Kind> {
     const calls = new ServiceCalls(constructor, this.#replicaParts);
     this.#all.push(calls);

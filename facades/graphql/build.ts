@@ -1,6 +1,6 @@
 /**
  * Builds .mesh/index.mjs from the contract and the public schema, if any of them has changed since the last build. A
- * facade then needs neither .proto files nor a parser of them. GraphQL Mesh has a builder of its own, which brings 180
+ * facade then needs neither .proto files nor a parser of them. GraphQL Mesh's own builder brings 180
  * packages and also writes types and a client, which nothing here uses.
  */
 import { createHash } from 'node:crypto';

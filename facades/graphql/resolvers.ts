@@ -30,7 +30,7 @@ const types = new Set(PARTS.flatMap((part) => Object.keys(part)));
 export default {
   Anything: new GraphQLScalarType({
     name: 'Anything',
-    description: 'Any value; nobody reads it.',
+    description: 'Any value; it is ignored.',
     serialize: () => null,
   }),
   Void: new GraphQLScalarType({ name: 'Void', description: 'Always null.', serialize: () => null }),

@@ -134,7 +134,7 @@ function* readInputs(body: Buffer, isNeeded: boolean): Work<Buffer[]> {
   return inputs;
 }
 
-/** A batch has no state of its own for the time when all of it is done. */
+/** A batch has no separate state for "all requests ended". */
 function presentBatch(batch: Batch) {
   const { id, endpointId, state, total, submitted, completed, failed, createTime, stalled } = batch;
   return {

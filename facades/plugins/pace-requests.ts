@@ -1,4 +1,4 @@
-/** Paces the requests of an app by account, those without a valid key by address. */
+/** Paces the requests of an app by account, or without a valid key by address. */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';

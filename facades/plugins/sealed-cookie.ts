@@ -28,7 +28,7 @@ export interface SealedKey {
   apiKey: string;
   /** Milliseconds since 1970. */
   untilMs: number;
-  /** Whether the cookie was made for a browser with TLS. A cookie without the prefix was then set by somebody else. */
+  /** Whether the cookie was made for a browser with TLS. A cookie without the prefix is then from another source. */
   secure: boolean;
 }
 

@@ -62,8 +62,8 @@ async function drain(
     },
     reread: async () => {
       const page = await jobs.chunks(apiKey, { ...job, cursor: before, waitMs: 0, limit }).answer;
-      // Nothing is left of an attempt that was lost meanwhile. The chunks that replace it have not been read from the
-      // shared cursor yet.
+      // Chunks of an attempt that was lost in the meantime are gone. The chunks that replace it have not been read
+      // from the shared cursor yet.
       const chunks = page.chunks.filter(({ attempt }) => attempt === before?.attempt);
       return { ...page, chunks, more: page.more || chunks.length < page.chunks.length };
     },

@@ -8,7 +8,7 @@ import { optional } from './optional.ts';
 /** Returns the schemas. */
 export function sizeFields<const Known extends Flavor>(flavors: readonly Known[]) {
   const each =
-    'The last letter is the memory for each processor: c 2 GB, g 4 GB, m 8 GB. Flavours differ in nothing else.';
+    'The last letter is the memory for each processor: c 2 GB, g 4 GB, m 8 GB. Flavours have no other difference.';
   return {
     cpuFlavorIds: optional(
       Type.Array(oneOf(flavors), {

@@ -73,7 +73,7 @@ export async function sendList<Response extends { nextPageToken: string }, Entry
       const comma = text === '' ? '' : ',';
       const more = inner(reply, await present(response));
       tookMs = clock.monotonicMs() - sinceMs;
-      // Records of a page may have been deleted meanwhile, or be filtered out.
+      // Records of a page may have been deleted or be filtered out.
       if (more === '') continue;
       yield comma + more;
       text = more;
@@ -92,7 +92,7 @@ function inner(reply: FastifyReply, records: unknown[]): string {
 
 /**
  * Returns the first page, with its turn if others follow. If it has to wait for the turn, returns a promise of a
- * function that reads the page again, so that nothing keeps the page in memory meanwhile.
+ * function that reads the page again, so that the page is not kept in memory.
  */
 async function begin<Response extends { nextPageToken: string }>(
   { answers, queue }: ListBudget,

@@ -73,6 +73,6 @@ function specOf({ image, gpuUuids, concurrency, version, initTimeoutSeconds, htt
 
 function missedBy({ begun }: AttemptRecord, { run }: LastRun, { sendsAgain }: SdkTraits): string | undefined {
   if (sendsAgain) return undefined;
-  if (!run?.isPatient) return 'The agent was away, and what the worker streamed meanwhile may be missing.';
-  return begun ? 'A streamed value was on its way when the agent ended, and may be missing.' : undefined;
+  if (!run?.isPatient) return 'The agent was down; values that the worker streamed in the meantime may be missing.';
+  return begun ? 'A streamed value was in flight when the agent ended, and may be missing.' : undefined;
 }

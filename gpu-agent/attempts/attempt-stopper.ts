@@ -27,7 +27,7 @@ import type { WorkerReporter } from './worker-reporter.ts';
 /** Delay before a worker is asked what it still holds, in milliseconds. The SDK needs a moment to cancel a task. */
 const PROBE_AFTER_MS = 500;
 /**
- * Longest time for which a worker with a stop channel goes on getting jobs before it has ended the attempt, in
+ * Maximum time for which a worker with a stop channel still gets jobs before it has ended the attempt, in
  * milliseconds.
  */
 const OBEY_MS_MAX = 2_000;
@@ -135,7 +135,7 @@ export class AttemptStopper {
 
   /**
    * Ends all attempts at once, with the workers that run them. `isReturn`: they are handed back, which counts as no
-   * retry; otherwise those that began are lost.
+   * retry; otherwise started jobs are lost.
    */
   endAll(reason: string, isReturn = false): void {
     const { table, holdings, pool, logger } = this.#parts;
@@ -201,6 +201,6 @@ export class AttemptStopper {
     stop.blocks = true;
     // Reported before the outcomes, so that core does not give the worker the same jobs again.
     reporter.capacityChanged(worker);
-    table.returnWaiting(worker.id, `The worker ${worker.id} takes no more jobs until one that was stopped has ended.`);
+    table.returnWaiting(worker.id, `The worker ${worker.id} takes no more jobs until a stopped job has ended.`);
   }
 }

@@ -17,7 +17,7 @@ interface Ending {
   error?: string;
   /** Only for LOST. */
   cause?: LossCause;
-  /** The worker is to be replaced: the duration says nothing about the next one. */
+  /** The worker will be replaced: its duration is no measure for the next one. */
   unmeasured?: boolean;
   /** No caller waits until the outcome is on disk. */
   mayWait?: boolean;
@@ -79,7 +79,7 @@ export class AttemptTable {
   }
 
   /**
-   * Returns all attempts that core should know about: those that are held, and those that ended but are not
+   * Returns all attempts that core should know about: held ones, and ended ones that are not
    * acknowledged.
    */
   refs(): AttemptRef[] {
@@ -131,7 +131,7 @@ export class AttemptTable {
   }
 
   /**
-   * Ends the attempts that a worker held when its process ended, and returns those that it never saw. If it ran several
+   * Ends the attempts that a worker held when its process ended. Returns attempts that it never saw. If it ran several
    * attempts, it is unknown which one used up the memory.
    */
   endAllOf(workerId: string, cause: string, ranOutOfMemory = false): void {

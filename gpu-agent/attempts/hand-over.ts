@@ -91,7 +91,7 @@ export class HandOver {
       attempt.dropInput();
       attempt.flushed = delivered;
     }
-    // Takes of such a worker overlap, so a later take says nothing about this answer.
+    // Takes of such a worker overlap, so a later take does not confirm this answer.
     const over = (): void => {
       for (const attempt of attempts) attempt.answerEnded(this.#parts.clock.monotonicMs());
     };

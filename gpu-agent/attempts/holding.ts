@@ -1,5 +1,5 @@
 /**
- * Attempts that one worker holds for core: those that wait for its next take, those it was given, and those of them
+ * Attempts that one worker holds for core: waiting for its next take, given to it, and, of these,
  * that should end.
  */
 import type { Attempt, StopRequest } from './attempt.ts';
@@ -183,7 +183,7 @@ export class Holding {
   }
 
   /**
-   * Puts jobs back whose answer did not arrive. Meanwhile a job may have come again, as an attempt that nobody wants to
+   * Puts jobs back whose answer did not arrive. A job may have come again since, as an attempt that nobody wants to
    * stop.
    */
   putBackJobsToStop(jobIds: readonly string[]): void {

@@ -37,7 +37,7 @@ interface Pending {
 const DISK_AFTER_MS = 10;
 /**
  * The same for an outcome whose worker does not wait for it. A busy core acknowledges after tens of milliseconds, and
- * under a load of short jobs writing them all took an eighth of the agent's time. If the agent is killed meanwhile,
+ * under a load of short jobs writing them all took an eighth of the agent's time. If the agent is killed before,
  * attempts that ended within this time are lost and run again.
  */
 const DISK_AFTER_LONG_MS = 100;
@@ -126,7 +126,7 @@ export class OutcomeReporter {
 
   /**
    * Reports an outcome. Resolves once it is on disk or acknowledged. Never rejects: without a working disk it waits for
-   * core. `mayWait`: nobody waits until it is safe. `key`: key of its attempt, if known. Passing it avoids a new
+   * core. `mayWait`: the caller does not wait for storage. `key`: key of its attempt, if known. Passing it avoids a new
    * string, which each map would have to hash again.
    */
   report(

@@ -2,7 +2,7 @@
 import type { AttemptOutcome, AttemptProgress, AttemptRef } from '@slipway/proto/gen/slipway/v1/agent_service';
 
 /**
- * An outcome that is too large for the session and is sent on a stream of its own. It provides everything that its
+ * An outcome that is too large for the session and is sent on a separate stream. It provides everything that its
  * sender needs.
  */
 export interface LargeOutcome {

@@ -8,7 +8,7 @@
 interface BatchedResult {
   jobId: string;
   isStream: boolean;
-  /** The body that a job-done request of its own would have. */
+  /** The body of an equivalent job-done request. */
   body: Buffer;
 }
 

@@ -68,7 +68,7 @@ export class Bridge extends BaseService {
   }
 
   protected override async onStart(): Promise<void> {
-    // Loopback only: whoever can reach the bridge can return results.
+    // Loopback only: every client of the bridge can return results.
     const app = this.#build();
     this.#app = app;
     await app.listen({ host: '127.0.0.1', port: this.#options.port });

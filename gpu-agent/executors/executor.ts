@@ -40,7 +40,7 @@ export interface Mount {
   admit?(name: string): Promise<void>;
 }
 
-/** Resource limits of a workload. `undefined`: no limit of its own. */
+/** Resource limits of a workload. `undefined`: no limit. */
 export interface WorkloadLimits {
   memoryBytes: number | undefined;
   /** Processors; fractions are possible. */

@@ -119,7 +119,7 @@ export class GpuMover {
     const held = await this.#read();
     const pids = new Set(await worker.pids());
     const own = held.filter(({ pid }) => pids.has(pid));
-    // In a pid namespace of its own the agent sees other ids than the driver.
+    // In its own pid namespace, the agent sees other ids than the driver.
     if (own.length === 0 && held.length > 0 && held.every(({ pid }) => !isVisible(pid)))
       throw new MoveError('UNSUPPORTED', 'the agent cannot see the processes that the driver names (pid namespace)');
     return own;
@@ -172,7 +172,7 @@ export class GpuMover {
 }
 
 function throwIfEnded({ signal }: MovedWorker): void {
-  if (signal.aborted) throw new MoveError('WORKER_ENDED', 'the worker ended meanwhile');
+  if (signal.aborted) throw new MoveError('WORKER_ENDED', 'the worker ended during the move');
 }
 
 function errorOf({ kind, text }: HelperFailure): MoveError {

@@ -1,6 +1,6 @@
 /**
  * Files by which a machine that joined with a token proves who it is, in the folder `identity` of the agent's data
- * folder. They are read again for each connection; whoever has them is this machine.
+ * folder. They are read again for each connection. Any program with these files can act as this machine.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -18,7 +18,7 @@ interface PresentImage {
   sizeBytes: number;
 }
 
-/** An image that somebody may want. */
+/** An image that endpoints may need. */
 export interface NamedImage {
   name: string;
   /** Empty if it is not resolved. */
@@ -87,7 +87,7 @@ export class ImageCache {
 
   /**
    * Frees space on a full disk: removes the least recently used of this agent's images, as `shrink` does but whatever
-   * the budget, until `hasSpace` resolves to true. Images that came from no registry stay, because nobody could pull
+   * the budget, until `hasSpace` resolves to true. Images without a registry stay, because nothing could pull
    * them again. Returns how many were removed. Calls are served one at a time, so that none removes more than needed.
    */
   freeSpace(store: ImageStore, wanted: readonly NamedImage[], hasSpace: () => Promise<boolean>): Promise<number> {

@@ -171,7 +171,7 @@ export class ImagePuller {
       return await Promise.race([shared.done, rejectOnAbort(signal)]);
     } finally {
       shared.listeners.delete(progress);
-      if (shared.listeners.size === 0) shared.abort.abort(new Error('nobody wants the image any more'));
+      if (shared.listeners.size === 0) shared.abort.abort(new Error('the pull has no waiter left'));
     }
   }
 

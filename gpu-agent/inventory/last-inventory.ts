@@ -1,6 +1,6 @@
 /**
  * Inventory of the machine as the last run of the agent reported it. If the inventory takes long at a start, the agent
- * reports the last one, so that the lease does not end meanwhile. Afterwards it reports the actual one.
+ * reports the last one, so that the lease does not end. Afterwards it reports the actual one.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -20,7 +20,7 @@ import { FolderQuota } from './folder-quota.ts';
 /** Format of an id that may become part of a path: it cannot lead to another directory. */
 const PLAIN_ID = /^[a-z0-9]{1,64}$/;
 /**
- * Other entries that are expected in the folder: the agent's own, and those that a file system or a NAS has in its top
+ * Other entries that are expected in the folder: the agent's own, and entries that a file system or NAS has in its top
  * directory.
  */
 const OTHERS = /^(?:\..*|lost\+found)$/;

@@ -1,6 +1,6 @@
 /**
  * Gives a worker its models. An image finds each at its place in the hub's cache, read-only, while the cache itself
- * stays the image's own. A command of the host finds a cache of its own, with links to its models.
+ * stays the image's own. A command of the host gets a separate cache with links to its models.
  */
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';

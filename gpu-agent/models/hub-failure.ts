@@ -20,7 +20,7 @@ interface FailedRequest {
 export function hubFailure({ error, hub, repository, revision, hasToken }: FailedRequest): ModelError {
   if (error instanceof ModelError) return error;
   if (error instanceof HubError && error.status === NOT_FOUND) {
-    const hidden = hasToken ? 'hides it from the token in HF_TOKEN' : 'hides it from those without a token (HF_TOKEN)';
+    const hidden = hasToken ? 'hides it from the token in HF_TOKEN' : 'hides it without a token (HF_TOKEN)';
     return new ModelError(
       'NOT_FOUND',
       `${hub} has no model ${repository} with the revision ${revision}, or ${hidden}: check the name and the revision`,

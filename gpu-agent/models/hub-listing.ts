@@ -46,7 +46,7 @@ function listed({ rfilename, size, blobId, lfs }: Sibling): ListedFile | undefin
   return {
     path: rfilename,
     sizeBytes: sizeOf(lfs?.size) ?? sizeOf(size),
-    // A file in LFS also has the blob id of its pointer, which says nothing about its content.
+    // A file in LFS also has the blob id of its pointer, which is no digest of its content.
     digest: lfs ? sha256 : digestOf(blobId),
   };
 }

@@ -132,7 +132,8 @@ export class ModelPuller {
     const commit = wanted.commit || described?.commit || this.#localCommit(wanted);
     const settled = await this.#options.settle({ endpointId, version, repository, revision, commit });
     signal.throwIfAborted();
-    if (settled.commit === '') throw failure ?? new ModelError('UNREACHABLE', `nobody knows ${repository}:${revision}`);
+    if (settled.commit === '')
+      throw failure ?? new ModelError('UNREACHABLE', `no source has ${repository}:${revision}`);
     const local = this.#local(wanted, settled.commit);
     if (local) return local;
     if (described?.commit !== settled.commit) described = undefined;

@@ -15,7 +15,7 @@ interface ModelRun {
   end(error?: unknown): void;
 }
 
-/** A model that somebody asked for. */
+/** A requested model. */
 interface AskedModel {
   repository: string;
   revision: string;

@@ -138,7 +138,7 @@ export class ModelStore {
 
   /**
    * Records that a workload is about to use a complete model, under this revision. The model stays until `unpin`.
-   * Returns false if it was removed meanwhile.
+   * Returns false if it was removed.
    */
   use(owner: string, key: ModelKey, revision: string): Promise<boolean> {
     return this.#next(async () => {

@@ -1,5 +1,5 @@
 /**
- * Gives complete models to other machines of the fleet: read-only, each to those with a token of core for it, and
+ * Gives complete models to other machines of the fleet: read-only, each to clients with core's token for it, and
  * within a bound on the bandwidth.
  */
 import { once } from 'node:events';

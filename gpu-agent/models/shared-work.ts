@@ -25,7 +25,7 @@ export class SharedWork<Result> {
       await left.done.catch(() => undefined);
     signal.throwIfAborted();
     const run = this.#runs.get(key) ?? this.#begin(key, work);
-    // An object of its own: two may hand in the same function.
+    // A new object, because two callers may pass the same function.
     const listener = (text: string): void => progress(text);
     run.listeners.add(listener);
     if (run.text !== '') progress(run.text);
@@ -33,7 +33,7 @@ export class SharedWork<Result> {
       return await Promise.race([run.done, rejectOnAbort(signal)]);
     } finally {
       run.listeners.delete(listener);
-      if (run.listeners.size === 0) run.abort.abort(new Error('nobody wants it any more'));
+      if (run.listeners.size === 0) run.abort.abort(new Error('it has no waiter left'));
     }
   }
 

@@ -24,7 +24,7 @@ const PAUSE = { firstMs: 100, maxMs: 1_000 };
 /** Number of tries after which the lease is over: nothing is lost by coming some seconds later. */
 const QUICK_TRIES = 15;
 const LATE_PAUSE = { firstMs: 1_000, maxMs: 5_000 };
-/** Pauses while core rejects this agent, which lasts until somebody acts. */
+/** Pauses while core rejects this agent, until an operator acts. */
 const REJECTED_PAUSE = { firstMs: 500, maxMs: 30_000 };
 const REJECTIONS: ReadonlySet<status | undefined> = new Set([
   status.UNAUTHENTICATED,

@@ -1,5 +1,5 @@
 /**
- * Payloads over 256 KiB, each on a stream of its own beside the session: inputs on the way in, outcomes on the way out.
+ * Payloads over 256 KiB, each on a separate stream beside the session: inputs on the way in, outcomes on the way out.
  */
 import { status } from '@grpc/grpc-js';
 import { retry, retryUntil } from '@slipway/kit/lifecycle/retry';
@@ -15,7 +15,7 @@ import { SIDE_STREAM_PIECE_BYTES } from '@slipway/proto/wire/limits';
 import type { LargeOutcome, LargeToCore } from '../attempts/to-core.ts';
 import type { CoreLink } from './core-link.ts';
 
-/** Most uploads at once; each outcome is in memory meanwhile. */
+/** Maximum concurrent uploads; each has its outcome in memory. */
 const UPLOADS_MAX = 2;
 /** Most tries to fetch an input before its attempt is returned. */
 const FETCHES_MAX = 3;

@@ -41,7 +41,7 @@ export class KeyedLog<Value> {
   }
 
   /**
-   * Reads what an earlier run left and begins a file of its own. A line that was cut off, and everything after it, is
+   * Reads the files of an earlier run and begins a new one. A line that was cut off, and everything after it, is
    * dropped. Never rejects: content that cannot be read counts as nothing, which is logged. If the disk takes no
    * writes, the next value tries again.
    */
@@ -159,7 +159,7 @@ export class KeyedLog<Value> {
   }
 }
 
-/** Reads the content of such a file, whoever writes it; empty if there is none. Rejects if it cannot be read. */
+/** Reads the content of such a file; empty if there is none. Rejects if it cannot be read. */
 export async function readKeyedLog<Value>(path: string, disk: Disk): Promise<Map<string, Value>> {
   const bytes = await disk.readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return Buffer.alloc(0);

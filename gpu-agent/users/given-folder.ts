@@ -44,7 +44,7 @@ export async function giveFolder(path: string, user: HostUser | undefined): Prom
 }
 
 /**
- * Removes a folder with its content, whoever owns it. Does nothing if it does not exist. The parent folder must be the
+ * Removes a folder with its content, of any owner. Does nothing if it does not exist. The parent folder must be the
  * agent's own.
  */
 export async function dropFolder(path: string): Promise<void> {

@@ -26,7 +26,7 @@ const OPEN_MS_MAX = 60_000;
 
 /**
  * Gives group and others the permissions of the owner. Runs on a mount that follows no symbolic links, in a mount
- * namespace that ends with the shell: a directory that is replaced by a link meanwhile leads root nowhere. The last
+ * namespace that ends with the shell, so a directory that is replaced by a link cannot redirect root. The last
  * line of mountinfo is the latest mount.
  */
 const OPEN_ALL = `

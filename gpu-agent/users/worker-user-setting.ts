@@ -47,8 +47,8 @@ export function readWorkerUser(reader: EnvReader, asRoot: boolean): WorkerUserSe
   const setting = parseWorkerUser(text);
   if (text === '') {
     reader.fault(
-      'SLIPWAY_WORKER_USER is not set, and this agent runs as root. Say as whom its workers run: per-account ' +
-        '(each account gets a user number of its own), a NAME or UID for all, or same (root: every worker can read ' +
+      'SLIPWAY_WORKER_USER is not set, and this agent runs as root. Choose the user of its workers: per-account ' +
+        '(each account gets its own user), a NAME or UID for all, or same (root: every worker can read ' +
         'all secrets of this machine)',
     );
   } else if (!setting) {

@@ -16,7 +16,7 @@ interface EndingWorkload {
 }
 
 /**
- * Resolves when all workloads have ended, or `graceMs` plus thirty seconds later. Logs the ids of those that still run
+ * Resolves when all workloads have ended, or `graceMs` plus thirty seconds later. Logs the ids of running workloads
  * then: the reaper ends workers in containers with the lease, and `slipway agent --clean` ends everything.
  */
 export async function awaitEnds(

@@ -1,6 +1,6 @@
 /**
  * Decides the next actions for a workload, a worker or a pod, by one level-triggered rule for both. It compares the
- * desired state, the observed state and the time, and keeps no state of its own. The driver (workload.ts) runs the
+ * desired state, the observed state and the time, and keeps no state. The driver (workload.ts) runs the
  * actions and evaluates the rule again after every change. Pure.
  *
  *   unknown > adopting > absent or running

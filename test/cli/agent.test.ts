@@ -99,7 +99,7 @@ t.test('agent', async (t) => {
     t.match(other, {
       code: 1,
       stderr: new RegExp(
-        `This key is that of machine ${id}, and this is machine \\w+\\..*keys create NAME --scope agent`,
+        `This key belongs to machine ${id}, but this is machine \\w+\\..*keys create NAME --scope agent`,
       ),
     });
     const processes = descendants(agent.child.pid!);

@@ -60,7 +60,7 @@ t.test('an installation', async (t) => {
     t.match(add, { code: 0, stdout: /Logged in to grpcs:/ });
     t.match(await cli.run('doctor'), {
       code: 0,
-      stdout: /TLS authority +the one that was named\nok +TLS names +IP Address:127/,
+      stdout: /TLS authority +the given one\nok +TLS names +IP Address:127/,
     });
     const wrong = await cli.run('doctor', 'facade', '--core', secureAddress, '--core-ca', `sha256:${'0'.repeat(64)}`);
     t.match(wrong, { code: 1, stdout: /fail {2}TLS authority +its authority is not sha256:0+\n +→ Name that of core/ });
@@ -159,7 +159,7 @@ ${more}`,
       stdout: /\+ endpoint shop-b[^]*6 resources: 6 to create/,
       stderr: /Nothing was changed/,
     });
-    t.match(await here.run('apply', '-f', file), { code: 2, stderr: /Nobody is there to be asked/ });
+    t.match(await here.run('apply', '-f', file), { code: 2, stderr: /no terminal to ask for confirmation/ });
     t.match(await here.run('apply', '-f', file, '--dry-run'), { code: 0, stderr: /--dry-run/ });
     t.equal((await cli.json<object[]>('volumes')).length, 0, 'nothing was made so far');
     t.match(await here.run('apply', '-f', file, '--yes'), { code: 0, stderr: /Done\.\n$/ });

@@ -233,7 +233,7 @@ t.test('jobs', async (t) => {
     process.kill(Number((await files.notes('pid', 1))[0]), 'SIGKILL');
     await files.notes('pid', 2);
     files.open('lost/2');
-    const note = /Attempt 1 was lost, so what it streamed is void; attempt 2 begins anew/;
+    const note = /Attempt 1 was lost, and its output is invalid; attempt 2 starts again/;
     t.match(await run.ended, { code: 0, stdout: '"a"\n"a"\n"b"\n', stderr: note });
     t.same(JSON.parse((await json.ended).stdout).stream, [{ output: 'a' }, { output: 'b' }]);
   });

@@ -34,7 +34,7 @@ t.test('many jobs', async (t) => {
     t.match(await cli.run('cancel', 'parked'), {
       code: 2,
       stdout: '',
-      stderr: /Nobody is there to be asked, so nothing was changed/,
+      stderr: /no terminal to ask for confirmation, so nothing was changed/,
     });
     t.match(await cli.runWith('n\n', 'cancel', 'parked'), {
       code: 0,
@@ -107,7 +107,7 @@ t.test('many jobs', async (t) => {
     const told = await cli.runWith('n\n', 'retry', 'served', '--error-group', group);
     t.match(told, { stderr: new RegExp(`^Queue again 2 jobs of group ${group} of served\\?`) });
     const part = await cli.runWith('n\n', 'retry', 'served', '--error-group', group, '--since', '1h');
-    t.match(part, { stderr: /^Queue again those that match of 2 jobs of group/ });
+    t.match(part, { stderr: /^Queue again the matching jobs of 2 jobs of group/ });
     t.match(await cli.json('retry', 'served', '--error-group', group, '--to', '2026-01-31', '-y'), {
       done: 0,
       left: {},

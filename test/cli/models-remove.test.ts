@@ -39,7 +39,7 @@ t.test('a model goes once no worker uses it, and the agent notices', async (t) =
   hub.fail({ path: 'w', cutAfter: 10, times: 1 });
   hub.fail({ path: 'w', status: 500 });
   await machine.fails('lab/half');
-  t.match(await remove('lab/half'), { code: 1, stderr: /is not complete: it may be on its way/ });
+  t.match(await remove('lab/half'), { code: 1, stderr: /is not complete: a download may be in progress/ });
   const away = await cli.start('models', 'remove', 'lab/tiny', '--model-dir', join(folder, 'nowhere')).ended;
   t.match(away, { code: 1, stderr: /cannot be read \(ENOENT\)|nowhere/ });
 });

@@ -86,7 +86,7 @@ t.test('a port in use', async (t) => {
 t.test('a foreign address', async (t) => {
   const { core } = coreOn(t, (await createDatabase(t)).url, '192.0.2.1:50051');
   await t.rejects(core.start(), {
-    message: /^cannot listen at 192\.0\.2\.1:50051: this machine has no such address; choose one of its own/,
+    message: /^cannot listen at 192\.0\.2\.1:50051: this machine has no such address; choose one of its addresses/,
   });
 });
 

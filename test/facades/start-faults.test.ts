@@ -17,7 +17,8 @@ t.test("a port that another program has, an address that is not this machine's",
     [
       '192.0.2.1',
       8080,
-      'cannot listen at 192.0.2.1:8080: this machine has no such address; choose one of its own, or 0.0.0.0 for all',
+      'cannot listen at 192.0.2.1:8080: this machine has no such address; choose one of its addresses, ' +
+        'or 0.0.0.0 for all',
     ],
   ] as const;
   for (const [host, port, message] of rows) {

@@ -43,7 +43,7 @@ const CAUSES: Cause[] = [
   },
   {
     what: 'its workers crash',
-    named: /crashed.*last lines/,
+    named: /crashed.*last log lines/,
     fields: { gpuIds: ['NVIDIA A2'], workersMax: 1 },
     jobs: 1,
   },

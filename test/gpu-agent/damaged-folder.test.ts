@@ -77,7 +77,7 @@ t.test('files of another user', { skip: asRoot ? false : 'needs root' }, async (
   for (const path of [folder, join(folder, 'agent')]) chownSync(path, SOMEBODY, SOMEBODY);
   const { code, said } = await start(t, join(folder, 'agent'), SOMEBODY);
   t.equal(code, 1);
-  t.match(said, /machine-id: it belongs to somebody else.*chown -R/);
+  t.match(said, /machine-id: it belongs to another user.*chown -R/);
   t.equal(said.trim().split('\n').length, 1, said);
   t.equal(readFileSync(join(folder, 'agent', 'machine-id'), 'utf8'), id, 'it is the machine that it was');
 });

@@ -266,7 +266,7 @@ async function runAll(args: readonly string[], noSkips: boolean): Promise<number
   if (code !== 0 || flaky.length > 0) say(`SLIPWAY_TEST_SEED=${seed} repeats what chance chose in this run.`);
   for (const file of flaky)
     say(
-      `FLAKY  ${file}: it failed among others and passed alone. Its failure is above: mend the test, or what it tests.`,
+      `FLAKY  ${file}: it failed among others and passed alone. Its failure is above: fix the test or the tested code.`,
     );
   say(`${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`);
   if (stopping.signal.aborted || typeof code === 'string') {

@@ -22,7 +22,9 @@ export function runningFile(): string | undefined {
 const t = new Proxy({} as Test, {
   get: (_, name) => {
     if (!current)
-      throw new Error(`t.${String(name)} was used when no test file ran: something goes on after the end of its test.`);
+      throw new Error(
+        `t.${String(name)} was used when no test file ran: something continues after the end of its test.`,
+      );
     const value: unknown = Reflect.get(current, name);
     // tap checks the object on which its functions are called.
     return typeof value === 'function' ? (value.bind(current) as unknown) : value;

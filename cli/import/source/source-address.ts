@@ -32,5 +32,5 @@ export async function readSourceKey(file: string): Promise<string> {
   });
   const key = text.trim();
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= KEY_LENGTH_MAX) return key;
-  throw new UsageError(`${file} must hold one API key and nothing else.`);
+  throw new UsageError(`${file} must contain one API key and nothing else.`);
 }

@@ -21,7 +21,7 @@ export const accountFile = pgTable(
     bytes: bigint('bytes', { mode: 'number' }).notNull().default(0),
     /** See the check below. */
     state: text('state').notNull(),
-    /** The batch whose results it lists. Null: it has pieces of its own. */
+    /** The batch whose results it lists. Null: it has its own pieces. */
     batchId: text('batch_id').references(() => batch.id, { onDelete: 'cascade' }),
     /** Its lines among the results of the batch. */
     side: text('side'),

@@ -48,7 +48,7 @@ export class ConnectionPool extends Agent {
 
   /** Returns request options that reuse an idle connection, or else use `opened` and pool it afterwards. */
   optionsFor(address: string, opened: Duplex | undefined): WithOpened {
-    // Another connection became idle meanwhile: Node uses that one, and this one would never be closed.
+    // Another connection became idle first: Node uses that one, and this one would never be closed.
     if (opened && this.has(address)) opened.destroy();
     return { agent: this, ...hostPortOf(address), opened };
   }

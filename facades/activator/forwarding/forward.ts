@@ -26,7 +26,7 @@ const INFORMATIONAL_MAX = 20;
 /** A valid reason phrase (RFC 9112, 4). A worker may send anything. */
 const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
-/** Content-Security-Policy that gives a page an origin of its own. */
+/** Content-Security-Policy that gives a page a separate origin. */
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads';
 
 /** Time limits of a forwarded request. */

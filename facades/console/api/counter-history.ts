@@ -1,4 +1,4 @@
-/** The last minutes of endpoints: the samples of a feed, and for the time before it those that core took. */
+/** The last minutes of endpoints: samples of a feed, and core's samples for the time before. */
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { CoreClient } from '../../core-client/core-client.ts';

@@ -22,7 +22,7 @@ export function accountOverview({ core, clock }: ConsoleParts, apiKey: string, p
     const options = { apiKey, repeatable: true, signal };
     const wrong = await readProblems(core, '', false, options);
     const { endpoints, nextPageToken } = await core.endpoints.call((client) => client.listEndpoints, page, options);
-    /** Returns the row of an endpoint. Empty if the endpoint was deleted meanwhile. */
+    /** Returns the row of an endpoint. Empty if the endpoint was deleted. */
     const row = async (endpoint: Endpoint): Promise<EndpointRow[]> => {
       try {
         return [

@@ -1,5 +1,5 @@
 /**
- * Errors of the facade itself, and the conversion of any error to one that a client may see. Internal texts of 5xx
+ * Errors of the facade itself, and the conversion of any error for clients. Internal texts of 5xx
  * errors are never sent.
  */
 import type { ErrorCode } from '@slipway/kit/net/error-help';

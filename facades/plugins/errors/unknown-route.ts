@@ -152,6 +152,6 @@ function explain(method: string, path: string): string {
   if (/^\/+v2\/+flash(\/|$)/.test(path))
     return 'Apps of Flash are not deployed here: call endpoints by their ids, /v2/{endpoint_id}/run.';
   if (isRestV2Path(path))
-    return `There is no operation ${method} ${path.slice(0, 200)}; /v2/docs has those that there are.`;
+    return `There is no operation ${method} ${path.slice(0, 200)}; /v2/docs lists all operations.`;
   return `There is no operation ${method} ${path.slice(0, 200)}.`;
 }

@@ -99,7 +99,7 @@ function addJobs(
 function addRequests(metrics: Metrics, endpoint: string, { ever }: GetRequestStatsResponse): void {
   const requests = metrics.counter({
     name: 'slipway_endpoint_requests_total',
-    help: 'Requests that ended since the first one that was counted, by outcome.',
+    help: 'Ended requests since counting began, by outcome.',
     labels: ['endpoint', 'outcome'],
   });
   const bytes = metrics.counter({

@@ -1,5 +1,5 @@
 /**
- * Settings of endpoints about models: those that its workers find on their machine (docs/guides/cached-models.md), and
+ * Settings of endpoints about models: cached models for workers (docs/guides/cached-models.md), and
  * those for the OpenAI address of the account (docs/reference/api.md#one-openai-address).
  */
 import type { Field } from '../field.ts';

@@ -29,7 +29,7 @@ const more = Type.Object({
   consumerUserId: Type.String({ description: 'Id of the account.' }),
   desiredStatus: oneOf(
     ['RUNNING', 'EXITED', 'TERMINATED'],
-    'What it shall do. Pods that were deleted are gone, never TERMINATED.',
+    'Desired state. Deleted pods disappear and are never TERMINATED.',
   ),
   lastStatusChange: Type.String({ description: 'The last change of the pod, as a sentence for people.' }),
   lastStartedAt: Type.Optional(Type.String({ description: 'Time: ISO 8601 in UTC with milliseconds.' })),

@@ -138,7 +138,7 @@ export const POD = describe<Settings>()(POD_SETTINGS, {
       bodyOnly: true,
     },
     graphql: { name: 'networkVolumeId' },
-    cli: { option: '--volume <id>', about: 'network volume in place of its own' },
+    cli: { option: '--volume <id>', about: 'network volume instead of its own disk' },
   },
   locked: {
     kind: { is: 'flag' },

@@ -28,8 +28,8 @@ export type TemplateUpdateInput = RestBody<typeof TEMPLATE>;
 /** Members of a template's record besides its settings. */
 const more = Type.Object({
   id: Type.String(),
-  earned: Type.Number({ description: 'Always 0: nobody is paid for templates.' }),
-  isRunpod: Type.Boolean({ description: 'Always false: the service has no templates of its own.' }),
+  earned: Type.Number({ description: 'Always 0: templates earn nothing.' }),
+  isRunpod: Type.Boolean({ description: 'Always false: the service provides no templates.' }),
   runtimeInMin: Type.Integer({ description: 'Always 0: use is counted by endpoint and by pod, see billing.' }),
 });
 

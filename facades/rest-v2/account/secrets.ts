@@ -138,7 +138,7 @@ export const secretOperations: readonly Operation[] = [
     id: 'DeleteSecret',
     method: 'DELETE',
     path: ONE,
-    summary: 'Delete a secret; what mentions it and runs goes on, and does not start again',
+    summary: 'Delete a secret; running workers and pods that use it continue, but do not start again',
     status: 204,
     handle: async (call, { core }) => {
       await core.secrets.call((client) => client.deleteSecret, { id: call.path['secretId']! }, once(call));

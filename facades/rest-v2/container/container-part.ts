@@ -33,7 +33,7 @@ const ANSWERED = {
       'text. Same meaning as cmd and entrypoint.',
   }),
   cmd: words('Command line, one word an entry.'),
-  entrypoint: words('Replaces the entry point of the image. Empty: that of the image.'),
+  entrypoint: words('Replaces the entry point of the image. Empty: value of the image.'),
   disk: Type.Integer({ minimum: 1, maximum: containerDiskGb.rule.max, description: 'Disk of the container in GB.' }),
   env: textMap('Environment.'),
   ports: Type.Array(Type.String({ pattern: PORT_PATTERN }), {

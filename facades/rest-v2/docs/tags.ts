@@ -19,6 +19,6 @@ export const TAGS: readonly { name: string; description: string }[] = [
     description: 'Machines, GPUs, processors and public templates to choose from, and what is free now.',
   },
   { name: 'account', description: "The caller's account." },
-  { name: 'billing', description: "What was used, and what that costs by the operator's price table." },
+  { name: 'billing', description: "Usage, and its cost by the operator's price table." },
   { name: 'not here', description: 'Parts of the public API that this service does not have.' },
 ];

@@ -138,5 +138,5 @@ function forPods(error: unknown): never {
     error instanceof CoreError &&
     error.reason === 'INVALID_REQUEST' &&
     error.message.includes('is a template for pods');
-  throw isKind ? misfit(['$.templateId: is a template for pods; endpoints take those that are serverless']) : error;
+  throw isKind ? misfit(['$.templateId: is a template for pods; endpoints need a serverless template']) : error;
 }

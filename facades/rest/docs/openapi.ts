@@ -27,7 +27,7 @@ const TAGS = [
     name: 'container registry auths',
     description: 'Credentials for private container registries. The service never shows secrets again.',
   },
-  { name: 'billing', description: "What was used, and what that costs by the operator's price table." },
+  { name: 'billing', description: "Usage, and its cost by the operator's price table." },
 ];
 
 /** The page that shows the document (plugins/docs-page.ts). */

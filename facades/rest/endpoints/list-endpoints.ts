@@ -47,7 +47,7 @@ export function listEndpoints(app: RestApp, { core, budget, gate }: RestParts): 
 }
 
 /**
- * Returns the workers of endpoints by the endpoint's id: existing ones, and groups of those that ended by themselves.
+ * Returns the workers of endpoints by the endpoint's id: existing ones, and groups of workers that ended by themselves.
  */
 export async function workersOf(
   core: RestParts['core'],

@@ -9,5 +9,5 @@ export const TemplatePath = Type.Object({ templateId: Type.String({ description:
 export const TemplateQuery = Type.Object({
   includeEndpointBoundTemplates: include('Adds templates that belong to one endpoint.'),
   includePublicTemplates: include('Adds the public templates of other accounts.'),
-  includeRunpodTemplates: include('Accepted without effect: the service has no templates of its own.'),
+  includeRunpodTemplates: include('Accepted without effect: the service provides no templates.'),
 });

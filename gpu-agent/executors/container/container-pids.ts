@@ -14,7 +14,7 @@ const DEPTH_MAX = 8;
  */
 export async function containerPids(containerId: string, pid: number): Promise<number[]> {
   const lines = (await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')).trim().split('\n');
-  // Without a group of its own the container shares one with other programs.
+  // Without its own group, the container shares one with other programs.
   const own = lines.map((line) => line.split(':')).filter(([, , path]) => path?.includes(containerId));
   const folders = own.map(([, kind = '', path = '']) => join(CGROUPS, kind.replace(/^name=/, ''), path));
   const found = new Set([pid, ...descendantsOf(pid).keys()]);

@@ -15,7 +15,7 @@ export const OVER = new Set(['exited', 'stopped', 'dead', 'removing']);
 export const NOT_STARTED = new Set(['created', 'configured', 'initialized']);
 
 /** Exit of a container that no longer exists. */
-export const GONE: WorkloadExit = { code: undefined, signal: undefined, failure: 'somebody removed its container' };
+export const GONE: WorkloadExit = { code: undefined, signal: undefined, failure: 'its container was removed' };
 
 /**
  * Returns the exit of a container. An engine has one number for exit code and signal: above 128 it means the signal

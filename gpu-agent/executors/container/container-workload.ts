@@ -186,7 +186,7 @@ export class ContainerWorkload implements RunningWorkload {
 
   /**
    * Starts the container. Without a response from the engine it may run or have run: the connection broke, or the
-   * engine was killed meanwhile.
+   * engine was killed.
    */
   async #start(container: Docker.Container): Promise<void> {
     try {

@@ -7,7 +7,7 @@ import type { ApiDevice, ApiNode, ApiPod, ApiResourceClaim, ApiResourceSlice } f
 
 /** Resource that NVIDIA's device plugin counts: GPUs, or slices if all of the node are alike. */
 export const GPU_RESOURCE = 'nvidia.com/gpu';
-/** With its strategy `mixed` the plugin counts the slices of each MIG profile as a resource of its own. */
+/** With its strategy `mixed` the plugin counts the slices of each MIG profile as a separate resource. */
 const MIG_RESOURCE = /^nvidia\.com\/(mig-[^-]+)$/;
 /** Name of NVIDIA's DRA driver, which also begins its device classes. */
 const DRIVER = 'gpu.nvidia.com';

@@ -1,7 +1,7 @@
 /**
  * Follows the log of a Pod's container. The API gives each line with its time, to the nanosecond. A log that was cut is
  * asked for again from the last time, which the API takes in whole seconds; lines before it, and those of the same time
- * that came already, are left out. So no line is lost or comes twice, unless the node has rotated it away meanwhile.
+ * that were already read, are left out. So no line is lost or repeated, unless the node has rotated it away.
  */
 
 import { backoffMs } from '@slipway/kit/time/backoff';

@@ -33,7 +33,7 @@ export class PodObjects {
   }
 
   /**
-   * Creates everything that the Pod needs, and then the Pod. Returns the Pod: the one that this plan made, also if an
+   * Creates everything that the Pod needs, and then the Pod. Returns the Pod that this plan created, also if an
    * earlier call had no response; `undefined` if another Pod has the name. Rejects with ApiError.
    */
   async create(plan: PodPlan): Promise<ApiPod | undefined> {

@@ -96,7 +96,7 @@ export function exitOfGone(last: ApiPod, asked: 'SIGTERM' | 'SIGKILL' | undefine
   if (terminated) return exitOf(last, terminated);
   const none = { code: undefined, failure: undefined };
   if (asked !== undefined) return { ...none, signal: asked };
-  const cause = outsideCause(last.status ?? {}) ?? 'ended because somebody deleted its Pod';
+  const cause = outsideCause(last.status ?? {}) ?? 'ended because its Pod was deleted';
   return { ...none, signal: undefined, cause };
 }
 

@@ -10,7 +10,7 @@ import { execFileSync } from 'node:child_process';
 /** Paths of setpriv. PATH is not searched, because another user could set it. */
 const PATHS = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/sbin/setpriv', '/sbin/setpriv'];
 /**
- * Variables that change what a program loads or does before its first line: those that glibc removes for set-uid
+ * Variables that change what a program loads or does before its first line: as glibc removes for set-uid
  * programs, and all of the loader's.
  */
 const LOADS = new RegExp(

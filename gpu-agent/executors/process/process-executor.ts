@@ -1,7 +1,7 @@
 /**
  * Runs a workload as a child process that leads its own process group. A guard in the same group blocks on a pipe that
  * the agent holds. When the agent dies, however it dies, the pipe closes and the guard kills the group. No workload
- * outlives its agent, unless somebody killed the guard first; then the next run of the agent ends it. Processes that
+ * outlives its agent, unless the guard was killed first; then the next run of the agent ends it. Processes that
  * leave the process group are found by their control group, or else by their marks and parents.
  */
 

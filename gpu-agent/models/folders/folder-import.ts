@@ -17,7 +17,7 @@ import { FolderError } from './folder-listing.ts';
 
 /** Prefix of folders that are being filled. */
 const PART = '.import-';
-/** Prefix of folders that are removed by whoever starts next. */
+/** Prefix of folders that the next agent or command removes at its start. */
 const TRASH = '.trash-';
 const ID_LETTERS = 12;
 

@@ -9,7 +9,7 @@ import { sizeOf } from '../model-record.ts';
 import { ModelUses } from '../model-uses.ts';
 import { FolderError } from './folder-listing.ts';
 
-/** Prefix of folders that are removed by whoever starts next. */
+/** Prefix of folders that the next agent or command removes at its start. */
 const TRASH = '.trash-';
 const ID_LETTERS = 12;
 
@@ -42,7 +42,8 @@ export async function removeModels(
       throw new FolderError(`${key.repository} is in use by a worker: end the workers of its endpoints first.`);
     if (!record)
       throw new FolderError(
-        `${key.repository} is not complete: it may be on its way. What nobody continues for a day goes by itself.`,
+        `${key.repository} is not complete: a download may be in progress. ` +
+          'Partial downloads are deleted after a day without progress.',
       );
   }
   for (const { key } of models) {

@@ -145,7 +145,7 @@ export class HealthWatch {
     const isElsewhere = !tunnels && advertiseHost !== '' && worker.spec.imageName !== '';
     if (isElsewhere) {
       const relay = await Relay.open({ host: address, port: http.port }, ports).catch(() => undefined);
-      // If the worker ended meanwhile, nothing else would close the relay.
+      // If the worker has ended, nothing else would close the relay.
       const isOver = worker.hasEnded || this.#watched.get(worker.id) !== watched;
       if (isOver) relay?.close();
       if (!relay || isOver) return false;

@@ -154,7 +154,7 @@ export class Worker implements WorkloadKind {
   }
 
   /**
-   * Sets the state that core desires. `undefined` if the worker must end and nobody waits for what it holds. A worker
+   * Sets the state that core desires. `undefined` if the worker must end without waiting for its jobs. A worker
    * that is to be replaced drains, whatever core desires. `connectedAtMs`: since when core is connected, by the
    * monotonic clock.
    */

@@ -92,7 +92,7 @@ t.test('a session under a known machine id', async (t) => {
   }
   t.match(await core.joinAgent({ agentKey: attackerKey, machineId }).catch((error: unknown) => error), {
     details: new RegExp(
-      `^This key is that of machine \\w+, and this is machine ${machineId}\\..*keys create NAME --scope agent$`,
+      `^This key belongs to machine \\w+, but this is machine ${machineId}\\..*keys create NAME --scope agent$`,
     ),
   });
   t.match(

@@ -127,7 +127,7 @@ t.test('sessions by certificate', async (t) => {
   const options = { machineId, agentKey: '', tls: tlsOf(certificate!.certificate, key) };
   const agent = await core.joinAgent(options, secure);
   const other = core.joinAgent({ ...options, machineId: 'certified002' }, secure);
-  await t.rejects(other, /is that of machine certified001/, 'for its own machine only');
+  await t.rejects(other, /belongs to machine certified001/, 'for its own machine only');
   await t.rejects(core.joinAgent({ machineId, agentKey: '' }), /UNAUTHENTICATED/, 'not without the certificate');
 
   const tunnels = systemTransport.openClient(EdgeServiceClient, core.replicas[0]!.address);

@@ -62,7 +62,7 @@ t.test('two replicas that start together on a new database have one authority', 
   t.equal(await createBy(one.address), 'done', 'plain text on loopback');
   t.match(
     await createBy(one.secureAddress, { caDigests: ['0'.repeat(64)] }),
-    /another installation, or somebody between/,
+    /another installation, or an attacker in between/,
   );
   t.match(await createBy(one.secureAddress), /authority that is not trusted here/);
   t.match(await createBy(one.secureAddress.slice('grpcs://'.length)), /where TLS is spoken the address is grpcs/);

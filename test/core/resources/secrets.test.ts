@@ -109,7 +109,7 @@ t.test('limits of an account', async (t) => {
   );
   t.match(
     await reasonOf(create({ name: 'three' }, key)),
-    /^INVALID_REQUEST: the account has 500 secrets, which is the most; delete one/,
+    /^INVALID_REQUEST: the account has 500 secrets, the maximum; delete an unused one/,
   );
   await remove('hoard0000001', key);
   t.ok(await create({ name: 'three' }, key));

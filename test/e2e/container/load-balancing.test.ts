@@ -170,7 +170,7 @@ t.test('load-balancing workers in containers', { skip: podmanSkip || skipWithout
           { worker: pod.id, method: 'POST', url: '/up', bytes: body.length, port: '8123' },
           location,
         );
-        t.equal((await ask(pod, 8124)).status, 502, 'a port at which nobody listens');
+        t.equal((await ask(pod, 8124)).status, 502, 'a port without a listener');
         t.equal((await ask(pod, 22)).status, 404, 'no http port');
         await checkTcpPorts(t, system, pod.id, location === 'far');
         await pods.remove(pod.id);

@@ -36,10 +36,10 @@ t.test('an image that this machine cannot have', { skip: podmanSkip }, async (t)
     /The worker could not be started: this machine has no image localhost\/nothing:1: build it here, or push it to a registry and name that\.$/;
   t.match(endpoint.workers[0], {
     reason,
-    change: /^fix what its reason or its last lines name and update the endpoint or its template/,
+    change: /^fix the cause in its reason or last log lines, then update the endpoint or its template/,
   });
   const summary =
-    /worker.* crashed \(.*this machine has no image localhost\/nothing:1: build it here.* To change that: fix what its reason/;
+    /worker.* crashed \(.*this machine has no image localhost\/nothing:1: build it here.* To change that: fix the cause in its reason/;
   t.match(endpoint.summary, summary);
   t.match(await get(`/explain/${jobId}`), { state: 'IN_QUEUE', queuePosition: 1, summary });
   await waitFor(

@@ -71,7 +71,10 @@ t.test('core by TLS through the edge', { skip: skipWithoutEnvoy() }, async (t) =
         clock: systemClock,
       });
     t.match(await read({}), /BEGIN CERTIFICATE/);
-    await t.rejects(read({ SLIPWAY_CORE_CA: pinText('0'.repeat(64)) }), /another installation, or somebody between/);
+    await t.rejects(
+      read({ SLIPWAY_CORE_CA: pinText('0'.repeat(64)) }),
+      /another installation, or an attacker in between/,
+    );
     await t.rejects(read({ SLIPWAY_CORE_ADDRESS: address }), /does not speak TLS/, 'never in plain text');
     await t.rejects(read({ SLIPWAY_CORE_ADDRESS: '127.0.0.1:1' }), /no process listens there/);
     writeFileSync(folder.path('wrong.pem'), '-----BEGIN nothing');

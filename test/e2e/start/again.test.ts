@@ -42,7 +42,7 @@ t.test('a start after kill -9', async (t) => {
   await first.end('SIGKILL');
   const second = new Launcher(t, ...args);
   await waitFor('the line that says what it waits for', () =>
-    second.text.includes(`an earlier run was killed; waiting for what it left to end: facade (process ${facade})`),
+    second.text.includes(`an earlier run was killed; waiting for its processes to end: facade (process ${facade})`),
   );
   letGo();
   await second.ready();

@@ -229,11 +229,11 @@ t.test('a machine', { skip: whyNoChromium(), timeout: 400_000 }, async (t) => {
   await t.test('an account’s key may not see it; an unknown name', async (t) => {
     const owner = await open(t);
     await owner.goto(`${system.url}/console/machines/${machineId}`);
-    await owner.getByText('This key may not see that.').waitFor();
+    await owner.getByText('This key has no access.').waitFor();
     await inspect(t, owner, 'a machine, for an account');
     const reader = await open(t, { key: await system.newKey(KeyScope.READ_ONLY) });
     await reader.goto(`${system.url}/console/machines/rack-1`);
-    await reader.getByText('This key may not see that.').waitFor();
+    await reader.getByText('This key has no access.').waitFor();
     await page.goto(`${system.url}/console/machines/nosuch`);
     await page.getByText('There is no machine "nosuch".').waitFor();
     await inspect(t, page, 'no such machine');

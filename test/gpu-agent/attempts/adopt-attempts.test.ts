@@ -112,7 +112,7 @@ t.test('a value in transit is missing, unless the SDK sends it again', async (t)
   const begun = (recorder: RunRecorder, attempt: Attempt): void => recorder.begun(attempt);
   const python = await wired(t);
   adopt(await leave(t, begun), python);
-  t.match(python.table.all()[0]!.missed, /on its way/);
+  t.match(python.table.all()[0]!.missed, /in flight/);
   const own = await wired(t);
   adopt(await leave(t, begun, container(true)), own);
   t.equal(own.table.all()[0]!.missed, undefined);
@@ -122,7 +122,7 @@ t.test('an SDK that does not wait for an absent agent may lose any value', async
   const last = await leave(t, () => undefined);
   const parts = await wired(t);
   adopt({ ...last, run: { ...run, isPatient: false } }, parts);
-  t.match(parts.table.all()[0]!.missed, /was away/);
+  t.match(parts.table.all()[0]!.missed, /was down/);
 });
 
 t.test('a repeated value keeps its numbers', async (t) => {

@@ -174,7 +174,7 @@ t.test('only keys that may write, and only jobs of the named endpoint', async (t
   }
   const ended = await jobs.call('POST', '/jobs/cancel?status=COMPLETED');
   t.match(ended.json, {
-    error: 'Jobs that are COMPLETED cannot be cancelled, only those that are IN_QUEUE or IN_PROGRESS.',
+    error: 'Jobs that are COMPLETED cannot be cancelled, only jobs that are IN_QUEUE or IN_PROGRESS.',
   });
   await jobs.counted({ inQueue: 1 });
   await other.counted({ inQueue: 2 });

@@ -17,7 +17,7 @@ export function endpointModelRoutes(
     if (!isId(id)) throw new CoreError('ENDPOINT_NOT_FOUND', 'There is no such endpoint.');
     const options = optionsOf(request);
     const { models } = await core.models.call((client) => client.listModels, { model: '' }, options);
-    // Every endpoint is a model by its own name. That says nothing about what its workers answer.
+    // Every endpoint is a model by its own name. That does not show what its workers answer.
     const names = models
       .filter(({ name, endpoints }) => endpoints.some((endpoint) => endpoint.id === id && endpoint.name !== name))
       .map(({ name }) => name);

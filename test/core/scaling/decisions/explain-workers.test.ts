@@ -96,7 +96,7 @@ t.test(
     );
     t.match(
       summary({ ...starting, failures: 3 }),
-      /work yet, and 3 in a row before it crashed \(.* To change that: fix what its reason or its last lines name/,
+      /work yet, and 3 in a row before it crashed \(.* To change that: fix the cause in its reason or last log lines/,
     );
     refusal = 'no machine has a free GPU';
     t.equal(

@@ -141,7 +141,7 @@ t.test('only the operator sees machine names', async (t) => {
   );
   t.equal(
     told([machine('vm')], asked({ gpuIds: ['-NVIDIA L4'], gpuCount: 1 })),
-    'no machine has a free GPU, of those that are not excluded: 1 machine has no GPU',
+    'no machine has a free GPU, without the excluded types: 1 machine has no GPU',
   );
   t.equal(
     told([machine('vm', { cpuSlotsUsed: 4 })], asked()),

@@ -81,7 +81,7 @@ for (const [name, settings] of Object.entries(MODES)) {
     );
     t.match(error, {
       name: 'PoolerError',
-      message: /^SLIPWAY_DATABASE_URL leads to a pooler, such as PgBouncer.*Give the address of PostgreSQL itself/,
+      message: /^SLIPWAY_DATABASE_URL points to a pooler, such as PgBouncer.*Use the address of PostgreSQL itself/,
     });
     t.notOk(isTransient(error), 'nobody waits for it to pass');
   });

@@ -104,7 +104,7 @@ export function everyPage(t: Test, { system, id, open, signIn, inspect }: Browse
     const { secret } = await call(system.clients.keys, 'createKey', wanted, system.key);
     const page = await open(t);
     await signIn(page, secret);
-    await page.getByText('This key may not see that.').waitFor();
+    await page.getByText('This key has no access.').waitFor();
     t.equal(
       await page.getByRole('link', { name: 'Templates' }).count(),
       0,

@@ -231,7 +231,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     await prepared;
     const { ended } = executor.start(launch);
     await kubelet.remove(launch.workloadId);
-    t.match(await ended, { cause: 'ended because somebody deleted its Pod' });
+    t.match(await ended, { cause: 'ended because its Pod was deleted' });
   });
 
   await t.test('the digest of the first machine counts: another image is replaced before it gets work', async (t) => {

@@ -176,7 +176,7 @@ function useDecisions(id: string, latest: readonly DecisionView[], query = '') {
       `/api/endpoints/${id}/decisions?before=${kept.current.decisions.at(-1)!.id}&${query}`,
     ).then((earlier) => {
       const { decisions } = kept.current;
-      // The search has changed meanwhile.
+      // The search has changed.
       if (kept.current.query !== query) return;
       const last = decisions.at(-1)!.id;
       kept.current = {

@@ -85,7 +85,7 @@ function JobRates({ times }: { times: JobTimesView }) {
       <dl className="figures">
         <Figure label="Arrived" value={sum((rate) => rate.arrived)} />
         <Figure label="Completed" value={sum((rate) => rate.completed)} />
-        <Figure label="Failed" value={sum((rate) => rate.failed)} hint="those that timed out included" />
+        <Figure label="Failed" value={sum((rate) => rate.failed)} hint="including timeouts" />
       </dl>
       <Chart
         label="Jobs a minute"

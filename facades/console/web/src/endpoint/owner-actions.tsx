@@ -62,7 +62,7 @@ function Pause({ row: { id, name, type }, onClose }: ActionProps) {
     >
       <p className="body">
         Its workers stop, and none is started until you resume it.{' '}
-        {type === 'LB' ? 'Requests get no answer meanwhile.' : 'Jobs are accepted meanwhile and wait.'}
+        {type === 'LB' ? 'Until then requests fail.' : 'Until then jobs are accepted and wait.'}
       </p>
     </DialogForm>
   );

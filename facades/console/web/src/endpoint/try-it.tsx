@@ -89,7 +89,7 @@ function ExampleNote({ id, example }: { id: string; example: ExampleView | undef
   return (
     <p className="hint">
       The input of <Link href={`/endpoints/${id}/jobs/${example.jobId}`}>the last completed job</Link>.
-      {example.isCut && ' Its long texts are shortened here: replace those that end with “…”.'}
+      {example.isCut && ' Its long texts are shortened here: replace texts that end with “…”.'}
     </p>
   );
 }

@@ -35,7 +35,7 @@ export function WhatIf({
                 <span className="spoken">Figure</span>
               </th>
               <th className="right">Measured</th>
-              <th className="right">Model of what was</th>
+              <th className="right">Model of the past</th>
               <th className="right">Model of the change</th>
             </tr>
           </thead>

@@ -228,7 +228,9 @@ function Silence({ target: { id, name, silentUntilMs } }: { target: AlertTargetV
                     </option>
                   ))}
                 </select>
-                <p className="hint">It gets no message about what begins or ends meanwhile. The history has it.</p>
+                <p className="hint">
+                  It gets no messages about problems that begin or end in this time. The history has them.
+                </p>
               </div>
             </div>
           )}

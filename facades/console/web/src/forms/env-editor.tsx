@@ -1,5 +1,5 @@
 /**
- * Environment variables, a row each. Values that are there already stay hidden until somebody asks for them; a value
+ * Environment variables, a row each. Existing values stay hidden until the user shows them; a value
  * can be a secret of the account, by name.
  */
 import { useQuery } from '@tanstack/react-query';

@@ -41,9 +41,7 @@ function SetValue({ name, path, shown, onClose }: { name: string; path: string; 
             value={value}
             onChange={({ target }) => setValue(target.value)}
           />
-          <p className="hint">
-            Workers and pods that start from now on get it; those that run keep the old one until they are restarted.
-          </p>
+          <p className="hint">New workers and pods get it. Running ones keep the old value until they are restarted.</p>
         </div>
       </div>
     </DialogForm>

@@ -79,7 +79,7 @@ export function StreamView({
   );
 }
 
-/** Returns the text of a chunk: strings as they are, any other value on a line of its own. */
+/** Returns the text of a chunk: strings unchanged, other values on separate lines. */
 function outputOf(data: string): string {
   const { output } = JSON.parse(data) as { output?: unknown };
   return typeof output === 'string' ? output : `${JSON.stringify(output)}\n`;

@@ -1,4 +1,4 @@
-/** Lets somebody keep bytes as a file. */
+/** Offers bytes as a download. */
 
 /** Saves a file under this name in the browser's download folder. */
 export function saveFile(payload: Blob, name: string): void {

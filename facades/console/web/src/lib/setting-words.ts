@@ -25,7 +25,7 @@ const isQueue = (values: Readonly<Record<string, unknown>>): boolean => values['
 /** Texts by the names of REST. */
 const TEXTS: Readonly<Record<string, SettingText>> = {
   name: { label: 'Name', about: 'For people.' },
-  templateId: { label: 'Template', about: 'What its workers run. A change of the template replaces them.' },
+  templateId: { label: 'Template', about: 'The program of its workers. A change of the template replaces them.' },
   type: {
     label: 'Requests',
     about: 'Cannot be changed later.',
@@ -36,7 +36,7 @@ const TEXTS: Readonly<Record<string, SettingText>> = {
     about: 'Cannot be changed later.',
     words: { GPU: 'GPUs', CPU: 'machines without a GPU' },
   },
-  gpuTypeIds: { label: 'GPU types', about: 'The first one that is free is taken. None chosen: any type.', when: isGpu },
+  gpuTypeIds: { label: 'GPU types', about: 'The first free one is used. None chosen: any type.', when: isGpu },
   gpuCount: { label: 'GPUs of each worker', about: '', when: isGpu },
   allowedCudaVersions: {
     label: 'CUDA versions',
@@ -99,8 +99,8 @@ const TEXTS: Readonly<Record<string, SettingText>> = {
     label: 'Container image',
     about: 'As registry.example/me/app:1. Empty: the command runs on the host, where that is allowed.',
   },
-  dockerStartCmd: { label: 'Command', about: 'One argument a line. Empty: that of the image.' },
-  dockerEntrypoint: { label: 'Entry point', about: 'One argument a line. Empty: that of the image.' },
+  dockerStartCmd: { label: 'Command', about: 'One argument per line. Empty: value of the image.' },
+  dockerEntrypoint: { label: 'Entry point', about: 'One argument per line. Empty: value of the image.' },
   workingDirectory: { label: 'Working directory', about: 'Of a command without an image.' },
   containerDiskInGb: { label: 'Disk of the container', unit: 'GB', about: '' },
   volumeInGb: { label: 'Volume of a pod', unit: 'GB', about: '0 for endpoints.' },

@@ -1,9 +1,9 @@
-/** Dark or light theme: that of the system until the user chooses one. */
+/** Dark or light theme: the system's until the user chooses one. */
 import { useEffect, useState } from 'react';
 
 const NAME = 'slipway-theme';
 
-/** Chosen theme. Empty: that of the system. */
+/** Chosen theme. Empty: the system's. */
 type Theme = '' | 'dark' | 'light';
 
 /** Returns the chosen theme and a function that changes it. The choice is stored in the browser. */

@@ -1,5 +1,5 @@
 /**
- * The only event feed of this tab, that of the visible page. A hidden tab closes it, because a browser opens few
+ * The only event feed of this tab, for the visible page. A hidden tab closes it, because a browser opens few
  * connections to a host and other tabs need them too.
  */
 

@@ -5,8 +5,8 @@ import { counted } from '../lib/format.ts';
 export function DrainOutlook({ workers, standby = 0, pods }: { workers: number; standby?: number; pods?: number }) {
   const end =
     workers === 1
-      ? 'it takes no more jobs, finishes those that it has, and ends'
-      : 'they take no more jobs, finish those that they have, and end';
+      ? 'it takes no more jobs, finishes its jobs, and ends'
+      : 'they take no more jobs, finish their jobs, and end';
   return (
     <div className="body">
       <p>No worker or pod starts or resumes there until you undrain it.</p>

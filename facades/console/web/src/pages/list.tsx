@@ -29,8 +29,8 @@ import { DialogButton, DialogForm } from '../ui/dialog.tsx';
 import { Away, Empty, Failed, Loading, Overdue } from '../ui/parts.tsx';
 
 const VOLUME_STAYS =
-  'Its files stay on the disks of machines until the operator removes them: empty it first if nobody ' +
-  'may read them there.';
+  'Its files stay on the disks of machines until the operator removes them. Empty it first if they are ' +
+  'confidential.';
 
 /** Shows the page. */
 export default function ListPage({ kind }: { kind: string }) {

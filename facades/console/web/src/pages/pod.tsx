@@ -76,7 +76,7 @@ function Runs({ view: { image, command, ports, gpus, volumeMountPath, networkVol
     ['Command', command.join(' ')],
     ['Ports', ports.join(', ')],
     ['GPUs', gpus.join(', ')],
-    ['Files', `${networkVolumeId === '' ? 'of its own' : `network volume ${networkVolumeId}`}, at ${volumeMountPath}`],
+    ['Files', `${networkVolumeId === '' ? 'own disk' : `network volume ${networkVolumeId}`}, at ${volumeMountPath}`],
   ];
   return (
     <Panel title="Configuration">

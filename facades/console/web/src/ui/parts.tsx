@@ -137,7 +137,7 @@ function useIsLate(isWaiting: boolean): boolean {
 /** Shows an error of the service. Without permission it says what to do. */
 export function Failed({ error, again }: { error: unknown; again?: () => void }) {
   if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
-    return <Empty title="This key may not see that.">Sign in with a key that may, or ask whoever made this one.</Empty>;
+    return <Empty title="This key has no access.">Sign in with another key, or ask its creator for access.</Empty>;
   }
   const text = error instanceof Error ? error.message : String(error);
   return (

@@ -2,7 +2,7 @@
 import { CopyButton } from './copy-button.tsx';
 import { Panel } from './parts.tsx';
 
-/** Shows samples, each in a panel of its own with a button that copies it. */
+/** Shows samples in separate panels, each with a copy button. */
 export function Samples({ samples }: { samples: readonly (readonly [title: string, text: string])[] }) {
   return samples.map(([title, text]) => <Sample key={title} title={title} text={text} />);
 }
