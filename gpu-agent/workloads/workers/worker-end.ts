@@ -84,9 +84,22 @@ export class WorkerEnd {
         asked ? '' : this.#spec.httpServer ? 'before it was ready' : 'before it asked for work',
         tail,
         this.#memoryGb,
-        asked || exit.code !== 0 ? '' : this.#missingStart(),
+        asked ? '' : this.#usualCause(exit.code),
       );
     else this.#reason = verdict.state === WorkerState.UNHEALTHY ? withLog(verdict.reason, tail) : verdict.reason;
+  }
+
+  /** Returns the usual cause of an exit before the worker served; empty if the code says nothing. */
+  #usualCause(code: number | undefined): string {
+    const isImage = this.#spec.imageName !== '';
+    if (code === 0) return this.#missingStart();
+    if (code === 127)
+      return `A program was not found: check the command, and what is installed ${isImage ? 'in the image' : 'on the machine'}.`;
+    if (code !== 126) return '';
+    return isImage
+      ? 'A program was found but may not be executed: check its permissions in the image.'
+      : 'A program was found but may not be executed: the user that runs workers must be able to open it and all its ' +
+          'folders, and cannot open /root.';
   }
 
   /** Returns the usual cause of a program that ran to its end and never served. */
