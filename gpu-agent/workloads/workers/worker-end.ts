@@ -91,10 +91,10 @@ export class WorkerEnd {
 
   /** Returns the usual cause of an exit before the worker served; empty if the code says nothing. */
   #usualCause(code: number | undefined): string {
-    const isImage = this.#spec.imageName !== '';
     if (code === 0) return this.#missingStart();
-    if (code === 127)
-      return `A program was not found: check the command, and what is installed ${isImage ? 'in the image' : 'on the machine'}.`;
+    const isImage = this.#spec.imageName !== '';
+    const where = isImage ? 'in the image' : 'on the machine';
+    if (code === 127) return `A program was not found: check the command, and what is installed ${where}.`;
     if (code !== 126) return '';
     return isImage
       ? 'A program was found but may not be executed: check its permissions in the image.'
