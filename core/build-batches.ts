@@ -1,5 +1,6 @@
 /** Builds what batches and files need: limits, contexts of use cases, and the task that lets batches advance. */
 import type { Sealer } from '@slipway/kit/host/seal';
+import { ArrivalRecorder } from './batches/arrival-recorder.ts';
 import type { BatchParts } from './batches/batch-engine.ts';
 import type { BatchContext } from './batches/batches.ts';
 import type { CoreConfig } from './config.ts';
@@ -38,7 +39,7 @@ export function buildBatches(
   };
   const runner = new BatchRunner({
     ...shared,
-    ...{ stores, models, events, onEnded },
+    ...{ stores, models, events, onEnded, arrivals: new ArrivalRecorder(clock) },
     jobs: engine.batchCalls,
     task: singletonTasks.of('batches'),
   });

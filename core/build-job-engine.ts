@@ -207,10 +207,11 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): Pick<JobEngine, 'ca
     const byId = new Map(jobs.map(({ job }) => [job.id, job]));
     for (const each of stored) batch.announceQueued(each, byId.get(each.job.id)!);
   };
+  const withdrawn: BatchJobCalls['withdrawn'] = (deleted) => deletes.announce(deleted, 'withdrawn by its batch');
   const { get, cancel, readChunks } = calls;
   return {
     calls,
-    batchCalls: { get, cancel, readChunks, prepare: (submission) => submits.prepare(submission), announce },
+    batchCalls: { get, cancel, readChunks, prepare: (submission) => submits.prepare(submission), announce, withdrawn },
   };
 }
 

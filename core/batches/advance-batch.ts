@@ -5,7 +5,7 @@ import type { OpenItems } from '../store/batches/batch-work-store.ts';
 import type { BatchParts } from './batch-engine.ts';
 import { endBatch } from './end-batch.ts';
 import type { RequestTarget } from './submit-requests.ts';
-import { openTargets, submitRequests, targetsOf } from './submit-requests.ts';
+import { openTargets, submitRequests, targetsOf, withdrawSurplus } from './submit-requests.ts';
 import { stopPending, takeResults } from './take-results.ts';
 import { validateBatch } from './validate-batch.ts';
 
@@ -58,7 +58,7 @@ async function step(parts: BatchParts, batch: Batch, isOver: boolean, pace: Batc
 }
 
 async function run(parts: BatchParts, batch: Batch, pace: BatchPace): Promise<boolean> {
-  const taken = await takeResults(parts, batch);
+  const { taken, more: areMore } = await takeResults(parts, batch);
   const open = await parts.stores.batchWork.open(batch.id);
   if (open.pending + open.submitted === 0) {
     await endBatch(parts, batch, 'COMPLETED');
@@ -70,6 +70,7 @@ async function run(parts: BatchParts, batch: Batch, pace: BatchPace): Promise<bo
   let submitted = 0;
   try {
     const targets = await openTargets(parts, await targetsOf(parts, batch));
+    open.queued -= open.queued > 0 ? await withdrawSurplus(parts, batch, targets) : 0;
     const spare = targets.reduce((sum, target) => sum + target.spare, 0);
     const more = Math.min(open.pending, pace.queuedMax - open.queued, spare);
     reason = more > 0 ? await overQuota(parts, batch) : '';
@@ -86,7 +87,7 @@ async function run(parts: BatchParts, batch: Batch, pace: BatchPace): Promise<bo
     reason = await rejected(parts, batch, error);
   }
   if (reason !== undefined && reason !== batch.stalled) await parts.stores.batchWork.stall(batch.id, reason);
-  return false;
+  return areMore;
 }
 
 /** Returns why the batch waits. `undefined`: it has ended, because its endpoint does not exist any more. */
@@ -136,7 +137,7 @@ async function stop(parts: BatchParts, batch: Batch): Promise<boolean> {
     await parts.jobs.cancel(key).catch((error: unknown) => {
       if (!(error instanceof DomainError)) throw error;
     });
-  const taken = await takeResults(parts, batch);
+  const { taken } = await takeResults(parts, batch);
   if (stopped + running.length + taken > 0) return true;
   await endBatch(parts, batch, batch.state === 'EXPIRING' ? 'EXPIRED' : 'CANCELLED');
   return false;

@@ -12,12 +12,14 @@ import { filePieceIdentity } from '../domain/settings/sealed-identity.ts';
 import type { ModelDirectory } from '../endpoints/model-directory.ts';
 import type { BatchJobCalls } from '../jobs/job-engine.ts';
 import type { Stores } from '../store/storage.ts';
+import type { ArrivalRecorder } from './arrival-recorder.ts';
 
 /** Dependencies of the steps. */
 export interface BatchParts {
   stores: Pick<Stores, 'batchWork' | 'files' | 'models'>;
   jobs: BatchJobCalls;
   models: Pick<ModelDirectory, 'resolve'>;
+  arrivals: Pick<ArrivalRecorder, 'count'>;
   sealer: Sealer;
   limits: FileLimits;
   /** Work on texts of users, fair by account. */

@@ -6,7 +6,7 @@ import { workNow } from '@slipway/kit/bytes/sliced-work';
 import { openaiJobInput } from '@slipway/kit/openai/job-input';
 import type { Batch } from '../domain/batches/batch.ts';
 import { LINE_BYTES_MAX } from '../domain/batches/batch.ts';
-import { spareSlots } from '../domain/batches/slot-use.ts';
+import { spareSlots, surplusJobs } from '../domain/batches/slot-use.ts';
 import { TTL_MS_MAX } from '../domain/jobs/job-policy.ts';
 import { DomainError } from '../domain/settings/errors.ts';
 import type { PreparedJob } from '../jobs/submit/prepare-job.ts';
@@ -23,6 +23,8 @@ const READ_BYTES = LINE_BYTES_MAX + 2 * 1024 * 1024;
  * them.
  */
 const RESULT_KEPT_MS = 86_400_000;
+/** Jobs that are taken back in one step, more than a batch has in a queue. */
+const WITHDRAWN_MAX = 500;
 
 /** An endpoint that takes requests of the batch. */
 export interface RequestTarget {
@@ -31,9 +33,10 @@ export interface RequestTarget {
   share: number;
 }
 
-/** A target with the number of jobs that it takes now. */
+/** A target with the number of jobs that it takes now, or has too many of. */
 interface OpenTarget extends RequestTarget {
   spare: number;
+  surplus: number;
 }
 
 /** Outcome of a submission. `rejection`: why no more requests could be submitted. */
@@ -58,14 +61,38 @@ export async function targetsOf({ models }: Pick<BatchParts, 'models'>, batch: B
 
 /** Returns the targets with the jobs that they take now, so that normal requests find free slots. */
 export async function openTargets(
-  { stores }: Pick<BatchParts, 'stores'>,
+  { stores, arrivals }: Pick<BatchParts, 'stores' | 'arrivals'>,
   targets: readonly RequestTarget[],
 ): Promise<OpenTarget[]> {
   const uses = await stores.batchWork.slotUse([...new Set(targets.map(({ endpointId }) => endpointId))]);
   return targets.map((target) => {
-    const use = uses.get(target.endpointId);
-    return { ...target, spare: use ? spareSlots(use) : Infinity };
+    const { endpointId } = target;
+    const seen = arrivals.count(endpointId);
+    const stored = uses.get(endpointId);
+    if (!stored) return { ...target, spare: Infinity, surplus: 0 };
+    const use = { ...stored, arrived: Math.max(stored.arrived, seen) };
+    return { ...target, spare: spareSlots(use), surplus: surplusJobs(use) };
   });
+}
+
+/**
+ * Takes back jobs of a batch that wait where normal requests came meanwhile: they would use every slot that becomes
+ * free, until none of them is left. Returns their number; their requests are submitted again later.
+ */
+export async function withdrawSurplus(
+  { stores, jobs }: Pick<BatchParts, 'stores' | 'jobs'>,
+  batch: Batch,
+  targets: readonly OpenTarget[],
+): Promise<number> {
+  let withdrawn = 0;
+  const surplus = new Map(targets.map((target) => [target.endpointId, target.surplus]));
+  for (const [endpointId, count] of surplus) {
+    if (count === 0) continue;
+    const taken = await stores.batchWork.withdraw(batch.id, endpointId, Math.min(count, WITHDRAWN_MAX));
+    jobs.withdrawn(taken);
+    withdrawn += taken.length;
+  }
+  return withdrawn;
 }
 
 /** Submits up to `count` requests, at most as many as the targets take together. */

@@ -19,17 +19,19 @@ const BYTES_MAX = 16 * 1024 * 1024;
 const STOPPED_MAX = 1_000;
 const NEVER = new WaitStopper();
 
-/** Takes over some results. Returns their number. */
-export async function takeResults(parts: BatchParts, batch: Batch): Promise<number> {
+/** Takes over some results. Returns their number, and whether more of them are ready. */
+export async function takeResults(parts: BatchParts, batch: Batch): Promise<{ taken: number; more: boolean }> {
   const { batchWork } = parts.stores;
   const results: ItemResult[] = [];
   let bytes = 0;
-  for (const item of await batchWork.ended(batch.id, RESULTS_MAX)) {
+  const ended = await batchWork.ended(batch.id, RESULTS_MAX);
+  for (const item of ended) {
     if (bytes > 0 && bytes + item.outputBytes > BYTES_MAX) break;
     bytes += item.outputBytes;
     results.push(await resultOf(parts, batch, await read(parts, item), item.startedMs));
   }
-  return record(parts, batch, 'SUBMITTED', results);
+  const more = ended.length === RESULTS_MAX || results.length < ended.length;
+  return { taken: await record(parts, batch, 'SUBMITTED', results), more };
 }
 
 /** Ends requests that are no jobs yet: their time is over, or their batch was cancelled. Returns their number. */

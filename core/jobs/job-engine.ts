@@ -3,6 +3,7 @@
 import type { SlicedWork } from '@slipway/kit/bytes/sliced-work';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/jobs/job.ts';
+import type { DeletedJobs } from '../store/jobs/deletion-rows.ts';
 import type { StoredJob } from '../store/jobs/inserted-rows.ts';
 import type { JobListPage, JobListRequest } from '../store/jobs/job-list.ts';
 import type { WebhookCallRecord } from '../store/jobs/webhook-result-store.ts';
@@ -126,6 +127,8 @@ export interface BatchJobCalls extends Pick<JobCalls, 'get' | 'cancel' | 'readCh
   prepare(submission: Submission): Promise<PreparedJob>;
   /** Announces jobs that were stored outside of the engine. */
   announce(stored: readonly StoredJob[], jobs: readonly PreparedJob[]): void;
+  /** Announces queued jobs that were deleted outside of the engine. */
+  withdrawn(deleted: readonly DeletedJobs[]): void;
 }
 
 /** The job engine. */

@@ -4,12 +4,14 @@ import type { SingletonTask } from '@slipway/kit/lifecycle/loop';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { BatchPace } from '../batches/advance-batch.ts';
 import { advanceBatch, newPace } from '../batches/advance-batch.ts';
+import type { ArrivalRecorder } from '../batches/arrival-recorder.ts';
 import type { BatchParts } from '../batches/batch-engine.ts';
 import type { CoreEvents } from '../events/core-events.ts';
 import type { Stores } from '../store/storage.ts';
 
 interface BatchRunnerOptions extends BatchParts {
   stores: BatchParts['stores'] & Pick<Stores, 'batchReaper'>;
+  arrivals: ArrivalRecorder;
   events: CoreEvents;
   task: SingletonTask;
 }
@@ -35,7 +37,9 @@ export class BatchRunner extends LoopService {
   readonly #known = new Map<string, KnownBatch>();
   #searchDueMs = 0;
   #reapDueMs = 0;
-  #off: () => void = () => undefined;
+  /** When all batches were looked at last for another replica's jobs, in monotonic milliseconds. */
+  #gaveWayMs = 0;
+  #offs: (() => void)[] = [];
 
   constructor(options: BatchRunnerOptions) {
     super({ ...options, name: 'batch runner', periodMs: STEP_MS });
@@ -43,17 +47,36 @@ export class BatchRunner extends LoopService {
   }
 
   protected override onStart(): Promise<void> {
-    this.#off = this.#options.events.on('batches', (ids) => {
-      this.#searchDueMs = 0;
-      for (const id of ids) this.#known.delete(id);
-      this.wake();
-    });
+    const { arrivals, events } = this.#options;
+    this.#offs = [
+      events.on('batches', (ids) => {
+        this.#searchDueMs = 0;
+        for (const id of ids) this.#known.delete(id);
+        this.wake();
+      }),
+      events.on('load', (loads) => {
+        const first = loads.filter(({ endpointId, jobs }) => jobs > 0 && arrivals.record(endpointId, jobs));
+        if (first.length > 0) this.#giveWay();
+      }),
+      // Another replica's job waits for a worker. The store says whether it is a normal one.
+      events.on('queued', (ids) => {
+        if (!events.relaying || this.#options.clock.monotonicMs() - this.#gaveWayMs < STEP_MS) return;
+        if (ids.some((id) => arrivals.watches(id))) this.#giveWay();
+      }),
+    ];
     return super.onStart();
   }
 
   protected override onStop(): Promise<void> {
-    this.#off();
+    for (const off of this.#offs) off();
     return super.onStop();
+  }
+
+  /** Looks at all batches now, even at those that wait: normal requests have begun to come to an endpoint. */
+  #giveWay(): void {
+    this.#gaveWayMs = this.#options.clock.monotonicMs();
+    for (const known of this.#known.values()) known.dueMs = 0;
+    this.wake();
   }
 
   protected override async pass(): Promise<boolean> {

@@ -19,15 +19,24 @@ export const ARRIVALS_SECONDS = 60;
 /** Slots that are kept free, as a multiple of the slots that normal requests use on average. They come in bursts. */
 const BURST = 1.5;
 
+/** Returns how many further jobs of batches may be submitted to an endpoint now. */
+export function spareSlots(use: SlotUse): number {
+  return Math.max(allowedJobs(use) - use.low, 0);
+}
+
+/** Returns how many jobs with low priority are too many at an endpoint now: waiting ones are withdrawn. */
+export function surplusJobs(use: SlotUse): number {
+  return Math.max(use.low - allowedJobs(use), 0);
+}
+
 /**
- * Returns how many further jobs of batches may be submitted to an endpoint now. Infinity if no normal request came
- * lately: batches may use all slots. Where normal requests may need every slot, a batch gets one while none of them
- * waits or runs, so that it advances. A normal request then waits for one job of a batch at most.
+ * Returns how many jobs of batches may wait or run at an endpoint. Infinity if no normal request came lately: batches
+ * may use all slots. Where normal requests may need every slot, a batch gets one while none of them waits or runs, so
+ * that it advances. A normal request then waits for one job of a batch at most.
  */
-export function spareSlots({ slots, normal, low, arrived, executionMs }: SlotUse): number {
+function allowedJobs({ slots, normal, arrived, executionMs }: SlotUse): number {
   if (arrived + normal === 0) return Infinity;
   const busy = (arrived * executionMs) / (ARRIVALS_SECONDS * 1_000);
   const kept = Math.max(normal + 1, Math.ceil(busy * BURST));
-  const allowed = Math.max(slots - kept, normal === 0 ? 1 : 0);
-  return Math.max(allowed - low, 0);
+  return Math.max(slots - kept, normal === 0 ? 1 : 0);
 }

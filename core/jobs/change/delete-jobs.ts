@@ -4,7 +4,7 @@
  */
 
 import type { CoreEvents } from '../../events/core-events.ts';
-import type { DeletedJobs } from '../../store/jobs/deletion-store.ts';
+import type { DeletedJobs } from '../../store/jobs/deletion-rows.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { QueueGate } from '../submit/queue-gate.ts';
 
@@ -56,6 +56,12 @@ export class DeleteJobs {
     }
     this.#gate.forget(endpointId);
     return removed;
+  }
+
+  /** Announces queued jobs that were deleted elsewhere. */
+  announce(deleted: readonly DeletedJobs[], reason: string): void {
+    announceDeleted(this.#events, deleted, reason);
+    for (const { endpointId } of deleted) this.#gate.changed(endpointId, -1);
   }
 
   /** Deletes all jobs of an endpoint. Returns their number. */

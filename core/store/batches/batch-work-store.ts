@@ -5,6 +5,8 @@ import { batch } from '@slipway/drizzle/schema/batches/batch';
 import type { Batch, BatchFault, BatchState } from '../../domain/batches/batch.ts';
 import type { SlotUse } from '../../domain/batches/slot-use.ts';
 import type { JobState } from '../../domain/jobs/job-state.ts';
+import type { DeletedJobs } from '../jobs/deletion-rows.ts';
+import { deletedJobs, removeJobs } from '../jobs/deletion-rows.ts';
 import type { NewJob, StoredJob } from '../jobs/inserted-rows.ts';
 import { insertJobs } from '../jobs/inserted-rows.ts';
 import type { Database } from '../sql/database.ts';
@@ -151,6 +153,32 @@ export class BatchWorkStore {
       const numbers = new Set(taken.map(({ number }) => number));
       const placements = jobs.filter(({ number }) => numbers.has(number)).map(({ job }) => ({ job, slot: undefined }));
       return placements.length === 0 ? [] : insertJobs(tx, placements, claimId);
+    });
+  }
+
+  /**
+   * Deletes up to `limit` jobs of a batch that wait at an endpoint and were never begun, the last ones first. Their
+   * requests are PENDING again. Returns the jobs.
+   */
+  async withdraw(id: string, endpointId: string, limit: number): Promise<DeletedJobs[]> {
+    return inTransaction(this.#database.sql, async (tx) => {
+      const [running] = await tx`SELECT FROM batch WHERE id = ${id} AND state = 'IN_PROGRESS' FOR UPDATE`;
+      if (!running) return [];
+      const rows = await removeJobs(
+        tx,
+        tx`
+        SELECT j.endpoint_id, j.id FROM batch_item i
+        JOIN job j ON j.endpoint_id = ANY(ARRAY[i.endpoint_id]) AND j.id = i.job_id
+        WHERE i.batch_id = ${id} AND i.state = 'SUBMITTED' AND i.endpoint_id = ${endpointId} AND j.state = 'IN_QUEUE'
+          AND j.attempt = 0 AND j.expires_at > now()
+        ORDER BY i.number DESC LIMIT ${limit}::int FOR UPDATE OF j SKIP LOCKED`,
+      );
+      const gone = deletedJobs(rows);
+      await tx`
+        UPDATE batch_item SET state = 'PENDING', endpoint_id = NULL, job_id = NULL
+        WHERE batch_id = ${id} AND state = 'SUBMITTED' AND endpoint_id = ${endpointId}
+          AND job_id = ANY(${textArray(gone.map(({ jobId }) => jobId))}::text[])`;
+      return gone;
     });
   }
 

@@ -3,11 +3,11 @@
  * replica.
  */
 
-import { oldestWaitMs } from '../jobs/queue-age.ts';
 import type { RunningJobs } from '../jobs/running-jobs.ts';
 import type { Database, Sql } from '../sql/database.ts';
 import { onPoolWait } from '../sql/database.ts';
 import { DEMAND_VALID_MS } from '../sql/demand-rows.ts';
+import { oldestWaitMs } from './queue-age.ts';
 
 /** Counts of the whole installation. */
 export interface FleetCounts {

@@ -13,10 +13,10 @@ import type {
 } from '../../domain/reports/find-problems.ts';
 import type { MachineState } from '../../domain/reports/machine-problem.ts';
 import type { PlacementRefusal } from '../../domain/scaling/placement-refusal.ts';
-import { oldestWaitMs } from '../jobs/queue-age.ts';
 import type { Database, Fragment, Sql } from '../sql/database.ts';
 import { DEMAND_VALID_MS, starvedEndpoints } from '../sql/demand-rows.ts';
 import { endpointModels, modelColumns } from '../sql/model-rows.ts';
+import { oldestWaitMs } from './queue-age.ts';
 
 /** Most counted webhook calls of an endpoint, and most pods that are read. */
 const GIVEN_UP_MAX = 1_000;

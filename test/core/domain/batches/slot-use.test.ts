@@ -1,6 +1,6 @@
 /** Slots of an endpoint that batches may use beside normal requests. */
 import type { SlotUse } from '@slipway/core/domain/batches/slot-use';
-import { spareSlots } from '@slipway/core/domain/batches/slot-use';
+import { spareSlots, surplusJobs } from '@slipway/core/domain/batches/slot-use';
 import fc from 'fast-check';
 import t from 'tap';
 import { SEED } from '../../../helpers/time/seeded-random.ts';
@@ -29,6 +29,15 @@ t.test('where normal requests may need every slot, a batch advances job by job w
   t.equal(spare({ slots: 1, arrived: 120, low: 1 }), 0);
   t.equal(spare({ slots: 1, arrived: 120, normal: 1 }), 0);
   t.equal(spare({ slots: 0, arrived: 1 }), 1, 'no worker is ready');
+  t.end();
+});
+
+t.test('jobs beyond what batches may use are too many', (t) => {
+  const surplus = (use: Partial<SlotUse>): number => surplusJobs({ ...QUIET, ...use });
+  t.equal(surplus({ low: 200 }), 0, 'nothing else uses the endpoint');
+  t.equal(surplus({ low: 200, normal: 1 }), 198);
+  t.equal(surplus({ low: 2, normal: 1 }), 0);
+  t.equal(surplus({ low: 5, normal: 3, slots: 0 }), 5, 'no worker is ready');
   t.end();
 });
 
