@@ -37,5 +37,5 @@ export interface StartOptions<Input = unknown> {
   returnAggregateStream?: boolean;
 }
 
-/** Version of this module, as it reports itself. */
-export const SDK_VERSION = '0.1.0';
+/** Version of this package, which workers report as their SDK version. */
+export const SDK_VERSION = '0.3.0';
