@@ -230,7 +230,7 @@ export class KubernetesHost extends BaseService implements ImageHost {
       devices: () => this.#gpus.devices,
     });
     // Without the right to list them the agent would wait for its Pods for ever, without a reason shown.
-    await api.call('GET', `/api/v1/namespaces/${namespace}/pods`, { query: { limit: '1' } });
+    if (!this.#isSwept) await api.call('GET', `/api/v1/namespaces/${namespace}/pods`, { query: { limit: '1' } });
     this.#executor.open();
     if (!this.#isSwept) await this.#executor.sweep(this.#machine.left.workloads);
     this.#isSwept = true;

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { createSecureContext } from 'node:tls';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { ApiAccess } from './api-access.ts';
 
@@ -44,6 +45,8 @@ const TIMEOUT_MS = 30_000;
 const RESPONSE_BYTES_MAX = 256 * 1024 * 1024;
 /** Interval at which an idle connection is checked, in milliseconds. */
 const KEEP_ALIVE_MS = 15_000;
+/** Most connections for calls. A handshake costs the API server more than most calls, and nodes are many. */
+const SOCKETS = 2;
 
 export class ApiClient {
   readonly #access: ApiAccess;
@@ -56,13 +59,14 @@ export class ApiClient {
     this.#access = access;
     this.#clock = clock;
     const { ca, cert, key } = access;
-    const tls = {
+    // One for all connections: to read the authorities for each takes as long as the rest of its handshake.
+    const secureContext = createSecureContext({
       ...(ca !== undefined && { ca }),
       ...(cert !== undefined && { cert }),
       ...(key !== undefined && { key }),
-    };
-    this.#agent = new Agent({ ...tls, keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, maxSockets: 16 });
-    this.#streams = new Agent({ ...tls, keepAlive: false });
+    });
+    this.#agent = new Agent({ secureContext, keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, maxSockets: SOCKETS });
+    this.#streams = new Agent({ secureContext, keepAlive: false });
   }
 
   /** Makes a call and returns its JSON. Rejects with ApiError. */

@@ -25,6 +25,14 @@ interface PodLogOptions {
 }
 
 const PAUSE = { firstMs: 200, maxMs: 5_000 };
+/**
+ * Pause after a reading that ended in order without news. A node that cannot follow logs ends each at once, for
+ * instance one whose inotify instances are used up: 2,000 Pods that ask five times a second would keep an API server
+ * busy.
+ */
+const NO_NEWS_PAUSE = { firstMs: 1_000, maxMs: 30_000 };
+/** A reading of this length was followed, in milliseconds: its end is no reason to wait. */
+const FOLLOWED_MS = 10_000;
 /** Longest time for which the end of a log is waited for once the container has ended, in milliseconds. */
 const LAST_MS = 5_000;
 
@@ -34,10 +42,13 @@ export class PodLog {
   readonly #closing = new AbortController();
   readonly #over = new AbortController();
   #reading: Promise<void> | undefined;
+  /** The current reading has brought something new. */
+  #isNews = false;
 
   constructor(options: PodLogOptions) {
     this.#options = options;
     this.#lines = new LogLines((bytes) => {
+      this.#isNews = true;
       if (!this.#closing.signal.aborted) options.onOutput(bytes);
     });
   }
@@ -63,24 +74,27 @@ export class PodLog {
 
   async #follow(): Promise<void> {
     const { clock, random, isLive } = this.#options;
-    for (let failures = 0; !this.#closing.signal.aborted; ) {
+    for (let failures = 0, withoutNews = 0; !this.#closing.signal.aborted; ) {
       const isLast = !isLive();
+      const beganMs = clock.monotonicMs();
       try {
         await this.#read();
         failures = 0;
+        const wasFollowed = this.#isNews || clock.monotonicMs() - beganMs >= FOLLOWED_MS;
+        withoutNews = wasFollowed ? 0 : withoutNews + 1;
         if (isLast) return;
       } catch (error) {
         // The container's log does not exist any more, or not yet.
         if (isLast && error instanceof ApiError && !error.mayPass) return;
         failures += 1;
       }
+      const isQuiet = failures === 0 && withoutNews > 0;
+      const pauseMs = isQuiet
+        ? backoffMs(withoutNews, NO_NEWS_PAUSE, random)
+        : backoffMs(Math.max(failures, 1), PAUSE, random);
       // The end of the container also ends the pause: the rest of the log is read then.
       const signal = AbortSignal.any([this.#closing.signal, this.#over.signal]);
-      await delay(
-        clock,
-        backoffMs(Math.max(failures, 1), PAUSE, random),
-        this.#over.signal.aborted ? undefined : signal,
-      );
+      await delay(clock, pauseMs, this.#over.signal.aborted ? undefined : signal);
     }
   }
 
@@ -89,6 +103,7 @@ export class PodLog {
     const query = { container: CONTAINER, follow: 'true', timestamps: 'true', sinceTime: this.#lines.since };
     const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log`;
     const stream = await api.stream(path, { query, signal: this.#closing.signal });
+    this.#isNews = false;
     this.#lines.begin();
     for await (const part of stream as AsyncIterable<Buffer>) this.#lines.push(part);
   }

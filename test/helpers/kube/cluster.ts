@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Cluster } from '@slipway/tools/kube/cluster';
 import { startCluster } from '@slipway/tools/kube/cluster';
-import type { FakeNode } from '@slipway/tools/kube/fake-nodes';
+import type { FakeNode, PortForward } from '@slipway/tools/kube/fake-nodes';
 import { hasKube } from '@slipway/tools/kube/kube-programs';
 import root from 'tap';
 import { requireDeclared } from '../declared.ts';
@@ -21,14 +21,16 @@ interface ClusterOptions {
   controllers?: boolean;
   /** Nodes that kwok plays; default none, and no kwok. */
   nodes?: readonly FakeNode[];
+  /** Ports of Pods of kwok's nodes that lead to ports of this host when they are forwarded. */
+  forwards?: readonly PortForward[];
 }
 
 /** Starts a cluster that ends with the test file. */
-export async function startKube({ controllers = false, nodes }: ClusterOptions = {}): Promise<Cluster> {
+export async function startKube({ controllers = false, nodes, forwards = [] }: ClusterOptions = {}): Promise<Cluster> {
   requireDeclared('kubernetes');
   const folder = await mkdtemp(join(tmpdir(), 'slipway-kube-'));
   const ports = [await quietPort(), await quietPort(), await quietPort(), await quietPort()] as const;
-  const cluster = await startCluster({ folder, ports, controllers, ...(nodes && { nodes }) });
+  const cluster = await startCluster({ folder, ports, controllers, forwards, ...(nodes && { nodes }) });
   root.teardown(() => cluster.stop());
   return cluster;
 }

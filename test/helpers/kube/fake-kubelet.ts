@@ -20,6 +20,9 @@ import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { Cluster } from '@slipway/tools/kube/cluster';
 import type { KubeObject } from '@slipway/tools/kube/kube-api';
 import { KubeApiError } from '@slipway/tools/kube/kube-api';
+import { renewLease } from './node-lease.ts';
+import type { PodSpec } from './pod-env.ts';
+import { podEnv } from './pod-env.ts';
 
 /** A line of a log, with its time as the kubelet writes it. */
 interface LogLine {
@@ -30,20 +33,10 @@ interface LogLine {
 interface Container {
   child: ChildProcess | undefined;
   lines: LogLine[];
+  reads: number;
   followers: Set<ServerResponse>;
   isOver: boolean;
   killTimer?: NodeJS.Timeout;
-}
-
-interface PodSpec {
-  affinity?: unknown;
-  containers: {
-    command?: string[];
-    args?: string[];
-    workingDir?: string;
-    image: string;
-    envFrom: { secretRef: { name: string } }[];
-  }[];
 }
 
 interface FakeKubeletOptions {
@@ -54,9 +47,13 @@ interface FakeKubeletOptions {
   leaves?(pod: ApiPod): boolean;
   /** Binds Pods to the node. False where a scheduler runs. Default: true. */
   binds?: boolean;
+  /** Namespace of its Pods. Default: default. */
+  namespace?: string;
+  /** Variables that a Pod gets over its own: there is no DNS for the names of Services, and no file of a volume. */
+  env?(pod: ApiPod): Record<string, string>;
+  /** Returns the program of an image, for Pods that name no command. */
+  programOf?(image: string): readonly string[] | undefined;
 }
-
-const PODS = '/api/v1/namespaces/default/pods';
 
 export type FakeKubelet = Awaited<ReturnType<typeof startKubelet>>;
 
@@ -70,14 +67,19 @@ export async function startKubelet(cluster: Cluster, options: FakeKubeletOptions
 class Kubelet {
   readonly #cluster: Cluster;
   readonly #options: FakeKubeletOptions;
+  readonly #namespace: string;
+  readonly #pods: string;
   readonly #containers = new Map<string, Container>();
   readonly #server;
   #watch: PodWatch | undefined;
+  #alive: NodeJS.Timeout | undefined;
   #stopped = false;
 
   constructor(cluster: Cluster, options: FakeKubeletOptions) {
     this.#cluster = cluster;
     this.#options = options;
+    this.#namespace = options.namespace ?? 'default';
+    this.#pods = `/api/v1/namespaces/${this.#namespace}/pods`;
     const tls = dirname(cluster.caFile);
     this.#server = createServer(
       { cert: readFileSync(cluster.caFile), key: readFileSync(join(tls, 'apiserver.key')) },
@@ -90,7 +92,8 @@ class Kubelet {
       this.#server.listen(0, '127.0.0.1', resolve);
     });
     const { node, gpus = 0, labels = {} } = this.#options;
-    const resources = { cpu: '64', memory: '512Gi', pods: '500', ...(gpus > 0 && { 'nvidia.com/gpu': String(gpus) }) };
+    const sizes = { cpu: '64', memory: '512Gi', pods: '500', 'ephemeral-storage': '1Ti' };
+    const resources = { ...sizes, ...(gpus > 0 && { 'nvidia.com/gpu': String(gpus) }) };
     await this.#cluster.api.send('POST', '/api/v1/nodes', {
       metadata: { name: node, labels: { 'kubernetes.io/hostname': node, ...labels } },
       status: {
@@ -101,10 +104,11 @@ class Kubelet {
         conditions: [{ type: 'Ready', status: 'True' }],
       },
     });
+    if (this.#options.binds === false) this.#alive = await renewLease(this.#cluster.api, node);
     const api = new ApiClient(await readApiAccess(this.#cluster.kubeconfig), systemClock);
     this.#watch = new PodWatch({
       api,
-      namespace: 'default',
+      namespace: this.#namespace,
       labelSelector: '',
       onPod: (pod) => void this.#see(pod).catch(ignoreGone),
       onGone: (pod) => this.#containers.get(pod.metadata.uid!)?.child?.kill('SIGKILL'),
@@ -117,6 +121,7 @@ class Kubelet {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearInterval(this.#alive);
     await this.#watch?.close();
     for (const { child, killTimer } of this.#containers.values()) {
       clearTimeout(killTimer);
@@ -128,13 +133,13 @@ class Kubelet {
 
   /** Patches the status of a Pod, as a kubelet does. */
   async status(name: string, status: object): Promise<void> {
-    await this.#cluster.api.send('PATCH', `${PODS}/${name}/status`, { status });
+    await this.#cluster.api.send('PATCH', `${this.#pods}/${name}/status`, { status });
   }
 
   /** Takes a Pod from the API, as a kubelet does once its containers have ended. */
   async remove(name: string): Promise<void> {
     await this.#cluster.api
-      .send('DELETE', `${PODS}/${name}`, { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 })
+      .send('DELETE', `${this.#pods}/${name}`, { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 })
       .catch(ignoreGone);
   }
 
@@ -150,13 +155,29 @@ class Kubelet {
     for (const response of this.#container(uid).followers) response.destroy();
   }
 
+  /** Ends each reading of a log at once, as a node does that cannot follow logs. */
+  endReadings(uid: string): void {
+    this.#endLog(this.#container(uid));
+  }
+
+  /** Returns how often the log of a Pod was asked for. */
+  reads(uid: string): number {
+    return this.#container(uid).reads;
+  }
+
   /** Returns how many follow the log of a Pod. */
   followers(uid: string): number {
     return this.#container(uid).followers.size;
   }
 
   #container(uid: string): Container {
-    const known = this.#containers.get(uid) ?? { child: undefined, lines: [], followers: new Set(), isOver: false };
+    const known = this.#containers.get(uid) ?? {
+      child: undefined,
+      lines: [],
+      reads: 0,
+      followers: new Set(),
+      isOver: false,
+    };
     this.#containers.set(uid, known);
     return known;
   }
@@ -168,7 +189,10 @@ class Kubelet {
       const isMine = JSON.stringify((pod.spec as unknown as PodSpec).affinity ?? '').includes(JSON.stringify(node));
       if (!binds || !isMine || deletionTimestamp) return;
       const target = { apiVersion: 'v1', kind: 'Node', name: node };
-      await this.#cluster.api.send('POST', `${PODS}/${name}/binding`, { metadata: { name }, target } as KubeObject);
+      await this.#cluster.api.send('POST', `${this.#pods}/${name}/binding`, {
+        metadata: { name },
+        target,
+      } as KubeObject);
       return;
     }
     if (pod.spec.nodeName !== node) return;
@@ -183,12 +207,13 @@ class Kubelet {
     const { name } = pod.metadata;
     const [spec] = (pod.spec as unknown as PodSpec).containers;
     const { command = [], args = [], image, workingDir } = spec!;
-    const [program = 'true', ...rest] = [...command, ...args].map((text) => text.replaceAll('$$', '$'));
+    const words = command.length > 0 ? command : (this.#options.programOf?.(image) ?? []);
+    const [program = 'true', ...rest] = [...words, ...args].map((text) => text.replaceAll('$$', '$'));
     container.isOver = true;
-    const env = await this.#env(spec!.envFrom[0]!.secretRef.name);
+    const own = { ...(await podEnv(this.#cluster.api, pod, spec!)), ...this.#options.env?.(pod) };
     if (this.#stopped) return;
     const child = spawn(program, rest, {
-      env: { PATH: process.env.PATH, ...env },
+      env: { PATH: process.env.PATH, ...own },
       cwd: workingDir ?? '/',
       detached: true,
     });
@@ -209,6 +234,7 @@ class Kubelet {
     const statuses = (state: object) => [{ name: 'workload', image, imageID, state }];
     await this.status(name, {
       phase: 'Running',
+      conditions: [{ type: 'Ready', status: 'True' }],
       podIP: '127.0.0.1',
       podIPs: [{ ip: '127.0.0.1' }],
       containerStatuses: statuses({ running: { startedAt: new Date().toISOString() } }),
@@ -223,7 +249,7 @@ class Kubelet {
       phase: exitCode === 0 ? 'Succeeded' : 'Failed',
       containerStatuses: statuses({ terminated }),
     });
-    const found = await this.#cluster.api.send<ApiPod & KubeObject>('GET', `${PODS}/${name}`);
+    const found = await this.#cluster.api.send<ApiPod & KubeObject>('GET', `${this.#pods}/${name}`);
     if (found.metadata.deletionTimestamp) await this.remove(name);
   }
 
@@ -248,14 +274,6 @@ class Kubelet {
     container.killTimer = setTimeout(() => kill('SIGKILL'), graceSeconds * 1_000);
   }
 
-  async #env(secret: string): Promise<Record<string, string>> {
-    const path = `/api/v1/namespaces/default/secrets/${secret}`;
-    const { data = {} } = await this.#cluster.api.send<{ data?: Record<string, string> }>('GET', path);
-    return Object.fromEntries(
-      Object.entries(data).map(([name, value]) => [name, Buffer.from(value, 'base64').toString()]),
-    );
-  }
-
   /** Serves `/containerLogs/NAMESPACE/POD/CONTAINER`. */
   #serveLog(url: URL, response: ServerResponse): void {
     const name = url.pathname.split('/')[3];
@@ -263,6 +281,7 @@ class Kubelet {
     const container = uid === undefined ? undefined : this.#container(uid);
     if (!container) return void response.writeHead(404).end();
     const since = Date.parse(url.searchParams.get('sinceTime') ?? '1970-01-01T00:00:00Z');
+    container.reads += 1;
     response.writeHead(200, { 'content-type': 'text/plain' }).flushHeaders();
     for (const { time, text } of container.lines) if (Date.parse(time) >= since) response.write(`${time} ${text}`);
     if (container.isOver) return void response.end();

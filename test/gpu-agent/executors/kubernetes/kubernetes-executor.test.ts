@@ -13,6 +13,7 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { adoptionCases } from './adoption-cases.ts';
 import { agentCases } from './agent-cases.ts';
 import { deviceCases } from './device-cases.ts';
+import { logCases } from './log-cases.ts';
 import { rightsCases } from './rights-cases.ts';
 import { watchCases } from './watch-cases.ts';
 
@@ -279,6 +280,7 @@ t.test('Pods', { skip: skipWithoutKube() }, async (t) => {
     t.match(await ended, { code: 0 });
   });
 
+  await logCases(t, cluster, { kubelet, image: BY_HAND });
   await adoptionCases(t, cluster, executor);
   await watchCases(t, cluster);
   await deviceCases(t, cluster);

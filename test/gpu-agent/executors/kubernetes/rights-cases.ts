@@ -1,26 +1,20 @@
 /** The agent needs no more rights than its page lists: everything is done by an account that has only those. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { readApiAccess } from '@slipway/gpu-agent/executors/kubernetes/api-access';
 import { ApiClient } from '@slipway/gpu-agent/executors/kubernetes/api-client';
 import { NodeSurvey } from '@slipway/gpu-agent/executors/kubernetes/node-survey';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemClock } from '@slipway/kit/time/clock';
 import type { Cluster } from '@slipway/tools/kube/cluster';
-import type { KubeObject } from '@slipway/tools/kube/kube-api';
 import type { Test } from 'tap';
 import { launchOf } from '../../../helpers/engines/containers.ts';
+import { agentToken } from '../../../helpers/kube/agent-account.ts';
 import { makeKubeExecutor } from '../../../helpers/kube/kube-executor.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
-
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
-const PAGE = join(import.meta.dirname, '../../../../docs/operate/kubernetes-nodes.md');
-const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 
 /** Runs them all as parts of a test. Devices must be in the API already. */
 export async function rightsCases(t: Test, cluster: Cluster): Promise<void> {
   await t.test('the rights that the page lists are enough', async (t) => {
-    const token = await limitedToken(cluster);
+    const token = await agentToken(cluster);
     const access = { ...(await readApiAccess(cluster.kubeconfig)), token: async () => token };
     const [api, own] = [new ApiClient(access, systemClock), new ApiClient(access, systemClock)];
     t.teardown(() => own.close());
@@ -50,39 +44,4 @@ export async function rightsCases(t: Test, cluster: Cluster): Promise<void> {
     t.same(lines, [], 'nothing was forbidden');
     await t.rejects(own.call('GET', '/api/v1/secrets'), /forbidden/, 'and the account has no others');
   });
-}
-
-/** Makes an account with the rights of the page's two tables, and returns its token. */
-async function limitedToken({ api }: Cluster): Promise<string> {
-  const [, namespaced = '', whole = ''] = readFileSync(PAGE, 'utf8').split('## Permissions')[1]!.split('| Resource |');
-  await api.send('POST', ACCOUNTS, { metadata: { name: 'agent' } });
-  for (const [kind, table, path] of [
-    ['Role', namespaced, `${RBAC}/namespaces/default/roles`],
-    ['ClusterRole', whole, `${RBAC}/clusterroles`],
-  ] as const) {
-    await api.send('POST', path, { metadata: { name: 'agent' }, rules: rulesOf(table) } as KubeObject);
-    await api.send('POST', path.replace(/roles$/, 'rolebindings'), {
-      metadata: { name: 'agent' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: 'agent' },
-      subjects: [{ kind: 'ServiceAccount', name: 'agent', namespace: 'default' }],
-    });
-  }
-  const { status } = await api.send<{ status: { token: string } }>('POST', `${ACCOUNTS}/agent/token`, {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    spec: { audiences: [], expirationSeconds: 600 },
-  });
-  return status.token;
-}
-
-/** Returns the rules of a table: rows of resources and verbs. */
-function rulesOf(table: string): object[] {
-  const rows = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
-  return rows
-    .filter(([, resources = '']) => /^[a-z/]+[a-z/, ]*( \(resource\.k8s\.io\))?$/.test(resources))
-    .map(([, resources = '', verbs = '']) => ({
-      apiGroups: ['', 'resource.k8s.io'],
-      resources: resources.replace(/ \(.*\)$/, '').split(', '),
-      verbs: verbs.split(', '),
-    }));
 }
