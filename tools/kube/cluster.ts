@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import type { ClusterFiles } from './cluster-files.ts';
 import { writeClusterFiles, writeKubeconfig } from './cluster-files.ts';
-import type { FakeNode } from './fake-nodes.ts';
+import type { FakeNode, PortForward } from './fake-nodes.ts';
 import { kwokConfig, nodeObject } from './fake-nodes.ts';
 import { KubeApi, KubeApiError } from './kube-api.ts';
 import type { Program } from './programs.ts';
@@ -21,6 +21,8 @@ interface ClusterOptions {
   controllers: boolean;
   /** Starts kwok, which plays these nodes: Pods there become Running, end and answer with a line of log. */
   nodes?: readonly FakeNode[];
+  /** Where ports of their Pods lead when somebody forwards them. Default: nowhere. */
+  forwards?: readonly PortForward[];
   /** Starts a real node: kubelet and containerd. Needs root, its own programs (real-node), and all of the above. */
   realNode?: boolean;
 }
@@ -28,7 +30,8 @@ interface ClusterOptions {
 export type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
 /** Starts a cluster, and resolves when its API serves and its nodes are ready. */
-export async function startCluster({ folder, ports, controllers, nodes, realNode = false }: ClusterOptions) {
+export async function startCluster(options: ClusterOptions) {
+  const { folder, ports, controllers, nodes, forwards = [], realNode = false } = options;
   const files = writeClusterFiles(folder);
   const programs = new Programs(folder);
   const [port, etcd, peers, kubelets] = ports;
@@ -52,7 +55,7 @@ export async function startCluster({ folder, ports, controllers, nodes, realNode
       await programs.until('kube-controller-manager', () => found(api, account));
     }
     if (nodes) {
-      const extra = kwokConfig(folder);
+      const extra = kwokConfig(folder, forwards);
       programs.start('kwok', kwokArgs(files, { config: config('kwok'), extra, port: kubelets }));
       await Promise.all(nodes.map((node) => api.send('POST', '/api/v1/nodes', nodeObject(node))));
       await Promise.all(nodes.map(({ name }) => programs.until('kwok', () => isReady(api, name))));
@@ -71,6 +74,8 @@ export async function startCluster({ folder, ports, controllers, nodes, realNode
       api,
       /** Returns the last lines of a program's log. */
       log: (name: Program): string => programs.tail(name),
+      /** Returns the process id of a program. */
+      pid: (name: Program): number => programs.pid(name),
       /** Ends a program at once. */
       kill: (name: Program): Promise<void> => programs.kill(name),
       /** Starts a killed program again. Resolves when the API serves. */
@@ -162,8 +167,11 @@ function schedulerArgs(config: string): string[] {
   return asClient(config);
 }
 
+/** By default controllers may make 20 calls a second, and the scheduler 50: it would bind 2,000 Pods in 40 seconds. */
+const CALLS = ['--kube-api-qps=500', '--kube-api-burst=1000'];
+
 function asClient(config: string): string[] {
-  return [`--kubeconfig=${config}`, '--secure-port=0', '--leader-elect=false'];
+  return [`--kubeconfig=${config}`, '--secure-port=0', '--leader-elect=false', ...CALLS];
 }
 
 function kwokArgs(

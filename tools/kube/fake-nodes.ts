@@ -11,6 +11,12 @@ export interface FakeNode {
   labels?: Record<string, string>;
 }
 
+/** A port of all Pods that leads to a port of this host. */
+export interface PortForward {
+  pod: number;
+  host: number;
+}
+
 /** The object of a node, with 64 processors and 512 GiB. One with GPUs has the taint that GPU nodes usually have. */
 export function nodeObject({ name, gpus = 0, labels = {} }: FakeNode): KubeObject {
   const resources = {
@@ -48,11 +54,19 @@ export function nodeObject({ name, gpus = 0, labels = {} }: FakeNode): KubeObjec
 }
 
 /** Writes the configuration of kwok, and the log that all Pods have. Returns its path. */
-export function kwokConfig(folder: string): string {
+export function kwokConfig(folder: string, forwards: readonly PortForward[]): string {
   const log = join(folder, 'pod.log');
   // In the format of container runtimes: kwok rejects others.
   writeFileSync(log, `${new Date(systemClock.nowMs()).toISOString()} stdout F hello from a fake Pod\n`);
   const file = join(folder, 'kwok.yaml');
-  writeFileSync(file, readFileSync(join(import.meta.dirname, 'fake-nodes.yaml'), 'utf8').replace('LOG_FILE', log));
+  const stages = readFileSync(join(import.meta.dirname, 'fake-nodes.yaml'), 'utf8').replace('LOG_FILE', log);
+  const ways = forwards.map(({ pod, host }) => ({ ports: [pod], target: { port: host, address: '127.0.0.1' } }));
+  const forward = {
+    apiVersion: 'kwok.x-k8s.io/v1alpha1',
+    kind: 'ClusterPortForward',
+    metadata: { name: 'forward' },
+    spec: { forwards: ways },
+  };
+  writeFileSync(file, forwards.length === 0 ? stages : `${stages}---\n${JSON.stringify(forward)}\n`);
   return file;
 }
