@@ -18,7 +18,7 @@ import { plain } from './repeats.ts';
 
 const PERIOD_MS = 1_000;
 /** Longest time between two polls, in milliseconds: a hint of activity may get lost. */
-const QUIET_PERIOD_MS = 10_000;
+const QUIET_PERIOD_MS = 120_000;
 /** Polls after the last hint: rows that it announces may still be uncommitted. */
 const POLLS_AFTER_HINT = 5;
 /** Time between two reads of the list of endpoints, in milliseconds. */

@@ -15,7 +15,7 @@ const PAUSE_MS = 1_000;
 
 /** Dependencies of StandbyCapacity. */
 interface StandbyCapacityOptions {
-  pool: Pick<WorkerPool, 'endOldestFrozen'>;
+  pool: Pick<WorkerPool, 'hasFrozen' | 'endOldestFrozen'>;
   /** Returns the share of the machine's memory that is available to programs, 0 to 1. */
   freeShare(): number;
   clock: Clock;
@@ -35,6 +35,8 @@ export class StandbyCapacity {
     const { pool, freeShare, clock, logger } = this.#options;
     const nowMs = clock.monotonicMs();
     if (nowMs < this.#quietUntilMs) return;
+    // Reading the machine's memory costs three system calls, four times a second.
+    if (!pool.hasFrozen) return;
     const share = freeShare();
     if (share >= FREE_SHARE_MIN) return;
     const ended = pool.endOldestFrozen('The machine needed the memory that it kept on standby.');

@@ -149,6 +149,11 @@ export class WorkerPool {
     this.terminate(worker, { state: WorkerState.UNHEALTHY, reason });
   }
 
+  /** Whether a worker is on standby. */
+  get hasFrozen(): boolean {
+    return this.all().some((worker) => worker.frozenSinceMs !== undefined);
+  }
+
   /**
    * Ends the worker that has been on standby for longest, because the machine needs its memory. Returns it; `undefined`
    * if there is none.

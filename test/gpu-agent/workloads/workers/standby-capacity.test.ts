@@ -17,9 +17,18 @@ t.test('one at a time, the next after a second, none when there is capacity', as
     reasons.push(reason);
     return { id: 'worker', endpointId: 'endpoint' };
   };
+  let reads = 0;
   const room = new StandbyCapacity({
-    pool: { endOldestFrozen },
-    freeShare: () => share,
+    pool: {
+      get hasFrozen() {
+        return frozen > 0;
+      },
+      endOldestFrozen,
+    },
+    freeShare: () => {
+      reads += 1;
+      return share;
+    },
     clock,
     logger: createLogger('test', 'silent'),
   });
@@ -42,6 +51,10 @@ t.test('one at a time, the next after a second, none when there is capacity', as
   }
   t.equal(frozen, 0);
   t.match(reasons[0], /memory/);
+  const before = reads;
+  clock.pass(1_000);
+  room.pass();
+  t.equal(reads, before, "without a worker on standby the machine's memory is not read");
 });
 
 t.test('a share of this host', async (t) => {
