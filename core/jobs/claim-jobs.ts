@@ -4,7 +4,7 @@ import type { TaskGroup } from '@slipway/kit/lifecycle/task-group';
 import type { Tracing } from '@slipway/kit/observe/tracing';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import { INLINE_INPUT_BYTES_MAX } from '../domain/jobs/job-limits.ts';
-import type { Claim } from '../store/jobs/claim-store.ts';
+import type { Claim, ClaimedRow } from '../store/jobs/claim-store.ts';
 import { persist } from '../store/sql/transient.ts';
 import type { Stores } from '../store/storage.ts';
 import type { EngineMeter } from './engine-meter.ts';
@@ -92,12 +92,27 @@ export class ClaimJobs {
     } finally {
       const tookMs = clock.monotonicMs() - startedAtMs;
       meter?.claimed(claims.length, tookMs);
-      const jobs = tracing ? claims.map(({ job }) => job) : [];
-      tracing?.keep(jobs);
-      tracing?.batch('claim jobs', jobs, ({ traceparent }) => traceparent, clock.nowMs() - tookMs)?.end();
+      if (tracing)
+        this.#trace(
+          tracing,
+          claims.map(({ job }) => job),
+          tookMs,
+        );
       cursors.learn(endpointId, plan, { asked, claims, tookMs });
       gate.changed(endpointId, -claims.length);
     }
+  }
+
+  /** Records the claim, and how long each job waited for its first one: a later wait has no known start. */
+  #trace(tracing: Tracing, jobs: readonly ClaimedRow[], tookMs: number): void {
+    tracing.keep(jobs);
+    tracing.batch('claim jobs', jobs, ({ traceparent }) => traceparent, this.#options.clock.nowMs() - tookMs)?.end();
+    for (const { endpointId, jobId, attempt, traceparent, submittedAtMs } of jobs)
+      if (submittedAtMs !== undefined && attempt === 1)
+        tracing.past('wait in queue', traceparent, submittedAtMs, {
+          'slipway.endpoint.id': endpointId,
+          'slipway.job.id': jobId,
+        });
   }
 
   async #persist(

@@ -1,5 +1,6 @@
 /** Request ids. They are in every log line about a request and in every error response. */
 import type { IncomingMessage } from 'node:http';
+import { traceFields } from '@slipway/kit/observe/trace';
 import type { Random } from '@slipway/kit/time/clock';
 import type { FastifyRequest } from 'fastify';
 import { isId } from './public-id.ts';
@@ -20,17 +21,20 @@ export function requestIds(random: Random): (request: Pick<IncomingMessage, 'hea
 }
 
 /**
- * Returns the ids for log lines about a request: the request, and the endpoint and job of its path or that it created.
- * Only ids, because a path may contain any text.
+ * Returns the ids for log lines about a request: the request, its trace if it is recorded, and the endpoint and job of
+ * its path or that it created. Only ids, because a path may contain any text.
  */
 export function idsOf(request: FastifyRequest): {
   requestId: string;
+  trace_id?: string;
+  span_id?: string;
   endpointId?: string | undefined;
   jobId?: string | undefined;
 } {
   const { endpointId, jobId } = (request.params ?? {}) as Record<string, string | undefined>;
   return {
     requestId: request.id,
+    ...traceFields(request.trace?.traceparent),
     endpointId: idOf(endpointId),
     jobId: request.jobId === '' ? idOf(jobId) : request.jobId,
   };

@@ -4,7 +4,7 @@
  */
 
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
-import { pino } from 'pino';
+import { pino, stdTimeFunctions } from 'pino';
 import type { Clock } from '../time/clock.ts';
 import { backgroundClock } from '../time/clock.ts';
 import { LineLimit } from './line-limit.ts';
@@ -39,6 +39,8 @@ export function createLogger(
     name,
     level,
     base: { pid: process.pid },
+    // ISO 8601, UTC: people and collectors read it.
+    timestamp: stdTimeFunctions.isoTime,
     // withoutSecrets has serialized it already.
     serializers: { err: (error: unknown) => error },
     hooks: {

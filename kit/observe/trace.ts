@@ -30,6 +30,11 @@ export function readTraceparent(
   };
 }
 
+/** Returns the fields by which log lines are found from a trace, for a valid traceparent; without one none. */
+export function traceFields(traceparent: string | undefined): { trace_id?: string; span_id?: string } {
+  return traceparent === undefined ? {} : { trace_id: traceparent.slice(3, 35), span_id: traceparent.slice(36, 52) };
+}
+
 /** Returns the text if it is a valid traceparent of a sampled trace, else `undefined`. */
 export function recordedTrace(text: string | undefined): string | undefined {
   return readTraceparent(text)?.recorded ? text : undefined;

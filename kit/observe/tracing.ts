@@ -8,7 +8,7 @@ import type { Clock, Random } from '../time/clock.ts';
 import { systemClock, systemRandom } from '../time/clock.ts';
 import type { Attributes } from './otlp.ts';
 import type { TraceKind, TraceRecorder, TraceStart } from './trace.ts';
-import { readTraceparent, Trace } from './trace.ts';
+import { readTraceparent, Trace, traceFields } from './trace.ts';
 import { TraceSender } from './trace-sender.ts';
 
 /** Most links of one batch. */
@@ -103,6 +103,11 @@ export class Tracing extends BaseService implements TraceRecorder {
     return this.batch(name, jobs, (job) => this.#keptOf(job)?.traceparent);
   }
 
+  /** Returns the fields of a remembered job's trace for a log line. */
+  fieldsOf(job: JobName): ReturnType<typeof traceFields> {
+    return traceFields(this.#keptOf(job)?.traceparent);
+  }
+
   /** Forgets jobs that have ended. */
   forget(jobs: readonly JobName[]): void {
     for (const job of jobs) if (this.#keptOf(job)) this.#kept.delete(job.jobId);
@@ -112,6 +117,12 @@ export class Tracing extends BaseService implements TraceRecorder {
   child(name: string, kind: TraceKind, traceparent: string | undefined, attributes: Attributes): Trace | undefined {
     if (traceparent === undefined || !this.#sender) return undefined;
     return this.#begin({ name, kind, parent: traceparent }, attributes);
+  }
+
+  /** Records a child span that ends now. `startMs`: since 1970. Does nothing without a recorded trace. */
+  past(name: string, traceparent: string | undefined, startMs: number, attributes: Attributes): void {
+    if (traceparent === undefined) return;
+    this.#begin({ name, kind: 'internal', parent: traceparent, startMs }, attributes)?.end();
   }
 
   /**

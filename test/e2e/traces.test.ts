@@ -153,7 +153,15 @@ t.test('a job that waits is claimed with others: one span with links', async (t)
       .sort(),
   );
   t.equal(claim.attributes['slipway.jobs.traced'], claim.links.length + 1);
-  for (const traceId of ids) await waitFor('its handler', async () => named(ofTrace(traceId), 'handler'));
+  for (const traceId of ids) {
+    await waitFor('its handler', async () => named(ofTrace(traceId), 'handler'));
+    const [submitted, wait, attempt] = ['submit', 'wait in queue', 'attempt'].map((name) =>
+      named(ofTrace(traceId), name),
+    ) as [SentSpan, SentSpan, SentSpan];
+    t.match(wait, { parentId: submitted.spanId, attributes: { 'slipway.endpoint.id': waiting.id } });
+    t.ok(wait.startNs < claim.startNs && wait.endNs >= wait.startNs, 'from the submission');
+    t.ok(wait.endNs <= attempt.endNs, 'to the claim');
+  }
 });
 
 t.test('an unsampled trace makes no span and reaches no handler', async (t) => {

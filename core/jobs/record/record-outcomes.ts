@@ -135,10 +135,10 @@ export class RecordOutcomes {
     try {
       const written = await persist(() => stores.outcomes.record(sorted), options);
       trace?.end();
-      if (trace) tracing!.forget(written.map(({ index }) => sorted[index]!));
       meter?.recorded(sorted.length, written);
       for (const { index } of written) if (sorted[index]!.outOfMemory) meter?.ranOutOfMemory(sorted[index]!.endpointId);
       this.#announce(sorted, written);
+      if (trace) tracing!.forget(written.map(({ index }) => sorted[index]!));
       return written;
     } catch (error) {
       trace?.end('not recorded');
@@ -178,14 +178,22 @@ export class RecordOutcomes {
   }
 
   #announce(entries: readonly OutcomeEntry[], written: readonly RecordedOutcome[]): void {
-    const { cursors, gate, traffic, events, onFinal, onWebhooks, logger } = this.#options;
+    const { cursors, gate, traffic, events, onFinal, onWebhooks, logger, tracing } = this.#options;
     const final: Job[] = [];
     const queued = new Set<string>();
     const ended = new Map<string, number>();
     const isDebug = logger.isLevelEnabled('debug');
     for (const { index, job, position, lowPriority } of written) {
       if (isDebug)
-        logger.debug({ ...refOf(entries[index]!), workerId: job.workerId, state: job.state }, 'outcome recorded');
+        logger.debug(
+          {
+            ...refOf(entries[index]!),
+            ...tracing?.fieldsOf(entries[index]!),
+            workerId: job.workerId,
+            state: job.state,
+          },
+          'outcome recorded',
+        );
       if (job.state === 'IN_QUEUE') {
         cursors.queued(job.endpointId, position, 1);
         gate.changed(job.endpointId, 1);

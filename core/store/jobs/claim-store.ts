@@ -20,6 +20,8 @@ export interface ClaimedRow extends MachineAttempt {
   s3ConfigSealed: Buffer | undefined;
   /** Context of a sampled trace. */
   traceparent?: string | undefined;
+  /** When the job was submitted, in milliseconds since 1970. Only with a traceparent. */
+  submittedAtMs?: number | undefined;
   /** The batch that it belongs to. */
   batchId?: string | undefined;
 }
@@ -56,6 +58,7 @@ interface ClaimRow {
   input: Buffer | null;
   s3_config_sealed: Buffer | null;
   traceparent: string | null;
+  submitted_ms: number | null;
   batch_id: string | null;
 }
 
@@ -96,7 +99,7 @@ export class ClaimStore {
           machine_id = (${textArray(slots.map((slot) => slot.machineId))}::text[])[p.slot],
           started_at = now(), execution_deadline_at = now() + j.execution_timeout_ms * interval '1 ms'
         FROM picked p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
-        RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
+        RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position, j.submitted_at
       ), ${claimCountersAdded(this.#hot, this.#hot`SELECT endpoint_id, low_priority, position FROM moved`)}
         ${withInputs(this.#hot, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
@@ -141,7 +144,7 @@ export class ClaimStore {
           started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + ${WAITING_MS}::int) * interval
             '1 ms'
         FROM placed p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
-        RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
+        RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position, j.submitted_at
       ), ${claimCountersAdded(sql, sql`SELECT endpoint_id, low_priority, position FROM moved`)}
         ${withInputs(sql, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
@@ -151,7 +154,7 @@ export class ClaimStore {
   async find(endpointId: string, claimId: string, inputBytesMax: number): Promise<Claim[]> {
     const rows = await this.#hot<ClaimRow[]>`
       WITH moved AS (
-        SELECT endpoint_id, id, attempt, worker_id, machine_id, low_priority, position FROM job
+        SELECT endpoint_id, id, attempt, worker_id, machine_id, low_priority, position, submitted_at FROM job
         WHERE endpoint_id = ${endpointId} AND state = 'IN_PROGRESS' AND claim_id = ${claimId}::uuid ORDER BY worker_id
       ) ${withInputs(this.#hot, inputBytesMax)}`;
     return rows.map((row) => claimFromRow(endpointId, row));
@@ -178,6 +181,7 @@ function withInputs(sql: Sql, inputBytesMax: number) {
     )
     SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size,
       s3_config_sealed, traceparent, batch_id,
+      CASE WHEN traceparent IS NOT NULL THEN (extract(epoch FROM submitted_at) * 1000)::float8 END AS submitted_ms,
       CASE WHEN input_size <= ${inputBytesMax}::int AND running <= ${CLAIM_BYTES_MAX}::int THEN input END AS input
     FROM sized ORDER BY low_priority, position`;
 }
@@ -196,6 +200,7 @@ function claimFromRow(endpointId: string, row: ClaimRow): Claim {
       inputSize: row.input_size,
       s3ConfigSealed: row.s3_config_sealed ?? undefined,
       traceparent: row.traceparent ?? undefined,
+      submittedAtMs: row.submitted_ms ?? undefined,
       batchId: row.batch_id ?? undefined,
     },
   };

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { receiveTraces } from '../../helpers/grpc/otlp.ts';
 import { webhookReceiver } from '../../helpers/net/webhook-receiver.ts';
 import { endpointJobs } from '../../helpers/system/endpoint-jobs.ts';
 import { jsHandler } from '../../helpers/system/handlers.ts';
@@ -21,8 +22,10 @@ interface WorkerLine {
   workerId: string;
 }
 
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SECRET = 'never-in-a-log-4711';
-const debug = { SLIPWAY_LOG_LEVEL: 'debug' };
+const collector = await receiveTraces(t);
+const debug = { SLIPWAY_LOG_LEVEL: 'debug', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
 const system = await startProcesses(t, { env: debug, agentEnv: debug });
 const endpointId = await system.createEndpoint({
   command: jsHandler('talker.js'),
@@ -50,15 +53,15 @@ t.test('log lines lead from a request to its job, attempt, worker and output', a
   const made = await jobs.run(
     { words: ['aye'] },
     { webhook: hooks.url(`${SECRET}/told`) },
-    { 'x-request-id': requestId },
+    { 'x-request-id': requestId, traceparent: `00-${TRACE}-00f067aa0ba902b7-01` },
   );
   await jobs.settled(made);
   await hooks.received('told', 1);
 
-  const { jobId } = await line('facade', 'request', { requestId });
+  const { jobId } = await line('facade', 'request', { requestId, trace_id: TRACE });
   t.equal(jobId, made, 'the line of the submission names the job');
   const ids = { endpointId, jobId };
-  const { attempt, workerId, machineId } = await line('core-1', 'outcome recorded', ids);
+  const { attempt, workerId, machineId } = await line('core-1', 'outcome recorded', { ...ids, trace_id: TRACE });
   t.match({ attempt, workerId, machineId }, { attempt: 1, workerId: /^\w{14}$/, machineId: /./ });
   t.match(await line('core-1', 'webhook delivered', ids), { webhookId: new RegExp(`^${made}\\.\\d+$`) });
   await line('agent-1', 'attempt ended with a result', { ...ids, attempt, workerId });

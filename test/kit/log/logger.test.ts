@@ -77,6 +77,11 @@ const WRAPS: ((value: unknown) => unknown)[] = [
   (value) => new Set([value]),
 ];
 
+t.test('the time is ISO 8601 in UTC', async (t) => {
+  const { time } = JSON.parse(logged({})) as { time: string };
+  t.equal(new Date(time).toISOString(), time);
+});
+
 t.test('no line has a secret, in any spelling and position', async (t) => {
   for (let round = 0; round < 3_000; round += 1) {
     const name = random.one(SPELLINGS)(random.one(WORDS));
