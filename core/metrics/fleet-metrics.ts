@@ -21,6 +21,7 @@ interface FleetMetricsOptions {
 
 /** Sums over the endpoints that share a label. */
 interface Load extends Omit<EndpointLoad, 'id' | 'releaseHeld'> {
+  /** Name of the endpoint; of several that share a label, the label. */
   workers: Record<string, number>;
   releasesHeld: number;
 }
@@ -34,6 +35,7 @@ interface Fleet {
 export function fleetMetrics(options: FleetMetricsOptions): void {
   const fleet = fleetReader(options);
   endpointGauges(options.metrics, fleet);
+  endpointNames(options.metrics, fleet);
   databaseMetrics(options);
   machineGauges(options.metrics, fleet);
 }
@@ -96,6 +98,16 @@ function endpointGauges(metrics: Metrics, fleet: () => Promise<Fleet>): void {
   );
 }
 
+/** Registers the series that names endpoints, whose other series have only ids. */
+function endpointNames(metrics: Metrics, fleet: () => Promise<Fleet>): void {
+  const help = 'Always 1: gives the name of an endpoint to a query that joins it by the label endpoint.';
+  metrics.gauge({ name: 'slipway_core_endpoint_info', help, labels: ['endpoint', 'name'] }, async (gauge) => {
+    const { loads } = await fleet();
+    gauge.reset();
+    for (const [endpoint, { name }] of loads) gauge.set({ endpoint, name }, 1);
+  });
+}
+
 function databaseMetrics({ metrics, store, clock }: FleetMetricsOptions): void {
   const poolWait = metrics.histogram(
     {
@@ -152,9 +164,17 @@ function machineGauges(metrics: Metrics, fleet: () => Promise<Fleet>): void {
 /** Sums the load by label. Endpoints without a label of their own share one; the longest of their waits counts. */
 function byLabel(endpoints: readonly EndpointLoad[], names: BoundedNames): Map<string, Load> {
   const loads = new Map<string, Load>();
-  for (const { id, queued, oldestWaitMs, inProgress, workers, releaseHeld } of endpoints) {
+  for (const { id, name, queued, oldestWaitMs, inProgress, workers, releaseHeld } of endpoints) {
     const label = names.of(id);
-    const load = loads.get(label) ?? { queued: 0, oldestWaitMs: 0, inProgress: 0, workers: {}, releasesHeld: 0 };
+    const shown = label === id ? name : label;
+    const load = loads.get(label) ?? {
+      name: shown,
+      queued: 0,
+      oldestWaitMs: 0,
+      inProgress: 0,
+      workers: {},
+      releasesHeld: 0,
+    };
     loads.set(label, load);
     load.queued += queued;
     load.oldestWaitMs = Math.max(load.oldestWaitMs, oldestWaitMs);

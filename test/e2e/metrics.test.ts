@@ -147,6 +147,12 @@ t.test('endpoints beyond the limit share one label', async (t) => {
   })();
   t.equal(valueOf(core, 'slipway_core_jobs_submitted_total', { endpoint: 'other' }), 2);
   t.ok(valueOf(core, 'slipway_core_queue_oldest_wait_seconds', { endpoint: 'other' }) > 0);
+  const { endpoint } = await call(system.clients.endpoints, 'getEndpoint', { id: endpointId }, system.key);
+  for (const labels of [
+    { endpoint: endpointId, name: endpoint!.name },
+    { endpoint: 'other', name: 'other' },
+  ])
+    t.equal(valueOf(core, 'slipway_core_endpoint_info', labels), 1, 'its name for a join');
   for (const { samples } of core.values()) {
     for (const { labels } of samples)
       if (labels['endpoint'] !== undefined)

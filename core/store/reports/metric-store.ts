@@ -18,6 +18,7 @@ export interface FleetCounts {
 /** Jobs and workers of one endpoint. */
 export interface EndpointLoad {
   id: string;
+  name: string;
   /** Jobs in the queue; for a load-balancing endpoint, waiting requests. */
   queued: number;
   /** Wait of the first job of the queue, in milliseconds. 0: none waits. */
@@ -84,7 +85,7 @@ export class MetricStore {
         WHERE m.session_id IS NOT NULL AND m.lease_expires_at > now()
       )
       SELECT (
-        SELECT coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'queued',
+        SELECT coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'name', e.name, 'queued',
           greatest(t.queued, 0) + coalesce(d.waiting, 0), 'oldestWaitMs',
           ${oldestWaitMs(this.#hot)}, 'inProgress', coalesce(d.in_flight, 0), 'workers', coalesce(w.states, '{}'),
           'releaseHeld', EXISTS (SELECT FROM endpoint_rollout r
