@@ -30,9 +30,15 @@ export async function listPods(
   if (endpointIds.length > ENDPOINTS_MAX)
     throw invalid(`endpoint_ids has ${endpointIds.length} entries, but may have ${ENDPOINTS_MAX}`);
   checkTexts('endpoint_ids', endpointIds);
-  const workersOf = !named ? only : only.length === 0 ? endpointIds : endpointIds.filter((id) => only.includes(id));
+  const workersOf = visibleEndpoints(endpointIds, only);
   if (named && workersOf.length === 0) return { entries: [], next: undefined };
   return podViews.list(accountId, { pods: workersOf.length === 0, workers: includeWorkers || named, workersOf }, page);
+}
+
+/** Returns the named endpoints that the key may see; without names, all endpoints of the key. Empty `only`: no limit. */
+function visibleEndpoints(named: readonly string[], only: readonly string[]): readonly string[] {
+  if (named.length === 0) return only;
+  return only.length === 0 ? named : named.filter((id) => only.includes(id));
 }
 
 /** Returns groups of workers of these endpoints that ended unexpectedly, if workers are requested. */
@@ -44,6 +50,6 @@ export async function listEnded(
 ): Promise<EndedGroup[]> {
   const named = endpointIds.length > 0;
   if (!named && !includeWorkers) return [];
-  const of = !named ? only : only.length === 0 ? endpointIds : endpointIds.filter((id) => only.includes(id));
+  const of = visibleEndpoints(endpointIds, only);
   return named && of.length === 0 ? [] : groupEnded(await workers.ended({ accountId, endpointId: '' }, of));
 }

@@ -117,6 +117,12 @@ export function rolloutWorkers(sample: ScaleSample, { version, rollout }: ScaleS
     : { serving: own, earlier: ready, beside, stale };
 }
 
+/** Returns 0 for a worker that is not ready, 1 for an idle one, 2 for a busy one. */
+function loadRank({ state, held }: WorkerSample): number {
+  if (state !== 'READY') return 0;
+  return held === 0 ? 1 : 2;
+}
+
 /**
  * Returns the sample for the scaler: all serving workers as one version. A worker that starts beside them is left out,
  * as it is no reason to want more.
@@ -127,9 +133,8 @@ export function scalerView(sample: ScaleSample, settings: ScaleSettings): ScaleS
   const { serving, earlier } = rolloutWorkers(sample, settings);
   const extra =
     earlier.length === 0 ? 0 : serving.length + earlier.length - Math.max(rollout.wanted ?? earlier.length, 1);
-  const rank = (worker: WorkerSample): number => (worker.state !== 'READY' ? 0 : worker.held === 0 ? 1 : 2);
   const left = new Set(
-    [...serving].sort((a, b) => rank(a) - rank(b) || b.idleMs - a.idleMs).slice(0, Math.max(extra, 0)),
+    [...serving].sort((a, b) => loadRank(a) - loadRank(b) || b.idleMs - a.idleMs).slice(0, Math.max(extra, 0)),
   );
   const seen = new Set([...serving, ...earlier].filter((worker) => !left.has(worker)));
   const workers = sample.workers.filter((worker) => worker.desired !== 'RUN' || seen.has(worker));

@@ -36,8 +36,8 @@ export function pageRequestOf(message: PagedMessage, own = ''): PageRequest {
   const { pageToken = '', view } = message;
   const orderBy = view?.orderBy || (own === '' && view?.descending ? 'created' : own);
   const wanted = { search: searchOf(view), orderBy, descending: view?.descending ?? false, filters: filtersOf(view) };
-  const after =
-    pageToken === '' ? undefined : orderBy === '' ? keyFromToken(pageToken) : placeFromToken(pageToken, wanted);
+  const parse = (token: string) => (orderBy === '' ? keyFromToken(token) : placeFromToken(token, wanted));
+  const after = pageToken === '' ? undefined : parse(pageToken);
   return { size: pageSizeOf(message), after, view: wanted };
 }
 

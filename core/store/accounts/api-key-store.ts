@@ -150,12 +150,8 @@ export class ApiKeyStore {
    * `undefined`: all keys. `only`: keys limited to endpoints among these; empty: all keys.
    */
   async list(accountId: string | undefined, only: readonly string[], page: PageRequest): Promise<Page<ApiKey>> {
-    const whose =
-      accountId === undefined
-        ? undefined
-        : accountId === ''
-          ? isNull(apiKey.accountId)
-          : eq(apiKey.accountId, accountId);
+    const ofAccount = accountId === '' ? isNull(apiKey.accountId) : eq(apiKey.accountId, accountId ?? '');
+    const whose = accountId === undefined ? undefined : ofAccount;
     const some =
       only.length > 0
         ? [sql`cardinality(${apiKey.endpointIds}) > 0`, arrayContained(apiKey.endpointIds, [...only])]

@@ -133,12 +133,8 @@ export class PodViewStore {
       pods ? candidates(this.#database, podsListed, page) : [],
       workers ? candidates(this.#database, workersListed, page) : [],
     ]);
-    const found =
-      pods && workers
-        ? [...first, ...second].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
-        : pods
-          ? first
-          : second;
+    const found = [...first, ...second];
+    if (pods && workers) found.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
     const { ids, next } = cut(found, page.size);
     const entries = await inOrder(ids, async (some) => [
       ...(pods ? await this.#pods(inArray(pod.id, some)) : []),

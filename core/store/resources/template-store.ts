@@ -123,8 +123,8 @@ export class TemplateStore {
         .from(endpoint)
         .where(and(eq(endpoint.accountId, accountId), inArray(endpoint.id, [...only]))),
     );
-    const listable =
-      only.length > 0 ? and(used, includePublic ? undefined : own) : includePublic ? or(own, shared) : own;
+    const visible = includePublic ? or(own, shared) : own;
+    const listable = only.length > 0 ? and(used, includePublic ? undefined : own) : visible;
     const where = includeBound ? listable : and(listable, isNull(template.boundEndpointId));
     const listed = {
       from: template,

@@ -19,6 +19,12 @@ export function eventOf({ desired, readyMs, held }: ModelWorker, nowMs: number):
   return Math.min(desired === 'RUN' && readyMs > nowMs ? readyMs : Infinity, ...held.map(({ endMs }) => endMs));
 }
 
+function stateOf(desired: ModelWorker['desired'], up: boolean): WorkerSample['state'] {
+  if (desired === 'FREEZE') return 'FROZEN';
+  if (desired === 'DRAIN') return 'DRAINING';
+  return up ? 'READY' : 'INITIALIZING';
+}
+
 /** Returns the worker as a scaler samples it. */
 export function workerSampleAt(
   { id, desired, readyMs, held, idleSinceMs, desiredAtMs }: ModelWorker,
@@ -26,11 +32,10 @@ export function workerSampleAt(
   nowMs: number,
 ): WorkerSample {
   const up = readyMs <= nowMs;
-  const state = desired === 'FREEZE' ? 'FROZEN' : desired === 'DRAIN' ? 'DRAINING' : up ? 'READY' : 'INITIALIZING';
   return {
     id,
     desired,
-    state,
+    state: stateOf(desired, up),
     version,
     machineId: '',
     gpus: 1,
