@@ -37,6 +37,12 @@ export interface ImportContext {
   extras: ReadonlyMap<string, EndpointOrigin> | undefined;
 }
 
+const WORDS: Record<keyof IdMapping, string> = {
+  registries: 'registry credentials',
+  volumes: 'network volume',
+  templates: 'template',
+};
+
 /** Returns the id here of a resource that another needs. Throws WaitingError if there is none. */
 export function referenceTo(
   { references, names }: Pick<ImportContext, 'references' | 'names'>,
@@ -45,6 +51,5 @@ export function referenceTo(
 ): string {
   const here = references[kind].get(sourceId);
   if (here !== undefined) return here;
-  const word = kind === 'registries' ? 'registry credentials' : kind === 'volumes' ? 'network volume' : 'template';
-  throw new WaitingError(`needs the ${word} ${names.get(sourceId) ?? sourceId}`);
+  throw new WaitingError(`needs the ${WORDS[kind]} ${names.get(sourceId) ?? sourceId}`);
 }

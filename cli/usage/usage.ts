@@ -126,23 +126,26 @@ function groupText({ subjectId, endpointId, gpuTypeId, accountId, groupName }: U
 
 /** Field names of GET /v1/billing/…. */
 function presentUsage(record: UsageRecord, kind: UsageKind, grouping: UsageGrouping) {
-  const subject =
-    kind === UsageKind.NETWORK_VOLUME ? { networkVolumeId: record.subjectId } : { podId: record.subjectId };
-  const group =
-    grouping === UsageGrouping.GPU_TYPE
-      ? { gpuTypeId: record.gpuTypeId }
-      : grouping === UsageGrouping.ENDPOINT
-        ? { endpointId: record.endpointId, endpointName: record.groupName }
-        : grouping === UsageGrouping.ACCOUNT
-          ? { accountId: record.accountId, accountName: record.groupName }
-          : subject;
   return {
     amount: record.amountUsd,
     time: record.startTime?.toISOString(),
     timeBilledMs: record.billedMs,
     diskSpaceBilledGb: record.diskGb,
-    ...group,
+    ...groupFields(record, kind, grouping),
   };
+}
+
+function groupFields(record: UsageRecord, kind: UsageKind, grouping: UsageGrouping) {
+  switch (grouping) {
+    case UsageGrouping.GPU_TYPE:
+      return { gpuTypeId: record.gpuTypeId };
+    case UsageGrouping.ENDPOINT:
+      return { endpointId: record.endpointId, endpointName: record.groupName };
+    case UsageGrouping.ACCOUNT:
+      return { accountId: record.accountId, accountName: record.groupName };
+    default:
+      return kind === UsageKind.NETWORK_VOLUME ? { networkVolumeId: record.subjectId } : { podId: record.subjectId };
+  }
 }
 
 async function listPrices(cli: Cli): Promise<void> {
