@@ -41,12 +41,22 @@ export class FrameEnds {
     if (this.#headerBytes < 2) return;
     const length = this.#header[1]! & 0x7f;
     const mask = (this.#header[1]! & 0x80) === 0 ? 0 : 4;
-    const extended = length === LENGTH_16 ? 2 : length === LENGTH_64 ? 8 : 0;
-    if (this.#headerBytes < 2 + extended + mask) return;
+    if (this.#headerBytes < 2 + extendedBytes(length) + mask) return;
     this.#headerBytes = 0;
-    this.#left =
-      extended === 0 ? length : extended === 2 ? this.#header.readUInt16BE(2) : Number(this.#header.readBigUInt64BE(2));
+    this.#left = this.#payloadBytes(length);
   }
+
+  #payloadBytes(length: number): number {
+    if (length === LENGTH_16) return this.#header.readUInt16BE(2);
+    if (length === LENGTH_64) return Number(this.#header.readBigUInt64BE(2));
+    return length;
+  }
+}
+
+/** Returns the number of bytes that hold a length above 125. */
+function extendedBytes(length: number): number {
+  if (length === LENGTH_16) return 2;
+  return length === LENGTH_64 ? 8 : 0;
 }
 
 /** Returns a close frame of a server. `reason`: at most 123 bytes. */

@@ -1,7 +1,4 @@
-/**
- * Errors of the facade itself, and the conversion of any error for clients. Internal texts of 5xx
- * errors are never sent.
- */
+/** Errors of the facade itself, and the conversion of any error for clients. Internal texts of 5xx are never sent. */
 import type { ErrorCode } from '@slipway/kit/net/error-help';
 import type { Reason } from '@slipway/proto/wire/reason';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -53,10 +50,15 @@ export function toCoreError(error: unknown): CoreError {
   return new CoreError(status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST', String(failed.message), { cause: error });
 }
 
+function publicText(status: number, message: string): string {
+  if (status === 503) return TEXT_503;
+  return status >= 500 ? TEXT_500 : message;
+}
+
 /** Converts an error for clients. */
 export function publicError(error: CoreError): PublicError {
   const status = error.httpStatus;
-  const text = status === 503 ? TEXT_503 : status >= 500 ? TEXT_500 : error.message;
+  const text = publicText(status, error.message);
   const retryAfterSeconds =
     error instanceof TooManyRequests ? error.retryAfterSeconds : status === 429 || status === 503 ? 1 : undefined;
   if (error instanceof HttpRejection)
