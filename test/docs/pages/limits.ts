@@ -86,7 +86,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'core/domain/batches/batch.ts',
     ),
     row(
-      'requests of a hosted batch; of those that wait at an endpoint; bytes of a call that adds some',
+      'requests per batch of an endpoint; waiting requests per endpoint; bytes per call that adds requests',
       '{DRAFT_REQUESTS_MAX}; {ENDPOINT_REQUESTS_MAX}; {DRAFT_CALL_BYTES_MAX}',
       'core/domain/batches/batch.ts',
     ),
