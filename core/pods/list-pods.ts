@@ -35,7 +35,7 @@ export async function listPods(
   return podViews.list(accountId, { pods: workersOf.length === 0, workers: includeWorkers || named, workersOf }, page);
 }
 
-/** Returns the named endpoints that the key may see; without names, all endpoints of the key. Empty `only`: no limit. */
+/** Returns the named endpoints that the key may see; without names, all of the key's. Empty `only`: no limit. */
 function visibleEndpoints(named: readonly string[], only: readonly string[]): readonly string[] {
   if (named.length === 0) return only;
   return only.length === 0 ? named : named.filter((id) => only.includes(id));
