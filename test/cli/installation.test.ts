@@ -63,7 +63,10 @@ t.test('an installation', async (t) => {
       stdout: /TLS authority +the given one\nok +TLS names +IP Address:127/,
     });
     const wrong = await cli.run('doctor', 'facade', '--core', secureAddress, '--core-ca', `sha256:${'0'.repeat(64)}`);
-    t.match(wrong, { code: 1, stdout: /fail {2}TLS authority +its authority is not sha256:0+\n +→ Name that of core/ });
+    t.match(wrong, {
+      code: 1,
+      stdout: /fail {2}TLS authority +its authority is not sha256:0+\n +→ Give the authority of core/,
+    });
     t.match(await cli.run('doctor', '--context', 'local', '--core', secureAddress), {
       code: 1,
       stdout: /fail {2}TLS authority/,
