@@ -330,7 +330,7 @@ t.test('jobs', async (t) => {
     );
     await Promise.all(ids.map((id) => http.cancel(id)));
     await told(/^job \w+ of all CANCELLED/);
-    t.equal(said.filter((text) => text.includes('crashed')).length, 1, 'each crash is told once');
+    t.equal(said.filter((text) => text.includes('of once crashed')).length, 1, 'each crash is told once');
     t.equal(said.filter((text) => text.includes(`job ${waiting.slice(-15, -3)}`)).length, 1, 'and each job');
     const silent: string[] = [];
     const later = new WorkerCrashes(
