@@ -5,14 +5,13 @@
  * processor time per call, is used only for core. The page's tables are compared with the settings that
  * the processes read.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import t from 'tap';
 import { quietPort } from '../helpers/net/ports.ts';
 import { openFolder } from '../helpers/open-folder.ts';
-import { Shell } from './shell.ts';
+import { createCluster, skipWithoutDebian } from './debian-cluster.ts';
+import { directNpx, Shell } from './shell.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/operate/operations.md'), 'utf8');
@@ -35,10 +34,11 @@ function agentReaders(): string[] {
 t.test('every setting is in the tables, and nothing else', async (t) => {
   const text = (...files: string[]): string => files.map((file) => readFileSync(join(root, file), 'utf8')).join('');
   const toCore = text('kit/net/core-tls.ts');
+  const edgeKeys = text('kit/host/edge-keys.ts');
   const ofAgent = text(...agentReaders());
   for (const [heading, file, more] of [
-    ['core', 'core/config.ts', ''],
-    ['facade', 'facades/config.ts', toCore],
+    ['core', 'core/config.ts', edgeKeys],
+    ['facade', 'facades/config.ts', toCore + edgeKeys],
     ['agent', 'gpu-agent/config.ts', toCore + ofAgent],
     ['command line', 'cli/config.ts', toCore],
   ] as const) {
@@ -65,54 +65,7 @@ t.test('every setting is in the tables, and nothing else', async (t) => {
   }
 });
 
-/** A cluster of the distribution's PostgreSQL for this test alone. */
-async function createCluster(t: Test, folder: string): Promise<{ port: string; cluster: string }> {
-  const version = readdirSync('/usr/lib/postgresql')
-    .map(Number)
-    .filter((number) => number >= 15)
-    .sort((a, b) => a - b)
-    .at(-1)!;
-  const name = `slipway${process.pid}`;
-  const port = String(await quietPort());
-  const run = (...[program, ...args]: [string, ...string[]]): void => {
-    execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: '/' });
-  };
-  t.teardown(() => run('pg_dropcluster', '--stop', String(version), name));
-  run(
-    'pg_createcluster',
-    String(version),
-    name,
-    '--port',
-    port,
-    '--datadir',
-    join(folder, 'postgresql'),
-    '--',
-    '--no-sync',
-  );
-  run('pg_ctlcluster', String(version), name, 'start');
-  return { port, cluster: `${version}/${name}` };
-}
-
-/** A folder whose `npx slipway` is the command without npm around it. */
-function directNpx(folder: string): string {
-  const bin = join(folder, 'bin');
-  mkdirSync(bin);
-  const program =
-    '#!/bin/sh\n' +
-    `[ "$1" = slipway ] && shift && exec '${process.execPath}' '${join(root, 'cli/slipway.mjs')}' "$@"\n` +
-    'exit 1\n';
-  writeFileSync(join(bin, 'npx'), program, { mode: 0o755 });
-  return bin;
-}
-
-function whyNot(): false | string {
-  if (process.getuid!() !== 0) return 'needs root: it makes a database server and runs workers as other users';
-  if (!existsSync('/usr/bin/pg_createcluster') || !existsSync('/usr/bin/curl'))
-    return 'needs Debian with its PostgreSQL: apt-get install postgresql curl';
-  return false;
-}
-
-t.test('the commands', { skip: whyNot() }, async (t) => {
+t.test('the commands', { skip: skipWithoutDebian() }, async (t) => {
   const folder = await openFolder(t);
   const { port, cluster } = await createCluster(t, folder);
   const names: Record<string, string> = {

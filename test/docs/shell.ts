@@ -2,7 +2,23 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { waitFor } from '../helpers/time/wait-for.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Returns a folder whose `npx slipway` is the command without npm around it. */
+export function directNpx(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const program =
+    '#!/bin/sh\n' +
+    `[ "$1" = slipway ] && shift && exec '${process.execPath}' '${join(root, 'cli/slipway.mjs')}' "$@"\n` +
+    'exit 1\n';
+  writeFileSync(join(bin, 'npx'), program, { mode: 0o755 });
+  return bin;
+}
 
 export class Shell {
   readonly #child: ChildProcess;
@@ -10,8 +26,10 @@ export class Shell {
   /** All output so far. */
   text = '';
 
-  constructor(env: Readonly<Record<string, string | undefined>>, cwd: string) {
-    this.#child = spawn('/bin/bash', [], {
+  /** `inside`: the command that starts it, on another host for instance. */
+  constructor(env: Readonly<Record<string, string | undefined>>, cwd: string, inside: readonly string[] = []) {
+    const [program, ...args] = [...inside, '/bin/bash'];
+    this.#child = spawn(program!, args, {
       env: env as NodeJS.ProcessEnv,
       cwd,
       detached: true,
@@ -50,12 +68,12 @@ export class Shell {
     );
   }
 
-  /** Ends it and what it runs, as Ctrl-C would. */
-  async end(): Promise<void> {
+  /** Ends it and what it runs, by default as Ctrl-C would. */
+  async end(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     const { pid } = this.#child;
     this.#child.stdin!.end();
     try {
-      process.kill(-pid!, 'SIGTERM');
+      process.kill(-pid!, signal);
     } catch {
       // It has ended.
     }
