@@ -124,7 +124,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     audit: stores.audit,
     tracing: parts.tracing,
   };
-  const jobs = createJobHandlers({ ...jobCalls, lists: shared.lists, clock, logger });
+  const jobs = createJobHandlers({ ...jobCalls, lists: shared.lists, health, clock, logger });
   const server = new RpcServer({
     listen: config.listen,
     tls: () => parts.own.certificates.server,
@@ -134,6 +134,7 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     interceptors: [
       requestInterceptor({
         ...dependencies,
+        databaseAway: () => health.databaseAway,
         onCall: callListener(parts.meter, activity),
         onPart: (part) => seenParts.onCall(part),
       }),

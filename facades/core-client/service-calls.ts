@@ -1,13 +1,14 @@
 /**
  * Single calls to one service of core, on any of its replicas, for everything that is rare or large. Safe ones are
- * tried again, on another replica where there is one, until the retry budget is spent; the others are sent only once.
+ * tried again, on another replica where there is one, until the retry budget is spent or all replicas say that their
+ * database is away; the others are sent only once.
  */
 import type { Client, ClientUnaryCall, CallOptions as GrpcOptions, Metadata, ServiceError } from '@grpc/grpc-js';
 import { retry } from '@slipway/kit/lifecycle/retry';
 import type { ClientConstructor } from '@slipway/kit/net/channel';
 import { callMetadata } from '@slipway/kit/net/channel';
 import { CALLER_ADDRESS_KEY, callerAddress } from '@slipway/kit/observe/caller-address';
-import { fromGrpcError } from '@slipway/proto/wire/reason';
+import { fromGrpcError, saysDatabaseAway } from '@slipway/proto/wire/reason';
 import { CoreConnection, isAnswer } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
 import { RETRY_BUDGET_MS } from './replica-parts.ts';
@@ -57,9 +58,13 @@ export class ServiceCalls<Service extends Client> {
     request: Request,
     options: CallOptions,
   ): Promise<Response> {
-    const { clock, random } = this.#parts;
+    const { addresses, clock, random } = this.#parts;
     const { repeatable, signal } = options;
-    const mayHelp = (error: unknown): boolean => repeatable && fromGrpcError(error).reason === 'UNAVAILABLE';
+    let awayReplies = 0;
+    const mayHelp = (error: unknown): boolean => {
+      if (saysDatabaseAway(error)) awayReplies += 1;
+      return repeatable && awayReplies < addresses.length && fromGrpcError(error).reason === 'UNAVAILABLE';
+    };
     const plan = { clock, random, pause: RETRY_PAUSE, forMs: RETRY_BUDGET_MS, mayHelp, ...(signal ? { signal } : {}) };
     return retry(() => this.#once(method, request, options), plan).catch((error: unknown) => {
       throw fromGrpcError(error);

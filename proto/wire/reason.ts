@@ -64,6 +64,8 @@ export class CoreError extends Error {
 const DOMAIN = 'slipway';
 const ERROR_INFO_TYPE = 'type.googleapis.com/google.rpc.ErrorInfo';
 const STATUS_DETAILS_KEY = 'grpc-status-details-bin';
+/** Metadata key of a status with UNAVAILABLE: see PipelineError.database_away. */
+const DATABASE_AWAY_KEY = 'x-slipway-database-away';
 
 /**
  * Maximum length of a status text in characters. Headers contain it twice, with up to 13 bytes per character. A peer
@@ -82,6 +84,17 @@ export function toGrpcStatus(reason: Reason, message: string): { code: Code; det
     message.length > TEXT_LENGTH_MAX ? `${message.slice(0, TEXT_LENGTH_MAX - 1).toWellFormed()}…` : message;
   metadata.set(STATUS_DETAILS_KEY, encodeStatus(code, details, reason));
   return { code, details, metadata };
+}
+
+/** Marks the status of a call that failed because the database is away. */
+export function markDatabaseAway(metadata: Metadata): void {
+  metadata.set(DATABASE_AWAY_KEY, 'true');
+}
+
+/** Returns whether a failed call says that its replica's database is away. */
+export function saysDatabaseAway(error: unknown): boolean {
+  const { metadata } = error as Partial<ServiceError>;
+  return metadata?.get(DATABASE_AWAY_KEY)[0] === 'true';
 }
 
 /**

@@ -1,4 +1,5 @@
 /** JobService: decode, call a use case, encode. */
+
 import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { BaseService } from '@slipway/kit/lifecycle/service';
@@ -16,6 +17,7 @@ import type { Stores } from '../../store/storage.ts';
 import type { AccessChecks } from '../accounts/access-checks.ts';
 import { sightOf } from '../reports/explain-messages.ts';
 import type { CallRate } from '../server/call-rate.ts';
+import type { Health } from '../server/health.ts';
 import type { ListParts } from '../server/paging.ts';
 import { logViewOf, positionFromToken, positionToken, searchOf } from '../server/paging.ts';
 import { keyOf, statusOf, unary } from '../server/unary.ts';
@@ -40,6 +42,7 @@ interface JobHandlersOptions {
   tracing?: Tracing | undefined;
   access: Access;
   clock: Clock;
+  health: Pick<Health, 'databaseAway'>;
   logger: Logger;
 }
 
@@ -84,7 +87,7 @@ class OpenCalls extends BaseService {
 }
 
 export function createJobHandlers(options: JobHandlersOptions): JobHandlers {
-  const { calls, lists, access, checks, tracing, clock, logger } = options;
+  const { calls, lists, access, checks, tracing, health, clock, logger } = options;
   const rpc = new JobRpc({ calls, access, checks, tracing });
   const open = new OpenCalls();
   return {
@@ -95,7 +98,7 @@ export function createJobHandlers(options: JobHandlersOptions): JobHandlers {
       ...bulkHandlers(options),
       ...readHandlers(options),
       ...explainHandlers(options),
-      pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, { rpc, clock, logger, onEnd })),
+      pipeline: (stream) => open.add((onEnd) => new Pipeline(stream, { rpc, health, clock, logger, onEnd })),
       submitJob: unary(logger, (request, apiKey) => rpc.submit(request, apiKey)),
       getJob: unary(logger, (request, apiKey) => rpc.get(request, apiKey)),
       waitJob: waiting(logger, open, (request, apiKey, stopper) => rpc.wait(request, apiKey, stopper)),

@@ -19,6 +19,7 @@ import type { Job } from '../../domain/jobs/job.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
 import { WaitStopper } from '../../jobs/read/wait-stopper.ts';
 import { fromSource } from '../../store/accounts/call-source.ts';
+import type { Health } from '../server/health.ts';
 import { claimedSource } from '../server/source-of-call.ts';
 import { refusalOf } from '../server/unary.ts';
 import type { JobRpc } from './job-rpc.ts';
@@ -40,6 +41,14 @@ const LARGE_MAX = 4;
 const REPLIES_MAX = 1_000;
 /** Longest part of an id in a log line. */
 const ID_LENGTH_MAX = 100;
+
+interface PipelineOptions {
+  rpc: JobRpc;
+  clock: Clock;
+  logger: Logger;
+  onEnd(): void;
+  health: Pick<Health, 'databaseAway'>;
+}
 
 /** One stream of one caller, from open to end. */
 export class Pipeline {
@@ -63,12 +72,11 @@ export class Pipeline {
   /** True if the peer sends no more calls. */
   #finished = false;
   readonly #onEnd: () => void;
+  readonly #health: PipelineOptions['health'];
 
-  constructor(
-    stream: Stream,
-    { rpc, clock, logger, onEnd }: { rpc: JobRpc; clock: Clock; logger: Logger; onEnd: () => void },
-  ) {
+  constructor(stream: Stream, { rpc, clock, logger, onEnd, health }: PipelineOptions) {
     this.#stream = stream;
+    this.#health = health;
     this.#rpc = rpc;
     this.#logger = logger;
     this.#onEnd = onEnd;
@@ -184,11 +192,12 @@ export class Pipeline {
 
   #failure(failure: unknown, call: PipelineCall['call']): Reply {
     const { reason, message, databaseAway } = refusalOf(failure);
+    const isAway = databaseAway || (reason === 'UNAVAILABLE' && this.#health.databaseAway);
     const ids = { call: call?.$case, ...(call && call.$case !== 'abandon' && idsOf(call.value)) };
     if (reason === 'INTERNAL') this.#logger.error({ err: failure, ...ids }, 'a pipelined call failed');
     else if (reason === 'UNAVAILABLE')
       this.#logger.warn({ err: failure, ...ids }, 'a pipelined call could not be served now');
-    return error(reason, message, databaseAway);
+    return error(reason, message, isAway);
   }
 
   #reply(callId: number, reply: Reply): void {

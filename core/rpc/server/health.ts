@@ -15,6 +15,8 @@ const ANSWER_MS_MAX = 2_000;
  * too.
  */
 const ANSWER_VALID_MS = 3_000;
+/** Calls that fail are worth a retry until the database has not answered for this many milliseconds. */
+const AWAY_MS_MIN = 3_000;
 
 interface HealthOptions {
   /** Runs any statement. Resolves when the database answers. */
@@ -31,6 +33,7 @@ export class Health extends LoopService {
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   #serving = false;
   #answeredAtMs = -Infinity;
+  #awaySinceMs: number | undefined;
   /** The ping that has no answer yet: a slow database gets no second one. */
   #pinging: Promise<boolean> | undefined;
 
@@ -45,6 +48,11 @@ export class Health extends LoopService {
     if (!answers && this.#serving) this.wake();
   }
 
+  /** True if the database has not answered for so long that callers shall not wait for it. */
+  get databaseAway(): boolean {
+    return this.#awaySinceMs !== undefined && this.#options.clock.monotonicMs() - this.#awaySinceMs >= AWAY_MS_MIN;
+  }
+
   /** Adds the service to a server. */
   addTo(server: Server): void {
     this.#health.addToServer(server);
@@ -57,7 +65,9 @@ export class Health extends LoopService {
   }
 
   protected override async pass(): Promise<void> {
-    this.#set((await this.#answers()) && !this.ending.aborted);
+    const answers = await this.#answers();
+    this.#awaySinceMs = answers ? undefined : (this.#awaySinceMs ?? this.#options.clock.monotonicMs());
+    this.#set(answers && !this.ending.aborted);
   }
 
   #answers(): Promise<boolean> {

@@ -6,6 +6,7 @@ import type { PartVersion } from '@slipway/kit/host/part-version';
 import { partOfUserAgent } from '@slipway/kit/host/part-version';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
+import { markDatabaseAway } from '@slipway/proto/wire/reason';
 
 /** Metadata key of the request id. */
 export const REQUEST_ID_KEY = 'x-request-id';
@@ -15,6 +16,8 @@ interface InterceptorOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
+  /** Whether the database is away, so that a call that could not be served is not worth a retry. Default: never. */
+  databaseAway?(): boolean;
   /** Called when a call has ended. `path`: /package.Service/Method. Default: not called. */
   onCall?(path: string, code: Code, tookMs: number): void;
   /** Called when a part of Slipway begins a call; the result is called when the call has ended. Default: not called. */
@@ -22,7 +25,8 @@ interface InterceptorOptions {
 }
 
 /** Returns the interceptor. A caller's own request id is kept if it is well formed. */
-export function requestInterceptor({ clock, random, logger, onCall, onPart }: InterceptorOptions): ServerInterceptor {
+export function requestInterceptor(options: InterceptorOptions): ServerInterceptor {
+  const { clock, random, logger, databaseAway, onCall, onPart } = options;
   return (methodDescriptor, call) => {
     const startedAtMs = clock.monotonicMs();
     let requestId = '';
@@ -57,6 +61,7 @@ export function requestInterceptor({ clock, random, logger, onCall, onPart }: In
         onCall?.(methodDescriptor.path, status.code, tookMs);
         const metadata = status.metadata ?? new Metadata();
         if (!sent) metadata.set(REQUEST_ID_KEY, requestId);
+        if (status.code === Code.UNAVAILABLE && databaseAway?.()) markDatabaseAway(metadata);
         if (status.code !== Code.UNKNOWN) return next({ ...status, metadata });
         // An error that no handler has mapped is internal: its text is not sent to the caller.
         logger.error(

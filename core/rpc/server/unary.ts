@@ -5,7 +5,7 @@
 import type { handleUnaryCall, Metadata } from '@grpc/grpc-js';
 import { OverloadError } from '@slipway/kit/bytes/batcher';
 import type { Logger } from '@slipway/kit/log/logger';
-import { toGrpcStatus } from '@slipway/proto/wire/reason';
+import { markDatabaseAway, toGrpcStatus } from '@slipway/proto/wire/reason';
 import type { AgentCredential } from '../../access/agent-key.ts';
 import { certificateOf } from '../../access/machine-certificate.ts';
 import type { DomainReason } from '../../domain/settings/errors.ts';
@@ -62,10 +62,12 @@ export function statusOf(
   logger: Logger,
 ): FailedStatus {
   const ids = { method: call.getPath(), requestId: call.metadata.get(REQUEST_ID_KEY)[0] };
-  const { reason, message } = refusalOf(error);
+  const { reason, message, databaseAway } = refusalOf(error);
   if (reason === 'INTERNAL') logger.error({ err: error, ...ids }, 'call failed');
   else if (reason === 'UNAVAILABLE') logger.warn({ err: error, ...ids }, 'call could not be served now');
-  return toGrpcStatus(reason, message);
+  const status = toGrpcStatus(reason, message);
+  if (databaseAway) markDatabaseAway(status.metadata);
+  return status;
 }
 
 /** Makes a grpc-js handler of a function that takes the request and what the calling agent proves itself by. */
