@@ -14,7 +14,7 @@ import type { PodRegistry } from './workloads/pods/pod-registry.ts';
 /** Sources of a hello. */
 interface HelloParts {
   config: AgentConfig;
-  identity: Pick<IdentityFiles, 'exists' | 'facts'>;
+  identity: Pick<IdentityFiles, 'locations'>;
   machineId: string;
   gpus: MachineGpus;
   gpuMemory: Pick<GpuMemory, 'fault' | 'budgetBytes' | 'usedBytes'>;
@@ -45,8 +45,7 @@ export function buildHello({
       ...containers.size,
       id: machineId,
       name,
-      // A machine that names none has those of the token that let it in.
-      locations: config.locations.length > 0 || !identity.exists ? config.locations : identity.facts.locations,
+      locations: identity.locations(config.locations),
       cpuSlots,
       standbyMax,
       agentVersion: AGENT_VERSION,

@@ -27,7 +27,7 @@ export function addJoinTokens(machines: Command, cli: Cli): void {
       'the digest of the authority that the machine trusts. For the operator.',
     examples: ['machines token', 'machines token --pool rack-2 --location eu-1 --uses 8 --ttl 2d'],
   })
-    .option('--pool <name>', 'pool of the machines that join by it')
+    .option('--pool <name>', 'pool of the machines that join by it; endpoints choose them with --location pool:NAME')
     .option('--location <location>', 'country code or data centre of machines that name none; may repeat', collect)
     .option('--uses <number>', 'machines that may join by it; default 1', wholeNumber(1, USES_MAX))
     .option('--ttl <time>', 'how long it lasts, such as 30m, 1h or 7d; default 1h', seconds)

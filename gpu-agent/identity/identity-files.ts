@@ -16,6 +16,11 @@ interface IdentityFacts {
   tunnelKey: string;
 }
 
+/** Start of the location that a machine has by its pool. */
+const POOL_PREFIX = 'pool:';
+/** Locations are listed with commas. */
+const LOCATION = /^[^\s,]+$/;
+
 export class IdentityFiles {
   readonly #folder: string;
 
@@ -31,6 +36,16 @@ export class IdentityFiles {
   /** Facts of the joining. Throws if the machine has not joined. */
   get facts(): IdentityFacts {
     return JSON.parse(readFileSync(this.#path('identity.json'), 'utf8')) as IdentityFacts;
+  }
+
+  /**
+   * Returns where the machine is. A machine that names no location has those of the token that let it in. It is also at
+   * `pool:NAME` if that token has a pool whose name is a word.
+   */
+  locations(named: readonly string[]): string[] {
+    if (!this.exists) return [...named];
+    const { pool, locations } = this.facts;
+    return [...(named.length > 0 ? named : locations), ...(LOCATION.test(pool) ? [`${POOL_PREFIX}${pool}`] : [])];
   }
 
   /** The certificate in PEM. */

@@ -19,7 +19,8 @@ t.test('one line', async (t) => {
     SLIPWAY_API_KEY: system.key,
     SLIPWAY_ROOT_KEY: system.rootKey,
   });
-  const { stdout, stderr } = await cli.run('machines', 'token', '--location', 'eu-1', '--ttl', '10m');
+  const where = ['--location', 'eu-1', '--pool', 'racks'];
+  const { stdout, stderr } = await cli.run('machines', 'token', ...where, '--ttl', '10m');
   const [, address = '', token = ''] = /^slipway agent --join (\S+) --token (sjt_\S+)\n$/.exec(stdout) ?? [];
   t.match(address, /^127\.0\.0\.1:\d+$/);
   t.match(stderr, /shown only this once/);
@@ -40,13 +41,19 @@ t.test('one line', async (t) => {
   await agent.wrote('stdout', /session opened/);
   for (const file of ['key.pem', 'certificate.pem', 'identity.json'])
     t.equal(statSync(join(folder, 'identity', file)).mode & 0o777, 0o600, file);
-  const endpointId = await system.createEndpoint({ command: jsHandler('all.js') });
+  const inPool = { fields: { locations: ['pool:racks'] } };
+  const endpointId = await system.createEndpoint({ command: jsHandler('all.js'), ...inPool });
   t.match(await cli.run('jobs', 'run', '-e', endpointId, '--wait', '-i', '{"mode":"value","value":42}'), {
     code: 0,
     stdout: '42\n',
   });
   const [machine] = await cli.json<{ id: string; locations: string[] }[]>('machines');
-  t.same(machine!.locations, ['eu-1']);
+  t.same(machine!.locations, ['eu-1', 'pool:racks']);
+  const elsewhere = { fields: { locations: ['pool:desks'], workersMin: 1 } };
+  const waiting = await system.createEndpoint({ command: jsHandler('all.js'), ready: 0, ...elsewhere });
+  await waitFor('the reason', async () =>
+    (await cli.run('why', waiting)).stdout.includes('it is in eu-1, pool:racks, not in pool:desks'),
+  );
   t.match(await cli.run('machines', 'tokens'), { stdout: /used .*1 of 1/ });
 
   agent.child.kill('SIGTERM');
