@@ -1,9 +1,11 @@
 /**
  * Keeps a tunnel open to each facade, so that facades reach the workers of this machine although they cannot dial it.
  * An edge reports how many facades it has; each gets a tunnel. A tunnel that ends is opened again, with growing pauses.
- * Failures are logged once and then once a minute.
+ * When the key changes another tunnel is opened with the new one, and the old tunnel ends after its requests. Failures
+ * are logged once and then once a minute.
  */
 import type { IncomingMessage } from 'node:http';
+import type { ServerHttp2Session } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { isIP } from 'node:net';
@@ -24,6 +26,8 @@ const PAUSE = { firstMs: 100, maxMs: 5_000 };
 /** Time after which a tunnel that ends does not count as a failure, in milliseconds. */
 const STABLE_MS = 5_000;
 const OPEN_MS = 10_000;
+/** Time between two looks whether the key has changed, in milliseconds. */
+const KEY_PERIOD_MS = 1_000;
 const WARN_PERIOD_MS = 60_000;
 /** Most of a rejection's text that is logged, in characters. */
 const SAID_MAX = 300;
@@ -39,6 +43,11 @@ interface TunnelPoolOptions extends TunnelEndOptions {
   random: Random;
   clock: Clock;
   logger: Logger;
+}
+
+/** A tunnel whose key is not the one to use any more. It is still open. */
+interface OutdatedTunnel {
+  outdated: ServerHttp2Session;
 }
 
 export class TunnelPool extends BaseService {
@@ -70,10 +79,15 @@ export class TunnelPool extends BaseService {
     const { clock, random, logger } = this.#options;
     let failures = 0;
     let reportedAtMs = -Infinity;
+    let before: ServerHttp2Session | undefined;
     while (!this.ending.aborted) {
       const startedMs = clock.monotonicMs();
-      const reason = await this.#once(url, address);
+      const reason = await this.#once(url, address, before);
       if (this.ending.aborted) return;
+      if (typeof reason === 'object') {
+        before = reason.outdated;
+        continue;
+      }
       const wasStable = clock.monotonicMs() - startedMs >= STABLE_MS;
       failures = wasStable ? 1 : failures + 1;
       if (wasStable || clock.monotonicMs() - reportedAtMs >= WARN_PERIOD_MS) {
@@ -87,38 +101,51 @@ export class TunnelPool extends BaseService {
     }
   }
 
-  /** Opens a tunnel and serves it to its end. Returns why it ended. Never rejects. */
-  async #once(url: string, address: string): Promise<string> {
+  /**
+   * Opens a tunnel and serves it to its end, or until the key changes. When it is open, `before` takes no more
+   * requests. Returns why it ended. Never rejects.
+   */
+  async #once(url: string, address: string, before?: ServerHttp2Session): Promise<string | OutdatedTunnel> {
     try {
-      const { socket, facades } = await this.#ask(url);
+      const key = this.#options.key();
+      const { socket, facades } = await this.#ask(url, key);
       for (let number = 1; number < facades; number += 1) this.#keep(address, number);
       this.#options.logger.info({ url }, 'tunnel opened');
-      return await this.#serve(socket);
+      const ended = this.#serve(socket, key);
+      before?.close();
+      return await ended;
     } catch (error) {
       const message = (error as Error).message;
       return explainConnection(message, address) ?? message;
     }
   }
 
-  #serve(socket: Socket): Promise<string> {
+  #serve(socket: Socket, key: string): Promise<string | OutdatedTunnel> {
+    const { clock } = this.#options;
     const session = serveTunnel(socket, this.#options);
     const end = (): void => session.destroy();
     this.ending.addEventListener('abort', end, { once: true });
     return new Promise((resolve) => {
       let reason = 'it was ended';
+      const compare = (): void => {
+        if (this.#options.key() !== key) resolve({ outdated: session });
+        else timer = clock.after(KEY_PERIOD_MS, compare);
+      };
+      let timer = clock.after(KEY_PERIOD_MS, compare);
       session.on('error', (error) => {
         reason = error.message;
       });
       session.once('close', () => {
+        timer.cancel();
         this.ending.removeEventListener('abort', end);
         resolve(reason);
       });
     });
   }
 
-  #ask(url: string): Promise<{ socket: Socket; facades: number }> {
-    const { key, tls, clock } = this.#options;
-    const headers = { authorization: `Bearer ${key()}`, connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL };
+  #ask(url: string, key: string): Promise<{ socket: Socket; facades: number }> {
+    const { tls, clock } = this.#options;
+    const headers = { authorization: `Bearer ${key}`, connection: 'Upgrade', upgrade: TUNNEL_PROTOCOL };
     const options = { headers, agent: false, signal: this.ending } as const;
     return new Promise((resolve, reject) => {
       const asked = url.startsWith('https:')

@@ -68,6 +68,10 @@ export async function cuttingProxy(t: Test, target: { host: string; port: number
   });
   return {
     port: (server.address() as AddressInfo).port,
+    /** Number of connections that are open. */
+    get open(): number {
+      return open.size;
+    },
     /** Number of connections that were cut. */
     get cuts(): number {
       return cuts;
