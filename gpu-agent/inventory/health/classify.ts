@@ -31,12 +31,14 @@ export const HEALTHY: GpuHealth = { fault: '', warning: '', faultMark: '' };
 export const NOT_LISTED = 'the driver does not list it any more';
 
 /**
- * Meaning of Xid codes, by NVIDIA's catalogue. Codes that are not here are errors of the program on the card (13, 31,
- * 43, 45 …) and no sign of its health.
+ * Meaning of Xid codes, by NVIDIA's catalogue of October 2025 (docs.nvidia.com/deploy/xid-errors). A card has failed
+ * where the catalogue says to reset it, to restart its machine, or to follow a procedure for memory or NVLink. Codes
+ * that are not here are errors of the program on the card (13, 31, 43, 45 …) and no sign of its health.
  */
 export const XIDS: Readonly<Record<number, readonly [level: 'WARNING' | 'FAILED', meaning: string]>> = {
   46: ['FAILED', 'it stopped processing'],
   48: ['FAILED', 'uncorrectable memory error'],
+  54: ['WARNING', 'its auxiliary power is not connected'],
   62: ['FAILED', 'its microcontroller halted'],
   63: ['WARNING', 'a part of its memory is replaced at the next reset'],
   64: ['FAILED', 'a part of its memory could not be replaced'],
@@ -45,11 +47,24 @@ export const XIDS: Readonly<Record<number, readonly [level: 'WARNING' | 'FAILED'
   92: ['WARNING', 'many correctable memory errors'],
   94: ['WARNING', 'memory error, contained in one program'],
   95: ['FAILED', 'memory error that was not contained'],
-  109: ['WARNING', 'a program did not leave it in time'],
+  109: ['FAILED', 'a program did not leave it in time'],
+  110: ['FAILED', 'security fault'],
   119: ['FAILED', 'its system processor does not answer'],
   120: ['FAILED', 'its system processor failed'],
+  136: ['FAILED', 'an NVLink did not come up'],
   140: ['FAILED', 'memory error that was not recovered'],
   143: ['FAILED', 'it could not be initialized'],
+  144: ['FAILED', 'NVLink error, SAW'],
+  145: ['FAILED', 'NVLink error, RLW'],
+  146: ['FAILED', 'NVLink error, TLW'],
+  147: ['FAILED', 'NVLink error, TREX'],
+  148: ['FAILED', 'NVLink error, NVLPW_CTRL'],
+  149: ['FAILED', 'NVLink error, NETIR'],
+  150: ['FAILED', 'NVLink error, MSE'],
+  155: ['FAILED', 'NVLink error that its driver found'],
+  156: ['WARNING', 'a part of it is retired at the next reset'],
+  157: ['WARNING', 'a part of it could not be retired'],
+  158: ['FAILED', 'it did not answer in time'],
 };
 
 /** Returns the health of a listed card. `events`: those of this card, the latest of each code. */
