@@ -251,11 +251,17 @@ export function resumeAll(sql: Sql): void {
   for (const socket of CONNECTIONS.get(sql)!.keys()) socket.resume();
 }
 
+/** Returns how many hosts a URL names, separated by commas. */
+function hostsOf(url: string): number {
+  const [, authority = ''] = /^[a-z]+:\/\/(?:.*@)?([^/?]*)/.exec(url) ?? [];
+  return authority.split(',').length;
+}
+
 /**
  * Opens the database at a postgres:// URL. Connects on first use, so the first statement fails if the database is down.
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
-  const answers = new ServerAnswers(options);
+  const answers = new ServerAnswers({ ...options, hosts: hostsOf(url) });
   const sql = connect(
     url,
     options.hasTwoKeys ? TWO_KEYS_NAME : ONE_KEY_NAME,

@@ -14,6 +14,11 @@ const ANSWER_MS = 5_000;
 const GROWTH_MAX = 12;
 /** A login takes this many answers of the server. */
 const LOGIN_ANSWERS = 3;
+/**
+ * Where the primary is one of several hosts, the limit of a login grows to at most this many times the first one. A
+ * host that accepts connections and says nothing, because it stands still, must not hold up the login to the others.
+ */
+const SHARED_LOGIN_GROWTH_MAX = 2;
 /** Pauses before a reconnection, in seconds: a restarted database is used again within the longest one. */
 const RECONNECT = { firstSeconds: 0.05, maxSeconds: 0.5 };
 /** Connections that are lost together come back in groups of this size, with a pause in seconds between two groups. */
@@ -25,6 +30,8 @@ const TOGETHER_MS = 1_000;
 export interface ServerAnswersOptions {
   /** First limit of an answer, in milliseconds. Default ANSWER_MS. */
   databaseAnswerMs?: number | undefined;
+  /** Hosts among which the primary is. Default 1. */
+  hosts?: number | undefined;
   /** Spreads reconnections. Default: they are not spread. */
   random?: Pick<Random, 'fraction'> | undefined;
 }
@@ -34,6 +41,7 @@ export class ServerAnswers {
   readonly limit: AnswerLimit;
   /** First limit, in milliseconds. */
   readonly firstMs: number;
+  readonly #hosts: number;
   readonly #random: Pick<Random, 'fraction'>;
   readonly #sockets = new Set<Socket>();
   /** Bytes that came on sockets that are closed. */
@@ -43,8 +51,10 @@ export class ServerAnswers {
   /** Connections that were lost together, so far. */
   #lost = 0;
 
-  constructor({ databaseAnswerMs: firstMs = ANSWER_MS, random = { fraction: () => 1 } }: ServerAnswersOptions = {}) {
+  constructor(options: ServerAnswersOptions = {}) {
+    const { databaseAnswerMs: firstMs = ANSWER_MS, hosts = 1, random = { fraction: () => 1 } } = options;
     this.firstMs = firstMs;
+    this.#hosts = hosts;
     this.limit = new AnswerLimit({ firstMs, maxMs: GROWTH_MAX * firstMs });
     this.#random = random;
   }
@@ -56,7 +66,9 @@ export class ServerAnswers {
   readonly connectSeconds = { valueOf: (): number => this.#connectMs / 1_000 } as unknown as number;
 
   get #connectMs(): number {
-    return this.limit.factor === 1 ? this.firstMs : LOGIN_ANSWERS * this.limit.ms;
+    if (this.limit.factor === 1) return this.firstMs;
+    const ms = LOGIN_ANSWERS * this.limit.ms;
+    return this.#hosts > 1 ? Math.min(ms, SHARED_LOGIN_GROWTH_MAX * this.firstMs) : ms;
   }
 
   /** Adds a socket to the server. */

@@ -41,6 +41,13 @@ t.test('a login of a slow server may take as long as several answers', async (t)
   t.equal(answers.connectSeconds * 1, 72);
 });
 
+t.test('a host that says nothing does not hold up the login to another one for long', async (t) => {
+  const answers = new ServerAnswers({ databaseAnswerMs: 5_000, hosts: 2 });
+  t.equal(answers.connectSeconds * 1, 5);
+  answers.limit.answered(8_000);
+  t.equal(answers.connectSeconds * 1, 10);
+});
+
 t.test('connections lost together reconnect in groups, at spread times', async (t) => {
   const fractions = [0, 0.5, 1];
   let drawn = 0;
