@@ -90,12 +90,12 @@ export function buildServer(parts: CoreParts, health: Health, config: CoreConfig
     rejections: parts.rejections,
     edge: stores.edge,
     ...parts.edge,
-    edgeKey: config.edgeKey,
+    edgeKeys: config.edgeKeys,
     sealer: parts.sealer,
     onResent: parts.meter.onBackendsResent,
     ...dependencies,
   });
-  const controlPlane = createControlPlane({ ...parts.edge, edgeKey: config.edgeKey, clock, random, logger });
+  const controlPlane = createControlPlane({ ...parts.edge, edgeKeys: config.edgeKeys, clock, random, logger });
   const seenParts = new SeenParts({ coreVersion: CORE_VERSION, clock, logger });
   const refusals = new RefusedAttempts({ audit: stores.audit, clock, logger });
   const recording = { access, refusals };

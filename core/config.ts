@@ -1,5 +1,7 @@
 /** Reads the configuration of core. The only place that reads its environment. */
 
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
+import { readEdgeKeys } from '@slipway/kit/host/edge-keys';
 import { EnvReader } from '@slipway/kit/host/env';
 import { Sealer } from '@slipway/kit/host/seal';
 import type { LogFormat } from '@slipway/kit/log/log-text';
@@ -38,8 +40,8 @@ export interface CoreConfig {
   rootKey: string;
   /** The operator's key before this one, which is valid too while the two are exchanged. Empty: there is none. */
   previousRootKey: string;
-  /** Key with which edges authenticate to get the addresses of workers. Secret. Empty: no edge is served. */
-  edgeKey: string;
+  /** Keys with which edges authenticate to get the addresses of workers. Secret. None: no edge is served. */
+  edgeKeys: EdgeKeys;
   /** Key that encrypts secrets: 64 hex digits. Secret. */
   secretKey: string;
   /** Another key that opens what it sealed, while the two are exchanged: 64 hex digits. Secret. Empty: none. */
@@ -106,7 +108,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
     advertise: reader.text('SLIPWAY_CORE_ADVERTISE', ''),
     rootKey: reader.secret('SLIPWAY_ROOT_KEY', ''),
     previousRootKey: reader.secret('SLIPWAY_PREVIOUS_ROOT_KEY', ''),
-    edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
+    edgeKeys: readEdgeKeys(reader),
     secretKey: reader.secret('SLIPWAY_SECRET_KEY'),
     nextSecretKey: reader.secret('SLIPWAY_NEXT_SECRET_KEY', ''),
     webhookAllowPrivate: reader.flagOrList('SLIPWAY_WEBHOOK_ALLOW_PRIVATE', false),
@@ -138,7 +140,7 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   for (const [name, key] of [
     ['SLIPWAY_ROOT_KEY', config.rootKey],
     ['SLIPWAY_PREVIOUS_ROOT_KEY', config.previousRootKey],
-    ['SLIPWAY_EDGE_KEY', config.edgeKey],
+    ...config.edgeKeys.map((key) => ['SLIPWAY_EDGE_KEY or SLIPWAY_OTHER_EDGE_KEY', key] as const),
   ] as const) {
     if (key !== '' && key.length < ROOT_KEY_LENGTH_MIN)
       reader.fault(`${name} must have at least ${ROOT_KEY_LENGTH_MIN} characters`);

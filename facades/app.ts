@@ -97,10 +97,10 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const replicas = { addresses: config.coreAddresses, tls, transport, clock, random };
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
-  const sessions = new Sessions(config.edgeKey, clock, random);
+  const sessions = new Sessions(config.edgeKeys, clock, random);
   const tried = new TriedRequests();
-  const { edgeKey, lbDomains: domains, podDomains } = config;
-  const forms = { edgeKey, domains, podDomains };
+  const { edgeKeys, lbDomains: domains, podDomains } = config;
+  const forms = { edgeKeys, domains, podDomains };
   const routing = new LbRouting(forms);
   const certificate = new HttpCertificate({ config, clock, random, logger });
   const app = createApp(config, { sessions, tried, routing, forms, random, tls: certificate.options() });
@@ -211,11 +211,11 @@ interface HookParts {
 /** Adds what runs around the routes, in this order. Returns the answer to requests without a route. */
 function addHooks(app: FastifyInstance, parts: HookParts): UnroutedHandler {
   const { config, tried, balancing, gate, keys, budgets, clock, logger } = parts;
-  const { edgeKey, lbDomains: domains, podDomains, lbProcessingMs: processingMs, lbHoldMs: holdMs } = config;
+  const { edgeKeys, lbDomains: domains, podDomains, lbProcessingMs: processingMs, lbHoldMs: holdMs } = config;
   const perWorker = config.rateLimits ? perWorkerOf(config) : null;
   const settings = { domains, podDomains, holdMs, processingMs, perWorker };
   const timeouts = { idleMs: config.bodyIdleMs, totalMs: config.bodyTotalMs };
-  const readFirst = new ReadBeforeAnswer(app, edgeKey, clock);
+  const readFirst = new ReadBeforeAnswer(app, edgeKeys, clock);
   balancing.routing.addTo(app);
   paceRequests(
     app,
@@ -224,7 +224,7 @@ function addHooks(app: FastifyInstance, parts: HookParts): UnroutedHandler {
     clock,
   );
   tried.addTo(app);
-  addAuthorizer(app, { loadBalancer: balancing.loadBalancer, gate, keys, settings, edgeKey, clock, logger });
+  addAuthorizer(app, { loadBalancer: balancing.loadBalancer, gate, keys, settings, edgeKeys, clock, logger });
   addRequestState(app);
   nameCallers(app, balancing.peers);
   addHttpRules(app);

@@ -64,8 +64,9 @@ export function buildBalancing(config: FacadeConfig, parts: BalancingParts): Bal
     (await edges.call((client) => client.admitTunnel, {}, { apiKey, repeatable: true })).machineId;
   const locate: PodProxyOptions['locate'] = (request, apiKey) =>
     edges.call((client) => client.locatePod, request, { apiKey, repeatable: true });
-  const requests = new RequestReporter({ ...replicas, edgeKey: config.edgeKey, logger });
-  const link = new EndpointSetLink({ ...replicas, edgeKey: config.edgeKey, logger });
+  const [edgeKey = ''] = config.edgeKeys;
+  const requests = new RequestReporter({ ...replicas, edgeKey, logger });
+  const link = new EndpointSetLink({ ...replicas, edgeKey, logger });
   const tunnels = new Tunnels({ authorize, authorizeMs: tunnelAuthorizeMs, clock, logger });
   const loadBalancer = new LoadBalancer({ link, waits: limits.waits, clock, logger });
   return {
@@ -76,8 +77,8 @@ export function buildBalancing(config: FacadeConfig, parts: BalancingParts): Bal
     activator: new Activator({ loadBalancer, tunnels, keys, limits, onRequest: requests.add.bind(requests), clock }),
     pods: new PodProxy({ locate, tunnels, rateLimit: gate.rateLimit, keys, limits, clock }),
     preflights: new Preflights(),
-    hostKeys: new HostKeys(config.edgeKey, clock, random),
-    peers: new TrustedPeers(config.edgeKey, config.trustedProxies),
+    hostKeys: new HostKeys(config.edgeKeys, clock, random),
+    peers: new TrustedPeers(config.edgeKeys, config.trustedProxies),
     gate,
     routing,
     tracing,

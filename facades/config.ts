@@ -1,4 +1,7 @@
 /** Reads the facade's environment. No other file reads it. All faults are reported together. */
+
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
+import { readEdgeKeys } from '@slipway/kit/host/edge-keys';
 import { EnvReader } from '@slipway/kit/host/env';
 import type { LogFormat } from '@slipway/kit/log/log-text';
 import { LOG_FORMATS } from '@slipway/kit/log/log-text';
@@ -74,10 +77,10 @@ export interface FacadeConfig {
    */
   graphqlAtStart: boolean;
   /**
-   * Secret shared with core and the edges. Edges that have it may ask this facade to authorize requests to workers.
-   * Empty: no edge may.
+   * Secrets shared with core and the edges. Edges that have one may ask this facade to authorize requests to workers.
+   * None: no edge may.
    */
-  edgeKey: string;
+  edgeKeys: EdgeKeys;
   /**
    * Addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto are trusted. Edges with the key need not
    * be listed. Default: loopback.
@@ -134,7 +137,7 @@ export function readFacadeConfig(env: Readonly<Record<string, string | undefined
     openaiCancelOnDisconnect: reader.flag('SLIPWAY_OPENAI_CANCEL_ON_DISCONNECT', true),
     restDeleteAutoZero: reader.flag('SLIPWAY_REST_DELETE_AUTO_ZERO', false),
     graphqlAtStart: reader.flag('SLIPWAY_GRAPHQL_AT_START', true),
-    edgeKey: reader.secret('SLIPWAY_EDGE_KEY', ''),
+    edgeKeys: readEdgeKeys(reader),
     trustedProxies: reader.list('SLIPWAY_TRUSTED_PROXIES', ['127.0.0.0/8', '::1']),
     corsOrigins: corsOrigins(reader),
     lbDomains: reader.list('SLIPWAY_LB_DOMAINS', ['localhost']).map((domain) => domain.toLowerCase()),

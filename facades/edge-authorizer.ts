@@ -157,7 +157,7 @@ export class EdgeAuthorizer extends SingleRunService {
         gate,
         keys: this.#keys,
         settings,
-        edgeKey,
+        edgeKeys: [edgeKey],
         clock,
         logger,
       });

@@ -4,9 +4,11 @@
  * is ready, the client prefers none, the query holds no key, and no WebSocket is requested. The activator handles all
  * others. Runs beside each Envoy (facades/edge-authorizer.ts), and in facades for Envoys without one.
  */
+
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Activation } from '@slipway/kit/net/activation';
 import { ACTIVATION_HEADER, activationText } from '@slipway/kit/net/activation';
@@ -54,20 +56,20 @@ interface AuthorizerParts {
   gate: GateParts;
   keys: KeyWatch;
   settings: AuthorizerSettings;
-  /** Key by which edges authenticate. */
-  edgeKey: string;
+  /** Keys by which edges authenticate. */
+  edgeKeys: EdgeKeys;
   clock: Clock;
   logger: Logger;
 }
 
 export class Authorizer {
   readonly #parts: AuthorizerParts;
-  readonly #expected: Buffer;
+  readonly #expected: readonly Buffer[];
   readonly #activations = boundedCache<string, string>(ACTIVATIONS_MAX);
 
   constructor(parts: AuthorizerParts) {
     this.#parts = parts;
-    this.#expected = sha256(parts.edgeKey);
+    this.#expected = parts.edgeKeys.map(sha256);
   }
 
   /** Returns whether the request is an authenticated question of an edge. */
@@ -76,7 +78,7 @@ export class Authorizer {
     return (
       typeof key === 'string' &&
       (url.startsWith(`${AUTHORIZE_PATH}/`) || url === AUTHORIZER_SETTINGS_PATH) &&
-      timingSafeEqual(sha256(key), this.#expected)
+      this.#expected.some((expected) => timingSafeEqual(sha256(key), expected))
     );
   }
 
@@ -185,7 +187,7 @@ export class Authorizer {
 
   #activationOf(activation: Activation): string {
     const name = `${activation.endpointId}.${activation.accountId}`;
-    const text = this.#activations.get(name) ?? activationText(this.#parts.edgeKey, activation);
+    const text = this.#activations.get(name) ?? activationText(this.#parts.edgeKeys[0]!, activation);
     this.#activations.set(name, text);
     return text;
   }
@@ -193,7 +195,7 @@ export class Authorizer {
 
 /** Adds the authorizer to a facade's app, before other hooks. Does nothing if there is no edge key. */
 export function addAuthorizer(app: FastifyInstance, parts: AuthorizerParts): void {
-  if (parts.edgeKey === '') return;
+  if (parts.edgeKeys.length === 0) return;
   const authorizer = new Authorizer(parts);
   app.addHook('onRequest', ({ raw }, reply, done) => {
     if (!authorizer.handles(raw)) return done();

@@ -3,7 +3,9 @@
  * address of the first page only. So a page that is opened with `?api_key=` gets a sealed cookie for this endpoint's
  * host, and a redirect to the same address without the key.
  */
+
 import type { IncomingMessage } from 'node:http';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import { KEY_COOKIE } from '@slipway/kit/net/own-cookies';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { CookieKind, SealedKey } from '../plugins/sealed-cookie.ts';
@@ -26,9 +28,9 @@ type HostKey = SealedKey & { endpointId: string };
 export class HostKeys {
   readonly #cookies: SealedCookies<HostKey>;
 
-  /** `edgeKey`: secret that all facades of an installation share. Empty: cookies are valid in this process only. */
-  constructor(edgeKey: string, clock: Clock, random: Random) {
-    this.#cookies = new SealedCookies(KIND, edgeKey, clock, random);
+  /** `edgeKeys`: see SealedCookies. */
+  constructor(edgeKeys: EdgeKeys, clock: Clock, random: Random) {
+    this.#cookies = new SealedCookies(KIND, edgeKeys, clock, random);
   }
 
   /**

@@ -2,7 +2,9 @@
  * Finds requests to workers and pods before the router sees them, and hides their paths from the router: such a path
  * may be anything, even a path that the router rejects. A path that cannot be decoded gets no route either.
  */
+
 import type { IncomingMessage } from 'node:http';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import { ACTIVATION_HEADER, readActivation } from '@slipway/kit/net/activation';
 import type { FastifyInstance } from 'fastify';
 import { isReadable } from '../plugins/errors/unknown-route.ts';
@@ -18,8 +20,8 @@ export interface LbForms {
   domains: readonly string[];
   /** Domains of the host form of pods, `<pod id>-<port>.<domain>`, which needs no key. Empty if there is none. */
   podDomains: readonly string[];
-  /** Key by which edges authenticate. Empty if there are none. */
-  edgeKey: string;
+  /** Keys by which edges authenticate. */
+  edgeKeys: EdgeKeys;
 }
 
 /** Target of a request. `authorized` is the caller if an edge has authorized the request. */
@@ -89,9 +91,9 @@ export function routeOf(request: IncomingMessage, forms: LbForms): RoutedRequest
  * Returns the endpoint of a request. With the activation header of an edge the path is the worker's already.
  * `undefined` if it is for another surface.
  */
-function endpointTargetOf(request: IncomingMessage, { edgeKey, domains }: LbForms): AuthorizedTarget | undefined {
+function endpointTargetOf(request: IncomingMessage, { edgeKeys, domains }: LbForms): AuthorizedTarget | undefined {
   const text = request.headers[ACTIVATION_HEADER];
-  const activation = typeof text === 'string' ? readActivation(edgeKey, text) : undefined;
+  const activation = typeof text === 'string' ? readActivation(edgeKeys, text) : undefined;
   if (!activation) return lbTarget(request, domains);
   const prefix = request.headers['x-forwarded-prefix'];
   return {

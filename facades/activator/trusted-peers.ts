@@ -2,21 +2,23 @@
  * Decides which X-Forwarded-* headers are trusted: those of an edge with the edge key, and of the proxies that the
  * operator has configured. They are removed from all other requests.
  */
+
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import { ACTIVATION_HEADER, EDGE_HEADER, isEdgeText, readActivation } from '@slipway/kit/net/activation';
 import { parseNetwork } from '@slipway/kit/net/network';
 
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded', 'x-real-ip'];
 
 export class TrustedPeers {
-  readonly #edgeKey: string;
+  readonly #edgeKeys: EdgeKeys;
   readonly #proxies = new BlockList();
 
   /** `proxies`: addresses and networks that parseNetwork accepts. */
-  constructor(edgeKey: string, proxies: readonly string[]) {
-    this.#edgeKey = edgeKey;
+  constructor(edgeKeys: EdgeKeys, proxies: readonly string[]) {
+    this.#edgeKeys = edgeKeys;
     for (const { address, bits, family } of proxies.map((text) => parseNetwork(text)!))
       this.#proxies.addSubnet(address, bits, family);
   }
@@ -45,8 +47,8 @@ export class TrustedPeers {
   /** Returns whether an edge proves by its key that the request comes from it. */
   isFromEdge({ headers }: IncomingMessage): boolean {
     const { [EDGE_HEADER]: edgeText, [ACTIVATION_HEADER]: activation } = headers;
-    if (typeof edgeText === 'string' && isEdgeText(this.#edgeKey, edgeText)) return true;
-    return typeof activation === 'string' && readActivation(this.#edgeKey, activation) !== undefined;
+    if (typeof edgeText === 'string' && isEdgeText(this.#edgeKeys, edgeText)) return true;
+    return typeof activation === 'string' && readActivation(this.#edgeKeys, activation) !== undefined;
   }
 
   /** Returns whether the operator has named the address as a proxy. */

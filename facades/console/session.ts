@@ -2,7 +2,9 @@
  * Sessions of the console: the user's key, sealed in a cookie that no script can read. Signing out removes the cookie
  * from the browser.
  */
+
 import type { IncomingMessage } from 'node:http';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import { CONSOLE_COOKIE } from '@slipway/kit/net/own-cookies';
 import type { Clock, Random } from '@slipway/kit/time/clock';
 import type { CookieKind, SealedKey } from '../plugins/sealed-cookie.ts';
@@ -25,9 +27,9 @@ export type ConsoleSession = SealedKey;
 export class Sessions {
   readonly #cookies: SealedCookies<ConsoleSession>;
 
-  /** `edgeKey`: shared by all facades of an installation. Empty if sessions are for this process only. */
-  constructor(edgeKey: string, clock: Clock, random: Random) {
-    this.#cookies = new SealedCookies(KIND, edgeKey, clock, random);
+  /** `edgeKeys`: see SealedCookies. */
+  constructor(edgeKeys: EdgeKeys, clock: Clock, random: Random) {
+    this.#cookies = new SealedCookies(KIND, edgeKeys, clock, random);
   }
 
   /** Returns a new session of a key and its Set-Cookie header. `secure`: the browser uses TLS. */

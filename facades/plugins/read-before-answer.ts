@@ -5,6 +5,7 @@
  * afterwards.
  */
 import type { IncomingMessage } from 'node:http';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import { EDGE_HEADER, isEdgeText } from '@slipway/kit/net/activation';
 import type { Clock } from '@slipway/kit/time/clock';
 import type { FastifyInstance } from 'fastify';
@@ -14,14 +15,14 @@ const DISCARD_BYTES_MAX = 64 * 1024 * 1024;
 const DISCARD_MS_MAX = 20_000;
 
 export class ReadBeforeAnswer {
-  readonly #edgeKey: string;
+  readonly #edgeKeys: EdgeKeys;
   readonly #clock: Clock;
 
-  /** Delays all responses of an app's handlers. `edgeKey`: empty if no edge has one; then nothing is delayed. */
-  constructor(app: FastifyInstance, edgeKey: string, clock: Clock) {
-    this.#edgeKey = edgeKey;
+  /** Delays all responses of an app's handlers. `edgeKeys`: if there are none, nothing is delayed. */
+  constructor(app: FastifyInstance, edgeKeys: EdgeKeys, clock: Clock) {
+    this.#edgeKeys = edgeKeys;
     this.#clock = clock;
-    if (edgeKey === '') return;
+    if (edgeKeys.length === 0) return;
     app.addHook('onSend', (request, _reply, _payload, done) => {
       if (this.mustWait(request.raw)) void this.read(request.raw).then(() => done());
       else done();
@@ -32,7 +33,7 @@ export class ReadBeforeAnswer {
   mustWait(request: IncomingMessage): boolean {
     const { [EDGE_HEADER]: edge, expect, upgrade } = request.headers;
     if (request.complete || expect !== undefined || upgrade !== undefined) return false;
-    return typeof edge === 'string' && isEdgeText(this.#edgeKey, edge);
+    return typeof edge === 'string' && isEdgeText(this.#edgeKeys, edge);
   }
 
   /** Resolves when the body has been read to its end or its bound, or the client has gone. Never rejects. */

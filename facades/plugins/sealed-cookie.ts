@@ -5,6 +5,7 @@
  */
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import { SealError, Sealer } from '@slipway/kit/host/seal';
 import { cookieValues, HOST_PREFIX } from '@slipway/kit/net/own-cookies';
 import type { Clock, Random } from '@slipway/kit/time/clock';
@@ -34,14 +35,15 @@ export interface SealedKey {
 
 export class SealedCookies<Held extends SealedKey> {
   readonly #kind: CookieKind;
-  readonly #sealer: Sealer;
+  /** The first one seals, all open. */
+  readonly #sealers: readonly Sealer[];
   readonly #clock: Clock;
 
-  /** `edgeKey`: shared by all facades of an installation. Empty if cookies are for this process only. */
-  constructor(kind: CookieKind, edgeKey: string, clock: Clock, random: Random) {
-    const key = edgeKey === '' ? random.bytes(32) : createHmac('sha256', edgeKey).update(kind.purpose).digest();
+  /** `edgeKeys`: shared by all facades of an installation. None: cookies are for this process only. */
+  constructor(kind: CookieKind, edgeKeys: EdgeKeys, clock: Clock, random: Random) {
+    const derived = edgeKeys.map((key) => createHmac('sha256', key).update(kind.purpose).digest());
     this.#kind = kind;
-    this.#sealer = new Sealer(key.toString('hex'));
+    this.#sealers = (derived.length === 0 ? [random.bytes(32)] : derived).map((key) => new Sealer(key.toString('hex')));
     this.#clock = clock;
   }
 
@@ -51,7 +53,7 @@ export class SealedCookies<Held extends SealedKey> {
     secure: boolean,
   ): { held: Held; cookie: string } {
     const held = { ...given, untilMs: this.#clock.nowMs() + this.#kind.lifetimeMs, secure } as Held;
-    const sealed = this.#sealer.seal(Buffer.from(JSON.stringify(held)), this.#kind.identity).toString('base64url');
+    const sealed = this.#sealers[0]!.seal(Buffer.from(JSON.stringify(held)), this.#kind.identity).toString('base64url');
     return { held, cookie: this.#text(sealed, this.#kind.lifetimeMs / 1_000, secure) };
   }
 
@@ -70,14 +72,14 @@ export class SealedCookies<Held extends SealedKey> {
   }
 
   #open(sealed: string): Held | undefined {
-    try {
-      return JSON.parse(
-        this.#sealer.open(Buffer.from(sealed, 'base64url'), this.#kind.identity).toString('utf8'),
-      ) as Held;
-    } catch (error) {
-      if (error instanceof SealError) return undefined;
-      throw error;
+    for (const sealer of this.#sealers) {
+      try {
+        return JSON.parse(sealer.open(Buffer.from(sealed, 'base64url'), this.#kind.identity).toString('utf8')) as Held;
+      } catch (error) {
+        if (!(error instanceof SealError)) throw error;
+      }
     }
+    return undefined;
   }
 
   #text(value: string, seconds: number, secure: boolean): string {

@@ -4,6 +4,7 @@
  * do not.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { EdgeKeys } from '../host/edge-keys.ts';
 
 /** Header in which an activator finds it. Clients' own are dropped by the edge. */
 export const ACTIVATION_HEADER = 'x-slipway-activation';
@@ -32,13 +33,12 @@ export function activationText(edgeKey: string, { endpointId, accountId }: Activ
   return `${text}.${createHmac('sha256', edgeKey).update(`activation ${text}`).digest('base64url')}`;
 }
 
-/** Reads the header value. Returns `undefined` if it is not valid for this key. */
-export function readActivation(edgeKey: string, text: string): Activation | undefined {
+/** Reads the header value. Returns `undefined` if it is valid for none of these keys. */
+export function readActivation(edgeKeys: EdgeKeys, text: string): Activation | undefined {
   const [, endpointId, accountId] = FORM.exec(text) ?? [];
-  if (edgeKey === '' || endpointId === undefined || accountId === undefined) return undefined;
-  const expected = Buffer.from(activationText(edgeKey, { endpointId, accountId }));
-  const given = Buffer.from(text);
-  return given.length === expected.length && timingSafeEqual(given, expected) ? { endpointId, accountId } : undefined;
+  if (endpointId === undefined || accountId === undefined) return undefined;
+  const activation = { endpointId, accountId };
+  return edgeKeys.some((key) => isSame(text, activationText(key, activation))) ? activation : undefined;
 }
 
 /** Returns the value of EDGE_HEADER. `edgeKey` must not be empty. */
@@ -46,9 +46,12 @@ export function edgeText(edgeKey: string): string {
   return createHmac('sha256', edgeKey).update('edge').digest('base64url');
 }
 
-/** Returns whether the value is valid for this key. */
-export function isEdgeText(edgeKey: string, text: string): boolean {
-  if (edgeKey === '') return false;
-  const [given, expected] = [Buffer.from(text), Buffer.from(edgeText(edgeKey))];
+/** Returns whether the value is valid for one of these keys. */
+export function isEdgeText(edgeKeys: EdgeKeys, text: string): boolean {
+  return edgeKeys.some((key) => isSame(text, edgeText(key)));
+}
+
+function isSame(text: string, right: string): boolean {
+  const [given, expected] = [Buffer.from(text), Buffer.from(right)];
   return given.length === expected.length && timingSafeEqual(given, expected);
 }

@@ -65,7 +65,7 @@ t.test('workers see that the client used TLS', async (t) => {
       headers: { ...(proto !== undefined && { 'x-forwarded-proto': proto }) } as Record<string, string>,
       socket: { remoteAddress: '192.0.2.1', encrypted },
     };
-    new TrustedPeers('', []).clean(request as unknown as Parameters<TrustedPeers['clean']>[0]);
+    new TrustedPeers([], []).clean(request as unknown as Parameters<TrustedPeers['clean']>[0]);
     return request.headers['x-forwarded-proto'];
   };
   t.equal(headers(true), 'https');

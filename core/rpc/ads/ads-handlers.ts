@@ -2,6 +2,7 @@
 
 import type { Metadata } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import type { Service } from '@slipway/kit/lifecycle/service';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
@@ -21,8 +22,8 @@ interface ControlPlaneParts {
   directory: BackendDirectory;
   demands: DemandWriter;
   requests: RequestMeter;
-  /** Empty: no edge is served. */
-  edgeKey: string;
+  /** None: no edge is served. */
+  edgeKeys: EdgeKeys;
   clock: Clock;
   random: Random;
   logger: Logger;
@@ -62,7 +63,7 @@ export function createControlPlane({
   directory,
   demands,
   requests,
-  edgeKey,
+  edgeKeys,
   clock,
   random,
   logger,
@@ -77,19 +78,19 @@ export function createControlPlane({
     refusals,
     discovery: {
       deltaAggregatedResources: (call) => {
-        if (admit(call, edgeKey))
-          open.add((onEnd) => new AdsStream(call, { directory, edgeKey, logger, onRefused }, onEnd));
+        if (admit(call, edgeKeys))
+          open.add((onEnd) => new AdsStream(call, { directory, edgeKey: edgeKeys[0]!, logger, onRefused }, onEnd));
       },
     },
     loadReports: {
       streamLoadStats: (call) => {
-        if (admit(call, edgeKey))
+        if (admit(call, edgeKeys))
           open.add((onEnd) => new LoadStream(call, { directory, demands, streamId: random.uuid() }, onEnd));
       },
     },
     accessLogs: {
       streamAccessLogs: (call, answer) => {
-        if (admit(call, edgeKey))
+        if (admit(call, edgeKeys))
           open.add((onEnd) => new AccessLogStream(call, { directory, requests, clock }, () => answer(null, {}), onEnd));
       },
     },
@@ -103,10 +104,10 @@ interface EnvoyCall {
   emit(event: 'error', error: Error): boolean;
 }
 
-function admit(call: EnvoyCall, edgeKey: string): boolean {
-  if (hasEdgeKey(call.metadata, edgeKey)) return true;
+function admit(call: EnvoyCall, edgeKeys: EdgeKeys): boolean {
+  if (hasEdgeKey(call.metadata, edgeKeys)) return true;
   const details =
-    edgeKey === ''
+    edgeKeys.length === 0
       ? 'This core serves no edge: it has no SLIPWAY_EDGE_KEY.'
       : 'The edge has another SLIPWAY_EDGE_KEY than core.';
   call.on('error', () => undefined);

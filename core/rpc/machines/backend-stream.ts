@@ -4,7 +4,9 @@
  * facade gets the current version if it has another one, so nothing depends on what was sent before. An endpoint that
  * is no longer reported is dropped.
  */
+
 import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 import type { Logger } from '@slipway/kit/log/logger';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
 import type { Clock, Random, Timer } from '@slipway/kit/time/clock';
@@ -45,8 +47,8 @@ const TAKEN_MS = 2_000;
 /** Dependencies that all streams of a replica share. */
 export interface WatchParts {
   access: Access;
-  /** A facade that has this key needs no API key for its demands. Empty: no facade has it. */
-  edgeKey: string;
+  /** A facade that has one of these keys needs no API key for its demands. */
+  edgeKeys: EdgeKeys;
   registry: BackendRegistry;
   demands: DemandWriter;
   /** Called when backends were sent again to a facade that should have had them. */
@@ -89,7 +91,7 @@ export class BackendStream {
     this.#parts = parts;
     this.#reporter = parts.random.id(16);
     this.#onEnd = onEnd;
-    this.#hasEdgeKey = hasEdgeKey(stream.metadata, parts.edgeKey);
+    this.#hasEdgeKey = hasEdgeKey(stream.metadata, parts.edgeKeys);
     this.#sending = new BatchingStream({ sink: stream, clock: parts.clock, take: () => this.#take() });
     stream.on('data', (request: WatchRotationRequest) => {
       void this.#receive(request);

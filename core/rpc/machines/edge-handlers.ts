@@ -79,7 +79,7 @@ export function createEdgeHandlers(
         return {};
       }),
       reportRequests: unary(logger, async ({ endpoints }, apiKey) => {
-        await recordRequests(access, requests, endpoints, isEdgeKey(apiKey, parts.edgeKey));
+        await recordRequests(access, requests, endpoints, isEdgeKey(apiKey, parts.edgeKeys));
         return {};
       }),
       locatePod: unary(logger, async ({ podId, port, write, open: needsNoKey }, apiKey) =>

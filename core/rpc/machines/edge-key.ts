@@ -1,20 +1,21 @@
 /** The edges' key: its holder is a part of the installation in front of core. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Metadata } from '@grpc/grpc-js';
+import type { EdgeKeys } from '@slipway/kit/host/edge-keys';
 
-/** Returns true if a call carries the key. Always false if no key is configured. */
-export function hasEdgeKey(metadata: Metadata, edgeKey: string): boolean {
+/** Returns true if a call carries one of the keys. */
+export function hasEdgeKey(metadata: Metadata, edgeKeys: EdgeKeys): boolean {
   const [given] = metadata.get('authorization');
-  return typeof given === 'string' && given.startsWith(SCHEME) && isEdgeKey(given.slice(SCHEME.length), edgeKey);
+  return typeof given === 'string' && given.startsWith(SCHEME) && isEdgeKey(given.slice(SCHEME.length), edgeKeys);
 }
 
 /**
- * Returns true if `given` is the key. Always false if no key is configured. Compares in constant time, so the duration
- * does not reveal how much of the key is right.
+ * Returns true if `given` is one of the keys. Compares in constant time, so the duration does not reveal how much of a
+ * key is right.
  */
-export function isEdgeKey(given: string, edgeKey: string): boolean {
+export function isEdgeKey(given: string, edgeKeys: EdgeKeys): boolean {
   const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return edgeKey !== '' && timingSafeEqual(hash(given), hash(edgeKey));
+  return edgeKeys.some((key) => timingSafeEqual(hash(given), hash(key)));
 }
 
 const SCHEME = 'Bearer ';

@@ -15,7 +15,7 @@ import { publicRequest } from '../../helpers/system/public-api.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const EDGE_KEY = 'edge-key-of-this-test-0123456789';
+export const EDGE_KEY = 'edge-key-of-this-test-0123456789';
 
 /** Parts in the order in which the documents replace them. */
 export const DOCUMENTED = ['core-1', 'core-2', 'facade-1', 'facade-2', 'edge', 'agent-1', 'worker'] as const;
@@ -38,7 +38,8 @@ export async function startReplaceable(t: Test, previous: string) {
     agentEnv: { SLIPWAY_CPU_SLOTS: '8' },
     release: releaseOf,
   });
-  const edge = await startReplaceableEdge(t, processes, releaseOf);
+  const edgeEnv: Record<string, string> = {};
+  const edge = await startReplaceableEdge(t, processes, releaseOf, edgeEnv);
   const worker = await workerModule(processes.folder, releaseOf);
   /** Versions of endpoints whose workers have been restarted. */
   const versions = new Map<string, number>();
@@ -50,6 +51,8 @@ export async function startReplaceable(t: Test, previous: string) {
     request: publicRequest(edge.url, processes.key),
     /** Variables of cores and facades, which a later start of one sees. */
     env,
+    /** The same for the edge, over those that it started with. */
+    edgeEnv,
     /** Returns the command of a handler that runs with the worker module of the release that is in place. */
     handler: (file: string): string[] =>
       jsHandler(file).map((word) => (word === join(root, 'worker/register.ts') ? worker.file : word)),
@@ -83,7 +86,12 @@ export async function startReplaceable(t: Test, previous: string) {
 
 type Processes = Awaited<ReturnType<typeof startProcesses>>;
 
-async function startReplaceableEdge(t: Test, processes: Processes, releaseOf: (name: string) => string) {
+async function startReplaceableEdge(
+  t: Test,
+  processes: Processes,
+  releaseOf: (name: string) => string,
+  env: Readonly<Record<string, string>>,
+) {
   const listen = `127.0.0.1:${await quietPort()}`;
   const settings = {
     SLIPWAY_EDGE_KEY: EDGE_KEY,
@@ -98,7 +106,8 @@ async function startReplaceableEdge(t: Test, processes: Processes, releaseOf: (n
     replace: async (): Promise<void> => {
       edge.mayEnd = true;
       const { dataDir } = edge;
-      edge = await startEdgeOf(releaseOf('edge'), t, { ...settings, SLIPWAY_EDGE_DATA_DIR: dataDir }, '--take-over');
+      const given = { ...settings, ...env, SLIPWAY_EDGE_DATA_DIR: dataDir };
+      edge = await startEdgeOf(releaseOf('edge'), t, given, '--take-over');
     },
   };
 }

@@ -148,7 +148,7 @@ export class EndpointSetWorld {
     const registry = new BackendRegistry({ edge, events, clock, random, logger });
     const parts = {
       access,
-      edgeKey: EDGE_KEY,
+      edgeKeys: [EDGE_KEY],
       registry,
       demands: { add: () => undefined, end: () => undefined },
       onResent: () => {

@@ -108,7 +108,7 @@ t.test(
           ({ address }) => /^[[\d]/.test(address) && (one.h2c || one.workerConcurrency >= 100),
         );
         const told = second!.lbEndpoints.map(
-          (host) => readActivation(ACTIVATORS.edgeKey, lb(host)?.['activation'] ?? '')?.endpointId,
+          (host) => readActivation([ACTIVATORS.edgeKey], lb(host)?.['activation'] ?? '')?.endpointId,
         );
         const entered =
           !one.h2c && one.workers.some(({ ready, tunnelMachineId }) => ready && tunnelMachineId !== '') ? [] : there;
