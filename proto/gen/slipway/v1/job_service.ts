@@ -266,8 +266,9 @@ export interface PipelineError {
   /** Human-readable message: what went wrong and what to do. */
   message: string;
   /**
-   * With `UNAVAILABLE`: the database of this replica is full, or has rejected submissions for some seconds. The caller
-   * may try each other replica once; further tries do not help soon.
+   * With `UNAVAILABLE`: the database of this replica is full, or has not answered for some seconds. The caller may try
+   * each other replica once; further tries do not help soon. The status of a unary call says the same by the metadata
+   * `x-slipway-database-away: true`.
    */
   databaseAway: boolean;
 }

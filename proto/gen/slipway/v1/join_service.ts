@@ -69,7 +69,10 @@ export namespace AuthorityChange {
 export interface JoinToken {
   /** 12 lowercase letters and digits, the first part of its text. Output only. */
   id: string;
-  /** Pool of machines that join with it: a display name of at most 64 characters. May be empty. */
+  /**
+   * Pool of machines that join with it, at most 64 characters. May be empty. Its machines are at the location `pool:NAME`,
+   * by which endpoints and pods select them, unless the name contains blanks or commas.
+   */
   pool: string;
   /** Locations of machines without their own locations: country codes and data centres, at most 20. */
   locations: string[];
