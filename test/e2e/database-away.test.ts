@@ -5,7 +5,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ServiceCalls } from '@slipway/facades/core-client/service-calls';
+import { systemTransport } from '@slipway/kit/net/channel';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { KeyScope } from '@slipway/proto/gen/slipway/v1/access_service';
+import { JobServiceClient } from '@slipway/proto/gen/slipway/v1/job_service';
 import t from 'tap';
 import { call } from '../helpers/grpc/grpc-clients.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
@@ -55,6 +59,18 @@ t.test('a stopped database', async (t) => {
     t.equal(new Set(calls).size, calls.length, `${name}: each call once (${calls.join()})`);
     t.ok(calls.length > 0, `${name}: core was asked`);
   }
+
+  const parts = {
+    addresses: system.coreAddresses,
+    transport: systemTransport,
+    clock: systemClock,
+    random: systemRandom,
+  };
+  const calls = new ServiceCalls(JobServiceClient, parts);
+  t.teardown(() => calls.close());
+  const before = tries().length;
+  await t.rejects(calls.call((client) => client.getHealth, { endpointId: id }, { apiKey: key, repeatable: true }));
+  t.equal(tries().length - before, 1, 'nor is a call of its own tried again');
 
   await database.start();
   await waitFor('reads to be served', async () => (await request('GET', status)).status === 200);
