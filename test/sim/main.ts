@@ -11,7 +11,7 @@ const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({
   options: {
     ...{ seeds: option, minutes: option, from: option, jobs: option, trace: option, planted: option },
-    ...{ twice: flag, slow: flag, json: flag, help: flag },
+    ...{ twice: flag, slow: flag, kills: flag, json: flag, help: flag },
   },
 });
 
@@ -38,6 +38,7 @@ else {
     jobs: positive('jobs', 100),
     twice: values.twice ?? false,
     slow: values.slow ?? false,
+    kills: values.kills ?? false,
     keepsTrace: values.trace !== undefined,
     stopsAtFirst: bug !== undefined,
     onSeed: (text) => process.stderr.write(`${text}\n`),

@@ -17,6 +17,8 @@ interface SeedsOptions {
   keepsTrace: boolean;
   /** In place of all faults, the database is slow for a minute. */
   slow: boolean;
+  /** Most faults are kills. */
+  kills: boolean;
   /** Ends with the first violation. */
   stopsAtFirst: boolean;
   /** Name of the planted bug. */
@@ -100,8 +102,8 @@ function givenUpIn(history: readonly HistoryEvent[]): number {
   return new Set(failed).size;
 }
 
-function commandOf(seed: number, { jobs, planted, slow }: SeedsOptions): string {
-  const more = `${slow ? ' --slow' : ''}${planted === undefined ? '' : ` --planted '${planted}'`}`;
+function commandOf(seed: number, { jobs, planted, slow, kills }: SeedsOptions): string {
+  const more = `${slow ? ' --slow' : ''}${kills ? ' --kills' : ''}${planted === undefined ? '' : ` --planted '${planted}'`}`;
   return `npm run sim -- --from ${seed} --seeds 1 --jobs ${jobs}${more} --trace trace.txt`;
 }
 

@@ -26,6 +26,8 @@ interface RunOptions {
   keepsTrace?: boolean;
   /** In place of all faults, the database is slow for a minute. */
   slow?: boolean;
+  /** Most faults are kills, and they come more often. */
+  kills?: boolean;
 }
 
 export interface RunResult {
@@ -116,7 +118,8 @@ export class Simulation {
         await this.#kill(replica, why);
       },
     };
-    this.#nemesis = new Nemesis(parts, options.slow ? 0 : world.between(SHARE.least, SHARE.most));
+    const share = options.slow ? 0 : world.between(SHARE.least, SHARE.most);
+    this.#nemesis = new Nemesis(parts, share, options.kills);
     if (options.slow) this.#gate.slow = SLOW;
     this.#crowd = new Crowd({
       ...this.#asking,

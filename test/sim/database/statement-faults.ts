@@ -12,6 +12,8 @@ export const STATEMENT_FAULTS = [
   'error 25006',
   'silent connection',
 ] as const;
+/** Faults of which the replica dies. */
+export const KILLS = ['killed before a statement', 'killed after a commit'] as const satisfies StatementFault[];
 export type StatementFault = (typeof STATEMENT_FAULTS)[number];
 
 /** Messages of the server, by SQLSTATE. */

@@ -69,6 +69,11 @@ export class SimMachine {
     return this.#link;
   }
 
+  /** Its agent runs. */
+  get isUp(): boolean {
+    return !this.#life.dead;
+  }
+
   /** Kills its agent and all handlers. `losesDisk`: the power failed, and what was on its disk is lost too. */
   die(losesDisk: boolean): void {
     const { world } = this.#options;

@@ -1,7 +1,7 @@
 /** Chooses the faults of a run: at statements, and at moments of its own. */
 import type { Gate } from '../database/gate.ts';
 import type { StatementFault } from '../database/statement-faults.ts';
-import { STATEMENT_FAULTS } from '../database/statement-faults.ts';
+import { KILLS, STATEMENT_FAULTS } from '../database/statement-faults.ts';
 import { NATURE } from '../world/being.ts';
 import type { World } from '../world/world.ts';
 import type { SimMachine } from './machine.ts';
@@ -16,8 +16,10 @@ interface NemesisOptions {
 }
 
 const WRITES = /\b(INSERT|UPDATE|DELETE)\b/;
-/** Pause between two faults at moments, in milliseconds. */
-const PAUSE_MS = { least: 40, most: 560 };
+/** Pause between two faults at moments, in milliseconds: usually, and where most faults are kills. */
+const PAUSE_MS = { least: 40, most: 560, mostOfKills: 160 };
+/** Where most faults are kills: the share of them, at statements and at moments. */
+const KILL_SHARE = 0.6;
 const NOTICE_MS = { least: 0.2, usual: 4, late: 3_000 };
 
 /** How faults strike: at any moment, not at all, or at the steps of short jobs. */
@@ -32,19 +34,23 @@ export class Nemesis {
   readonly #options: NemesisOptions;
   /** Share of statements at which a fault strikes. */
   readonly #share: number;
+  readonly #kills: boolean;
   isOver = false;
   phase: Phase = 'usual';
   #struckAtMs = 0;
 
-  constructor(options: NemesisOptions, share: number) {
+  /** `kills`: most faults are kills, and they come more often. */
+  constructor(options: NemesisOptions, share: number, kills = false) {
     this.#options = options;
     this.#share = share;
+    this.#kills = kills;
   }
 
   /** Begins with the faults at moments. */
   begin(): void {
     const { world } = this.#options;
-    world.perform(world.between(PAUSE_MS.least, PAUSE_MS.most), NATURE, async () => {
+    const mostMs = this.#kills ? PAUSE_MS.mostOfKills : PAUSE_MS.most;
+    world.perform(world.between(PAUSE_MS.least, mostMs), NATURE, async () => {
       if (this.isOver) return;
       if (this.phase === 'usual') await this.#strike();
       this.begin();
@@ -75,7 +81,7 @@ export class Nemesis {
     const { world } = this.#options;
     if (this.isOver || this.phase === 'rest') return undefined;
     if (!world.chance(this.phase === 'short' ? STEP_SHARE : this.#share)) return undefined;
-    const fault = world.one(STATEMENT_FAULTS);
+    const fault = this.#isKill() ? world.one(KILLS) : world.one(STATEMENT_FAULTS);
     const needsWrite = fault === 'error 53100' || fault === 'error 25006' || fault === 'error 40P01';
     if (fault.startsWith('error ') && (sql === '' || (needsWrite && !WRITES.test(sql)))) return undefined;
     return fault;
@@ -95,7 +101,7 @@ export class Nemesis {
     const machine = world.one(machines);
     const living = replicas();
     const u = world.fraction();
-    if (u < 0.22) this.#killAgent(machine);
+    if (u < 0.22 || this.#isKill()) this.#killAgent(machine);
     else if (u < 0.3) this.#cutLink(machine);
     else if (u < 0.38) this.#silenceLink(machine);
     else if (u < 0.58) {
@@ -111,7 +117,12 @@ export class Nemesis {
     }
   }
 
+  #isKill(): boolean {
+    return this.#kills && this.#options.world.chance(KILL_SHARE);
+  }
+
   #killAgent(machine: SimMachine): void {
+    if (!machine.isUp) return;
     const losesDisk = this.#options.world.chance(0.3);
     this.#options.world.fault(losesDisk ? 'agent loses power and disk' : 'agent killed', machine.id);
     machine.die(losesDisk);
