@@ -2,6 +2,7 @@
  * One run: replicas, machines and clients on a database of its own. Faults first; then calm, in which everything must
  * come to its end within a bound of virtual time.
  */
+import { isFinal } from '@slipway/core/domain/jobs/job-state';
 import { createLogger } from '@slipway/kit/log/logger';
 import type { Counted, HistoryEvent } from './checker/history.ts';
 import { Gate } from './database/gate.ts';
@@ -76,6 +77,7 @@ export class Simulation {
   readonly #gate: Gate;
   readonly #admin: PlainConnection;
   readonly #nemesis: Nemesis;
+  #meddler!: Meddler;
   readonly #called = new Set<string>();
   /** Counts that core gives at the end, by endpoint. */
   readonly #counted = new Map<string, Counted['counted']>();
@@ -127,8 +129,10 @@ export class Simulation {
       record: (event) => this.#record(event),
       isCalled: (job) => this.#called.has(job),
       strike: (replica) => this.#nemesis.strikeAt(replica),
+      farReplicas: () => this.#living().slice(-1),
       onPhase: (phase) => {
         this.#nemesis.phase = phase;
+        if (phase === 'deaf') for (const { link } of this.#machines) link?.cut();
       },
     });
   }
@@ -145,17 +149,18 @@ export class Simulation {
         new SimMachine({
           id: `machine${String(n).padStart(5, '0')}`,
           world,
-          replicas: () => this.#living(),
+          replicas: () => (this.#nemesis.phase === 'deaf' ? this.#living().slice(0, 1) : this.#living()),
           record: (event) => this.#record(event),
         }),
       );
     this.#crowd.begin();
-    new Meddler({
+    this.#meddler = new Meddler({
       ...this.#asking,
       endpoints: ENDPOINTS,
       record: (event) => this.#record(event),
       isOver: () => this.#nemesis.isOver,
-    }).begin();
+    });
+    this.#meddler.begin();
     new IdleSampler({
       ...{ world, endpoints: ENDPOINTS, machines: this.#machines, admin: this.#admin },
       record: (event) => this.#record(event),
@@ -261,15 +266,21 @@ export class Simulation {
     return !this.#nemesis.isOver && world.chance(0.2) ? 500 : 200;
   }
 
-  /** Reads every job once more, and the counts of every endpoint. */
+  /** Retries all that FAILED, and reads every job once more at its end, every stream, and the counts of every endpoint. */
   async #lookAtAll(): Promise<void> {
     const world = this.#world;
+    for (const endpoint of ENDPOINTS) await this.#meddler.changeMany(endpoint, 'retry');
     // Counts have their delay.
     await world.pause(COUNTED_MS, NATURE);
     for (const client of this.#crowd.all) {
       if (client.job === '') continue;
-      while ((await client.look()) === undefined) await world.pause(200, NATURE);
+      for (;;) {
+        const state = await client.look();
+        if (state === null || (state !== undefined && isFinal(state))) break;
+        await world.pause(200, NATURE);
+      }
     }
+    for (const client of this.#crowd.usual) if (client.job !== '') await client.readAgain();
     for (const endpoint of ENDPOINTS) {
       const answer = await askReplica(this.#asking, (calls) => calls.health(endpoint));
       if (answer === 'unknown' || 'error' in answer) continue;

@@ -81,11 +81,16 @@ export class SimClient {
     return this.#view.look();
   }
 
+  /** Reads the stream of its job from the begin, as somebody who comes late. */
+  readAgain(): Promise<void> {
+    return this.#stream(`${this.#name} again`);
+  }
+
   async #run(): Promise<void> {
     const { world, isCalled } = this.#options;
     await this.#submit();
     if (world.chance(0.12)) world.after(world.between(0, 1_500), NATURE, () => void this.#cancel());
-    if ((this.#plan.input.chunks ?? 0) > 0) void this.#stream();
+    if ((this.#plan.input.chunks ?? 0) > 0) void this.#stream(this.#name);
     for (;;) {
       await this.#rest();
       const state = await this.look();
@@ -151,7 +156,7 @@ export class SimClient {
     this.#view.saw(fromMs, answer, false);
   }
 
-  async #stream(): Promise<void> {
+  async #stream(reader: string): Promise<void> {
     const { world, record } = this.#options;
     const key = { endpointId: this.#plan.endpoint, jobId: this.job };
     const never = new WaitStopper();
@@ -167,7 +172,7 @@ export class SimClient {
       const page = answer.value;
       const chunks = page.chunks.map(({ attempt, number, output }) => ({ attempt, number, text: output.toString() }));
       const isLast = isFinal(page.state) && !page.more;
-      record({ is: 'streamed', atMs: world.nowMs, job: this.job, reader: this.#name, after, chunks, isLast });
+      record({ is: 'streamed', atMs: world.nowMs, job: this.job, reader, after, chunks, isLast });
       if (isLast) return;
       cursor = page.cursor;
       await this.#rest();

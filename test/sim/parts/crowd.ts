@@ -9,6 +9,8 @@ import { ShortClient } from './short-client.ts';
 interface CrowdOptions extends ClientOptions, ShortClientOptions {
   /** Endpoints of clients of all kinds. */
   endpoints: readonly string[];
+  /** The replica without agents, while no notification arrives. */
+  farReplicas: ClientOptions['replicas'];
   /** Receives how faults strike from now on. */
   onPhase(phase: Phase): void;
   /** Number of clients, without those with short jobs. */
@@ -25,6 +27,9 @@ const SHORT_GROUPS = 3;
 const SHORT_GROUP = 24;
 const SHORT_PAUSE_MS = { least: 0, most: 30 };
 const READY_MS = 4_000;
+/** Clients of the last group, of whose jobs no notification arrives, and the pause between two, in milliseconds. */
+const DEAF_GROUP = 8;
+const DEAF_PAUSE_MS = { least: 50, most: 400 };
 
 export class Crowd {
   readonly #options: CrowdOptions;
@@ -38,6 +43,11 @@ export class Crowd {
   /** All clients that have come. */
   get all(): readonly (SimClient | ShortClient)[] {
     return [...this.#clients, ...this.#short];
+  }
+
+  /** Clients with jobs of all kinds that have come. */
+  get usual(): readonly SimClient[] {
+    return this.#clients;
   }
 
   /** True if nobody else comes. */
@@ -61,12 +71,28 @@ export class Crowd {
   /** Groups with short jobs come. Faults rest before each, and strike at its steps. */
   #beginShort(groups: number): void {
     const { world, onPhase } = this.#options;
-    this.isWhole = groups === 0;
-    onPhase(this.isWhole ? 'usual' : 'rest');
-    if (this.isWhole) return;
+    if (groups === 0) return this.#beginDeaf();
+    onPhase('rest');
     world.after(READY_MS, NATURE, () => {
       onPhase('short');
       this.#comeShort(SHORT_GROUP, () => this.#beginShort(groups - 1));
+    });
+  }
+
+  /** The last clients come, at a replica without agents, and no notification arrives. */
+  #beginDeaf(): void {
+    const { world, onPhase } = this.#options;
+    onPhase('deaf');
+    world.after(READY_MS, NATURE, () => this.#comeDeaf(DEAF_GROUP));
+  }
+
+  #comeDeaf(left: number): void {
+    const { world, endpoints, onPhase, farReplicas: replicas } = this.#options;
+    this.#clients.push(new SimClient({ ...this.#options, replicas }, world.one(endpoints), this.#nextName));
+    world.after(world.between(DEAF_PAUSE_MS.least, DEAF_PAUSE_MS.most), NATURE, () => {
+      if (left > 1) return this.#comeDeaf(left - 1);
+      this.isWhole = true;
+      onPhase('usual');
     });
   }
 

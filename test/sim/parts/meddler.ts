@@ -26,7 +26,7 @@ export class Meddler {
       if (isOver()) return;
       const endpoint = world.one(endpoints);
       if (world.chance(0.3)) void this.#purge(endpoint);
-      else void this.#changeMany(endpoint, world.chance(0.4) ? 'cancel' : 'retry');
+      else void this.changeMany(endpoint, world.chance(0.4) ? 'cancel' : 'retry');
       this.begin();
     });
   }
@@ -38,7 +38,8 @@ export class Meddler {
     this.#changed('purge', fromMs, endpoint, done);
   }
 
-  async #changeMany(endpoint: string, move: 'cancel' | 'retry'): Promise<void> {
+  /** Cancels all jobs of an endpoint that wait, or retries all that FAILED, a few at a time. */
+  async changeMany(endpoint: string, move: 'cancel' | 'retry'): Promise<void> {
     const fromMs = this.#options.world.nowMs;
     const states = move === 'cancel' ? (['IN_QUEUE'] as const) : (['FAILED'] as const);
     let request: ChangeRequest | undefined = {

@@ -22,13 +22,20 @@ const PAUSE_MS = { least: 40, most: 560, mostOfKills: 160 };
 const KILL_SHARE = 0.6;
 const NOTICE_MS = { least: 0.2, usual: 4, late: 3_000 };
 
-/** How faults strike: at any moment, not at all, or at the steps of short jobs. */
-export type Phase = 'usual' | 'rest' | 'short';
+/**
+ * How faults strike: at any moment, not at all, at the steps of short jobs, or only so that no notification arrives and
+ * all agents are at one replica, clients at the other.
+ */
+export type Phase = 'usual' | 'rest' | 'short' | 'deaf';
 
 /** Least time between two faults at steps of short jobs, in milliseconds. */
 const STEP_PAUSE_MS = 60;
 /** Share of statements at which a fault strikes while short jobs come. */
 const STEP_SHARE = 0.1;
+/** A replica takes calls of webhooks by this statement, and makes them afterwards. */
+const TAKES_WEBHOOKS = /UPDATE webhook_delivery w SET due_at = now\(\)/;
+/** Share of these after which it is killed, besides the usual faults. */
+const WEBHOOK_SHARE = 0.03;
 
 export class Nemesis {
   readonly #options: NemesisOptions;
@@ -79,7 +86,8 @@ export class Nemesis {
   /** See GateOptions.chooseFault. */
   chooseFault(sql: string): StatementFault | undefined {
     const { world } = this.#options;
-    if (this.isOver || this.phase === 'rest') return undefined;
+    if (this.isOver || this.phase === 'rest' || this.phase === 'deaf') return undefined;
+    if (this.#share > 0 && TAKES_WEBHOOKS.test(sql) && world.chance(WEBHOOK_SHARE)) return 'killed after a commit';
     if (!world.chance(this.phase === 'short' ? STEP_SHARE : this.#share)) return undefined;
     const fault = this.#isKill() ? world.one(KILLS) : world.one(STATEMENT_FAULTS);
     const needsWrite = fault === 'error 53100' || fault === 'error 25006' || fault === 'error 40P01';
@@ -90,7 +98,7 @@ export class Nemesis {
   /** See GateOptions.noticeMs. */
   noticeMs(): number | undefined {
     const { world } = this.#options;
-    if (!this.isOver && world.chance(0.05)) return undefined;
+    if (!this.isOver && ((this.phase === 'deaf' && this.#share > 0) || world.chance(0.05))) return undefined;
     if (this.isOver || !world.chance(0.05)) return world.between(NOTICE_MS.least, NOTICE_MS.usual);
     world.fault('notification late');
     return world.between(NOTICE_MS.usual, NOTICE_MS.late);
