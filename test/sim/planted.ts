@@ -68,7 +68,7 @@ export const PLANTED: readonly PlantedBug[] = [
   // it does not look whose claim it is.
   bug(
     'claim id ignored',
-    0,
+    5,
     'core/jobs/submit/submit-batch.ts',
     'if (found?.claimId === claimId && found.job.workerId === slot.workerId)',
     "if (found?.job.state === 'IN_PROGRESS')",
@@ -89,7 +89,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'lost notification without a poll',
-    0,
+    3,
     'core/singleton-tasks/queue-watcher.ts',
     'const watched = cursors.watched();',
     'const watched: string[] = []; void cursors;',
@@ -111,7 +111,7 @@ export const PLANTED: readonly PlantedBug[] = [
   // A cursor that skips is harmless alone: the walk repeats its rounds until one changes nothing.
   {
     name: 'bulk retry skips jobs in its only round',
-    seeds: 0,
+    seeds: 3,
     patches: [
       {
         file: 'core/store/jobs/job-walk.ts',
@@ -134,7 +134,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'webhook of a dead replica forgotten',
-    0,
+    10,
     'core/singleton-tasks/webhook-deliverer.ts',
     'const HOLD_MS = TRY_MS_MAX + 10_000;',
     'const HOLD_MS = 86_400_000;',
@@ -150,7 +150,7 @@ export const PLANTED: readonly PlantedBug[] = [
   // look twice, and gives away what has just been claimed.
   bug(
     'audit looks once',
-    0,
+    5,
     'core/dispatch/attempt-audit.ts',
     'if (!this.#suspects.has(`${session.id} ${id}`)) continue;',
     '',
@@ -164,7 +164,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'pieces of ended attempts stored',
-    0,
+    5,
     'core/store/jobs/chunk-store.ts',
     `AND j.machine_id = g.machine_id
           AND \${isRunning(this.#hot)} AND \${isLive(this.#hot)}

@@ -105,7 +105,7 @@ export class Simulation {
       path,
       database,
       admin,
-      chooseFault: (sql) => this.#nemesis.chooseFault(sql),
+      chooseFault: (sql, runs) => this.#nemesis.chooseFault(sql, runs),
       noticeMs: () => this.#nemesis.noticeMs(),
       kill: (owner, why) => this.#kill(owner as SimReplica, why),
     });

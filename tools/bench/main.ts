@@ -17,6 +17,7 @@ import { measureFloods } from './parts/floods.ts';
 import { measureGraphql } from './parts/graphql.ts';
 import { measureLongQueue } from './parts/long-queue.ts';
 import { measureNeighbours } from './parts/neighbours.ts';
+import { measureOverload } from './parts/overload.ts';
 import { measurePython } from './parts/python.ts';
 import { measureReading } from './parts/reading.ts';
 import { measureReplicas } from './parts/replicas.ts';
@@ -56,6 +57,7 @@ async function measureAll(bench: Bench, parts: readonly Part[]): Promise<{ figur
   if (wants('neighbours')) figures.push(...(await measureNeighbours(bench)));
   if (wants('batches')) figures.push(...(await measureBatches(bench)));
   if (wants('floods')) figures.push(...(await measureFloods(bench)));
+  if (wants('overload')) figures.push(...(await measureOverload(bench)));
   if (wants('sizes')) figures.push(...(await measureSizes(bench)));
   if (wants('costs')) figures.push(...(await measureCosts(bench)));
   if (wants('replicas')) figures.push(...(await measureReplicas(bench)));

@@ -21,6 +21,7 @@ export const PARTS = [
   'neighbours',
   'batches',
   'floods',
+  'overload',
   'sizes',
   'traces',
   'costs',

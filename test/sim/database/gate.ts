@@ -23,8 +23,8 @@ interface GateOptions {
   path: string;
   database: string;
   admin: PlainConnection;
-  /** Returns the fault that strikes at a statement. */
-  chooseFault(sql: string): StatementFault | undefined;
+  /** Returns the fault that strikes at a statement. `runs`: it is run, not only described. */
+  chooseFault(sql: string, runs: boolean): StatementFault | undefined;
   /** Returns the milliseconds until a notification arrives, or `undefined` to drop it. */
   noticeMs(): number | undefined;
   /** Kills the replica of a connection. */
@@ -146,7 +146,7 @@ export class Gate {
     if (!part) return;
     if (part.ends === 'NONE') return void (await this.#end(connection));
     const { world, chooseFault, kill } = this.#options;
-    const fault = connection.hasLoggedIn ? chooseFault(part.sql) : undefined;
+    const fault = connection.hasLoggedIn ? chooseFault(part.sql, part.ends === 'READY') : undefined;
     if (fault) world.fault(fault, connection.name, nameOf(part.sql));
     if (fault === 'killed before a statement') return kill(connection.owner, fault);
     if (fault === 'cut before a statement') return this.cut(connection);

@@ -35,7 +35,7 @@ const STEP_SHARE = 0.1;
 /** A replica takes calls of webhooks by this statement, and makes them afterwards. */
 const TAKES_WEBHOOKS = /UPDATE webhook_delivery w SET due_at = now\(\)/;
 /** Share of these after which it is killed, besides the usual faults. */
-const WEBHOOK_SHARE = 0.03;
+const WEBHOOK_SHARE = 0.08;
 
 export class Nemesis {
   readonly #options: NemesisOptions;
@@ -84,10 +84,11 @@ export class Nemesis {
   }
 
   /** See GateOptions.chooseFault. */
-  chooseFault(sql: string): StatementFault | undefined {
+  chooseFault(sql: string, runs: boolean): StatementFault | undefined {
     const { world } = this.#options;
     if (this.isOver || this.phase === 'rest' || this.phase === 'deaf') return undefined;
-    if (this.#share > 0 && TAKES_WEBHOOKS.test(sql) && world.chance(WEBHOOK_SHARE)) return 'killed after a commit';
+    if (this.#share > 0 && runs && TAKES_WEBHOOKS.test(sql) && world.chance(WEBHOOK_SHARE))
+      return 'killed after a commit';
     if (!world.chance(this.phase === 'short' ? STEP_SHARE : this.#share)) return undefined;
     const fault = this.#isKill() ? world.one(KILLS) : world.one(STATEMENT_FAULTS);
     const needsWrite = fault === 'error 53100' || fault === 'error 25006' || fault === 'error 40P01';
