@@ -12,7 +12,7 @@ export interface Patch {
 interface PlantedBug {
   name: string;
   patches: readonly Patch[];
-  /** Seeds within which it must be found. 0: no number is stated, and it is planted only when it is named. */
+  /** Seeds within which it must be found. */
   seeds: number;
 }
 
@@ -21,10 +21,7 @@ function bug(name: string, seeds: number, file: string, find: string, put: strin
   return { name, seeds, patches: [{ file, find, put }] };
 }
 
-/**
- * All planted bugs. Twelve have a number: with 60 clients a seed, one of so many seeds finds it. The other six were not
- * found reliably in 10 seeds: a rule or a fault may be missing, or another part of core mends what they break.
- */
+/** All planted bugs. With 60 clients a seed, one of so many seeds finds each. */
 export const PLANTED: readonly PlantedBug[] = [
   bug(
     'attempt fence dropped',

@@ -53,6 +53,8 @@ export class Gate {
   /** Connections that replicas have closed by themselves. */
   closed = 0;
   #numbers = 0;
+  /** Ends listening for each replica. What listens keeps all of a run in memory. */
+  readonly #hosts = new Map<Being, () => void>();
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -66,7 +68,8 @@ export class Gate {
   /** Lets a replica connect to a host name of its own. */
   open(owner: Being, host: string): void {
     let count = 0;
-    listenAt(host, (near) => this.#accept(owner, near, `${owner.name}.${(count += 1)}`));
+    const stop = listenAt(host, (near) => this.#accept(owner, near, `${owner.name}.${(count += 1)}`));
+    this.#hosts.set(owner, stop);
   }
 
   /** Closes all that is left. */
@@ -85,6 +88,7 @@ export class Gate {
 
   /** Closes the connections of a dead replica. */
   async end(owner: Being): Promise<void> {
+    this.#hosts.get(owner)?.();
     for (const connection of this.#all) if (connection.owner === owner) await this.#end(connection);
   }
 

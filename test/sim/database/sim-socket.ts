@@ -18,9 +18,10 @@ type Acceptor = (socket: SimSocket) => SocketPeer;
 
 const ACCEPTORS = new Map<string, Acceptor>();
 
-/** Makes sockets to a host come to `accept`. */
-export function listenAt(host: string, accept: Acceptor): void {
+/** Makes sockets to a host come to `accept`, until the function that it returns is called. */
+export function listenAt(host: string, accept: Acceptor): () => void {
   ACCEPTORS.set(host, accept);
+  return () => ACCEPTORS.delete(host);
 }
 
 export class SimSocket extends EventEmitter {
