@@ -99,7 +99,7 @@ export const PLANTED: readonly PlantedBug[] = [
     "j.expires_at + interval '5 s' > now()",
   ),
   bug(
-    'reaper takes what has a minute to live',
+    'reaper deletes jobs with a minute to live',
     3,
     'core/store/jobs/deletion-store.ts',
     'AND expires_at >= ${instant(this.#hot, afterUs)}\n      ORDER',
