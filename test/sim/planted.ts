@@ -61,8 +61,8 @@ export const PLANTED: readonly PlantedBug[] = [
         job: { id: job.id, endpointId: job.endpointId, state: 'IN_QUEUE', attempt: 0, retries: 0 }, position: 0,
         claimId: null }])))]);`,
   ),
-  // A replica that forgets the id of its own claim loses 4 s and nothing else: the audit of attempts finds the job. Here
-  // it does not look whose claim it is.
+  // A replica that forgets the id of its own claim only loses 4 s, until the audit of attempts finds the job. Here it
+  // takes the claim of another replica for its own.
   bug(
     'claim id ignored',
     5,
@@ -143,8 +143,8 @@ export const PLANTED: readonly PlantedBug[] = [
     "AND low_priority = ${lowPriority} AND state = 'IN_QUEUE'",
     'AND low_priority = ${lowPriority}',
   ),
-  // A hello that ends nothing costs 4 s and nothing else: the audit finds what no session holds. Here the audit does not
-  // look twice, and gives away what has just been claimed.
+  // A hello that ends nothing only costs 4 s: the audit finds attempts that no session holds. Here the audit does not
+  // look twice, and returns jobs that were just claimed.
   bug(
     'audit looks once',
     5,

@@ -103,7 +103,8 @@ function givenUpIn(history: readonly HistoryEvent[]): number {
 }
 
 function commandOf(seed: number, { jobs, planted, slow, kills }: SeedsOptions): string {
-  const more = `${slow ? ' --slow' : ''}${kills ? ' --kills' : ''}${planted === undefined ? '' : ` --planted '${planted}'`}`;
+  const flags = `${slow ? ' --slow' : ''}${kills ? ' --kills' : ''}`;
+  const more = `${flags}${planted === undefined ? '' : ` --planted '${planted}'`}`;
   return `npm run sim -- --from ${seed} --seeds 1 --jobs ${jobs}${more} --trace trace.txt`;
 }
 

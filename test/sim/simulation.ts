@@ -266,7 +266,7 @@ export class Simulation {
     return !this.#nemesis.isOver && world.chance(0.2) ? 500 : 200;
   }
 
-  /** Retries all that FAILED, and reads every job once more at its end, every stream, and the counts of every endpoint. */
+  /** Retries all FAILED jobs, then reads every job at its end, every stream, and the counts of every endpoint. */
   async #lookAtAll(): Promise<void> {
     const world = this.#world;
     for (const endpoint of ENDPOINTS) await this.#meddler.changeMany(endpoint, 'retry');
