@@ -3,6 +3,7 @@
  * control groups. A link is lost when the parent ends, so the links are followed before a workload is asked to end.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Clock } from '@slipway/kit/time/clock';
 
 /** Most processes of one tree that are followed: more than a workload has. */
 const FOLLOWED_MAX = 10_000;
@@ -10,19 +11,51 @@ const FOLLOWED_MAX = 10_000;
 /** Start time by process id, in the kernel's ticks. Another process with the same id has a later start time. */
 export type Descendants = Map<number, string>;
 
-/** Returns all processes that a process has started and that have a living parent. Reads a file of each. */
-export function descendantsOf(pid: number): Descendants {
+/**
+ * Files of /proc that are read before other events get their turn. A worker with PyTorch has a hundred threads, each
+ * with a file, and many workers may be moved at a time.
+ */
+const READS_AT_ONCE = 32;
+
+/** The last walk that was asked for. Walks take turns, so that together they read no more at once than one. */
+let lastWalk: Promise<unknown> = Promise.resolve();
+
+/** Returns all processes that a process has started and that have a living parent. Reads a few files at a time. */
+export function descendantsOf(pid: number, clock: Pick<Clock, 'soon'>): Promise<Descendants> {
+  const walk = lastWalk.then(() => walkInTurns(pid, clock));
+  lastWalk = walk.catch(() => undefined);
+  return walk;
+}
+
+/** Returns the same, at once: for a workload that is about to end. Reads a file of each thread. */
+export function descendantsNow(pid: number): Descendants {
   const found: Descendants = new Map();
+  for (const _ of walkOf(pid, found));
+  return found;
+}
+
+async function walkInTurns(pid: number, clock: Pick<Clock, 'soon'>): Promise<Descendants> {
+  const found: Descendants = new Map();
+  let reads = 0;
+  for (const _ of walkOf(pid, found)) {
+    reads += 1;
+    if (reads % READS_AT_ONCE === 0) await new Promise<void>((resolve) => clock.soon(resolve));
+  }
+  return found;
+}
+
+/** Adds all descendants of a process to `found`. Yields after each file that it has read. */
+function* walkOf(pid: number, found: Descendants): Generator<undefined, void, undefined> {
   const open = [pid];
   while (open.length > 0 && found.size < FOLLOWED_MAX) {
-    for (const child of childrenOf(open.pop()!)) {
+    for (const child of yield* childrenOf(open.pop()!)) {
       const began = beganAt(child);
+      yield;
       if (began === undefined || found.has(child)) continue;
       found.set(child, began);
       open.push(child);
     }
   }
-  return found;
 }
 
 /** Returns the known processes that still exist, and all processes that they have started since. */
@@ -31,22 +64,29 @@ export function stillThere(known: Descendants): Descendants {
   for (const [pid, began] of known) {
     if (beganAt(pid) !== began) continue;
     found.set(pid, began);
-    for (const [below, itsBegan] of descendantsOf(pid)) found.set(below, itsBegan);
+    for (const [below, itsBegan] of descendantsNow(pid)) found.set(below, itsBegan);
   }
   return found;
 }
 
 /** Each thread of a process lists the children that it started. */
-function childrenOf(pid: number): number[] {
+function* childrenOf(pid: number): Generator<undefined, number[], undefined> {
+  const children: number[] = [];
+  for (const thread of threadsOf(pid)) {
+    try {
+      const text = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8');
+      children.push(...text.split(' ').map(Number));
+    } catch {
+      // The thread has ended, and its children belong to another one, which may be listed already.
+    }
+    yield;
+  }
+  return children.filter((child) => child > 0);
+}
+
+function threadsOf(pid: number): string[] {
   try {
-    const texts = readdirSync(`/proc/${pid}/task`).map((thread) =>
-      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'),
-    );
-    return texts
-      .join(' ')
-      .split(' ')
-      .map(Number)
-      .filter((child) => child > 0);
+    return readdirSync(`/proc/${pid}/task`);
   } catch {
     return [];
   }

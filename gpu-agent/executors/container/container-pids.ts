@@ -1,6 +1,7 @@
 /** Finds the processes of a container, by their ids on this host. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '@slipway/kit/time/clock';
 import { descendantsOf } from '../descendants.ts';
 
 /** Mount point of control groups; in version 1 each kind has its own folder. */
@@ -12,12 +13,12 @@ const DEPTH_MAX = 8;
  * Returns the processes in the control group of a container and all descendants of its first process, `pid`.
  * Empty if they run on another kernel, as with an engine in a virtual machine.
  */
-export async function containerPids(containerId: string, pid: number): Promise<number[]> {
+export async function containerPids(containerId: string, pid: number, clock: Pick<Clock, 'soon'>): Promise<number[]> {
   const lines = (await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')).trim().split('\n');
   // Without its own group, the container shares one with other programs.
   const own = lines.map((line) => line.split(':')).filter(([, , path]) => path?.includes(containerId));
   const folders = own.map(([, kind = '', path = '']) => join(CGROUPS, kind.replace(/^name=/, ''), path));
-  const found = new Set([pid, ...descendantsOf(pid).keys()]);
+  const found = new Set([pid, ...(await descendantsOf(pid, clock)).keys()]);
   for (const folder of folders) for (const each of await pidsBelow(folder)) found.add(each);
   return lines.length > 0 && lines[0] !== '' ? [...found] : [];
 }

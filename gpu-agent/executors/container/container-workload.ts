@@ -128,7 +128,7 @@ export class ContainerWorkload implements RunningWorkload {
   }
 
   async pids(): Promise<number[]> {
-    return this.#pid === 0 || this.#over ? [] : containerPids(this.#container!.id, this.#pid);
+    return this.#pid === 0 || this.#over ? [] : containerPids(this.#container!.id, this.#pid, this.#options.clock);
   }
 
   async stats(): Promise<WorkloadStats | undefined> {

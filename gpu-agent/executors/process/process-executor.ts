@@ -12,7 +12,7 @@ import type { Writable } from 'node:stream';
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 import { hostPrograms } from '../container/host-programs.ts';
 import type { Descendants } from '../descendants.ts';
-import { descendantsOf, stillThere } from '../descendants.ts';
+import { descendantsNow, descendantsOf, stillThere } from '../descendants.ts';
 import type { Executor, Launch, RunningWorkload, WorkloadExit, WorkloadStats } from '../executor.ts';
 import { carriedByShell } from './carried-env.ts';
 import { freezeGroup, thawGroup } from './group-freezer.ts';
@@ -202,7 +202,7 @@ class GroupProcess implements RunningWorkload {
 
   #follow(): void {
     if (this.#cgroup || this.#child.pid === undefined) return;
-    this.#started = new Map([...this.#started, ...descendantsOf(this.#child.pid)]);
+    this.#started = new Map([...this.#started, ...descendantsNow(this.#child.pid)]);
   }
 
   async #endStrays(): Promise<void> {
@@ -221,7 +221,7 @@ class GroupProcess implements RunningWorkload {
   async pids(): Promise<number[]> {
     const { pid } = this.#child;
     if (pid === undefined) return [];
-    return this.#cgroup?.pids ?? [pid, ...descendantsOf(pid).keys()];
+    return this.#cgroup?.pids ?? [pid, ...(await descendantsOf(pid, this.#clock)).keys()];
   }
 
   async stats(): Promise<WorkloadStats | undefined> {
