@@ -48,6 +48,8 @@ export interface WorkloadKind {
   changed(): void;
   /** It wrote this output. */
   output(bytes: Buffer): void;
+  /** Could not be checked whether a previous agent left it running. It counts as ended. */
+  adoptionFailed?(error: unknown): void;
   /** It is about to end for this reason. */
   ending(why: EndCause): void;
   /** It runs. */

@@ -166,6 +166,7 @@ export class Workload {
       ?.adopt(this.id, (bytes) => this.#kind.output(bytes))
       .catch((error: unknown) => {
         this.#parts.logger.warn({ err: error, ...this.#kind.ids }, 'could not check whether it still runs');
+        this.#kind.adoptionFailed?.(error);
         return undefined;
       });
     const isOffloaded = this.#kind.memory?.isOffloaded ?? false;

@@ -22,6 +22,8 @@ export class ScriptedExecutor implements Executor {
   freezing: () => Promise<void> = async () => {};
   /** Resuming of a workload. Default: done at once. */
   thawing: () => Promise<void> = async () => {};
+  /** Checks whether a workload of an earlier agent runs. Default: done at once. */
+  adopting: () => Promise<void> = async () => {};
   /** Processes of every workload. */
   pids: readonly number[] = [];
 
@@ -41,6 +43,7 @@ export class ScriptedExecutor implements Executor {
   }
 
   async adopt(workloadId: string): Promise<RunningWorkload | undefined> {
+    await this.adopting();
     if (!this.leftovers.has(workloadId)) return undefined;
     const { workload, started } = this.#make(this.leftovers.get(workloadId)!.launch);
     this.leftovers.set(workloadId, started);

@@ -9,14 +9,25 @@ import type { LogRing } from '../../launch/log-ring.ts';
 import type { EndCause } from '../step.ts';
 import type { EndStatus } from './worker-want.ts';
 
+/** Reason of an adopted worker of which nothing is left. */
+export const ENDED_AWAY = 'The worker ended while its agent was away.';
+
+/** Returns the reason of an adopted worker of which its executor did not say whether it still runs. */
+export function notFoundOut(error: unknown): string {
+  return `Its agent came back and could not find out whether it still runs: ${(error as Error).message}`;
+}
+
 export class WorkerEnd {
+  /** Why it cannot be started: it already runs from a previous agent, or it ended while no agent watched. */
+  notAgain: string | undefined;
   #verdict: EndStatus | undefined;
   #exit: WorkloadExit | undefined;
   #reason = '';
   readonly #spec: WorkerSpec;
 
-  constructor(spec: WorkerSpec) {
+  constructor(spec: WorkerSpec, notAgain?: string) {
     this.#spec = spec;
+    this.notAgain = notAgain;
   }
 
   /** Memory limit in GB; 0 if the worker is a command, which may use all of its machine. */
@@ -39,9 +50,9 @@ export class WorkerEnd {
     return this.#verdict?.state ?? WorkerState.UNHEALTHY;
   }
 
-  /** Why it ended, for people. */
+  /** Why it ended, for people. Empty if core no longer wanted it. */
   get reason(): string {
-    return this.#reason;
+    return this.#exit ? this.#reason : (this.#verdict?.reason ?? '');
   }
 
   get exitCode(): number | undefined {
@@ -59,16 +70,20 @@ export class WorkerEnd {
   }
 
   /** Throws PrepareError if there is a reason why the worker cannot be started. */
-  rejectStart(reason: string | undefined): void {
+  rejectStart(): void {
+    const { notAgain: reason } = this;
     if (reason === undefined) return;
     this.decide({ state: WorkerState.UNHEALTHY, reason });
     throw new PrepareError('REFUSED', reason);
   }
 
-  /** Records why the workload is about to end. */
-  ending(why: EndCause): void {
+  /**
+   * Records why the workload is about to end. `isAbsent`: nothing of it runs. A worker on standby of which nothing is
+   * left is not started to find that out.
+   */
+  ending(why: EndCause, isAbsent: boolean): void {
     if (this.hasExited) return;
-    if (why === 'unwanted') this.decide({ state: WorkerState.STOPPED, reason: '' });
+    if (why === 'unwanted') this.decide({ state: WorkerState.STOPPED, reason: isAbsent ? (this.notAgain ?? '') : '' });
     const reason = `The worker did not ask for work within ${initTimeoutSeconds(this.#spec)} s.`;
     if (why === 'late') this.decide({ state: WorkerState.UNHEALTHY, reason });
   }

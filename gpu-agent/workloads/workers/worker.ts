@@ -16,7 +16,7 @@ import type { PreviousWorker } from './previous-worker.ts';
 import { removeWorker } from './remove-worker.ts';
 import { ResultLines } from './result-lines.ts';
 import { ReportedSdk } from './sdk-traits.ts';
-import { WorkerEnd } from './worker-end.ts';
+import { ENDED_AWAY, notFoundOut, WorkerEnd } from './worker-end.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 import { INTERRUPTED, memoryOf } from './worker-memory.ts';
 import type { WorkerParts } from './worker-parts.ts';
@@ -43,8 +43,6 @@ export class Worker implements WorkloadKind {
   readonly #end: WorkerEnd;
   readonly #resultLines = new ResultLines();
   #shownProgress = '';
-  /** Why it cannot be started: it already runs from a previous agent, or it ended while no agent watched. */
-  #notAgain: string | undefined;
   #isRejected = false;
   readonly #adoptionChecked = Promise.withResolvers<void>();
 
@@ -55,7 +53,7 @@ export class Worker implements WorkloadKind {
     this.spec = request.spec!;
     this.token = token;
     this.#parts = parts;
-    this.#end = new WorkerEnd(this.spec);
+    this.#end = new WorkerEnd(this.spec, previous && ENDED_AWAY);
     this.http = this.spec.httpServer && new HttpServing(this.spec.httpServer, parts.httpDrainMs);
     // A worker that serves HTTP has no limit here: its health checks decide how long its start may take.
     const initTimeoutMs = this.http ? Infinity : initTimeoutSeconds(this.spec) * 1_000;
@@ -68,7 +66,6 @@ export class Worker implements WorkloadKind {
       parts,
       previous && { asked: previous.asked, made: undefined },
     );
-    this.#notAgain = previous && 'The worker ended while its agent was away.';
     this.#refresh = previous?.refresh ?? false;
     if (previous) this.#state = previous.frozen ? WorkerState.FROZEN : this.#stateNow();
     this.sdk.setVersion(previous?.sdk ?? '');
@@ -173,7 +170,7 @@ export class Worker implements WorkloadKind {
 
   /** Marks an adopted worker that cannot continue, for this reason; it no longer runs. Called instead of `begin`. */
   rejectAdoption(reason: string): void {
-    this.#notAgain = reason;
+    this.#end.notAgain = reason;
     this.#isRejected = true;
     this.#end.decide({ state: WorkerState.STOPPED, reason });
     this.begin();
@@ -230,7 +227,7 @@ export class Worker implements WorkloadKind {
   }
 
   async launch(_desired: Desired, progress: (line: string) => void, signal: AbortSignal): Promise<Ready> {
-    this.#end.rejectStart(this.#notAgain);
+    this.#end.rejectStart();
     const { ids, token, spec, http } = this;
     if (spec.imageName === '') await http?.takePorts(this.#parts.ports);
     const report = { onOutput: (bytes: Buffer): void => this.output(bytes), progress, signal };
@@ -238,7 +235,7 @@ export class Worker implements WorkloadKind {
   }
 
   started(): void {
-    const done = this.#notAgain === undefined ? 'started' : 'adopted';
+    const done = this.#end.notAgain === undefined ? 'started' : 'adopted';
     this.#parts.logger.info({ ...this.ids, version: this.spec.version }, `worker ${done}`);
     if (this.outlives) this.#parts.listener.changed(this);
   }
@@ -265,7 +262,11 @@ export class Worker implements WorkloadKind {
   }
 
   ending(why: EndCause): void {
-    this.#end.ending(why);
+    this.#end.ending(why, this.#workload.observed.phase === 'absent');
+  }
+
+  adoptionFailed(error: unknown): void {
+    this.#end.notAgain = notFoundOut(error);
   }
 
   stopping(): void {

@@ -1,0 +1,43 @@
+/** Workers that the previous run of the agent left and that do not run any more: the report says why. */
+import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import t from 'tap';
+import { waitFor } from '../../../helpers/time/wait-for.ts';
+import { wired } from '../../attempts/wired.ts';
+
+const PREVIOUS = {
+  endpointId: 'e1',
+  token: 'x',
+  spec: WorkerSpec.fromPartial({ imageName: 'image' }),
+  sdk: '1.12.0',
+  asked: true,
+  refresh: false,
+  memory: {},
+};
+const { STOPPED, UNHEALTHY } = WorkerState;
+
+const CASES: [title: string, frozen: boolean, state: WorkerState, error: string | undefined, reason: string][] = [
+  ['nothing is left of a running one', false, UNHEALTHY, undefined, 'The worker ended while its agent was away.'],
+  ['nothing is left of one on standby', true, STOPPED, undefined, 'The worker ended while its agent was away.'],
+  [
+    'the engine does not answer, and it was on standby',
+    true,
+    STOPPED,
+    'connect ECONNREFUSED',
+    'Its agent came back and could not find out whether it still runs: connect ECONNREFUSED',
+  ],
+];
+
+for (const [title, frozen, state, error, reason] of CASES) {
+  t.test(title, async (t) => {
+    const { pool, executor, reporter } = await wired(t);
+    executor.adopting = async () => {
+      if (error !== undefined) throw new Error(error);
+    };
+    pool.adopt('w1', { ...PREVIOUS, frozen });
+    await pool.begin(undefined);
+    const worker = pool.get('w1')!;
+    await waitFor('its end', () => worker.hasEnded);
+    t.match(reporter.take(worker), { state, reason });
+  });
+}
