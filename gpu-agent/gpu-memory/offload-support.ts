@@ -5,6 +5,8 @@ import type { HelperPool } from './helper-pool.ts';
 
 /** First driver that has the calls. */
 const DRIVER_MIN = 570;
+/** Names of cards of other vendors. */
+const OTHER_VENDORS = /^(AMD|Radeon|Intel|Gaudi)\b/i;
 /** Time that the driver may take to start in a helper process, in milliseconds: without persistence it is slow. */
 const OPEN_MS = 60_000;
 
@@ -15,6 +17,8 @@ export async function offloadFault(
   ask: typeof askDriver = askDriver,
 ): Promise<string> {
   if (gpus.length === 0) return 'the machine has no GPU';
+  const other = gpus.find(({ name }) => OTHER_VENDORS.test(name));
+  if (other) return `only NVIDIA's driver can move GPU memory, and the machine has ${other.name}`;
   if (gpus.some(({ virtual }) => virtual)) return 'virtual GPUs have no memory that could be moved';
   if (gpus.some(({ migProfile }) => migProfile !== '')) return 'the driver does not support it with MIG slices';
   const version = await ask('--query-gpu=driver_version', '--format=csv,noheader').catch(() => '');

@@ -242,6 +242,10 @@ t.test('moves of GPU memory', { skip: cudaSkip }, async (t) => {
     t.equal(await offloadFault([card], helpers, ask), '');
     t.match(await offloadFault([], helpers, ask), /no GPU/);
     t.match(await offloadFault([{ ...card, virtual: true }], helpers, ask), /virtual/);
+    t.equal(
+      await offloadFault([card, { ...card, name: 'AMD Instinct MI300X OAM' }], helpers, ask),
+      "only NVIDIA's driver can move GPU memory, and the machine has AMD Instinct MI300X OAM",
+    );
     t.match(await offloadFault([{ ...card, migProfile: '1g.10gb' }], helpers, ask), /MIG/);
     await promisify(execFile)('sh', ['-c', `echo 565.90 > ${join(cuda.folder, 'driver')}`]);
     t.equal(await offloadFault([card], helpers, ask), 'driver 565.90 is older than 570');
