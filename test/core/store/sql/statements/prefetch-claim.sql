@@ -27,7 +27,7 @@
       started_at = now(), execution_deadline_at = now() + (j.execution_timeout_ms + $15::int) * interval
         '1 ms'
     FROM placed p WHERE j.endpoint_id = ANY(ARRAY[p.endpoint_id]) AND j.id = p.id
-    RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position
+    RETURNING j.endpoint_id, j.id, j.attempt, j.worker_id, j.machine_id, j.low_priority, j.position, j.submitted_at
   ), tallied AS (
   INSERT INTO endpoint_tally AS t (endpoint_id, slot, completed, failed, retried, queued, queued_low, claimed_to)
   SELECT c.endpoint_id, pg_backend_pid() % 16, c.completed, c.failed, c.retried, c.queued,
@@ -49,5 +49,6 @@ SELECT endpoint_id, 0 AS completed, 0 AS failed, 0 AS retried, -1 * count(*) AS 
 )
 SELECT id, attempt, worker_id, machine_id, low_priority, position, coalesce(input_size, 0) AS input_size,
   s3_config_sealed, traceparent, batch_id,
+  CASE WHEN traceparent IS NOT NULL THEN (extract(epoch FROM submitted_at) * 1000)::float8 END AS submitted_ms,
   CASE WHEN input_size <= $17::int AND running <= $18::int THEN input END AS input
 FROM sized ORDER BY low_priority, position;
