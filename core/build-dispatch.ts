@@ -74,6 +74,7 @@ interface DispatchOptions {
 /** Callbacks of a slot pool, which is built before its engine. */
 interface SlotWiring {
   pool: SlotPool;
+  times: ExecutionTimes;
   /** Set once the engine and the loop exist. */
   onCapacity(endpointId: string): void;
   onOrphans(jobs: readonly ClaimedJob[]): void;
@@ -89,6 +90,7 @@ export function buildSlots(): SlotWiring {
       onCapacity: (endpointId) => wiring.onCapacity(endpointId),
       onOrphans: (jobs) => wiring.onOrphans(jobs),
     }),
+    times: new ExecutionTimes(),
     onCapacity: () => undefined,
     onOrphans: () => undefined,
   };
@@ -100,11 +102,10 @@ export function buildDispatch(slots: SlotWiring, attempts: AttemptCalls, options
   const { machines, workers, running, scales, podReports, images, events, openCredentials, secrets, linksStableMs } =
     options;
   const { activity, clock, random, logger } = options;
-  const { pool } = slots;
+  const { pool, times } = slots;
   const shared = { activity, clock, random, logger };
   const table = new SessionTable({ events, ...shared });
   const arriving = new Set<string>();
-  const times = new ExecutionTimes();
   const loop = new DispatchLoop({ pool, attempts, times, events, ...shared });
   slots.onCapacity = (endpointId) => loop.trigger(endpointId);
   slots.onOrphans = (jobs) => table.own(returnOrphans(attempts, jobs, logger));

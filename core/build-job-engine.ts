@@ -34,6 +34,8 @@ import { RecordChunks } from './jobs/record/record-chunks.ts';
 import { RecordOutcomes } from './jobs/record/record-outcomes.ts';
 import { RecordProgress } from './jobs/record/record-progress.ts';
 import type { SlotSource } from './jobs/slots.ts';
+import type { ExecutionTimesReader } from './jobs/submit/early-runs.ts';
+import { EarlyRuns } from './jobs/submit/early-runs.ts';
 import { EndpointFactsCache } from './jobs/submit/endpoint-facts.ts';
 import { OutageTracker } from './jobs/submit/outage-tracker.ts';
 import { QueueCursors } from './jobs/submit/queue-cursors.ts';
@@ -64,6 +66,7 @@ interface JobEngineOptions {
   openChannel: Storage['openChannel'];
   events: CoreEvents;
   slots: SlotSource;
+  times: ExecutionTimesReader;
   sealer: Sealer;
   /** The singleton tasks that this replica holds. */
   singletonTasks: SingletonTaskRegistry;
@@ -114,6 +117,8 @@ function buildShared(options: JobEngineOptions) {
     reads,
     waits,
     webhooks,
+    outage: new OutageTracker({ ...options, signal: tasks.signal }),
+    early: new EarlyRuns(options),
     cursors: new QueueCursors(clock),
     gate: new QueueGate(stores, clock),
     traffic: new TrafficMeter(),
@@ -172,9 +177,8 @@ function secretKeyServices(shared: Shared, singletonTasks: SingletonTaskRegistry
 
 function buildJobCalls(shared: Shared, deletes: DeleteJobs): Pick<JobEngine, 'calls' | 'batchCalls'> {
   const { reads, waits } = shared;
-  const outage = new OutageTracker({ ...shared, signal: shared.tasks.signal });
-  const batch = new SubmitBatch({ ...shared, outage });
-  const submits = new SubmitJob({ ...shared, batch, outage, webhookAllowPrivate: shared.config.webhookAllowPrivate });
+  const batch = new SubmitBatch(shared);
+  const submits = new SubmitJob({ ...shared, batch, webhookAllowPrivate: shared.config.webhookAllowPrivate });
   const submitAndWait = new SubmitAndWait({ submits, waits, reads });
   const chunks = new ReadChunks(shared);
   const cancels = new CancelJob(shared);
@@ -216,7 +220,7 @@ function buildJobCalls(shared: Shared, deletes: DeleteJobs): Pick<JobEngine, 'ca
 }
 
 function buildAttemptCalls(shared: Shared): AttemptCalls {
-  const { stores, sealer } = shared;
+  const { stores, sealer, early } = shared;
   const claims = new ClaimJobs(shared);
   const outcomes = new RecordOutcomes(shared);
   const progress = new RecordProgress(shared);
@@ -240,7 +244,11 @@ function buildAttemptCalls(shared: Shared): AttemptCalls {
     postpone: (waiting) => stores.attempts.postpone(waiting),
     replaceable: (workers) => stores.attempts.replaceable(workers),
     recordOutcome,
-    appendChunks: (given) => chunks.append(given),
+    appendChunks: (given) => {
+      const runs = given.flatMap((chunk) => early.of(chunk) ?? []);
+      if (runs.length === 0) return chunks.append(given);
+      return Promise.all(runs.map((run) => early.store(run))).then(() => chunks.append(given));
+    },
     recordProgress: (key, output) => progress.show(key, output),
     loseAttempts: (holder, held, cause) => losses.lose(holder, held, cause),
     readInput: (key) => stores.attempts.readInput(key),

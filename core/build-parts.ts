@@ -76,7 +76,7 @@ export function buildParts(
     openChannel,
     events,
     singletonTasks,
-    slots: slots.pool,
+    ...{ slots: slots.pool, times: slots.times },
     sealer,
     cannotRun,
     meter: meter.engine,

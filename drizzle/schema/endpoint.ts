@@ -64,6 +64,8 @@ export const endpoint = pgTable(
     modelReferences: text('model_references').array().notNull().default(sql`'{}'`),
     /** Example of a request, as JSON. Empty: the template's. */
     exampleInput: text('example_input').notNull().default(''),
+    /** True if no job may run before it is stored. */
+    durableBeforeRun: boolean('durable_before_run').notNull().default(false),
     /** Encrypted secret that signs webhook calls. Null: not signed. */
     webhookSecretSealed: bytes('webhook_secret_sealed'),
     /** Raised by every change that replaces workers. */

@@ -86,7 +86,7 @@ export class PipelineLink extends BaseService {
     ticket.abandonSent = false;
     this.#inFlight.set(ticket.callId, ticket);
     const call = ticket.messageAt(this.#options.clock.monotonicMs());
-    this.#post({ callId: ticket.callId, apiKey: ticket.apiKey, call }, ticket.bytes);
+    this.#post({ callId: ticket.callId, apiKey: ticket.apiKey, call, firstSend: ticket.sends === 1 }, ticket.bytes);
     this.#line?.expectAnswer();
     if (ticket.abandoned) this.abandon(ticket);
   }
@@ -111,7 +111,7 @@ export class PipelineLink extends BaseService {
   protected override onStart(): void {
     const { address, tls, transport, logger } = this.#options;
     const line = new CoreConnection({
-      open: () => transport.openClient(JobServiceClient, address, { tls }),
+      open: () => transport.openClient(JobServiceClient, address, { tls, retries: false }),
       clock: this.#options.clock,
     });
     this.#line = line;

@@ -31,6 +31,7 @@ export const ENDPOINT_SETTINGS = {
   executionTimeoutUnset: { default: false, inPlace: true },
   priorityFlashBoot: { default: false, inPlace: true },
   exampleInput: { default: '', inPlace: true },
+  durableBeforeRun: { default: false, inPlace: true },
 } as const;
 
 export const POD_SETTINGS = {

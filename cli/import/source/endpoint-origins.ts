@@ -6,12 +6,19 @@ import type { SourceClient } from './source-client.ts';
 import { recordOf } from './source-lists.ts';
 
 /** Settings that REST v2 does not have: extensions of this service, which the hosted one does not answer. */
-export const EXTENSIONS = ['retryLimit', 'retryHandlerErrors', 'workerConcurrency', 'exampleInput'] as const;
+export const EXTENSIONS = [
+  'retryLimit',
+  'retryHandlerErrors',
+  'durableBeforeRun',
+  'workerConcurrency',
+  'exampleInput',
+] as const;
 
 /** Their values, where the source has them. */
 interface ExtensionSettings {
   retryLimit?: number;
   retryHandlerErrors?: boolean;
+  durableBeforeRun?: boolean;
   workerConcurrency?: number;
   exampleInput?: string;
 }
@@ -29,6 +36,8 @@ export interface EndpointOrigin {
 /** Fields that a source may lack are asked for first, and left out if it rejects them. */
 const FIELDS = [
   `id templateId modelReferences ${EXTENSIONS.join(' ')}`,
+  // Releases up to 0.3 lack this one.
+  `id templateId modelReferences ${EXTENSIONS.filter((name) => name !== 'durableBeforeRun').join(' ')}`,
   'id templateId modelReferences hubReleaseId flashEnvironmentId',
   'id templateId modelReferences',
   'id templateId',
@@ -77,10 +86,11 @@ function extrasOf(entry: unknown): [string, EndpointOrigin][] {
 
 /** Returns the values that an entry of GraphQL or REST v1 has. */
 export function extensionsOf(fields: Readonly<Record<string, unknown>>): ExtensionSettings {
-  const { retryLimit, retryHandlerErrors, workerConcurrency, exampleInput } = fields;
+  const { retryLimit, retryHandlerErrors, durableBeforeRun, workerConcurrency, exampleInput } = fields;
   return {
     ...(Number.isInteger(retryLimit) && { retryLimit: retryLimit as number }),
     ...(typeof retryHandlerErrors === 'boolean' && { retryHandlerErrors }),
+    ...(typeof durableBeforeRun === 'boolean' && { durableBeforeRun }),
     ...(Number.isInteger(workerConcurrency) && { workerConcurrency: workerConcurrency as number }),
     ...(typeof exampleInput === 'string' && { exampleInput }),
   };

@@ -11,6 +11,8 @@ import { MEASURED_MAX, MEASURED_MIN, SHORT_MS_MAX } from '../../domain/jobs/pref
 const ENDPOINTS_MAX = 10_000;
 /** After so many short ones in a row nothing is held against the endpoint. */
 const FORGIVEN = 1_000;
+/** Share of the latest executions that `areWithin` leaves out. */
+const OUTLIERS_SHARE = 0.25;
 
 interface Times {
   ms: number[];
@@ -44,6 +46,14 @@ export class ExecutionTimes {
   of(endpointId: string): readonly number[] {
     const times = this.#byEndpoint.get(endpointId);
     return times && times.count >= times.needed ? times.ms : [];
+  }
+
+  /** Returns whether the latest, but for a few, took at most `msMax` milliseconds each. */
+  areWithin(endpointId: string, msMax: number): boolean {
+    const ms = this.of(endpointId);
+    let longer = 0;
+    for (const each of ms) if (each > msMax) longer += 1;
+    return ms.length > 0 && longer <= ms.length * OUTLIERS_SHARE;
   }
 
   #of(endpointId: string): Times {

@@ -63,6 +63,7 @@ export interface EndpointSettings {
   /** Models that its workers need, in their stored form (core/domain/machines/model-reference.ts). */
   modelReferences: string[];
   exampleInput: string;
+  durableBeforeRun: boolean;
 }
 
 /** A stored endpoint. */
@@ -115,6 +116,7 @@ export const ENDPOINT_SETTINGS: { readonly [Field in keyof EndpointSettings]: Se
   executionTimeoutUnset: { default: false, inPlace: true },
   priorityFlashBoot: { default: false, inPlace: true },
   exampleInput: { default: '', inPlace: true },
+  durableBeforeRun: { default: false, inPlace: true },
 };
 
 /** Most jobs that a worker of a queue-based endpoint holds at once. */

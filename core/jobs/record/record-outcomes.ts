@@ -22,15 +22,20 @@ import type { OutcomeEntry, RecordedOutcome } from '../../store/jobs/outcome-sto
 import { isTransient, persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
+import type { EarlyRuns } from '../submit/early-runs.ts';
 import type { EndpointFactsCache } from '../submit/endpoint-facts.ts';
+import type { OutageTracker } from '../submit/outage-tracker.ts';
 import type { QueueCursors } from '../submit/queue-cursors.ts';
 import type { QueueGate } from '../submit/queue-gate.ts';
 import type { TrafficMeter } from '../submit/traffic-meter.ts';
 import type { AttemptOutcome } from './attempt-report.ts';
 import { soundOutcome } from './check-json.ts';
+import { EndEarlyRuns } from './end-early-runs.ts';
 
 interface RecordOutcomesOptions {
-  stores: Pick<Stores, 'outcomes'>;
+  stores: Pick<Stores, 'outcomes' | 'submissions'>;
+  early: EarlyRuns;
+  outage: OutageTracker;
   facts: EndpointFactsCache;
   cursors: QueueCursors;
   gate: QueueGate;
@@ -69,6 +74,7 @@ export class RecordOutcomes {
   readonly #options: RecordOutcomesOptions;
   readonly #batcher: Batcher<OutcomeEntry, RecordResult>;
   readonly #budget: ByteBudget;
+  readonly #early: EndEarlyRuns;
 
   constructor(options: RecordOutcomesOptions) {
     this.#options = options;
@@ -83,6 +89,7 @@ export class RecordOutcomes {
       bytesOf: (entry) => entry.output?.length ?? 0,
       waitingMax: WAITING_MAX,
     });
+    this.#early = new EndEarlyRuns({ ...options, announce: (entries, written) => this.#announce(entries, written) });
   }
 
   /** Implements AttemptCalls.recordOutcome. Throws OverloadError if too much is waiting; retry later. */
@@ -100,7 +107,8 @@ export class RecordOutcomes {
   }
 
   #add(entry: OutcomeEntry): Promise<RecordResult> {
-    return this.#budget.hold(entry.output?.length ?? 0, () => this.#batcher.add(entry));
+    const record = (): Promise<RecordResult> => this.#batcher.add(entry);
+    return this.#budget.hold(entry.output?.length ?? 0, () => this.#early.end(entry, record) ?? record());
   }
 
   #rules(endpointId: string): Rules | Promise<Rules> {

@@ -40,6 +40,11 @@ export class OutageTracker {
     }
   }
 
+  /** Records a failure. Returns whether submissions must fail by now. */
+  isTooLong(error: unknown): boolean {
+    return this.#leftMs(error) === 0;
+  }
+
   /** Records a failure. Returns for how long its work may be tried, in milliseconds: 0 or Infinity. */
   #leftMs(error: unknown): number {
     const nowMs = this.#options.clock.monotonicMs();

@@ -11,6 +11,7 @@ import type { Clock, Random } from '@slipway/kit/time/clock';
 import { jobId } from '../../domain/jobs/job-id.ts';
 import {
   IDEMPOTENCY_KEY_LENGTH_MAX,
+  INLINE_INPUT_BYTES_MAX,
   INPUT_DEPTH_MAX,
   PAYLOAD_BYTES_MAX,
   S3_CONFIG_BYTES_MAX,
@@ -45,6 +46,8 @@ export interface PreparedJob {
   job: NewJob;
   /** `undefined` if the submission has no Idempotency-Key. */
   hashes: KeyHashes | undefined;
+  /** True if it may run before it is stored: a /runsync that nobody but its caller waits for. */
+  mayRunEarly: boolean;
 }
 
 /** Bytes hashed in one slice, some 0.2 ms of work. */
@@ -90,7 +93,11 @@ export function* prepareJob(submission: Submission, facts: EndpointFacts, option
     traceparent: submission.traceparent,
     metadata,
   };
-  return { job, hashes: submission.idempotencyKey === '' ? undefined : yield* hashSubmission(submission, metadata) };
+  const hashes = submission.idempotencyKey === '' ? undefined : yield* hashSubmission(submission, metadata);
+  const isPlain = !hashes && !(job.webhookSealed || job.s3ConfigSealed || job.traceparent || job.metadata);
+  const isSmall = input.length <= INLINE_INPUT_BYTES_MAX;
+  const mayRunEarly = submission.isFirstSend === true && kind === 'SYNC' && isPlain && isSmall;
+  return { job, hashes, mayRunEarly: mayRunEarly && !facts.durableBeforeRun };
 }
 
 /**

@@ -24,4 +24,6 @@ export interface Submission {
   traceparent?: string | undefined;
   /** Pairs to find the job by. */
   metadata?: Readonly<Record<string, string>> | undefined;
+  /** True if the caller never sent it before: only then it may run before it is stored. Default false. */
+  isFirstSend?: boolean;
 }

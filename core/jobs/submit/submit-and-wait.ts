@@ -32,6 +32,7 @@ export class SubmitAndWait {
       const job = await this.#submits.store(prepared);
       waiter.stored = true;
       onStored?.(job);
+      if (isFinal(job.state) && job.output) return job;
       if (isFinal(job.state)) return await this.#reads.read({ endpointId, jobId: job.id }, { omitOutput: false });
       if (job.id !== jobId) {
         // A caller waits in one place only.

@@ -14,6 +14,7 @@ import { isTransient, persist } from '../../store/sql/transient.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { ClaimedJob, Slot, SlotSource } from '../slots.ts';
+import type { EarlyRun, EarlyRuns } from './early-runs.ts';
 import type { OutageTracker } from './outage-tracker.ts';
 import type { QueueCursors } from './queue-cursors.ts';
 import type { QueueGate } from './queue-gate.ts';
@@ -28,6 +29,7 @@ interface SubmitBatchOptions {
   traffic: TrafficMeter;
   tasks: TaskGroup;
   outage: OutageTracker;
+  early: EarlyRuns;
   /** Default: no metrics. */
   meter?: EngineMeter;
   /** Default: no traces. */
@@ -35,6 +37,18 @@ interface SubmitBatchOptions {
   clock: Clock;
   random: Random;
   logger: Logger;
+}
+
+/** A job to store. */
+export interface SubmissionEntry {
+  job: NewJob;
+  /** Its early run, if it has one. */
+  run?: EarlyRun;
+}
+
+/** A job with the worker that takes it, or has it already in an early run. */
+interface Placed extends JobWithSlot<Slot> {
+  run: EarlyRun | undefined;
 }
 
 export class SubmitBatch {
@@ -45,9 +59,9 @@ export class SubmitBatch {
   }
 
   /** Stores jobs and returns each as stored. If an id exists already, returns the job of that id. */
-  async store(jobs: readonly NewJob[]): Promise<(Job | Error)[]> {
+  async store(jobs: readonly SubmissionEntry[]): Promise<(Job | Error)[]> {
     const { random, tracing, outage } = this.#options;
-    const trace = tracing?.batch('store jobs', jobs, ({ traceparent }) => traceparent);
+    const trace = tracing?.batch('store jobs', jobs, ({ job }) => job.traceparent);
     const placed = this.#assignSlots(jobs);
     const claimId = random.uuid();
     let stored: Map<string, StoredJob>;
@@ -59,13 +73,25 @@ export class SubmitBatch {
       throw error;
     }
     trace?.end();
-    this.#count(placed.map(({ job }) => job));
+    this.#count(placed.filter(({ run }) => !run).map(({ job }) => job));
     this.#announce(placed, stored, claimId);
     return jobs.map(
-      (job) =>
+      ({ job }) =>
         stored.get(nameOf(job))?.job ??
         new DomainError('INVALID_REQUEST', 'request_id was used before for a job that has expired'),
     );
+  }
+
+  /** Gives a job to a worker before it is stored, if one is free. */
+  runEarly(job: NewJob): EarlyRun | undefined {
+    const { slots, cursors, early } = this.#options;
+    if (cursors.maybeQueued(job.endpointId) || !early.mayBegin(job.endpointId)) return undefined;
+    const [slot] = slots.reserve(job.endpointId, 1);
+    if (!slot) return undefined;
+    const run = early.begin(job, slot);
+    this.#count([job]);
+    slots.assign([claimedJob(job, slot)]);
+    return run;
   }
 
   /** Announces a job that was queued outside a batch. */
@@ -75,24 +101,28 @@ export class SubmitBatch {
   }
 
   /** Removes duplicate ids, and reserves free workers for endpoints whose queue is empty. */
-  #assignSlots(jobs: readonly NewJob[]): JobWithSlot<Slot>[] {
+  #assignSlots(jobs: readonly SubmissionEntry[]): Placed[] {
     const { slots, cursors } = this.#options;
     const byEndpoint = new Map<string, Map<string, NewJob>>();
-    for (const job of jobs) {
+    const placed: Placed[] = [];
+    for (const { job, run } of jobs) {
+      if (run) {
+        placed.push({ job, slot: run.slot, run });
+        continue;
+      }
       let wanted = byEndpoint.get(job.endpointId);
       if (!wanted) byEndpoint.set(job.endpointId, (wanted = new Map()));
       if (!wanted.has(job.id)) wanted.set(job.id, job);
     }
-    const placed: JobWithSlot<Slot>[] = [];
     for (const [endpointId, wanted] of byEndpoint) {
       const free = cursors.maybeQueued(endpointId) ? [] : slots.reserve(endpointId, wanted.size);
-      for (const job of wanted.values()) placed.push({ job, slot: free.shift() });
+      for (const job of wanted.values()) placed.push({ job, slot: free.shift(), run: undefined });
       slots.unreserve(free);
     }
     return placed;
   }
 
-  async #insert(placed: readonly JobWithSlot<Slot>[], claimId: string): Promise<Map<string, StoredJob>> {
+  async #insert(placed: readonly Placed[], claimId: string): Promise<Map<string, StoredJob>> {
     const { submissions } = this.#options.stores;
     const stored = new Map<string, StoredJob>();
     for (const job of await submissions.insert(placed, claimId)) stored.set(nameOf(job.job), job);
@@ -103,20 +133,31 @@ export class SubmitBatch {
     return stored;
   }
 
-  #announce(placed: readonly JobWithSlot<Slot>[], stored: ReadonlyMap<string, StoredJob>, claimId: string): void {
+  #announce(placed: readonly Placed[], stored: ReadonlyMap<string, StoredJob>, claimId: string): void {
     const { slots, tracing } = this.#options;
     const claimed: ClaimedJob[] = [];
     const unused: Slot[] = [];
-    for (const { job, slot } of placed) {
+    for (const { job, slot, run } of placed) {
       if (!slot) continue;
       const found = stored.get(nameOf(job));
-      if (found?.claimId === claimId && found.job.workerId === slot.workerId) claimed.push(claimedJob(job, slot));
+      if (run) this.#announceRun(run, found?.claimId === claimId ? slot.workerId : found?.job.workerId);
+      else if (found?.claimId === claimId && found.job.workerId === slot.workerId) claimed.push(claimedJob(job, slot));
       else unused.push(slot);
     }
     if (unused.length > 0) slots.unreserve(unused);
     tracing?.keep(claimed);
     if (claimed.length > 0) slots.assign(claimed);
     this.#announceQueued(stored.values());
+  }
+
+  /** `workerId`: the worker whose attempt the stored job has. That of any other one must end. */
+  #announceRun(run: EarlyRun, workerId: string | undefined): void {
+    const { early, events } = this.#options;
+    early.settled(run);
+    if (workerId === run.slot.workerId) return;
+    const { job, slot } = run;
+    const attempt = { endpointId: job.endpointId, jobId: job.id, attempt: 1, machineId: slot.machineId };
+    events.emit('stop', [{ ...attempt, reason: 'its job was stored elsewhere' }]);
   }
 
   #count(jobs: readonly NewJob[]): void {
@@ -155,15 +196,23 @@ export class SubmitBatch {
    * Resolves claims of an insert whose result is unknown. Slots stay reserved until it is known: a claim without its
    * worker would wait forever.
    */
-  #abandon(placed: readonly JobWithSlot<Slot>[], claimId: string, error: unknown): void {
+  #abandon(placed: readonly Placed[], claimId: string, error: unknown): void {
     const { slots, stores, clock, random, tasks, logger } = this.#options;
     const withSlot = placed.filter(({ slot }) => slot !== undefined);
     if (withSlot.length === 0) return;
-    if (!isTransient(error)) return slots.unreserve(withSlot.map(({ slot }) => slot!));
+    if (!isTransient(error)) {
+      for (const { run } of withSlot) if (run) this.#announceRun(run, undefined);
+      return slots.unreserve(withSlot.filter(({ run }) => !run).map(({ slot }) => slot!));
+    }
     const resolve = async (): Promise<void> => {
-      const read = (): Promise<StoredJob[]> => stores.submissions.read(withSlot.map(({ job }) => job));
-      const rows = await persist(read, { clock, random, forMs: Infinity, signal: tasks.signal });
-      this.#announce(withSlot, new Map(rows.map((row) => [nameOf(row.job), row])), claimId);
+      const persisting = { clock, random, forMs: Infinity, signal: tasks.signal };
+      // An early run goes on, so its row must come.
+      const runs = withSlot.filter(({ run }) => run);
+      if (runs.length > 0) this.#announce(runs, await persist(() => this.#insert(runs, claimId), persisting), claimId);
+      const others = withSlot.filter(({ run }) => !run);
+      const read = (): Promise<StoredJob[]> => stores.submissions.read(others.map(({ job }) => job));
+      const rows = others.length > 0 ? await persist(read, persisting) : [];
+      this.#announce(others, new Map(rows.map((row) => [nameOf(row.job), row])), claimId);
     };
     const claimed = withSlot.map(({ job, slot }) => ({
       endpointId: job.endpointId,

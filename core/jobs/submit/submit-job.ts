@@ -11,19 +11,21 @@ import type { NewJob } from '../../store/jobs/inserted-rows.ts';
 import type { Stores } from '../../store/storage.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { ReadJob } from '../read/read-job.ts';
+import type { EarlyRuns } from './early-runs.ts';
 import type { EndpointFactsCache } from './endpoint-facts.ts';
 import type { OutageTracker } from './outage-tracker.ts';
 import type { KeyHashes, PreparedJob, PrepareOptions } from './prepare-job.ts';
 import { prepareJob } from './prepare-job.ts';
 import type { QueueGate } from './queue-gate.ts';
 import type { Submission } from './submission.ts';
-import type { SubmitBatch } from './submit-batch.ts';
+import type { SubmissionEntry, SubmitBatch } from './submit-batch.ts';
 
 interface SubmitJobOptions extends PrepareOptions {
   stores: Pick<Stores, 'submissions'>;
   facts: EndpointFactsCache;
   gate: QueueGate;
   batch: SubmitBatch;
+  early: EarlyRuns;
   outage: OutageTracker;
   reads: ReadJob;
   /** Validates user data in slices, fair by account. */
@@ -44,22 +46,25 @@ const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
 export class SubmitJob {
   readonly #options: SubmitJobOptions;
-  readonly #batcher: Batcher<NewJob, Job>;
+  readonly #batcher: Batcher<SubmissionEntry, Job>;
   readonly #budget: ByteBudget;
 
   constructor(options: SubmitJobOptions) {
     this.#options = options;
     this.#budget = new ByteBudget('submissions', WAITING_BYTES_MAX, options.meter?.budgets);
-    this.#batcher = new Batcher<NewJob, Job>({
+    this.#batcher = new Batcher<SubmissionEntry, Job>({
       name: 'submissions',
       clock: options.clock,
       meter: options.meter?.batches,
       flush: (jobs) => options.batch.store(jobs),
       itemsMax: BATCH_ITEMS_MAX,
       bytesMax: BATCH_BYTES_MAX,
-      bytesOf: (job) => job.input.length,
+      bytesOf: ({ job }) => job.input.length,
       waitingMax: WAITING_MAX,
       flushesMax: BATCHES_AT_ONCE,
+    });
+    options.early.onStore((run) => {
+      this.#batcher.add({ job: run.job, run }).then(run.answer.resolve, run.answer.reject);
     });
   }
 
@@ -85,7 +90,16 @@ export class SubmitJob {
   /** Stores a prepared job. Resolves after the commit with it, or with the job that its id or key made earlier. */
   store(prepared: PreparedJob): Promise<Job> {
     const { job, hashes } = prepared;
-    return this.#budget.hold(job.input.length, () => (hashes ? this.#storeKeyed(job, hashes) : this.#batcher.add(job)));
+    return this.#budget.hold(job.input.length, () =>
+      hashes ? this.#storeKeyed(job, hashes) : (this.#runEarly(prepared) ?? this.#batcher.add({ job })),
+    );
+  }
+
+  /** Begins an early run if that is possible. A submission that is repeated joins the run that it began. */
+  #runEarly({ job, mayRunEarly }: PreparedJob): Promise<Job> | undefined {
+    const { early, batch } = this.#options;
+    const run = early.find(job) ?? (mayRunEarly ? batch.runEarly(job) : undefined);
+    return run?.answer.promise;
   }
 
   async #storeKeyed(job: NewJob, hashes: KeyHashes): Promise<Job> {

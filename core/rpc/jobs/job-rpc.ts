@@ -69,12 +69,12 @@ export class JobRpc {
     return { job: jobToMessage(await this.#traced(request, (submission) => this.#calls.submit(submission))) };
   }
 
-  /** `onStored`: see JobCalls. */
+  /** `onStored`: see JobCalls. `isFirstSend`: see Submission; default false. */
   async submitAndWait(
     request: SubmitJobRequest,
     apiKey: string,
     stopper: WaitStopper,
-    onStored?: (job: Job) => void,
+    { onStored, isFirstSend = false }: { onStored?: (job: Job) => void; isFirstSend?: boolean } = {},
   ): Promise<WaitJobResponse> {
     const { accountId } = await this.#access.check(apiKey, {
       api: 'JOBS',
@@ -82,7 +82,10 @@ export class JobRpc {
       write: true,
     });
     const job = await shared(this.#waiters, accountId, () =>
-      this.#traced(request, (submission) => this.#calls.submitAndWait(submission, stopper, onStored)),
+      this.#traced(request, (submission) => {
+        submission.isFirstSend = isFirstSend;
+        return this.#calls.submitAndWait(submission, stopper, onStored);
+      }),
     );
     return { job: jobToMessage(job) };
   }

@@ -107,7 +107,7 @@ export class Pipeline {
     this.#throttle();
   }
 
-  #handle({ callId, apiKey, call }: PipelineCall, isServed: boolean): void {
+  #handle({ callId, apiKey, call, firstSend = false }: PipelineCall, isServed: boolean): void {
     if (call?.$case === 'abandon') return this.#waits.get(call.value.callId)?.stop();
     this.#unanswered += 1;
     if (!isServed)
@@ -115,13 +115,13 @@ export class Pipeline {
         callId,
         error('INVALID_REQUEST', `a message may carry at most ${PIPELINE_CALLS_MAX} calls; send this one in another`),
       );
-    this.#answer(callId, apiKey, call).then(
+    this.#answer(callId, apiKey, call, firstSend).then(
       (reply) => this.#reply(callId, reply),
       (failure: unknown) => this.#reply(callId, this.#failure(failure, call)),
     );
   }
 
-  async #answer(callId: number, apiKey: string, call: PipelineCall['call']): Promise<Reply> {
+  async #answer(callId: number, apiKey: string, call: PipelineCall['call'], isFirstSend: boolean): Promise<Reply> {
     switch (call?.$case) {
       case 'submit':
         return { $case: 'submit', value: await this.#rpc.submit(call.value, apiKey) };
@@ -146,7 +146,7 @@ export class Pipeline {
         };
         return {
           $case: 'wait',
-          value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId), onStored),
+          value: await this.#rpc.submitAndWait(call.value, apiKey, this.#wait(callId), { onStored, isFirstSend }),
         };
       }
       case 'checkAccess':

@@ -14,6 +14,8 @@ export interface EndpointFacts {
   executionTimeoutMs: number;
   retryLimit: number;
   retryHandlerErrors: boolean;
+  /** True if no job may run before it is stored. */
+  durableBeforeRun: boolean;
   workersMax: number;
   /** Most jobs that may wait in all queues of the account. Null: no limit. */
   queuedJobQuota: number | null;
@@ -27,6 +29,7 @@ interface FactsRow {
   execution_timeout_ms: number;
   retry_limit: number;
   retry_handler_errors: boolean;
+  durable_before_run: boolean;
   workers_max: number;
   queued_job_quota: number | null;
 }
@@ -63,7 +66,7 @@ export class CountStore {
   async endpointFacts(endpointIds: readonly string[]): Promise<(EndpointFacts | undefined)[]> {
     const rows = await this.#sql<FactsRow[]>`
       SELECT e.id, e.account_id, a.name AS account_name, e.type, e.execution_timeout_ms, e.retry_limit,
-        e.retry_handler_errors, e.workers_max,
+        e.retry_handler_errors, e.durable_before_run, e.workers_max,
         a.queued_job_quota
       FROM endpoint e JOIN account a ON a.id = e.account_id WHERE e.id = ANY(${textArray(endpointIds)}::text[])`;
     const found = new Map(rows.map((row) => [row.id, factsOf(row)]));
@@ -158,6 +161,7 @@ function factsOf(row: FactsRow): EndpointFacts {
     executionTimeoutMs: row.execution_timeout_ms,
     retryLimit: row.retry_limit,
     retryHandlerErrors: row.retry_handler_errors,
+    durableBeforeRun: row.durable_before_run,
     workersMax: row.workers_max,
     queuedJobQuota: row.queued_job_quota,
   };

@@ -5,8 +5,11 @@
 import type { Database, Sql } from '../sql/database.ts';
 import { inTransaction } from '../sql/database.ts';
 import { textArray } from '../sql/pack.ts';
+import type { EndedJob } from './ended-rows.ts';
+import { insertEnded } from './ended-rows.ts';
 import type { JobWithSlot, NewJob, StoredJob, StoredRow } from './inserted-rows.ts';
 import { insertJobs, storedFromRow } from './inserted-rows.ts';
+import type { RecordedOutcome } from './outcome-store.ts';
 import { isLive, jobColumns } from './rows.ts';
 
 /** A submission with an Idempotency-Key. */
@@ -36,6 +39,11 @@ export class SubmissionStore {
    */
   insert(placements: readonly JobWithSlot[], claimId: string): Promise<StoredJob[]> {
     return insertJobs(this.#hot, placements, claimId);
+  }
+
+  /** Inserts jobs together with their outcomes. See ended-rows.ts. */
+  insertEnded(jobs: readonly EndedJob[]): Promise<RecordedOutcome[]> {
+    return insertEnded(this.#hot, jobs);
   }
 
   /** Returns jobs that exist already, without expired ones. */

@@ -6,7 +6,8 @@ import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slip
 import { ENDPOINT_SETTINGS } from '@slipway/proto/wire/settings';
 import { ENDPOINT_EXAMPLE } from '../example-fields.ts';
 import { describe } from '../field.ts';
-import { CONCURRENCY, ENV, HANDLER_RETRIES, RETRIES, SCALER, STANDBY } from './endpoint-texts.ts';
+import { CONCURRENCY, ENV, SCALER, STANDBY } from './endpoint-texts.ts';
+import { JOB_FIELDS } from './job-fields.ts';
 import { MODEL_FIELDS } from './model-fields.ts';
 
 /**
@@ -220,33 +221,7 @@ export const ENDPOINT = describe<Settings>()(ENDPOINT_SETTINGS, {
       row: 'env',
     },
   },
-  retryLimit: {
-    kind: { is: 'whole' },
-    rest: { name: 'retryLimit', in: `${RETRIES} Default {default}. An extension.`, out: `${RETRIES} An extension.` },
-    graphql: { name: 'retryLimit', in: `${RETRIES} Default {default}. An extension.`, out: `${RETRIES} An extension.` },
-    cli: {
-      option: '--retry-limit <number>',
-      about: 'how often a job whose worker was lost is put back; default {default}',
-    },
-  },
-  retryHandlerErrors: {
-    kind: { is: 'flag' },
-    rest: {
-      name: 'retryHandlerErrors',
-      in: `${HANDLER_RETRIES} Default {default}. An extension.`,
-      out: `${HANDLER_RETRIES} An extension.`,
-    },
-    graphql: {
-      name: 'retryHandlerErrors',
-      in: `${HANDLER_RETRIES} Default {default}. An extension.`,
-      out: `${HANDLER_RETRIES} An extension.`,
-    },
-    cli: {
-      option: '--retry-handler-errors',
-      about: 'also put back jobs whose handler reported an error',
-      off: 'such jobs are FAILED (default)',
-    },
-  },
+  ...JOB_FIELDS,
   workerConcurrency: {
     kind: { is: 'whole' },
     rest: {

@@ -45,6 +45,7 @@ t.test('defaults', async (t) => {
     env: {},
     retryLimit: 2,
     retryHandlerErrors: false,
+    durableBeforeRun: false,
     workerConcurrency: 1,
     modelAliases: [],
     modelWeight: 1,

@@ -2,7 +2,9 @@
 /** Outcomes: guarded by the attempt, counted, and what a lost attempt does. */
 
 import { RecordOutcomes } from '@slipway/core/jobs/record/record-outcomes';
+import { EarlyRuns } from '@slipway/core/jobs/submit/early-runs';
 import type { EndpointFactsCache } from '@slipway/core/jobs/submit/endpoint-facts';
+import type { OutageTracker } from '@slipway/core/jobs/submit/outage-tracker';
 import type { QueueCursors } from '@slipway/core/jobs/submit/queue-cursors';
 import type { QueueGate } from '@slipway/core/jobs/submit/queue-gate';
 import { TrafficMeter } from '@slipway/core/jobs/submit/traffic-meter';
@@ -236,7 +238,9 @@ t.test('long failures to record outcomes are logged, and the outcomes are record
     throw new Error('not expected');
   };
   const recorder = new RecordOutcomes({
-    stores: { outcomes },
+    stores: { outcomes } as unknown as Pick<Stores, 'outcomes' | 'submissions'>,
+    early: new EarlyRuns({ times: { areWithin: unused }, clock }),
+    outage: { isTooLong: unused } as unknown as OutageTracker,
     clock,
     random: systemRandom,
     events,

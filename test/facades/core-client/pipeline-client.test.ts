@@ -154,6 +154,11 @@ t.test('a lost core: submissions are retried with the same request_id', async (t
     core.calls.map(({ call }) => call?.$case === 'submitAndWait' && call.value.requestId),
     ['the-same', 'the-same'],
   );
+  t.same(
+    core.calls.map(({ firstSend = false }) => firstSend),
+    [true, false],
+    'only the first may run before it is stored',
+  );
 });
 
 t.test('a lost core: a wait continues for its remaining time', async (t) => {

@@ -1,6 +1,7 @@
 /** Job engines for tests: one database, any number of replicas on it, and workers that exist only as free slots. */
 import { randomBytes } from 'node:crypto';
 import { buildJobEngine } from '@slipway/core/build-job-engine';
+import { ExecutionTimes } from '@slipway/core/dispatch/reports/execution-times';
 import type { MachineAttempt } from '@slipway/core/domain/jobs/job';
 import { CannotRun } from '@slipway/core/endpoints/cannot-run';
 import { CoreEvents } from '@slipway/core/events/core-events';
@@ -69,6 +70,8 @@ export interface Replica {
   stores: Stores;
   events: CoreEvents;
   slots: TestSlots;
+  /** Execution times, as agents report them. */
+  times: ExecutionTimes;
   engine: JobEngine;
   stop(): Promise<void>;
 }
@@ -120,6 +123,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
   const stores = makeStores(database, sealer);
   const events = new CoreEvents();
   const slots = new TestSlots();
+  const times = new ExecutionTimes();
   const engine = buildJobEngine({
     stores,
     cannotRun: new CannotRun(stores, systemClock),
@@ -127,6 +131,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
     events,
     singletonTasks: new SingletonTaskRegistry(),
     slots,
+    times,
     sealer,
     clock: systemClock,
     random: systemRandom,
@@ -140,7 +145,7 @@ async function startReplica(t: Test, url: string, sealer: Sealer, options: Engin
     return stopped;
   };
   t.teardown(stop);
-  return { database, stores, events, slots, engine, stop };
+  return { database, stores, events, slots, times, engine, stop };
 }
 
 /** Returns a submission; `more` replaces fields. */

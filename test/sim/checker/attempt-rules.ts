@@ -1,6 +1,6 @@
 /** Rules over what handlers do, and what clients get of it: executions, streams, webhooks. */
 import { ANNOUNCED_STATES } from '@slipway/core/domain/jobs/job-state';
-import type { Streamed } from './history.ts';
+import type { Started, Streamed } from './history.ts';
 import { mayBeGoneAtMs } from './outcome-rules.ts';
 import { isEnd, mayBeRetried, mayHave, type Story, type StoryRule, tokenOf } from './story.ts';
 
@@ -10,12 +10,21 @@ export const oneExecution: StoryRule = (story) => {
   return started.map((begin, index) => {
     const endMs = ended.find(({ token }) => token === begin.token)?.atMs ?? Infinity;
     const next = started.slice(index + 1).find(({ atMs }) => atMs < endMs);
-    if (!next || mayBeRetried(story, begin.atMs, next.atMs)) return undefined;
+    if (!next || mayBeRetried(story, begin.atMs, next.atMs) || isForgotten(story, begin)) return undefined;
     return {
       text: `attempt ${next.attempt} begins on ${next.machine} while ${begin.attempt} runs on ${begin.machine}`,
     };
   });
 };
+
+/**
+ * A job that runs before it is stored is known to its replica only. When that one dies, or its facade's stream breaks,
+ * the facade submits again, and another replica runs it anew. The same replica never does.
+ */
+function isForgotten({ acknowledged, started }: Story, { attempt, core }: Started): boolean {
+  const mayBe = attempt === 1 && acknowledged.every(({ mayRunEarly }) => mayRunEarly);
+  return mayBe && started.some((other) => other.attempt === 1 && other.core !== core);
+}
 
 /** No attempt follows the one that ended the job. */
 export const noLaterAttempt: StoryRule = (story) =>
@@ -29,7 +38,7 @@ export const noLaterAttempt: StoryRule = (story) =>
 export const deliveredOnce: StoryRule = (story) =>
   story.delivered.map(({ attempt, atMs }) => {
     const later = story.started.find((begin) => begin.attempt > attempt);
-    if (!later || mayBeRetried(story, 0, later.atMs)) return undefined;
+    if (!later || mayBeRetried(story, 0, later.atMs) || isForgotten(story, story.started[0]!)) return undefined;
     return { text: `runs as attempt ${later.attempt} after the outcome of ${attempt} was acknowledged at ${atMs}` };
   });
 
@@ -38,7 +47,7 @@ export const onceAnAttempt: StoryRule = (story) =>
   story.started.map((begin, index) => {
     const again = story.started.slice(index + 1).find(({ attempt }) => attempt === begin.attempt);
     const isNew = again && (again.atMs >= mayBeGoneAtMs(story) || mayHave(story, ['purge'], begin.atMs, again.atMs));
-    return again && !isNew
+    return again && !isNew && !isForgotten(story, begin)
       ? { text: `attempt ${begin.attempt} runs on ${begin.machine} and on ${again.machine}` }
       : undefined;
   });

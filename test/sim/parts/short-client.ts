@@ -23,7 +23,7 @@ export interface ShortClientOptions extends Asking {
 export const SHORT_ENDPOINT = 'endpoint000003';
 
 /** How long a handler runs, in milliseconds: usually, and now and then. */
-const RUN_MS = { least: 1, most: 8, late: 40 };
+const RUN_MS = { least: 1, most: 8, late: 400 };
 /** A fault strikes so many milliseconds after a submission: before its assignment arrives to after its commit. */
 const STRIKE_MS = { least: 0, most: 16 };
 const PAUSE_MS = { least: 20, most: 300 };
@@ -81,9 +81,9 @@ export class ShortClient {
   async #submit(): Promise<JobState | null | undefined> {
     const { world, record, strike } = this.#options;
     const firstMs = world.nowMs;
-    for (;;) {
+    for (let sends = 1; ; sends += 1) {
       const fromMs = world.nowMs;
-      const answer = await this.#ask((replica) => {
+      const answer = await this.#ask(sends === 1, (replica) => {
         const ms = world.between(STRIKE_MS.least, STRIKE_MS.most);
         if (world.chance(0.3)) world.after(ms, NATURE, () => strike(replica));
       });
@@ -94,7 +94,14 @@ export class ShortClient {
         continue;
       }
       this.#view.job = answer.value.id;
-      const ids = { job: this.job, endpoint: SHORT_ENDPOINT, request: this.#request, key: '', webhook: false };
+      const ids = {
+        job: this.job,
+        endpoint: SHORT_ENDPOINT,
+        request: this.#request,
+        key: '',
+        webhook: false,
+        mayRunEarly: true,
+      };
       const times = { fromMs: firstMs, atMs: world.nowMs, ttlMs: DAY_MS, retentionMs: RETENTION_MS };
       record({ is: 'acknowledged', ...ids, ...times });
       world.note(this.#name, 'acknowledged', this.job);
@@ -103,7 +110,7 @@ export class ShortClient {
   }
 
   /** Submits once. Some streams break soon, while their core lives on. */
-  #ask(onAsked: (replica: SimReplica) => void): Promise<Answer<Job>> {
+  #ask(isFirstSend: boolean, onAsked: (replica: SimReplica) => void): Promise<Answer<Job>> {
     const { world } = this.#options;
     const submission = {
       endpointId: SHORT_ENDPOINT,
@@ -115,6 +122,7 @@ export class ShortClient {
       s3Config: undefined,
       waitMs: WAIT_MS,
       idempotencyKey: '',
+      isFirstSend,
     };
     const breaks = world.chance(0.1);
     return askReplica(this.#options, (calls) => calls.submitAndWait(submission, new WaitStopper()), {

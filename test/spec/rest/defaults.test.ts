@@ -41,7 +41,7 @@ function declared(name: string): Json {
 t.test('defaults in the document equal those in responses', async (t) => {
   const pod = { computeType: 'CPU', imageName: '', dockerStartCmd: ['sleep', '600'] };
   const made: [name: string, declared: number, record: Json][] = [
-    ['Endpoint', 21, await rest('POST', 'endpoints', { templateId })],
+    ['Endpoint', 22, await rest('POST', 'endpoints', { templateId })],
     ['Template', 9, await rest('POST', 'templates', { name: 'declared', imageName: 'i' })],
     // Its compute type is given here, and what says where it shall run is nowhere shown.
     ['Pod', 12, await rest('POST', 'pods', pod)],
@@ -98,6 +98,7 @@ t.test('defaults of a creation', async (t) => {
     flashboot: false,
     retryLimit: 2,
     retryHandlerErrors: false,
+    durableBeforeRun: false,
     workersStandby: 0,
     version: 0,
     type: 'QB',
@@ -168,6 +169,7 @@ t.test('an update of an endpoint replaces the fields it names', async (t) => {
     { computeType: 'GPU' },
     { modelAliases: ['gpt-4o'], modelWeight: 0, modelQueueMax: 5 },
     { exampleInput: '{"prompt":"a"}' },
+    { durableBeforeRun: true },
   ];
   for (const body of inPlace)
     t.match(await rest('PATCH', `endpoints/${id}`, body), { version: 0 }, `in place: ${JSON.stringify(body)}`);

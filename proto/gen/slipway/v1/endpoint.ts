@@ -267,6 +267,12 @@ export interface Endpoint {
    *   JSON value.
    */
   exampleInput: string;
+  /**
+   * Type QB: store every job before it runs. By default a POST /runsync whose execution is known to be short may run
+   * first and be stored together with its outcome; nothing is answered before that. A job that a core which dies has
+   * not stored yet runs again when it is submitted again. Default false.
+   */
+  durableBeforeRun: boolean;
 }
 
 export interface Endpoint_EnvEntry {
@@ -317,6 +323,7 @@ function createBaseEndpoint(): Endpoint {
     flashBootStandby: 0,
     flashBootStandbyReason: "",
     exampleInput: "",
+    durableBeforeRun: false,
   };
 }
 
@@ -444,6 +451,9 @@ export const Endpoint: MessageFns<Endpoint> = {
     }
     if (message.exampleInput !== "") {
       writer.uint32(330).string(message.exampleInput);
+    }
+    if (message.durableBeforeRun !== false) {
+      writer.uint32(336).bool(message.durableBeforeRun);
     }
     return writer;
   },
@@ -792,6 +802,14 @@ export const Endpoint: MessageFns<Endpoint> = {
             message.exampleInput = reader.string();
             continue;
           }
+          case 42: {
+            if (tag !== 336) {
+              break;
+            }
+
+            message.durableBeforeRun = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -860,6 +878,7 @@ export const Endpoint: MessageFns<Endpoint> = {
     message.flashBootStandby = object.flashBootStandby ?? 0;
     message.flashBootStandbyReason = object.flashBootStandbyReason ?? "";
     message.exampleInput = object.exampleInput ?? "";
+    message.durableBeforeRun = object.durableBeforeRun ?? false;
     return message;
   },
 };

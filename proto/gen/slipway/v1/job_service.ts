@@ -205,6 +205,12 @@ export interface PipelineCall {
      */
     { $case: "checkAccess"; value: CheckAccessRequest }
     | undefined;
+  /**
+   * Only of `submit_and_wait`: this call was never sent before, on any stream. Then core may run the job before it is
+   * stored, and stores it with its outcome. Must be false when the call is sent again: the job could run twice. Default
+   * false: the job is stored first.
+   */
+  firstSend?: boolean | undefined;
 }
 
 /**
@@ -1461,7 +1467,7 @@ export const PipelineRequest: MessageFns<PipelineRequest> = {
 };
 
 function createBasePipelineCall(): PipelineCall {
-  return { callId: 0, apiKey: "", call: undefined };
+  return { callId: 0, apiKey: "", call: undefined, firstSend: undefined };
 }
 
 export const PipelineCall: MessageFns<PipelineCall> = {
@@ -1497,6 +1503,9 @@ export const PipelineCall: MessageFns<PipelineCall> = {
       case "checkAccess":
         CheckAccessRequest.encode(message.call.value, writer.uint32(82).fork()).join();
         break;
+    }
+    if (message.firstSend !== undefined) {
+      writer.uint32(88).bool(message.firstSend);
     }
     return writer;
   },
@@ -1594,6 +1603,14 @@ export const PipelineCall: MessageFns<PipelineCall> = {
             message.call = { $case: "checkAccess", value: CheckAccessRequest.decode(reader, reader.uint32()) };
             continue;
           }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.firstSend = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1663,6 +1680,7 @@ export const PipelineCall: MessageFns<PipelineCall> = {
         break;
       }
     }
+    message.firstSend = object.firstSend ?? undefined;
     return message;
   },
 };

@@ -107,6 +107,34 @@ const ENDS: { kind: OutcomeKind; more: Partial<OutcomeEntry> }[] = [
   { kind: 'LOST', more: { error: 'its worker died' } },
 ];
 
+t.test('jobs that ended before they were stored', async (t) => {
+  const ended = (endpointId: string) =>
+    jobsOf(endpointId)
+      .filter((job) => !(job.webhookSealed || job.s3ConfigSealed))
+      .map((job, index) => ({ job, ...slot, ageMs: 9, executionMs: 0, output: [Buffer.from('["\\"]')][index] }));
+  await bothWays(
+    t,
+    async (endpointId) => ended(endpointId),
+    async (jobs) => {
+      const made = await submissions.insertEnded(jobs);
+      t.same(await submissions.insertEnded(jobs), [], 'said again they are left as they are');
+      return made;
+    },
+  );
+  const [before, after] = [await endpoint(), await endpoint()];
+  await submissions.insertEnded(ended(before));
+  const jobs = ended(after);
+  const placements = jobs.map(({ job }) => ({ job, slot }));
+  await submissions.insert(placements, randomUUID());
+  const rule = outcomeRule('COMPLETED', { retryLimit: 0, retryHandlerErrors: false });
+  const entries = jobs.map(({ job, output, executionMs }) => {
+    const key = { endpointId: after, jobId: job.id, attempt: 1, machineId: slot.machineId };
+    return { ...key, rule, output, error: undefined, executionMs };
+  });
+  await outcomes.record(entries);
+  t.same(await stored(before), await stored(after), 'and are stored as those that were stored first');
+});
+
 for (const rules of [
   { retryLimit: 0, retryHandlerErrors: false },
   { retryLimit: 2, retryHandlerErrors: true },

@@ -80,6 +80,7 @@ const ended = ({ id }: { id: string }) => ({
   output,
   error: undefined,
 });
+const early = ({ job }: ReturnType<typeof placements>[number]) => ({ job, ...SLOT, ageMs: 2, executionMs: 1, output });
 const running = placements(6, SLOT).map(({ job }) => job);
 
 /** Runs each statement, in this order. */
@@ -104,6 +105,8 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
     }),
   'outcome-of-many': () => outcomes.record(running.slice(0, 2).map(ended)),
   'outcome-of-one': () => outcomes.record([ended(running[2]!)]),
+  'ended-of-many': () => submissions.insertEnded(placements(2).map(early)),
+  'ended-of-one': () => submissions.insertEnded(placements(1).map(early)),
   sweep: () => deletions.reapExpired(100),
   'queue-count': () => counts.queued([ENDPOINT]),
   'scale-sample': () => scales.sample([ENDPOINT]),

@@ -83,6 +83,11 @@ const TEXTS: Readonly<Record<string, SettingText>> = {
     about: 'Else such a job is failed at once.',
     when: isQueue,
   },
+  durableBeforeRun: {
+    label: 'Store every job before it runs',
+    about: 'Else a short /runsync is stored with its outcome.',
+    when: isQueue,
+  },
   env: { label: 'Environment variables', about: '' },
   networkVolumeIds: { label: 'Network volumes', about: 'At most one of each data centre.' },
   modelReferences: {
@@ -140,7 +145,7 @@ const GROUPS: readonly (readonly [title: string, ...names: string[]])[] = [
   ['Hardware', 'computeType', 'gpuTypeIds', 'gpuCount', 'allowedCudaVersions', 'dataCenterIds'],
   ['Workers', 'workersMin', 'workersMax', 'idleTimeout', 'flashboot', 'flashBootStandby'],
   ['Scaling', 'scalerType', 'scalerValue', 'workerConcurrency'],
-  ['Jobs', 'executionTimeoutMs', 'retryLimit', 'retryHandlerErrors', 'exampleInput'],
+  ['Jobs', 'executionTimeoutMs', 'retryLimit', 'retryHandlerErrors', 'durableBeforeRun', 'exampleInput'],
   ['Environment', 'env'],
   ['Volumes and models', 'networkVolumeIds', 'modelReferences'],
   ['OpenAI clients', 'modelAliases', 'modelWeight', 'modelQueueMax'],

@@ -1,0 +1,162 @@
+/**
+ * Early runs: jobs that a worker has before they are stored. Each is a short synchronous job whose submission is not
+ * acknowledged yet, so a crash loses nothing that anybody was promised. Its row is written once, with its outcome, or
+ * without it as soon as the run takes longer than `LATE_MS`. In memory of this replica only.
+ */
+import { boundedCache } from '@slipway/kit/bytes/bounded-cache';
+import type { Clock } from '@slipway/kit/time/clock';
+import type { Job, MachineAttempt } from '../../domain/jobs/job.ts';
+import type { NewJob } from '../../store/jobs/inserted-rows.ts';
+import type { Slot } from '../slots.ts';
+
+/** One early run. Its attempt is number 1. */
+export interface EarlyRun {
+  readonly job: NewJob;
+  readonly slot: Slot;
+  /** When it began, in monotonic milliseconds. */
+  readonly sinceMs: number;
+  /** Which row is being written: `running` none, `storing` one without an outcome, `ending` one with its outcome. */
+  step: 'running' | 'storing' | 'ending';
+  /** The submission's answer: the job, after the commit. */
+  readonly answer: PromiseWithResolvers<Job>;
+  /** Resolves when it is known whether the row is there. Until then no other statement may look for it. */
+  readonly known: PromiseWithResolvers<void>;
+}
+
+/** The latest execution times of endpoints. */
+export interface ExecutionTimesReader {
+  /** Returns whether the latest executions of an endpoint, but for a few, took at most `msMax` milliseconds each. */
+  areWithin(endpointId: string, msMax: number): boolean;
+}
+
+interface EarlyRunsOptions {
+  times: ExecutionTimesReader;
+  clock: Clock;
+}
+
+/** Longest usual execution of an endpoint whose jobs may run early, in milliseconds. */
+const SHORT_MS_MAX = 50;
+/**
+ * A run that takes longer, in milliseconds, is stored without its outcome. On a busy machine a job of 1 ms waits for
+ * processors some 50 ms: with a limit of 20 ms most runs were late, and a late one costs more than an ordinary one.
+ */
+const LATE_MS = 250;
+/** Of so many runs of an endpoint at most `LATE_SHARE` may be late, else none begins for `PAUSE_MS` milliseconds. */
+const JUDGED = 32;
+const LATE_SHARE = 0.15;
+const PAUSE_MS = 2_000;
+/** Endpoints that are remembered. */
+const ENDPOINTS_MAX = 10_000;
+
+interface Record {
+  begun: number;
+  late: number;
+  pausedUntilMs: number;
+}
+
+export class EarlyRuns {
+  readonly #options: EarlyRunsOptions;
+  readonly #runs = new Map<string, EarlyRun>();
+  /** Runs in order of their begin; ended ones are passed over. */
+  #due: EarlyRun[] = [];
+  #isTimed = false;
+  readonly #records = boundedCache<string, Record>(ENDPOINTS_MAX);
+  #store: (run: EarlyRun) => void = () => undefined;
+
+  constructor(options: EarlyRunsOptions) {
+    this.#options = options;
+  }
+
+  /** Sets what stores a run without its outcome. It must settle `answer` and call `settled`. */
+  onStore(store: (run: EarlyRun) => void): void {
+    this.#store = store;
+  }
+
+  /** Returns whether a job of this endpoint may run before it is stored. */
+  mayBegin(endpointId: string): boolean {
+    const { times, clock } = this.#options;
+    const pausedUntilMs = this.#records.get(endpointId)?.pausedUntilMs ?? 0;
+    return times.areWithin(endpointId, SHORT_MS_MAX) && pausedUntilMs <= clock.monotonicMs();
+  }
+
+  /** Begins a run on a reserved slot. */
+  begin(job: NewJob, slot: Slot): EarlyRun {
+    const run: EarlyRun = {
+      job,
+      slot,
+      sinceMs: this.#options.clock.monotonicMs(),
+      step: 'running',
+      answer: Promise.withResolvers(),
+      known: Promise.withResolvers(),
+    };
+    this.#runs.set(nameOf(job.endpointId, job.id), run);
+    this.#due.push(run);
+    this.#judged(job.endpointId).begun += 1;
+    this.#time(LATE_MS);
+    return run;
+  }
+
+  /** Returns the run of a job. A submission that is repeated meanwhile must join it. */
+  find({ endpointId, id }: NewJob): EarlyRun | undefined {
+    return this.#runs.size === 0 ? undefined : this.#runs.get(nameOf(endpointId, id));
+  }
+
+  /** Returns the run whose attempt this is. */
+  of({ endpointId, jobId, attempt, machineId }: MachineAttempt): EarlyRun | undefined {
+    if (this.#runs.size === 0 || attempt !== 1) return undefined;
+    const run = this.#runs.get(nameOf(endpointId, jobId));
+    return run?.slot.machineId === machineId ? run : undefined;
+  }
+
+  /** Stores the run now, unless its row is being written. Resolves when it is known whether the row is there. */
+  store(run: EarlyRun): Promise<void> {
+    if (run.step === 'running') {
+      run.step = 'storing';
+      this.#store(run);
+    }
+    return run.known.promise;
+  }
+
+  /** Forgets a run whose row is there, or never will be. */
+  settled(run: EarlyRun): void {
+    this.#runs.delete(nameOf(run.job.endpointId, run.job.id));
+    run.known.resolve();
+  }
+
+  #time(ms: number): void {
+    if (this.#isTimed) return;
+    this.#isTimed = true;
+    this.#options.clock.after(ms, () => {
+      this.#isTimed = false;
+      this.#storeLate();
+    });
+  }
+
+  #storeLate(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const open = this.#due.filter(({ step }) => step === 'running');
+    const late = open.filter(({ sinceMs }) => nowMs - sinceMs >= LATE_MS);
+    this.#due = open.slice(late.length);
+    for (const run of late) {
+      this.#judged(run.job.endpointId).late += 1;
+      void this.store(run);
+    }
+    const [next] = this.#due;
+    if (next) this.#time(next.sinceMs + LATE_MS - nowMs);
+  }
+
+  /** Returns the endpoint's record. Once enough runs are in it, judges them and begins anew. */
+  #judged(endpointId: string): Record {
+    let record = this.#records.get(endpointId);
+    if (!record) this.#records.set(endpointId, (record = { begun: 0, late: 0, pausedUntilMs: 0 }));
+    if (record.begun < JUDGED) return record;
+    if (record.late > record.begun * LATE_SHARE) record.pausedUntilMs = this.#options.clock.monotonicMs() + PAUSE_MS;
+    record.begun = 0;
+    record.late = 0;
+    return record;
+  }
+}
+
+function nameOf(endpointId: string, jobId: string): string {
+  return `${endpointId}/${jobId}`;
+}

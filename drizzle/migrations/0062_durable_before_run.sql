@@ -1,0 +1,2 @@
+-- Rollback: yes.
+ALTER TABLE "endpoint" ADD COLUMN "durable_before_run" boolean DEFAULT false NOT NULL;
