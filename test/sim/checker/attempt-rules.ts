@@ -18,19 +18,19 @@ export const oneExecution: StoryRule = (story) => {
 };
 
 /**
- * A job that runs before it is stored is known to its replica only. When that one dies, or its facade's stream breaks,
- * the facade submits again, and another replica runs it anew. The same replica never does.
+ * A job that runs before it is stored is known to its replica only. If that replica dies, loses the database or its
+ * facade's stream, the job is sent to another one, which stores it, and its first attempt runs anew. A job that was
+ * sent to one replica only never does.
  */
-function isForgotten({ acknowledged, started }: Story, { attempt, core }: Started): boolean {
-  const mayBe = attempt === 1 && acknowledged.every(({ mayRunEarly }) => mayRunEarly);
-  return mayBe && started.some((other) => other.attempt === 1 && other.core !== core);
+function isForgotten({ acknowledged }: Story, { attempt }: Started): boolean {
+  return attempt === 1 && acknowledged.some(({ sentTo }) => new Set(sentTo).size > 1);
 }
 
 /** No attempt follows the one that ended the job. */
 export const noLaterAttempt: StoryRule = (story) =>
   story.seen.filter(isEnd).map(({ state, attempt, fromMs }) => {
     const later = story.started.find((begin) => begin.attempt > attempt);
-    if (!later || mayBeRetried(story, 0, Math.max(later.atMs, fromMs))) return undefined;
+    if (!later || mayBeRetried(story, 0, Math.max(later.atMs, fromMs)) || isForgotten(story, later)) return undefined;
     return { text: `is ${state} at attempt ${attempt}, and attempt ${later.attempt} has run` };
   });
 

@@ -8,7 +8,7 @@ const OUTPUT = '{"token":"aaaaaaaa"}';
 
 const acknowledged = (more: Partial<Acknowledged> = {}): Acknowledged => ({
   ...{ is: 'acknowledged', fromMs: 0, atMs: 10, job: JOB, endpoint: 'one', request: 'r', key: '' },
-  ...{ ttlMs: 86_400_000, retentionMs: 60_000, webhook: false, mayRunEarly: false },
+  ...{ ttlMs: 86_400_000, retentionMs: 60_000, webhook: false, sentTo: [] },
   ...more,
 });
 const seen = (atMs: number, state: Seen['state'], more: Partial<Seen> = {}): Seen => ({
@@ -17,7 +17,7 @@ const seen = (atMs: number, state: Seen['state'], more: Partial<Seen> = {}): See
   ...more,
 });
 const started = (atMs: number, attempt = 1, token = 'aaaaaaaa'): Started => ({
-  ...{ is: 'started', atMs, job: JOB, attempt, machine: `machine ${attempt}`, core: 'core', token, client: 'client' },
+  ...{ is: 'started', atMs, job: JOB, attempt, machine: `machine ${attempt}`, token, client: 'client' },
 });
 const ended = (atMs: number, more: Partial<Ended> = {}): Ended => ({
   ...{ is: 'ended', atMs, job: JOB, attempt: 1, token: 'aaaaaaaa', how: 'COMPLETED', chunks: 0 },

@@ -19,8 +19,8 @@ export interface Acknowledged {
   ttlMs: number;
   retentionMs: number;
   webhook: boolean;
-  /** It may have run before it was stored. */
-  mayRunEarly: boolean;
+  /** The replicas that it was sent to, if it may have run before it was stored; else empty. */
+  sentTo: readonly string[];
 }
 
 /** A state that a client saw. `state` null: the job does not exist. */
@@ -56,8 +56,6 @@ export interface Started {
   attempt: number;
   machine: string;
   token: string;
-  /** The replica that gave it the attempt. */
-  core: string;
   /** The client whose input it has. Clients with one key have one input. */
   client: string;
 }

@@ -133,7 +133,7 @@ export class SimClient {
         this.#view.job = answer.value.id;
         const event = { job: this.job, endpoint, request, key, webhook, fromMs: firstMs, atMs: world.nowMs };
         const retentionMs = isSync ? 60_000 : RETENTION_MS;
-        record({ is: 'acknowledged', ...event, mayRunEarly: false, ttlMs: ttlMs ?? DAY_MS, retentionMs });
+        record({ is: 'acknowledged', ...event, sentTo: [], ttlMs: ttlMs ?? DAY_MS, retentionMs });
         world.note(this.#name, 'acknowledged', this.job);
         this.#view.saw(fromMs, answer, isSync);
         return;

@@ -225,8 +225,7 @@ export class SimMachine {
     const execution: Execution = { ref: ref!, token, chunks: [], streamed: 0, link: this.#link };
     worker.held.set(name, execution);
     const { jobId: job, attempt } = ref!;
-    const core = this.#link?.replica.name ?? '';
-    record({ is: 'started', atMs: world.nowMs, job, attempt, machine: this.id, core, token, client });
+    record({ is: 'started', atMs: world.nowMs, job, attempt, machine: this.id, token, client });
     world.note(this.id, 'starts', name, token);
     for (let number = 1; number <= chunks; number += 1)
       world.after((ms * number) / (chunks + 1), this.#life, () => {

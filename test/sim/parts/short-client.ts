@@ -81,9 +81,11 @@ export class ShortClient {
   async #submit(): Promise<JobState | null | undefined> {
     const { world, record, strike } = this.#options;
     const firstMs = world.nowMs;
+    const sentTo: string[] = [];
     for (let sends = 1; ; sends += 1) {
       const fromMs = world.nowMs;
       const answer = await this.#ask(sends === 1, (replica) => {
+        sentTo.push(replica.name);
         const ms = world.between(STRIKE_MS.least, STRIKE_MS.most);
         if (world.chance(0.3)) world.after(ms, NATURE, () => strike(replica));
       });
@@ -100,7 +102,7 @@ export class ShortClient {
         request: this.#request,
         key: '',
         webhook: false,
-        mayRunEarly: true,
+        sentTo,
       };
       const times = { fromMs: firstMs, atMs: world.nowMs, ttlMs: DAY_MS, retentionMs: RETENTION_MS };
       record({ is: 'acknowledged', ...ids, ...times });
