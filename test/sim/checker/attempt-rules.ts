@@ -61,14 +61,19 @@ export const streams: StoryRule = (story) =>
 
 function faultOf({ after, chunks }: Streamed, { started }: Story) {
   let { attempt, number } = after;
+  let lastToken: string | undefined;
   for (const chunk of chunks) {
     const isNext = chunk.attempt === attempt ? chunk.number === number + 1 : chunk.number === 1;
     if (chunk.attempt < attempt || !isNext)
       return { text: `piece ${chunk.attempt}/${chunk.number} follows ${attempt}/${number}` };
-    const token = started.find((begin) => begin.attempt === chunk.attempt)?.token;
-    if (chunk.text !== JSON.stringify({ token, number: chunk.number }))
+    const token = tokenOf(chunk.text);
+    // A job that is made anew after its ttl or a purge has a first attempt again.
+    const isTrue = started.some((begin) => begin.attempt === chunk.attempt && begin.token === token);
+    const isOther = chunk.attempt === attempt && lastToken !== undefined && token !== lastToken;
+    if (!isTrue || isOther || chunk.text !== JSON.stringify({ token, number: chunk.number }))
       return { text: `piece ${chunk.attempt}/${chunk.number} is ${chunk.text}` };
     ({ attempt, number } = chunk);
+    lastToken = token;
   }
   return undefined;
 }
