@@ -6,8 +6,8 @@ import type { AttemptKey, Job, JobKey, MachineAttempt } from '../domain/jobs/job
 import type { DeletedJobs } from '../store/jobs/deletion-rows.ts';
 import type { StoredJob } from '../store/jobs/inserted-rows.ts';
 import type { JobListPage, JobListRequest } from '../store/jobs/job-list.ts';
-import type { WebhookCallRecord } from '../store/jobs/webhook-result-store.ts';
 import type { FoundJobs } from '../store/reports/job-search-store.ts';
+import type { WebhookCallRecord } from '../store/webhooks/webhook-result-store.ts';
 import type { ChangeRequest, ChangeResult } from './change/change-jobs.ts';
 import type { ChunkCursor, ChunkPage } from './read/chunk-page.ts';
 import type { EndpointHealth } from './read/endpoint-health.ts';

@@ -1,6 +1,6 @@
 /** Counts webhook calls in flight and bounds them: in all, of each endpoint, and of each account by calls and bytes. */
 
-import type { AtLimit, Delivery } from '../store/jobs/webhook-store.ts';
+import type { AtLimit, Delivery } from '../store/webhooks/webhook-store.ts';
 import { AT_ONCE_MAX } from './webhook-caller.ts';
 
 /**

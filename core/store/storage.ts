@@ -29,8 +29,6 @@ import { JobStore } from './jobs/job-store.ts';
 import { OutcomeStore } from './jobs/outcome-store.ts';
 import { RunningJobs } from './jobs/running-jobs.ts';
 import { SubmissionStore } from './jobs/submission-store.ts';
-import { WebhookResultStore } from './jobs/webhook-result-store.ts';
-import { WebhookStore } from './jobs/webhook-store.ts';
 import { CachedModelStore } from './machines/cached-model-store.ts';
 import { DrainStore } from './machines/drain-store.ts';
 import { EdgeStore } from './machines/edge-store.ts';
@@ -75,6 +73,8 @@ import { migrate } from './sql/migrate.ts';
 import type { NoticeChannelOptions } from './sql/notice-channel.ts';
 import { NoticeChannel } from './sql/notice-channel.ts';
 import type { ServerAnswers } from './sql/server-answers.ts';
+import { WebhookResultStore } from './webhooks/webhook-result-store.ts';
+import { WebhookStore } from './webhooks/webhook-store.ts';
 
 type Classes = ReturnType<typeof makeStores>;
 

@@ -5,9 +5,9 @@ import { jobNotFound } from '../../domain/jobs/job.ts';
 import { isJobId } from '../../domain/jobs/job-id.ts';
 import { ANNOUNCED_STATES } from '../../domain/jobs/job-state.ts';
 import { DomainError } from '../../domain/settings/errors.ts';
-import type { WebhookCallRecord } from '../../store/jobs/webhook-result-store.ts';
 import { checkWord, unknownFilter } from '../../store/sql/list-filter.ts';
 import type { Stores } from '../../store/storage.ts';
+import type { WebhookCallRecord } from '../../store/webhooks/webhook-result-store.ts';
 import type { ReadJob } from '../read/read-job.ts';
 
 interface RedriveWebhookOptions {

@@ -23,7 +23,7 @@ import type { ChunkPage } from '../../jobs/read/chunk-page.ts';
 import type { EndpointHealth } from '../../jobs/read/endpoint-health.ts';
 import type { Submission } from '../../jobs/submit/submission.ts';
 import type { JobListRequest } from '../../store/jobs/job-list.ts';
-import type { WebhookCallRecord } from '../../store/jobs/webhook-result-store.ts';
+import type { WebhookCallRecord } from '../../store/webhooks/webhook-result-store.ts';
 import { reasonFor } from '../reports/explain-messages.ts';
 
 export const STATE_TO_WIRE: Record<JobState, WireState> = {

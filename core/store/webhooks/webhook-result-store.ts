@@ -2,10 +2,10 @@
 
 import type { JobKey } from '../../domain/jobs/job.ts';
 import { ANNOUNCED_STATES } from '../../domain/jobs/job-state.ts';
+import { announcement } from '../jobs/outcome-side-effects.ts';
+import { isLive, jobColumns } from '../jobs/rows.ts';
 import type { Database, Sql } from '../sql/database.ts';
 import { textArray } from '../sql/pack.ts';
-import { announcement } from './outcome-side-effects.ts';
-import { isLive, jobColumns } from './rows.ts';
 
 /** A webhook call of a job. */
 export interface WebhookCallRecord {
