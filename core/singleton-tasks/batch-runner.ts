@@ -72,7 +72,7 @@ export class BatchRunner extends LoopService {
     return super.onStop();
   }
 
-  /** Looks at all batches now, even at those that wait: normal requests have begun to come to an endpoint. */
+  /** Evaluates all batches now, waiting ones too: an endpoint has begun to receive normal requests. */
   #giveWay(): void {
     this.#gaveWayMs = this.#options.clock.monotonicMs();
     for (const known of this.#known.values()) known.dueMs = 0;

@@ -1,4 +1,4 @@
-/** Members of bodies that are accepted and have no effect here. The response lists those with a value. */
+/** Members of bodies that are accepted and have no effect here. The response lists the ones that were set. */
 import type { TSchema } from 'typebox';
 
 /** Keyword of a schema: the value that holds whatever a body says. It is part of the OpenAPI document. */

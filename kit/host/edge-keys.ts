@@ -1,8 +1,8 @@
-/** Reads the edges' keys: the one that is used, and while it is exchanged another that is accepted too. */
+/** Reads the edges' keys: the current one, and during a rotation a second one. */
 import type { EnvReader } from './env.ts';
 
 /**
- * Keys of the edges, none of them empty: the one that is used, and while it is exchanged another that is accepted too.
+ * Keys of the edges, never empty strings: the current one, and during a rotation a second one.
  * None: there are no edges with a key.
  */
 export type EdgeKeys = readonly string[];

@@ -44,7 +44,7 @@ t.test('a request to what the chart installs', { skip: skipWithoutKube() }, asyn
     symlinkSync(kubeProgram('kubectl'), path('kubectl'));
     const notes = await client.helm('get', 'notes', 'slipway', IN);
     const [, lines = ''] = /Then try it:\n([\s\S]*?)\n`helm test/.exec(notes) ?? [];
-    // Another port than that of the notes: tests run side by side.
+    // A free port instead of the one in NOTES: tests run side by side.
     const port = await quietPort();
     const script = lines.replace('8080:8080', `${port}:8080`).replace('localhost:8080', `localhost:${port}`);
     t.match(script, `${port}:8080`);

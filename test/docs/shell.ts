@@ -68,7 +68,7 @@ export class Shell {
     );
   }
 
-  /** Ends it and what it runs, by default as Ctrl-C would. */
+  /** Ends the host and its processes, by default with SIGINT. */
   async end(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     const { pid } = this.#child;
     this.#child.stdin!.end();

@@ -21,7 +21,7 @@ interface ClusterOptions {
   controllers: boolean;
   /** Starts kwok, which plays these nodes: Pods there become Running, end and answer with a line of log. */
   nodes?: readonly FakeNode[];
-  /** Where ports of their Pods lead when somebody forwards them. Default: nowhere. */
+  /** Targets of port-forwards to their Pods. Default: none. */
   forwards?: readonly PortForward[];
   /** Starts a real node: kubelet and containerd. Needs root, its own programs (real-node), and all of the above. */
   realNode?: boolean;

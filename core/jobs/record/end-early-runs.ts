@@ -59,7 +59,7 @@ export class EndEarlyRuns {
 
   /**
    * Returns what becomes of the outcome of an early run, `undefined` if its attempt is none. An outcome other than
-   * COMPLETED, and that of a run whose row is being written, first waits for the row.
+   * COMPLETED first waits for the row; so does an outcome that arrives while the row is being written.
    */
   end(entry: OutcomeEntry, record: () => Promise<EndResult>): Promise<EndResult> | undefined {
     const { early } = this.#options;

@@ -145,7 +145,7 @@ export class EarlyRuns {
     if (next) this.#time(next.sinceMs + LATE_MS - nowMs);
   }
 
-  /** Returns the endpoint's record. Once enough runs are in it, judges them and begins anew. */
+  /** Returns the endpoint's record. Judges and resets it once it has enough runs. */
   #judged(endpointId: string): Record {
     let record = this.#records.get(endpointId);
     if (!record) this.#records.set(endpointId, (record = { begun: 0, late: 0, pausedUntilMs: 0 }));

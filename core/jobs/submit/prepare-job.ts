@@ -46,7 +46,7 @@ export interface PreparedJob {
   job: NewJob;
   /** `undefined` if the submission has no Idempotency-Key. */
   hashes: KeyHashes | undefined;
-  /** True if it may run before it is stored: a /runsync that nobody but its caller waits for. */
+  /** True if it may run before it is stored: a /runsync that only its caller waits for. */
   mayRunEarly: boolean;
 }
 

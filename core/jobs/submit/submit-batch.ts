@@ -206,7 +206,7 @@ export class SubmitBatch {
     }
     const resolve = async (): Promise<void> => {
       const persisting = { clock, random, forMs: Infinity, signal: tasks.signal };
-      // An early run goes on, so its row must come.
+      // An early run continues, so its row must be written.
       const runs = withSlot.filter(({ run }) => run);
       if (runs.length > 0) this.#announce(runs, await persist(() => this.#insert(runs, claimId), persisting), claimId);
       const others = withSlot.filter(({ run }) => !run);

@@ -24,7 +24,7 @@ interface EndedRow extends JobRow {
 }
 
 /**
- * Inserts them and returns those that are new. A job whose id exists already is left as it is, with all of its rows.
+ * Inserts jobs and returns the new ones. A job whose id exists already is left as it is, with all of its rows.
  * Jobs must be ordered by (endpointId, jobId), so that two statements never deadlock.
  */
 export async function insertEnded(sql: Sql, jobs: readonly EndedJob[]): Promise<RecordedOutcome[]> {

@@ -16,7 +16,7 @@ const GROWTH_MAX = 12;
 const LOGIN_ANSWERS = 3;
 /**
  * Where the primary is one of several hosts, the limit of a login grows to at most this many times the first one. A
- * host that accepts connections and says nothing, because it stands still, must not hold up the login to the others.
+ * hung host, which accepts connections and sends nothing, must not delay the login to the others.
  */
 const SHARED_LOGIN_GROWTH_MAX = 2;
 /** Pauses before a reconnection, in seconds: a restarted database is used again within the longest one. */

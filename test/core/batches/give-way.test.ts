@@ -1,5 +1,5 @@
 // test: postgres
-/** Jobs of a batch that wait give way as soon as requests with normal priority begin to come, at whichever replica. */
+/** Waiting jobs of a batch leave their slots once requests with normal priority arrive, at any replica. */
 import type { Assignment } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { BatchState } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { SubmitKind } from '@slipway/proto/gen/slipway/v1/job';

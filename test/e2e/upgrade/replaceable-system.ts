@@ -51,7 +51,7 @@ export async function startReplaceable(t: Test, previous: string) {
     request: publicRequest(edge.url, processes.key),
     /** Variables of cores and facades, which a later start of one sees. */
     env,
-    /** The same for the edge, over those that it started with. */
+    /** Variables of the edge, which replace its first ones. */
     edgeEnv,
     /** Returns the command of a handler that runs with the worker module of the release that is in place. */
     handler: (file: string): string[] =>

@@ -19,7 +19,7 @@ export interface Host {
   address: string;
   /** Command that runs the words behind it on the host. */
   inside: readonly string[];
-  /** Pulls its cable: nothing reaches it any more, and no connection is told. */
+  /** Cuts the host's link: packets are dropped, and no connection is closed. */
   pull(): void;
   /** Puts the cable back. */
   plug(): void;

@@ -67,7 +67,7 @@ function faultOf({ after, chunks }: Streamed, { started }: Story) {
     if (chunk.attempt < attempt || !isNext)
       return { text: `piece ${chunk.attempt}/${chunk.number} follows ${attempt}/${number}` };
     const token = tokenOf(chunk.text);
-    // A job that is made anew after its ttl or a purge has a first attempt again.
+    // A job that was submitted again after its ttl or a purge starts at attempt 1.
     const isTrue = started.some((begin) => begin.attempt === chunk.attempt && begin.token === token);
     const isOther = chunk.attempt === attempt && lastToken !== undefined && token !== lastToken;
     if (!isTrue || isOther || chunk.text !== JSON.stringify({ token, number: chunk.number }))

@@ -81,7 +81,7 @@ export class SimClient {
     return this.#view.look();
   }
 
-  /** Reads the stream of its job from the begin, as somebody who comes late. */
+  /** Reads the job's stream from the beginning, like a late reader. */
   readAgain(): Promise<void> {
     return this.#stream(`${this.#name} again`);
   }
