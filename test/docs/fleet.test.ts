@@ -9,6 +9,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { commandLine } from '@slipway/cli/output/words';
 import type { Test } from 'tap';
 import t from 'tap';
 import type { Host } from '../helpers/net/hosts.ts';
@@ -182,7 +183,7 @@ t.test('a fleet', { skip: skipWithoutDebian() || skipWithoutEnvoy() }, async (t)
   writeFileSync(notes, '');
   chmodSync(notes, 0o666);
   await commands.run(
-    here(CONTROL, `npx slipway templates create load -- ${jsHandler('in-flight.js').join(' ')}\n`) +
+    here(CONTROL, `npx slipway templates create load -- ${commandLine(jsHandler('in-flight.js'))}\n`) +
       'npx slipway endpoints create --template load --compute cpu --workers-min 2 --workers-max 4 --retry-limit 5',
   );
   const [made] = await ask("SELECT id FROM endpoint WHERE name = 'load'");

@@ -163,11 +163,16 @@ t.test('a client that disconnects cancels its job', async (t) => {
       'the worker to run it',
       () => existsSync(`${file}.note`) && Number(readFileSync(`${file}.note`, 'utf8').split('\n')[0]),
     );
-    const [job] = await rows.sql<
-      { id: string }[]
-    >`SELECT id FROM job WHERE endpoint_id = ${jobs.id} AND state = 'IN_PROGRESS'`;
+    // A short job may run before it is stored.
+    const job = await waitFor(
+      'the job to be stored',
+      async () =>
+        (
+          await rows.sql<{ id: string }[]>`SELECT id FROM job WHERE endpoint_id = ${jobs.id} AND state = 'IN_PROGRESS'`
+        )[0],
+    );
     leave.abort();
-    await jobs.reached(job!.id, 'CANCELLED');
+    await jobs.reached(job.id, 'CANCELLED');
     await waitFor(
       'the worker to stop it',
       () => !isAlive(pid as number) || readFileSync(`${file}.note`, 'utf8').includes('stopped'),

@@ -30,9 +30,11 @@ export async function previousRelease(): Promise<string> {
   await mkdir(made, { recursive: true });
   await run('sh', ['-c', 'git archive "$1" | tar -x -C "$2"', 'sh', PREVIOUS_COMMIT, made], { cwd: root });
   if (await samePackages(made)) await run('cp', ['-al', join(root, 'node_modules'), join(made, 'node_modules')]);
-  else await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: made });
+  // Its own `prepare` patches the driver and builds GraphQL and the console.
+  else await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: made });
   // The pages of the console, which a facade reads at its start. Nothing here looks at them.
-  await cp(join(root, 'facades/console/.built'), join(made, 'facades/console/.built'), { recursive: true });
+  const pages = join(made, 'facades/console/.built');
+  if (!existsSync(pages)) await cp(join(root, 'facades/console/.built'), pages, { recursive: true });
   await rename(made, folder).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     // Another test file was faster.

@@ -2,6 +2,8 @@
 import { rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReadyMessage } from '@slipway/dev/processes/node-process';
+import { askAdmin } from '@slipway/edge/admin';
+import { adminSocket } from '@slipway/edge/config';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Test } from 'tap';
 import type { Child } from '../../helpers/child.ts';
@@ -70,6 +72,7 @@ export async function startReplaceable(t: Test, previous: string) {
       const child = children.get(name)!;
       await child.stop();
       await child.start();
+      if (name.startsWith('facade-')) await edge.facadesReady();
     },
     /** Resolves when all workers run the version that they were restarted for. */
     workersReplaced: async (): Promise<void> => {
@@ -99,15 +102,24 @@ async function startReplaceableEdge(
     SLIPWAY_EDGE_FACADES: processes.facadeUrls.map((url) => new URL(url).host).join(),
     SLIPWAY_CORE_ADDRESS: processes.coreAddresses.join(),
   };
+  let epoch = 0;
   let edge: RunningEdge = await startEdgeOf(releaseOf('edge'), t, settings);
   return {
     url: `http://${listen}`,
+    /** Resolves when the edge counts all facades as ready. Before that, the next one must not be stopped. */
+    facadesReady: () =>
+      waitFor('the edge to see all facades', async () => {
+        const socket = adminSocket(edge.dataDir, epoch);
+        const { text } = await askAdmin(socket, '/stats?filter=cluster.facades.membership_healthy');
+        return text.includes(`: ${processes.facadeUrls.length}`);
+      }),
     /** Another one takes over. */
     replace: async (): Promise<void> => {
       edge.mayEnd = true;
       const { dataDir } = edge;
       const given = { ...settings, ...env, SLIPWAY_EDGE_DATA_DIR: dataDir };
       edge = await startEdgeOf(releaseOf('edge'), t, given, '--take-over');
+      epoch += 1;
     },
   };
 }
