@@ -140,7 +140,8 @@ export function readCoreConfig(env: Readonly<Record<string, string | undefined>>
   for (const [name, key] of [
     ['SLIPWAY_ROOT_KEY', config.rootKey],
     ['SLIPWAY_PREVIOUS_ROOT_KEY', config.previousRootKey],
-    ...config.edgeKeys.map((key) => ['SLIPWAY_EDGE_KEY or SLIPWAY_OTHER_EDGE_KEY', key] as const),
+    ['SLIPWAY_EDGE_KEY', config.edgeKeys[0] ?? ''],
+    ['SLIPWAY_OTHER_EDGE_KEY', config.edgeKeys[1] ?? ''],
   ] as const) {
     if (key !== '' && key.length < ROOT_KEY_LENGTH_MIN)
       reader.fault(`${name} must have at least ${ROOT_KEY_LENGTH_MIN} characters`);
