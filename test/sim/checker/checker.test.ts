@@ -55,6 +55,29 @@ t.test('a job ended early is not lost', async (t) => {
   t.same(broken(...SOUND.slice(0, 5), changed('ttl', 61, { job: JOB, done: 5 }), seen(70, null), ...calm), []);
 });
 
+t.test('a job that may run before it is stored runs twice only if it was sent to two replicas', async (t) => {
+  const runs = (...sentTo: string[]): HistoryEvent[] => [
+    acknowledged({ sentTo }),
+    ...[started(30), started(55, 1, 'bbbbbbbb'), ended(50), ended(58, { token: 'bbbbbbbb' })],
+    ...[seen(60, 'COMPLETED'), ...calm],
+  ];
+  t.same(broken(...runs('core one', 'core two')), []);
+  t.same(broken(...runs('core one', 'core one')), ['an attempt runs once'], 'a replica knows what it has begun');
+});
+
+t.test('a stream has the pieces of one run', async (t) => {
+  const page = (...tokens: string[]): Streamed => ({
+    ...streamed([]),
+    chunks: tokens.map((token, index) => ({
+      ...{ attempt: 1, number: index + 1, text: JSON.stringify({ token, number: index + 1 }) },
+    })),
+  });
+  const again = [acknowledged({ ttlMs: 40 }), started(30), started(45, 1, 'bbbbbbbb'), ...calm];
+  const streams = 'streams are whole and in order';
+  t.notOk(broken(...again, page('bbbbbbbb', 'bbbbbbbb')).includes(streams), 'of a job made anew after its ttl');
+  t.ok(broken(...again, page('aaaaaaaa', 'bbbbbbbb')).includes(streams), 'of two runs');
+});
+
 const FAULTS: Readonly<Record<string, readonly HistoryEvent[]>> = {
   'an acknowledged job is not lost': [acknowledged(), seen(40, null), ...calm],
   'a job has one outcome': [...SOUND, failed({ fromMs: 69, atMs: 70 })],
