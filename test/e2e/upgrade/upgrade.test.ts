@@ -31,19 +31,27 @@ function shuffled(): Part[] {
   return DOCUMENTED.map(() => left.splice(random.below(left.length), 1)[0]!);
 }
 
-/** Starts a new core, kills it when it begins to migrate the database, and starts it again. */
+/** Starts a new core, kills it in the middle of a migration, and starts it again. */
 async function replaceKilled({ process: processOf, releases, sql }: ReplaceableSystem, name: Part): Promise<void> {
   const child = processOf(name);
   await child.stop();
   releases.set(name, 'this');
-  const starting = child.start();
-  await waitFor('it to migrate', async () => {
-    const [row] = await sql<{ n: number }[]>`
-      SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'slipway-migrate'`;
-    return row!.n > 0;
+  const starting = await sql.begin(async (tx) => {
+    // A migration has changed the schema when it wants to note itself here, and waits: it is killed uncommitted.
+    await tx`LOCK TABLE drizzle.__drizzle_migrations IN SHARE MODE`;
+    const started = child.start();
+    await waitFor('it to migrate', async () => {
+      // A transaction sees the processes as they were at its first look.
+      await tx`SELECT pg_stat_clear_snapshot()`;
+      const [row] = await tx<{ n: number }[]>`
+        SELECT count(*)::int AS n FROM pg_stat_activity
+        WHERE application_name = 'slipway-migrate' AND wait_event_type = 'Lock'`;
+      return row!.n > 0;
+    });
+    process.kill(child.pid, 'SIGKILL');
+    return { started };
   });
-  process.kill(child.pid, 'SIGKILL');
-  await starting;
+  await starting.started;
 }
 
 const FUTURE = 99_999_999_999_999;
