@@ -16,7 +16,7 @@ import { coreSource } from './core-grpc/core-source.ts';
 import noFetch from './no-fetch.ts';
 import resolvers from './resolvers.ts';
 
-/** What build.ts writes. */
+/** Schemas that build.ts writes into `.mesh`. */
 interface Artifact {
   coreSchema: string;
   publicSchema: string;

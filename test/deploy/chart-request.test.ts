@@ -1,8 +1,8 @@
 // test: kubernetes, postgres, 60 s
 /**
- * What the chart prints after its installation, and `helm test`: both send a request to a real facade, whose worker
- * answers. Only DNS and the network between Pods are not there: kwok forwards the port of the facade's Pod to the real
- * facade, and the Pod of the test gets the facade's URL.
+ * The chart's NOTES and `helm test` send a request to a real facade, and its worker answers. The cluster has no DNS and
+ * no network between Pods: kwok forwards the port of the facade's Pod to the real facade, and the test Pod gets the
+ * facade's URL.
  */
 import { execFile } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
@@ -32,7 +32,7 @@ t.test('a request to what the chart installs', { skip: skipWithoutKube() }, asyn
   await api.send('POST', '/api/v1/namespaces', { metadata: { name: 'slipway' } });
   for (const [name, stringData] of [
     ['slipway-db-app', { uri: system.database.url }],
-    // What the Job of `setup` makes at a core that it can reach.
+    // The keys that the `setup` Job creates in core.
     ['slipway-first', { 'api-key': system.key, endpoint }],
   ] as const)
     await api.send('POST', SECRETS, { metadata: { name }, stringData });

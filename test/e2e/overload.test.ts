@@ -19,7 +19,7 @@ import { waitFor } from '../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);
 
-/** What a handler takes, in milliseconds: the only worker does fewer than 100 jobs a second. */
+/** Duration of a handler in milliseconds: the only worker completes fewer than 100 jobs a second. */
 const JOB_MS = 10;
 /** Jobs that may wait at an endpoint with one worker (docs/reference/api.md#queue-length). */
 const QUEUE_MAX = 500;
@@ -29,7 +29,7 @@ const RUN_CLIENTS = 48;
 /** Submissions by /runsync, by clients that wait for a second each. */
 const SYNCS = 60;
 const SYNC_CLIENTS = 12;
-/** Answers to the other account during the flood. */
+/** Responses to the other account during the flood. */
 const BESIDE = 20;
 const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'];
 

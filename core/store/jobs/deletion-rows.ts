@@ -13,7 +13,7 @@ export interface DeletedJobs {
   machineId: string | undefined;
 }
 
-/** What the statements return of it. */
+/** A deleted job, as the statements return it. */
 export interface DeletedRow {
   endpoint_id: string;
   id: string;

@@ -15,7 +15,7 @@ const GROWTH_MAX = 12;
 /** A login takes this many answers of the server. */
 const LOGIN_ANSWERS = 3;
 /**
- * Where the primary is one of several hosts, the limit of a login grows to at most this many times the first one. A
+ * With several hosts in the URL, the time limit of a login grows to at most this many times the first one. A
  * hung host, which accepts connections and sends nothing, must not delay the login to the others.
  */
 const SHARED_LOGIN_GROWTH_MAX = 2;

@@ -21,7 +21,7 @@ t.test('a file has 200 MiB at most', async (t) => {
   const asked = { purpose: 'batch', filename: 'requests.jsonl', expireSeconds: 0 };
   const { file } = await call(clients.files, 'createFile', asked, key);
   const { id } = file!;
-  // What was uploaded before, but for the time that it takes.
+  // The size is set by SQL: uploading 200 MB would take too long.
   await core.sql`UPDATE account_file SET bytes = ${FILE_BYTES_MAX - 2} WHERE id = ${id}`;
   const append = (start: number, content: string) =>
     call(clients.files, 'appendFile', { id, start, content: Buffer.from(content) }, key);

@@ -23,7 +23,7 @@ export interface NodePod extends KubeObject {
   status: { phase: string };
 }
 
-/** What is there at a moment. */
+/** Progress of the fleet at one time. */
 export interface NodeMoment {
   /** Workers that core has placed. */
   placed: number;

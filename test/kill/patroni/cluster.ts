@@ -18,7 +18,7 @@ export interface Programs {
   etcd: string;
 }
 
-/** What Patroni's REST API says of the members. */
+/** State of the members from Patroni's REST API. */
 interface Members {
   members: { role: string; state: string }[];
 }

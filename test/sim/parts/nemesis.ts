@@ -18,12 +18,12 @@ interface NemesisOptions {
 const WRITES = /\b(INSERT|UPDATE|DELETE)\b/;
 /** Pause between two faults at moments, in milliseconds: usually, and where most faults are kills. */
 const PAUSE_MS = { least: 40, most: 560, mostOfKills: 160 };
-/** Where most faults are kills: the share of them, at statements and at moments. */
+/** Share of kills among the faults with `--kills`, at statements and at random times. */
 const KILL_SHARE = 0.6;
 const NOTICE_MS = { least: 0.2, usual: 4, late: 3_000 };
 
 /**
- * How faults strike: at any moment, not at all, at the steps of short jobs, or only so that no notification arrives and
+ * When faults occur: at random times, never, at the steps of short jobs, or only so that no notification arrives and
  * all agents are at one replica, clients at the other.
  */
 export type Phase = 'usual' | 'rest' | 'short' | 'deaf';
