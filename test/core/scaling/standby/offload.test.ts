@@ -13,6 +13,7 @@ import { call } from '../../../helpers/grpc/grpc-clients.ts';
 import type { ScriptedAgent } from '../../../helpers/grpc/scripted-agent.ts';
 import { podCalls } from '../../../helpers/pods/pod-calls.ts';
 import { reasonOf } from '../../../helpers/reason-of.ts';
+import type { CoreReplicas } from '../../../helpers/system/core-replicas.ts';
 import { startReplicas } from '../../../helpers/system/core-replicas.ts';
 import { readMetrics, valueOf } from '../../../helpers/system/metrics.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
@@ -178,30 +179,45 @@ t.test('a move without a report ends the worker in time, and its jobs go to a ne
   t.equal(valueOf(metrics, 'slipway_core_offload_timed_out_total'), 2);
 });
 
-t.test('an agent that does not know levels: as before', async (t) => {
-  const core = await startReplicas(t);
-  const old: ScriptedAgent = await core.joinAgent({ gpus: [L4] });
-  const [first, second] = [
-    await core.createEndpoint({ ...FLASH, flashBootStandby: FlashBootStandby.HOST }),
-    await core.createEndpoint(FLASH),
-  ];
-  await run(core, first);
-  const { id } = await standby(core, first, 'GPU');
-  const { endpoint } = await call(core.clients.endpoints, 'getEndpoint', { id: first }, core.key);
-  const fault = 'its agent is older than this feature';
-  t.equal(
-    endpoint!.flashBootStandbyReason,
-    `no machine can move the GPU memory of its workers to host memory: ${fault}`,
-  );
-  const { explanation } = await call(core.clients.endpoints, 'explain', { endpointId: first }, core.key);
-  t.match(explanation!.workers, [
-    { id, reason: `it is on standby and resumes for the next job; cannot offload: ${fault}` },
-  ]);
-  t.match(
-    await reasonOf(call(core.clients.machines, 'suspendWorker', { workerId: id }, core.rootKey)),
-    /cannot offload workers/,
-  );
-  await run(core, second);
-  await waitFor('it to be evicted', async () => (await living(core, first)).length === 0);
-  t.notOk(old.desired.some(({ standbyLevel }) => standbyLevel === StandbyLevel.HOST));
-});
+const NOT_NVIDIA = "only NVIDIA's driver can move GPU memory, and the machine has AMD Instinct MI300X OAM";
+const UNABLE: [title: string, machine: Parameters<CoreReplicas['joinAgent']>[0], fault: string][] = [
+  ['an agent that does not know levels', { gpus: [L4] }, 'its agent is older than this feature'],
+  [
+    'GPUs of another vendor',
+    {
+      gpus: [{ ...L4, name: 'AMD Instinct MI300X OAM', memoryMib: 196_592 }],
+      offload: { supported: false, unsupportedReason: NOT_NVIDIA, standbyMemoryBytes: 0 },
+    },
+    NOT_NVIDIA,
+  ],
+];
+for (const [title, machine, fault] of UNABLE)
+  t.test(`${title}: as before`, async (t) => {
+    const core = await startReplicas(t);
+    const agent: ScriptedAgent = await core.joinAgent(machine);
+    const gpuIds = [machine!.gpus![0]!.name];
+    const [first, second] = [
+      await core.createEndpoint({ ...FLASH, gpuIds, flashBootStandby: FlashBootStandby.HOST }),
+      await core.createEndpoint({ ...FLASH, gpuIds }),
+    ];
+    await run(core, first);
+    const { id } = await standby(core, first, 'GPU');
+    const { endpoint } = await call(core.clients.endpoints, 'getEndpoint', { id: first }, core.key);
+    t.equal(
+      endpoint!.flashBootStandbyReason,
+      `no machine can move the GPU memory of its workers to host memory: ${fault}`,
+    );
+    const { explanation } = await call(core.clients.endpoints, 'explain', { endpointId: first }, core.key);
+    t.match(explanation!.workers, [
+      { id, reason: `it is on standby and resumes for the next job; cannot offload: ${fault}` },
+    ]);
+    const { status } = await call(core.clients.machines, 'getMachine', { id: agent.machineId }, core.rootKey);
+    if (machine!.offload) t.match(status!.machine!.gpuOffload, { supported: false, unsupportedReason: fault });
+    t.match(
+      await reasonOf(call(core.clients.machines, 'suspendWorker', { workerId: id }, core.rootKey)),
+      /cannot offload workers/,
+    );
+    await run(core, second);
+    await waitFor('it to be evicted', async () => (await living(core, first)).length === 0);
+    t.notOk(agent.desired.some(({ standbyLevel }) => standbyLevel === StandbyLevel.HOST));
+  });
