@@ -53,6 +53,11 @@ export interface ContainerExecutorOptions {
 
 /** Pauses between tries to remove a container while the engine is unavailable, in milliseconds. */
 const REMOVE_PAUSE = { firstMs: 500, maxMs: 10_000 };
+/**
+ * Tries to adopt a container, in milliseconds. A busy engine, for instance one that builds images, answers late or with
+ * an error, and a container that was given up is removed with all that it does.
+ */
+const ADOPTION = { pause: { firstMs: 500, maxMs: 5_000 }, forMs: 30_000 };
 /** Longest wait for removals in progress when the agent stops, in milliseconds: an engine may hang. */
 const LAST_REMOVALS_MS_MAX = 5_000;
 
@@ -104,6 +109,18 @@ export class ContainerExecutor implements Executor {
   }
 
   async adopt(workloadId: string, onOutput: (bytes: Buffer) => void): Promise<RunningWorkload | undefined> {
+    const { clock, random } = this.#options;
+    const { signal } = this.#closing;
+    try {
+      return await retry(() => this.#adopt(workloadId, onOutput), { clock, random, ...ADOPTION, signal });
+    } catch (error) {
+      // A rejection leaves no workload behind, so nothing else would remove the container.
+      if (!signal.aborted) this.#discard(workloadId);
+      throw error;
+    }
+  }
+
+  async #adopt(workloadId: string, onOutput: (bytes: Buffer) => void): Promise<RunningWorkload | undefined> {
     const { engines, clock, logger, networks } = this.#options;
     const engine = await engines.find();
     // The container needs its bridge again, too.
@@ -112,22 +129,19 @@ export class ContainerExecutor implements Executor {
     if (!found) return undefined;
     const workload = new ContainerWorkload({ workloadId, onOutput, clock, logger });
     const container = engine.docker.getContainer(found.Id);
-    try {
-      if (['running', 'paused'].includes(found.State)) {
-        this.#keep(workloadId, workload);
-        await workload.adopt(container);
-        const bounded = engine.facts.kind === 'docker' || found.Labels[LOG_LABEL] !== undefined;
-        if (!bounded) boundLog(container, workload.ended, { clock, logger, closing: this.#closing.signal });
-        return workload;
-      }
-      const hasEnded = await workload.readExit(container);
-      this.#discard(workloadId);
-      return hasEnded ? workload : undefined;
-    } catch (error) {
-      // A rejection leaves no workload behind, so nothing else would remove the container.
-      this.#discard(workloadId);
-      throw error;
+    if (['running', 'paused'].includes(found.State)) {
+      await workload.adopt(container).catch((error: unknown) => {
+        workload.release();
+        throw error;
+      });
+      this.#keep(workloadId, workload);
+      const bounded = engine.facts.kind === 'docker' || found.Labels[LOG_LABEL] !== undefined;
+      if (!bounded) boundLog(container, workload.ended, { clock, logger, closing: this.#closing.signal });
+      return workload;
     }
+    const hasEnded = await workload.readExit(container);
+    this.#discard(workloadId);
+    return hasEnded ? workload : undefined;
   }
 
   async sweep(keep: ReadonlySet<string>): Promise<void> {

@@ -37,8 +37,9 @@ export function makeExecutor(
   const firewall = new HostFirewall(interfacePrefix(machineId), hostPrograms);
   const networks = new WorkloadNetworks({ machineId, firewall, programs: hostPrograms, asRoot: true, openBridge });
   const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
+  const engines = new EngineFinder({ setting: engine.socket, dockerHost: '', runtimeDir: '' }, systemClock);
   const executor = new ContainerExecutor({
-    engines: new EngineFinder({ setting: engine.socket, dockerHost: '', runtimeDir: '' }, systemClock),
+    engines,
     networks,
     machineId,
     clock: systemClock,
@@ -52,7 +53,7 @@ export function makeExecutor(
     await executor.close();
     await networks.close();
   });
-  return { executor, machineId, networks };
+  return { executor, engines, machineId, networks };
 }
 
 /**

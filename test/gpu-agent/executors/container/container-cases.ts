@@ -18,6 +18,7 @@ import { scratch } from '../../../helpers/scratch.ts';
 import type { TestEngine } from '../../../helpers/system/test-engine.ts';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
 import { goneContainer, logBytes, TALKS } from './container-traces.ts';
+import { adoptionFromSlowEngine } from './slow-engine-case.ts';
 
 /** Runs them all as parts of a test. */
 export async function containerCases(t: Test, engine: TestEngine): Promise<void> {
@@ -208,6 +209,8 @@ export async function containerCases(t: Test, engine: TestEngine): Promise<void>
     t.same(await workload!.ended, { code: 5, signal: undefined, failure: undefined });
     t.equal(output, 'early\nasked\n');
   });
+
+  await adoptionFromSlowEngine(t, engine);
 
   await t.test('it ended without its agent: the next one gets its exit and its output', async (t) => {
     const first = makeExecutor(engine);
