@@ -84,7 +84,10 @@ t.test('while a machine downloads, and when it cannot', async (t) => {
   t.equal(told.workers[0]!.reason, `it has not asked for work yet: ${text}`);
   t.match(told.summary, `Its only worker starts (it has not asked for work yet: ${text})`);
   t.match(told.models, [{ reference: 'org/m:v1', ready: 0, downloading: 1, failed: 0, reason: text, change: '' }]);
-  t.match((await explain(endpointId, rootKey)).workers[0]!.reason, `${text} on ${agent.machineId}`);
+  // A busy machine may seem away for a moment, and then that is the reason.
+  await waitFor('the machine, for the operator', async () =>
+    (await explain(endpointId, rootKey)).workers[0]?.reason.includes(`${text} on ${agent.machineId}`),
+  );
 
   const error = 'the hub answers 403: this repository is gated';
   agent.send({
@@ -114,7 +117,8 @@ t.test('while a machine downloads, and when it cannot', async (t) => {
     found.some(({ kind }) => kind === 'WORKERS_CRASHED'),
     'which says why the worker crashed',
   );
-  t.match((await problems(rootKey))[0]!.text, `on ${agent.machineId}`);
+  const seen = (await problems(rootKey)).find(({ kind }) => kind === 'MODEL_FAILED');
+  t.match(seen?.text, `on ${agent.machineId}`, 'the operator sees where');
   agent.send({ models: models(cached('org/m', { revision })) });
   await waitFor('its end', async () => (await problems(key)).every(({ kind }) => kind !== 'MODEL_FAILED'));
   t.match((await explain(endpointId)).models, [{ ready: 1, reason: 'ready on one machine', change: '' }]);
