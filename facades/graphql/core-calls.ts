@@ -21,6 +21,10 @@ export interface GraphqlContext {
   accountId: string;
   /** Wall clock when the operation began, in milliseconds. */
   nowMs: number;
+  /** Whether the document selects the variables of anything. */
+  selectsEnv: boolean;
+  /** Resolves in a later tick than all promises before it. */
+  turn(): Promise<void>;
   /** Lists that this operation has read; see `once`. */
   reads: Map<string, Promise<unknown>>;
   /** Its turn for long lists. */

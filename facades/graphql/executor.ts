@@ -11,7 +11,7 @@ import { needsNoKey, rejectForeignFields } from './foreign-fields.ts';
 import type { LargeReadCaller } from './large-reads.ts';
 import { LargeRead, largeReads } from './large-reads.ts';
 import { takeQuotedWords } from './quoted-words.ts';
-import { isPublic } from './root-fields.ts';
+import { isPublic, selectsField } from './root-fields.ts';
 
 /** An authorized request. */
 export interface GraphqlRequest {
@@ -101,7 +101,15 @@ export class GraphqlExecutor extends BaseService {
       run: async (caller) => {
         const { apiKey, accountId } = caller;
         const large = new LargeRead(this.#largeReads, caller, this.#clock);
-        const context = { apiKey, accountId, nowMs: this.#clock.nowMs(), reads: new Map(), large };
+        const context = {
+          apiKey,
+          accountId,
+          nowMs: this.#clock.nowMs(),
+          selectsEnv: selectsField(document, 'env'),
+          turn: turns(this.#clock),
+          reads: new Map(),
+          large,
+        };
         const { schema, execute, contextFactory } = mesh.getEnveloped(context);
         try {
           return (await execute({
@@ -174,4 +182,13 @@ function operationOf(document: DocumentNode, operationName: string | undefined):
   if (found === OperationTypeNode.SUBSCRIPTION)
     throw new InvalidDocument([new GraphQLError('There are no subscriptions.')]);
   return found;
+}
+
+/** Returns a function whose promises resolve one after the other, each in a tick of its own. */
+function turns(clock: Clock): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => new Promise((resolve) => clock.soon(resolve)));
+    return last;
+  };
 }

@@ -41,7 +41,7 @@ export class LargeRead {
     this.#clock = clock;
   }
 
-  /** Reads a page. A further page of a list first rests for as long as the latest page took. */
+  /** Reads a page. A further page of a list first rests, depending on how long the latest page took. */
   async page<Page>(isFurther: boolean, read: () => Promise<Page>): Promise<Page> {
     if (isFurther) await this.#caller.rest(this.#tookMs);
     const sinceMs = this.#clock.monotonicMs();

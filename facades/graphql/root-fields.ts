@@ -1,7 +1,7 @@
-/** Finds the root fields of a document. */
+/** Finds the root fields of a document, and fields by name. */
 
 import type { DocumentNode, FieldNode } from 'graphql';
-import { getOperationAST, Kind, OperationTypeNode } from 'graphql';
+import { BREAK, getOperationAST, Kind, OperationTypeNode, visit } from 'graphql';
 
 /** Fields that need no key, because they contain nothing of an account. */
 const PUBLIC: ReadonlySet<string> = new Set(['gpuTypes', 'serverlessGpuPools', 'dataCenters', 'cpuFlavors']);
@@ -24,4 +24,25 @@ export function isPublic(document: DocumentNode, operationName: string | undefin
   if (getOperationAST(document, operationName)?.operation !== OperationTypeNode.QUERY) return false;
   const fields = rootFieldsOf(document, operationName) ?? [];
   return fields.length > 0 && fields.every(({ name }) => PUBLIC.has(name.value));
+}
+
+/** Whether documents select a field, by the field's name. A document is looked through once. */
+const SELECTED = new WeakMap<DocumentNode, Map<string, boolean>>();
+
+/** Returns whether a document selects a field of this name anywhere, in its operations or fragments. */
+export function selectsField(document: DocumentNode, fieldName: string): boolean {
+  const known = SELECTED.get(document) ?? new Map<string, boolean>();
+  SELECTED.set(document, known);
+  let isSelected = known.get(fieldName);
+  if (isSelected !== undefined) return isSelected;
+  isSelected = false;
+  visit(document, {
+    Field({ name }) {
+      if (name.value !== fieldName) return undefined;
+      isSelected = true;
+      return BREAK;
+    },
+  });
+  known.set(fieldName, isSelected);
+  return isSelected;
 }

@@ -42,7 +42,11 @@ export function templateHandlers(access: Access, context: EndpointContext, lists
       await enter(accountId);
       const { entries, next } = await context.templates.list(
         accountId,
-        { includePublic: request.includePublic, includeBound: request.includeBound ?? false },
+        {
+          includePublic: request.includePublic,
+          includeBound: request.includeBound ?? false,
+          withoutEnv: request.withoutEnv ?? false,
+        },
         caller.endpointIds,
         page,
       );

@@ -12,10 +12,11 @@ import type { Transaction } from '../sql/database.ts';
 import { envBytes } from '../sql/env-seals.ts';
 import { recordReleases } from './release-rows.ts';
 
-/** Size of a template. */
-export const TEMPLATE_BYTES = sql`1000 + octet_length(${template.readme}) + octet_length(${template.exampleInput})
-  + ${envBytes(template)} + octet_length(${template.startCommand}::text)
+/** Size of a template, without and with its variables. */
+export const TEMPLATE_BYTES_WITHOUT_ENV = sql`1000 + octet_length(${template.readme})
+  + octet_length(${template.exampleInput}) + octet_length(${template.startCommand}::text)
   + octet_length(${template.entrypoint}::text)`;
+export const TEMPLATE_BYTES = sql`${TEMPLATE_BYTES_WITHOUT_ENV} + ${envBytes(template)}`;
 
 /** Returns the condition for a template that an account may use: its own or a public one. */
 export function usableBy(id: string, accountId: string) {

@@ -1,5 +1,5 @@
 /** Stores templates. */
-import { and, eq, inArray, isNull, ne, or, sql } from '@slipway/drizzle/orm';
+import { and, eq, getTableColumns, inArray, isNull, ne, or, sql } from '@slipway/drizzle/orm';
 import { endpoint } from '@slipway/drizzle/schema/endpoint';
 import { givenTemplate } from '@slipway/drizzle/schema/given-template';
 import { template } from '@slipway/drizzle/schema/template';
@@ -23,7 +23,7 @@ import { claimCreation } from './creation-rows.ts';
 import { asPinned, notifyUsers } from './pinned-template-rows.ts';
 import { holdRegistryAuth } from './registry-auth-rows.ts';
 import { recordReleases } from './release-rows.ts';
-import { TEMPLATE_BYTES, usableBy } from './template-rows.ts';
+import { TEMPLATE_BYTES, TEMPLATE_BYTES_WITHOUT_ENV, usableBy } from './template-rows.ts';
 
 /**
  * Result of a deletion. `usedBy`: endpoints of the account, at most ten. `usedElsewhere`: endpoints of other accounts
@@ -42,6 +42,17 @@ const VIEWED = {
   sorts: { name: byText(template.name), image: byText(template.imageName), kind: byText(KIND) },
   filters: { kind: whereValue(KIND, ['worker', 'pod']), public: whereYes(sql`${template.public}`) },
 };
+
+/** Columns of a template without its variables. */
+const { env: _env, envSealed: _envSealed, secretNames: _secretNames, ...WITHOUT_ENV } = getTableColumns(template);
+
+/** Which templates a list has, and how much of them. */
+interface TemplateChoice {
+  includePublic: boolean;
+  includeBound: boolean;
+  /** Leaves the variables unread: they are empty in the list. */
+  withoutEnv: boolean;
+}
 
 export class TemplateStore {
   readonly #database: Database;
@@ -103,7 +114,7 @@ export class TemplateStore {
    */
   async list(
     accountId: string,
-    { includePublic, includeBound }: { includePublic: boolean; includeBound: boolean },
+    { includePublic, includeBound, withoutEnv }: TemplateChoice,
     only: readonly string[],
     page: PageRequest,
   ): Promise<Page<Template>> {
@@ -130,15 +141,16 @@ export class TemplateStore {
       from: template,
       id: template.id,
       createdAt: template.createdAt,
-      bytes: TEMPLATE_BYTES,
+      bytes: withoutEnv ? TEMPLATE_BYTES_WITHOUT_ENV : TEMPLATE_BYTES,
       where,
       ...VIEWED,
     };
-    return readPage(this.#database, listed, page, async (ids) =>
-      (await this.#database.db.select().from(template).where(inArray(template.id, ids))).map((row) =>
-        this.#fromRow(row),
-      ),
-    );
+    const { db } = this.#database;
+    return readPage(this.#database, listed, page, async (ids) => {
+      const of = inArray(template.id, ids);
+      if (!withoutEnv) return (await db.select().from(template).where(of)).map((row) => this.#fromRow(row));
+      return (await db.select(WITHOUT_ENV).from(template).where(of)).map((row) => ({ ...row, env: {} }));
+    });
   }
 
   /** Returns the templates that these endpoints run, by endpoint id. */

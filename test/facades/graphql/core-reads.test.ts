@@ -60,15 +60,20 @@ t.test('documents with long lists take turns, and a waiting one reads its pages 
     await call(system.clients.templates, 'createTemplate', { template }, system.key);
   }
   const pages = (): number => calls.filter((method) => method.endsWith('TemplateService/ListTemplates')).length;
-  const list = async (alias: string): Promise<void> => {
-    const data = await graphql.ok<Record<string, { podTemplates: unknown[] }>>(
-      `{ ${alias}: myself { podTemplates { id } } }`,
+  const list = async (alias: string, fields = 'env { key value }'): Promise<void> => {
+    const data = await graphql.ok<Record<string, { podTemplates: { env?: { value: string }[] }[] }>>(
+      `{ ${alias}: myself { podTemplates { ...F } } } fragment F on PodTemplate { ${fields} }`,
     );
     t.equal(data[alias]!.podTemplates.length, count);
+    for (const { env: shown } of data[alias]!.podTemplates) t.equal(shown?.[0]?.value, shown && env['NAME_0']);
   };
+  await list('short', 'id');
+  await waitFor('the call', () => pages() > 0);
+  t.equal(pages(), 1, 'variables that the document does not select are not read');
+  calls.length = 0;
   await list('alone');
   await waitFor('each page once', () => pages() === count);
-  await Promise.all(['a', 'b', 'c', 'd'].map(list));
+  await Promise.all(['a', 'b', 'c', 'd'].map((alias) => list(alias)));
   await waitFor('pages that were read again', () => pages() > 5 * count);
 });
 

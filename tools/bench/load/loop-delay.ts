@@ -5,7 +5,7 @@
  */
 
 /** Milliseconds between two samples. A reported time may be too long by this much. */
-const LOOK_MS = 5;
+const LOOK_MS = 1;
 
 let longestMs = 0;
 let before = cpuMs();

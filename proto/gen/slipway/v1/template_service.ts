@@ -163,7 +163,14 @@ export interface ListTemplatesRequest {
     | ListView
     | undefined;
   /** Include templates that only one endpoint runs. Default false. */
-  includeBound?: boolean | undefined;
+  includeBound?:
+    | boolean
+    | undefined;
+  /**
+   * Leave `env` of the templates empty. Environments are most of a long list; without them it needs few pages. Default
+   * false.
+   */
+  withoutEnv?: boolean | undefined;
 }
 
 /** Response of ListTemplates. */
@@ -859,7 +866,14 @@ export const GetTemplateResponse: MessageFns<GetTemplateResponse> = {
 };
 
 function createBaseListTemplatesRequest(): ListTemplatesRequest {
-  return { includePublic: false, pageSize: undefined, pageToken: undefined, view: undefined, includeBound: undefined };
+  return {
+    includePublic: false,
+    pageSize: undefined,
+    pageToken: undefined,
+    view: undefined,
+    includeBound: undefined,
+    withoutEnv: undefined,
+  };
 }
 
 export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
@@ -878,6 +892,9 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
     }
     if (message.includeBound !== undefined) {
       writer.uint32(40).bool(message.includeBound);
+    }
+    if (message.withoutEnv !== undefined) {
+      writer.uint32(48).bool(message.withoutEnv);
     }
     return writer;
   },
@@ -935,6 +952,14 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
             message.includeBound = reader.bool();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.withoutEnv = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -957,6 +982,7 @@ export const ListTemplatesRequest: MessageFns<ListTemplatesRequest> = {
     message.pageToken = object.pageToken ?? undefined;
     message.view = (object.view !== undefined && object.view !== null) ? ListView.fromPartial(object.view) : undefined;
     message.includeBound = object.includeBound ?? undefined;
+    message.withoutEnv = object.withoutEnv ?? undefined;
     return message;
   },
 };
