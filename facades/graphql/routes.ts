@@ -3,6 +3,7 @@
  * document, and returns errors in the form that clients expect.
  */
 
+import { Readable } from 'node:stream';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { ErrorCode, GraphqlCode } from '@slipway/kit/net/error-help';
 import { helpAddress } from '@slipway/kit/net/help-link';
@@ -17,6 +18,7 @@ import type { ErrorShape } from '../plugins/errors/error-handler.ts';
 import { handleErrors } from '../plugins/errors/error-handler.ts';
 import type { AnswerBudget } from '../plugins/limits/answer-budget.ts';
 import type { BodyWork } from '../plugins/limits/body-work.ts';
+import { answerText, isSmallAnswer } from './answer-text.ts';
 import type { GraphqlExecutor, GraphqlRequest } from './executor.ts';
 import { InvalidDocument } from './executor.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -32,9 +34,12 @@ const HALF_CHARACTER = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 interface Answer {
   /** HTTP status. */
   status: number;
-  /** JSON. */
-  body: Buffer;
+  /** JSON, in pieces. */
+  body: readonly Buffer[];
 }
+
+/** What an answer that is written in slices counts as among the bodies that wait for that, in bytes. */
+const SLICED_BYTES = 256 * 1024;
 
 /** Dependencies of the route. */
 interface GraphqlParts {
@@ -72,13 +77,14 @@ export async function graphqlRoutes(app: FastifyInstance, parts: GraphqlParts): 
       const { reads, isPublic, run } = await executor.prepare(asked);
       if (isKeyless && !isPublic) throw keyMissing();
       const rest = async (tookMs: number): Promise<void> => gate.rateLimit?.rest(accountId, tookMs);
-      const answer = async (): Promise<Answer> => answerOf(await run({ apiKey, accountId, rest }), request.id, logger);
+      const answer = async (): Promise<Answer> => {
+        const [status, body] = answerOf(await run({ apiKey, accountId, rest }), request.id, logger);
+        if (isSmallAnswer(body)) return serialized(status, body);
+        return { status, body: await bodies.run(accountId, SLICED_BYTES, answerText(body)) };
+      };
       if (!reads) return send(reply, await answer());
       const readOnce = (): Promise<Answer> => shared.run(key, answer);
-      return send(
-        reply,
-        (await answers.hold(request, reply, { read: readOnce, bytesOf: ({ body }) => body.length })).answer,
-      );
+      return send(reply, (await answers.hold(request, reply, { read: readOnce, bytesOf: bytesOfAnswer })).answer);
     } catch (error) {
       if (!(error instanceof InvalidDocument)) throw error;
       if (isKeyless) throw keyMissing();
@@ -120,21 +126,17 @@ function textOf(asked: GraphqlRequest): string {
 }
 
 /**
- * Returns the response to a result. A missing permission fails the whole request with 401 (docs/reference/api.md#keys).
- * Variables that do not fit the document fail it with 400, because nothing ran. All other errors belong to their field.
- * `errors` is absent on success.
+ * Returns the status and the body of the response to a result. A missing permission fails the whole request with 401
+ * (docs/reference/api.md#keys). Variables that do not fit the document fail it with 400, because nothing ran. All other
+ * errors belong to their field. `errors` is absent on success.
  */
-function answerOf(result: ExecutionResult, requestId: string, logger: Logger): Answer {
+function answerOf(result: ExecutionResult, requestId: string, logger: Logger): [status: number, body: object] {
   const { data, errors = [] } = result;
-  if (errors.length === 0) return serialized(200, { data });
+  if (errors.length === 0) return [200, { data }];
   const unauthorized = errors.some((error) => error.extensions['reason'] === 'UNAUTHORIZED');
-  if (data === undefined) {
-    return serialized(400, { errors: errors.map(variableFault), data: null });
-  }
-  return serialized(unauthorized ? 401 : 200, {
-    errors: errors.map((error) => presentError(error, requestId, logger)),
-    data,
-  });
+  if (data === undefined) return [400, { errors: errors.map(variableFault), data: null }];
+  const shown = errors.map((error) => presentError(error, requestId, logger));
+  return [unauthorized ? 401 : 200, { errors: shown, data }];
 }
 
 function variableFault({ message, locations }: GraphQLError): object {
@@ -164,9 +166,16 @@ function extensionsOf(code: GraphqlCode): object {
 }
 
 function serialized(status: number, body: object): Answer {
-  return { status, body: Buffer.from(JSON.stringify(body)) };
+  return { status, body: [Buffer.from(JSON.stringify(body))] };
 }
 
-function send(reply: FastifyReply, { status, body }: Answer): FastifyReply {
-  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body);
+function bytesOfAnswer({ body }: Answer): number {
+  return body.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+function send(reply: FastifyReply, answer: Answer): FastifyReply {
+  const { status, body } = answer;
+  reply.code(status).header('content-type', 'application/json; charset=utf-8');
+  if (body.length === 1) return reply.send(body[0]);
+  return reply.header('content-length', bytesOfAnswer(answer)).send(Readable.from(body, { objectMode: false }));
 }

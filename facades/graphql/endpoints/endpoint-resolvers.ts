@@ -7,7 +7,7 @@ import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, orNull, refused, updateCore } from '../core-calls.ts';
 import { presentPod } from '../pods/present-pod.ts';
 import { readEnded, readWorkers, workersByEndpoint } from '../pods/read-pods.ts';
-import { presentTemplate } from '../templates/present-template.ts';
+import { presentTemplates } from '../templates/present-template.ts';
 import { templatesById } from '../templates/read-templates.ts';
 import { volumesById } from '../volumes/read-volumes.ts';
 import type { EndpointInput, EndpointMessage } from './endpoint-fields.ts';
@@ -103,7 +103,7 @@ export const endpointResolvers = {
       const run =
         (listed ? (await templatesById(context)).get(templateId) : undefined) ??
         (await orNull(readEndpointTemplate(id, context)));
-      return run && presentTemplate(run);
+      return run && (await presentTemplates([run], context))[0];
     }) satisfies Resolver<unknown, EndpointRecord>,
     pods: (async ({ id, listed }, _args, context) => {
       const workers = listed ? ((await workersByEndpoint(context)).get(id) ?? []) : await readWorkers(id, context);

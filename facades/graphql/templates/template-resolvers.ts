@@ -3,7 +3,7 @@ import type { GetTemplateResponse } from '@slipway/proto/gen/slipway/v1/template
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Resolver } from '../core-calls.ts';
 import { callCore, orNull, toGraphqlError, updateCore } from '../core-calls.ts';
-import { presentTemplate } from './present-template.ts';
+import { presentTemplate, presentTemplates } from './present-template.ts';
 import { createTemplate, listTemplates, readTemplate } from './read-templates.ts';
 import type { TemplateInput } from './template-fields.ts';
 import { templateFields } from './template-fields.ts';
@@ -32,13 +32,13 @@ export const templateResolvers = {
     podTemplate: ((_root, { id }, context) =>
       orNull(readTemplate(id, context).then(presentTemplate))) satisfies Resolver<{ id: string }>,
     podTemplates: (async (_root, { input }, context) =>
-      input?.isRunpod ? [] : (await listTemplates(context)).map(presentTemplate)) satisfies Resolver<{
+      input?.isRunpod ? [] : presentTemplates(await listTemplates(context), context)) satisfies Resolver<{
       input?: { isRunpod?: boolean | null } | null;
     }>,
   },
   Mutation: { saveTemplate, deleteTemplate },
   User: {
     podTemplates: (async (_root, _args, context) =>
-      (await listTemplates(context)).map(presentTemplate)) satisfies Resolver,
+      presentTemplates(await listTemplates(context), context)) satisfies Resolver,
   },
 };

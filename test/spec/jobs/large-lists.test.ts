@@ -131,6 +131,23 @@ t.test('24 concurrent GraphQL lists, each with a document of its own', async (t)
   t.ok(peak - before.now < GROWTH_BYTES_MAX, `core grew by ${Math.round((peak - before.now) / MIB)} MiB`);
 });
 
+t.test('one GraphQL document with a long list under many names: whole, or refused', async (t) => {
+  const named = (count: number) =>
+    system.request('POST', '/graphql', {
+      query: `{ ${Array.from({ length: count }, (_, i) => `a${i}: podTemplates { env { value } }`).join(' ')} }`,
+    });
+  const whole = await named(4);
+  t.equal(whole.status, 200);
+  const { data } = whole.json as unknown as { data: Record<string, { env: { value: string }[] }[]> };
+  t.same(
+    Object.values(data).map((list) => list.filter(({ env }) => env.length === VALUES).length),
+    [TEMPLATES, TEMPLATES, TEMPLATES, TEMPLATES],
+  );
+  const refused = await named(20);
+  t.equal(refused.status, 400);
+  t.match(refused.json, { errors: [{ message: /more than 64 MiB; ask for less in one document/ }] });
+});
+
 t.test('gRPC lists are paged', async (t) => {
   const read = (pageSize: number, pageToken: string) =>
     call(system.clients.templates, 'listTemplates', { includePublic: false, pageSize, pageToken }, system.key);
@@ -145,6 +162,17 @@ t.test('gRPC lists are paged', async (t) => {
     pages,
     Array.from({ length: TEMPLATES }, (_, i) => [`t${i}`]),
     'a long text ends a page',
+  );
+  const request = { includePublic: false, pageSize: 0, pageToken: '', withoutEnv: true };
+  const bare = await call(system.clients.templates, 'listTemplates', request, system.key);
+  t.equal(bare.nextPageToken, '', 'without the variables one page has all');
+  t.same(
+    bare.templates,
+    (
+      await Promise.all(
+        bare.templates.map(({ id }) => call(system.clients.templates, 'getTemplate', { id }, system.key)),
+      )
+    ).map(({ template }) => ({ ...template, env: {} })),
   );
   for (let i = 0; i < 8; i += 1)
     await call(system.clients.templates, 'createTemplate', { template: small(i) }, system.key);
