@@ -1,10 +1,11 @@
 /**
- * `npm run test:python`: makes the Pythons and the grpcurl that tests use, or reports what to install. `npm test` does
- * the same by itself.
+ * `npm run test:python`: makes the Pythons, the grpcurl and the MCP server that tests use, or reports what to install.
+ * `npm test` does the same by itself.
  */
 import { join } from 'node:path';
 import { systemClock } from '@slipway/kit/time/clock';
 import { makeGrpcurl } from './test-grpcurl.ts';
+import { makeMcp } from './test-mcp.ts';
 import { makeTestPythons } from './test-pythons.ts';
 
 const stopping = new AbortController();
@@ -25,6 +26,7 @@ async function makeAll(): Promise<Error[]> {
     ...(await Promise.allSettled([
       makeTestPythons(root, deps, (name) => name !== 'python-new'),
       makeGrpcurl(root, deps),
+      makeMcp(root, deps),
     ])),
   );
   return made.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));

@@ -16,6 +16,7 @@ import { makeKube } from '../kube/build.ts';
 import type { TestNeed } from './test-declaration.ts';
 import { DeclarationError, needsOf, TEST_NEEDS } from './test-declaration.ts';
 import { makeGrpcurl } from './test-grpcurl.ts';
+import { makeMcp } from './test-mcp.ts';
 import { testsOf } from './test-of.ts';
 import { startTestPostgres } from './test-postgres.ts';
 import { makeTestPythons } from './test-pythons.ts';
@@ -246,6 +247,7 @@ async function runAll(args: readonly string[], noSkips: boolean): Promise<number
   const isWanted = (name: string): boolean => needs.has(name.startsWith('python-') ? 'python' : (name as TestNeed));
   await makeTestPythons(root, deps, isWanted).catch((error: Error) => skip('Python workers', error));
   if (needs.has('grpcurl')) await makeGrpcurl(root, deps).catch((error: Error) => skip('grpcurl', error));
+  if (needs.has('mcp')) await makeMcp(root, deps).catch((error: Error) => skip('the MCP server', error));
   if (needs.has('kubernetes')) await makeKube(root, deps).catch((error: Error) => skip('Kubernetes', error));
   const postgres = needs.has('postgres') && !stopping.signal.aborted ? await startTestPostgres(root) : undefined;
   if (postgres) process.env.SLIPWAY_TEST_POSTGRES = postgres.setting;

@@ -15,6 +15,8 @@ export const TEST_NEEDS = [
   'openai',
   'huggingface',
   'runpod-two',
+  'llm-clients',
+  'mcp',
   'podman-compose',
   'kubernetes',
 ] as const;
