@@ -57,8 +57,6 @@ interface Record {
 export class EarlyRuns {
   readonly #options: EarlyRunsOptions;
   readonly #runs = new Map<string, EarlyRun>();
-  /** Runs in order of their begin; ended ones are passed over. */
-  #due: EarlyRun[] = [];
   #isTimed = false;
   readonly #records = boundedCache<string, Record>(ENDPOINTS_MAX);
   #store: (run: EarlyRun) => void = () => undefined;
@@ -90,7 +88,6 @@ export class EarlyRuns {
       known: Promise.withResolvers(),
     };
     this.#runs.set(nameOf(job.endpointId, job.id), run);
-    this.#due.push(run);
     this.#judged(job.endpointId).begun += 1;
     this.#time(LATE_MS);
     return run;
@@ -134,15 +131,18 @@ export class EarlyRuns {
 
   #storeLate(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    const open = this.#due.filter(({ step }) => step === 'running');
-    const late = open.filter(({ sinceMs }) => nowMs - sinceMs >= LATE_MS);
-    this.#due = open.slice(late.length);
-    for (const run of late) {
+    let nextMs = Infinity;
+    for (const run of this.#runs.values()) {
+      if (run.step !== 'running') continue;
+      const leftMs = run.sinceMs + LATE_MS - nowMs;
+      if (leftMs > 0) {
+        nextMs = Math.min(nextMs, leftMs);
+        continue;
+      }
       this.#judged(run.job.endpointId).late += 1;
       void this.store(run);
     }
-    const [next] = this.#due;
-    if (next) this.#time(next.sinceMs + LATE_MS - nowMs);
+    if (nextMs < Infinity) this.#time(nextMs);
   }
 
   /** Returns the endpoint's record. Judges and resets it once it has enough runs. */
