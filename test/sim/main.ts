@@ -1,5 +1,5 @@
 /** `npm run sim`: simulates core on a real PostgreSQL, seed by seed, and checks each history. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadForSimulation } from './loader.ts';
 import { PLANTED } from './planted.ts';
@@ -10,7 +10,7 @@ const option = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const { values } = parseArgs({
   options: {
-    ...{ seeds: option, minutes: option, from: option, jobs: option, trace: option, planted: option },
+    ...{ seeds: option, minutes: option, from: option, jobs: option, trace: option, planted: option, report: option },
     ...{ twice: flag, slow: flag, kills: flag, json: flag, help: flag },
   },
 });
@@ -19,6 +19,12 @@ function positive(name: 'seeds' | 'minutes' | 'from' | 'jobs', fallback: number)
   const value = Number(values[name] ?? fallback);
   if (!(value > 0)) throw new Error(`--${name} must be a number above 0`);
   return value;
+}
+
+/** Writes a file so that a reader never sees a part of it. */
+function replaceFile(file: string, text: string): void {
+  writeFileSync(`${file}.part`, text);
+  renameSync(`${file}.part`, file);
 }
 
 if (values.help) process.stdout.write(HELP);
@@ -41,7 +47,10 @@ else {
     kills: values.kills ?? false,
     keepsTrace: values.trace !== undefined,
     stopsAtFirst: bug !== undefined,
-    onSeed: (text) => process.stderr.write(`${text}\n`),
+    onSeed: (text, soFar) => {
+      process.stderr.write(`${text}\n`);
+      if (values.report !== undefined) replaceFile(values.report, soFar().text);
+    },
     ...(bug && { planted: bug.name }),
   });
   if (values.trace !== undefined) writeFileSync(values.trace, report.trace.join('\n'));

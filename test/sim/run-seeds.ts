@@ -23,8 +23,8 @@ interface SeedsOptions {
   stopsAtFirst: boolean;
   /** Name of the planted bug. */
   planted?: string;
-  /** Receives a line for each seed. */
-  onSeed(text: string): void;
+  /** Receives a line for each seed, and the totals over all seeds so far. */
+  onSeed(text: string, soFar: () => SeedsReport): void;
 }
 
 /** A seed that failed. */
@@ -38,6 +38,8 @@ interface Failure {
 /** Totals over all seeds. */
 export interface SeedsReport {
   seeds: number;
+  /** The first and the last seed. */
+  range: { first: number; last: number };
   jobs: number;
   executions: number;
   statements: number;
@@ -74,17 +76,21 @@ export async function runSeeds(options: SeedsOptions): Promise<SeedsReport> {
       const violations = check(result.history);
       if (options.twice && (await run()).hash !== result.hash)
         violations.push({ rule: 'the same seed is the same run', job: '', text: 'two runs have different traces' });
-      options.onSeed(lineOf(result, violations));
       results.push({ ...result, history: [] });
       count(result);
       if (violations.length > 0) failures.push({ seed, command: commandOf(seed, options), violations });
+      options.onSeed(lineOf(result, violations), report);
       if (violations.length > 0 && options.stopsAtFirst) break;
     }
   } finally {
     plainSocket();
     await server.remove();
   }
-  return reportOf(results, failures, (performance.now() - beganMs) / 1_000);
+  return report();
+
+  function report(): SeedsReport {
+    return reportOf(results, failures, (performance.now() - beganMs) / 1_000);
+  }
 
   function count({ history }: RunResult): void {
     totals.jobs += new Set(history.flatMap((event) => (event.is === 'acknowledged' ? [event.job] : []))).size;
@@ -130,6 +136,7 @@ function reportOf(results: readonly RunResult[], failures: Failure[], took: numb
   const { user, system } = process.cpuUsage();
   const numbers = {
     ...{ seeds: results.length, ...totals, kills, faults, failures },
+    range: { first: results[0]?.seed ?? 0, last: results.at(-1)?.seed ?? 0 },
     statements: results.reduce((sum, { statements }) => sum + statements, 0),
     closed: results.reduce((sum, { closed }) => sum + closed, 0),
     recovery: { p50: at(0.5), p95: at(0.95), max: at(1) },
@@ -139,14 +146,15 @@ function reportOf(results: readonly RunResult[], failures: Failure[], took: numb
 }
 
 function textOf(report: Omit<SeedsReport, 'trace' | 'text'>): string {
-  const { seeds, jobs, executions, statements, kills, faults, recovery, failures } = report;
+  const { seeds, range, jobs, executions, statements, kills, faults, recovery, failures } = report;
   const kinds = Object.entries(faults).toSorted(([, a], [, b]) => b - a);
   const failed = failures.flatMap(({ seed, command, violations }) => [
     `seed ${seed} FAILED. To repeat it: ${command}`,
     ...violations.slice(0, PRINTED_MAX).map(({ rule, job, text }) => `  ${rule}: ${job} ${text}`),
   ]);
   return [
-    `${seeds} seeds: ${jobs} jobs, ${executions} executions, ${statements} statements, ${kills} kills`,
+    `seeds ${range.first} to ${range.last} (${seeds}): ${jobs} jobs, ${executions} executions, ${kills} kills`,
+    `${statements} statements`,
     `in ${report.seconds} s, of which this process worked ${report.cpuSeconds} s`,
     `${report.closed} connections to the database were closed by core; ${report.givenUp} jobs were given up`,
     `recovery in virtual seconds: p50 ${recovery.p50}, p95 ${recovery.p95}, max ${recovery.max}`,

@@ -1,8 +1,16 @@
 /** Rules over what handlers do, and what clients get of it: executions, streams, webhooks. */
 import { ANNOUNCED_STATES } from '@slipway/core/domain/jobs/job-state';
 import type { Started, Streamed } from './history.ts';
-import { mayBeGoneAtMs } from './outcome-rules.ts';
-import { isEnd, mayBeRetried, mayHave, type Story, type StoryRule, tokenOf } from './story.ts';
+import {
+  isEnd,
+  isMadeAnew,
+  mayBeGoneAtMs,
+  mayBeRetried,
+  mayHave,
+  type Story,
+  type StoryRule,
+  tokenOf,
+} from './story.ts';
 
 /** A job runs at one place at a time: a lease that was given away has ended before. */
 export const oneExecution: StoryRule = (story) => {
@@ -30,7 +38,8 @@ function isForgotten({ acknowledged }: Story, { attempt }: Started): boolean {
 export const noLaterAttempt: StoryRule = (story) =>
   story.seen.filter(isEnd).map(({ state, attempt, fromMs }) => {
     const later = story.started.find((begin) => begin.attempt > attempt);
-    if (!later || mayBeRetried(story, 0, Math.max(later.atMs, fromMs)) || isForgotten(story, later)) return undefined;
+    if (!later || mayBeRetried(story, 0, Math.max(later.atMs, fromMs))) return undefined;
+    if (isForgotten(story, later) || isMadeAnew(story, 0, Infinity)) return undefined;
     return { text: `is ${state} at attempt ${attempt}, and attempt ${later.attempt} has run` };
   });
 
@@ -39,6 +48,7 @@ export const deliveredOnce: StoryRule = (story) =>
   story.delivered.map(({ attempt, atMs }) => {
     const later = story.started.find((begin) => begin.attempt > attempt);
     if (!later || mayBeRetried(story, 0, later.atMs) || isForgotten(story, story.started[0]!)) return undefined;
+    if (isMadeAnew(story, atMs, later.atMs)) return undefined;
     return { text: `runs as attempt ${later.attempt} after the outcome of ${attempt} was acknowledged at ${atMs}` };
   });
 

@@ -7,7 +7,7 @@ const JOB = 'job';
 const OUTPUT = '{"token":"aaaaaaaa"}';
 
 const acknowledged = (more: Partial<Acknowledged> = {}): Acknowledged => ({
-  ...{ is: 'acknowledged', fromMs: 0, atMs: 10, job: JOB, endpoint: 'one', request: 'r', key: '' },
+  ...{ is: 'acknowledged', fromMs: 0, sentMs: 0, atMs: 10, job: JOB, endpoint: 'one', request: 'r', key: '' },
   ...{ ttlMs: 86_400_000, retentionMs: 60_000, webhook: false, sentTo: [] },
   ...more,
 });
@@ -63,6 +63,17 @@ t.test('a job that may run before it is stored runs twice only if it was sent to
   ];
   t.same(broken(...runs('core one', 'core two')), []);
   t.same(broken(...runs('core one', 'core one')), ['an attempt runs once'], 'a replica knows what it has begun');
+});
+
+t.test('a purged job is made anew only by a submission that was sent after the purge', async (t) => {
+  const resent = (sentMs: number): HistoryEvent[] => [
+    ...[acknowledged({ key: 'k' }), changed('purge', 20), seen(30, null)],
+    ...[acknowledged({ key: 'k', request: 's', sentMs, atMs: 50 }), seen(60, 'IN_QUEUE'), seen(70, 'CANCELLED')],
+    ...calm,
+  ];
+  t.same(broken(...resent(40)), [], 'its client had no answer before');
+  const rules = ['states follow the table', 'purge and bulk cancel leave nothing'];
+  t.same(broken(...resent(15)), rules, 'a send from before the purge takes effect late');
 });
 
 t.test('a stream has the pieces of one run', async (t) => {

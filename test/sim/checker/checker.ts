@@ -6,7 +6,6 @@ import {
   cancelled,
   expiry,
   handlersOutput,
-  mayBeGoneAtMs,
   notLost,
   oneOutcome,
   purged,
@@ -14,7 +13,7 @@ import {
   transitions,
 } from './outcome-rules.ts';
 import type { Story, StoryRule } from './story.ts';
-import { isEnd, mayHave, storiesOf } from './story.ts';
+import { isEnd, mayBeGoneAtMs, mayHave, storiesOf } from './story.ts';
 
 /** Rules over one job, by name. */
 const STORY_RULES: Readonly<Record<string, StoryRule>> = {

@@ -9,6 +9,8 @@ export interface Acknowledged {
   is: 'acknowledged';
   /** Begin of the first try. */
   fromMs: number;
+  /** Begin of the try that was answered. */
+  sentMs: number;
   atMs: number;
   job: string;
   endpoint: string;

@@ -1,6 +1,15 @@
 /** Rules over what clients see of a job: it is never lost, and it has one end, which is its handler's. */
 import type { Seen } from './history.ts';
-import { isEnd, mayBeRetried, mayHave, type Story, type StoryRule, tokenOf } from './story.ts';
+import {
+  isEnd,
+  isMadeAnew,
+  mayBeGoneAtMs,
+  mayBeRetried,
+  mayHave,
+  type Story,
+  type StoryRule,
+  tokenOf,
+} from './story.ts';
 
 /** Inaccuracy that is forgiven in times, in milliseconds. */
 const SLACK_MS = 1_500;
@@ -11,13 +20,6 @@ function pairs({ seen }: Story): [Seen, Seen][] {
     const b = seen.slice(index + 1).find((later) => later.fromMs >= a.atMs);
     return b ? [[a, b] as [Seen, Seen]] : [];
   });
-}
-
-/** Returns from when on nothing of the job may be left, as far as its clients know. */
-export function mayBeGoneAtMs({ acknowledged, changed }: Story): number {
-  const lives = acknowledged.map(({ fromMs, ttlMs, retentionMs }) => fromMs + Math.min(ttlMs, retentionMs));
-  const set = changed.filter(({ is }) => is === 'ttl').map(({ fromMs, done }) => fromMs + done);
-  return Math.min(...lives, ...set);
 }
 
 /** An acknowledged job is there until its ttl, its retention or a purge. */
@@ -39,7 +41,7 @@ export const oneOutcome: StoryRule = (story) => {
   return ends.slice(1).map((b, index) => {
     const a = ends[index]!;
     const same = a.state === b.state && a.output === b.output && a.error === b.error;
-    if (same || mayBeRetried(story, a.fromMs, b.atMs)) return undefined;
+    if (same || mayBeRetried(story, a.fromMs, b.atMs) || isMadeAnew(story, a.fromMs, b.atMs)) return undefined;
     return { text: `was ${a.state} ${a.output}${a.error}, and is ${b.state} ${b.output}${b.error}` };
   });
 };
@@ -58,6 +60,7 @@ export const handlersOutput: StoryRule = ({ seen, ended }) =>
 export const transitions: StoryRule = (story) =>
   pairs(story).map(([a, b]) => {
     const text = `was ${a.state} at ${a.atMs}, and is ${b.state} at ${b.atMs}`;
+    if (isMadeAnew(story, a.fromMs, b.atMs)) return undefined;
     if (a.state === null) return b.state === null ? undefined : { text };
     if (b.state === null) return undefined;
     if (b.attempt < a.attempt) return { text: `was at attempt ${a.attempt}, and is at ${b.attempt}` };
@@ -76,7 +79,7 @@ export const expiry: StoryRule = (story) => {
   const retentionMs = Math.max(...acknowledged.map((event) => event.retentionMs));
   const end = seen.find(isEnd);
   return seen.map(({ state, fromMs }) => {
-    if (state === null) return undefined;
+    if (state === null || isMadeAnew(story, 0, fromMs)) return undefined;
     if (fromMs > endsAtMs + SLACK_MS) return { text: `is ${state} at ${fromMs}, and its ttl ended at ${endsAtMs}` };
     const isKept = end !== undefined && fromMs > end.atMs + retentionMs + SLACK_MS;
     return isKept && !mayBeRetried(story, 0, fromMs) ? { text: 'is kept beyond its retention' } : undefined;
@@ -104,7 +107,10 @@ export const purged: StoryRule = (story) =>
     .map(({ is, fromMs, atMs }) => {
       const isOlder = story.acknowledged.some((event) => event.atMs < fromMs);
       const left = story.seen.find((seen) => seen.fromMs >= atMs! && seen.state === 'IN_QUEUE' && seen.attempt === 0);
-      return isOlder && left ? { text: `waits at ${left.fromMs} after a ${is} that ended at ${atMs}` } : undefined;
+      const isAnew = left && isMadeAnew(story, fromMs, left.atMs);
+      return isOlder && left && !isAnew
+        ? { text: `waits at ${left.fromMs} after a ${is} that ended at ${atMs}` }
+        : undefined;
     });
 
 /** A retry of all that failed leaves no job that had failed before. */

@@ -83,6 +83,24 @@ export function mayBeRetried(story: Story, fromMs: number, toMs: number): boolea
   return mayHave(story, ['retry', 'bulk retry'], fromMs, toMs);
 }
 
+/** Returns from when on nothing of the job may be left, as far as its clients know. */
+export function mayBeGoneAtMs({ acknowledged, changed }: Story): number {
+  const lives = acknowledged.map(({ fromMs, ttlMs, retentionMs }) => fromMs + Math.min(ttlMs, retentionMs));
+  const set = changed.filter(({ is }) => is === 'ttl').map(({ fromMs, done }) => fromMs + done);
+  return Math.min(...lives, ...set);
+}
+
+/**
+ * Returns whether the job may have been made anew between two instants: it was purged or had expired, and a client
+ * that had no answer yet then sent its submission again. A job has the id of its request, so it has its old id. A
+ * client that already had its answer does not send again, and a send from before a purge must not take effect later.
+ */
+export function isMadeAnew(story: Story, fromMs: number, toMs: number): boolean {
+  const purges = story.changed.filter(({ is }) => is === 'purge').map((change) => change.fromMs);
+  const goneMs = Math.min(mayBeGoneAtMs(story), ...purges);
+  return story.acknowledged.some(({ sentMs, atMs }) => sentMs > goneMs && sentMs < toMs && atMs > fromMs);
+}
+
 /** Returns the token in an output or an error. */
 export function tokenOf(text: string): string {
   return /"token":"(\w+)"/.exec(text)?.[1] ?? /^failed (\w+)$/.exec(text)?.[1] ?? '';

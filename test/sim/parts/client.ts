@@ -131,7 +131,8 @@ export class SimClient {
       );
       if (answer !== 'unknown' && 'value' in answer) {
         this.#view.job = answer.value.id;
-        const event = { job: this.job, endpoint, request, key, webhook, fromMs: firstMs, atMs: world.nowMs };
+        const times = { fromMs: firstMs, sentMs: fromMs, atMs: world.nowMs };
+        const event = { job: this.job, endpoint, request, key, webhook, ...times };
         const retentionMs = isSync ? 60_000 : RETENTION_MS;
         record({ is: 'acknowledged', ...event, sentTo: [], ttlMs: ttlMs ?? DAY_MS, retentionMs });
         world.note(this.#name, 'acknowledged', this.job);

@@ -104,7 +104,7 @@ export class ShortClient {
         webhook: false,
         sentTo,
       };
-      const times = { fromMs: firstMs, atMs: world.nowMs, ttlMs: DAY_MS, retentionMs: RETENTION_MS };
+      const times = { fromMs: firstMs, sentMs: fromMs, atMs: world.nowMs, ttlMs: DAY_MS, retentionMs: RETENTION_MS };
       record({ is: 'acknowledged', ...ids, ...times });
       world.note(this.#name, 'acknowledged', this.job);
       return this.#view.saw(fromMs, answer);
