@@ -74,7 +74,7 @@ export interface Options {
   minutes: number;
   /** Base name of two files, .md and .json, that the report is also written to. */
   report: string | undefined;
-  /** Text in the names of the floods of the part `floods` that are measured. Empty: all. */
+  /** Texts, comma-separated, of which names of measured floods of the part `floods` hold one. Empty: all. */
   floods: string;
   /** Folder for CPU profiles of core, facade and agent; `undefined` if none are taken. */
   profile: string | undefined;

@@ -41,7 +41,7 @@ export async function measureFloods(bench: Bench): Promise<Figure[]> {
     ];
     const figures: Figure[] = [];
     for (const [name, flood] of loud.kinds) {
-      if (!name.includes(bench.options.floods)) continue;
+      if (!bench.options.floods.split(',').some((text) => name.includes(text))) continue;
       const whole: Flood = { body: '', headers: { authorization: `Bearer ${loud.key}` }, ...flood, url: stack.url };
       const { ratios, said } = await besides(bench, { stack, flooder, probes, flood: whole });
       bench.say(`${name}: ${said}`);
@@ -108,12 +108,16 @@ async function besides(
   }
   const ratio = (of: [LoadResult, LoadResult][], field: 'p50Ms' | 'p99Ms'): number =>
     median(of.map(([alone, beside]) => beside[field] / alone[field]));
+  const msOf = (index: number): string =>
+    [0, 1].map((side) => median(pairs[index]!.map((pair) => pair[side]!.p99Ms)).toFixed(1)).join(' → ');
   const longestOf = (program: 'core' | 'facade'): string => median(turns.map((of) => of[program])).toFixed(1);
+  const answers = Object.entries(counts)
+    .map(([status, count]) => `${count} × ${status}`)
+    .join(', ');
+  const times = probes.map(([name], index) => `${name} ${msOf(index)}`).join(', ');
   return {
     ratios: probes.map(([name], index) => [name, ratio(pairs[index]!, 'p50Ms'), ratio(pairs[index]!, 'p99Ms')]),
-    said: `${Object.entries(counts)
-      .map(([status, count]) => `${count} × ${status}`)
-      .join(', ')}; longest turns: core ${longestOf('core')}, facade ${longestOf('facade')} ms`,
+    said: `${answers}; p99 of ${times} ms; longest turns: core ${longestOf('core')}, facade ${longestOf('facade')} ms`,
   };
 }
 
