@@ -65,10 +65,14 @@ export class NodeSurvey {
     return owner && { apiVersion: owner.apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid };
   }
 
-  /** Lists objects; none if the API does not have the kind, or the agent may not read it. */
+  /**
+   * Lists objects from the API server's cache, where Pods are indexed by node: each node asks every few seconds, and
+   * the newest state would cost the server more. None if the API does not have the kind, or the agent may not read it.
+   */
   async #listed<Item>(path: string, query: Record<string, string>, else_: string): Promise<Item[]> {
     try {
-      return (await this.#api.call<ApiList<Item>>('GET', path, { query })).items;
+      const cached = { ...query, resourceVersion: '0' };
+      return (await this.#api.call<ApiList<Item>>('GET', path, { query: cached })).items;
     } catch (error) {
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
       if (error.status === 403 && !this.#warned.has(path)) {
