@@ -43,32 +43,20 @@ function movingMs(sql: Sql): Fragment {
   return sql`(extract(epoch FROM now() - ${since}) * 1000)::bigint`;
 }
 
-/** Returns a row with its members of a sample. Members that do not apply are absent, because samples are logged. */
-export function withOffload<Row extends OffloadColumns>({
-  isOffloaded,
-  isSuspended,
-  gpuUuids,
-  bytes,
-  restoreBytes,
-  restoreMs,
-  startMs,
-  movingMs,
-  ...row
-}: Row): Omit<Row, keyof OffloadColumns> & Pick<WorkerSample, 'offloaded' | 'suspended' | 'moveLate' | 'gpuBytes'> {
-  const measured = moveOf(restoreBytes, restoreMs);
-  return {
-    ...row,
-    ...(isOffloaded && {
-      offloaded: {
-        gpuUuids,
-        restoreMs: expectedRestoreMs(bytes, measured),
-        ...(startMs !== null && { startMs }),
-      },
-    }),
-    ...(movingMs !== null && movingMs > moveLimitMs(bytes) && { moveLate: true as const }),
-    ...(isSuspended && { suspended: true as const }),
-    ...(bytes > 0 && { gpuBytes: bytes }),
-  };
+/** Adds what a row says to a worker. Members that do not apply stay absent, because samples are logged. */
+export function addOffload(
+  worker: Pick<WorkerSample, 'offloaded' | 'suspended' | 'moveLate' | 'gpuBytes'>,
+  { isOffloaded, isSuspended, gpuUuids, bytes, restoreBytes, restoreMs, startMs, movingMs }: OffloadColumns,
+): void {
+  if (isOffloaded)
+    worker.offloaded = {
+      gpuUuids,
+      restoreMs: expectedRestoreMs(bytes, moveOf(restoreBytes, restoreMs)),
+      ...(startMs !== null && { startMs }),
+    };
+  if (movingMs !== null && movingMs > moveLimitMs(bytes)) worker.moveLate = true;
+  if (isSuspended) worker.suspended = true;
+  if (bytes > 0) worker.gpuBytes = bytes;
 }
 
 /** Returns the given workers that run on machines that can offload them. */

@@ -18,9 +18,10 @@ import { areGpusShort, readGpuContention } from './gpu-contention.ts';
 import type { ModelProgress } from './model-progress.ts';
 import { readModelProgress, withModelProgress } from './model-progress.ts';
 import { readPlacement } from './placement-view.ts';
-import type { EndpointVersion, ScaleEndpoint, WorkerRow } from './scale-samples.ts';
-import { readWorkers } from './scale-samples.ts';
+import type { EndpointVersion, ScaleEndpoint } from './scale-samples.ts';
 import { lockPlacement } from './standby-rows.ts';
+import type { WorkerRow } from './worker-samples.ts';
+import { readWorkers } from './worker-samples.ts';
 
 export class ReconcileFleet {
   readonly #sql: Sql;

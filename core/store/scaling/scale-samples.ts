@@ -15,10 +15,9 @@ import type { RunningJobs } from '../jobs/running-jobs.ts';
 import { rolloutColumns, rolloutJoins } from '../resources/rollout-rows.ts';
 import type { Database, Fragment, Sql } from '../sql/database.ts';
 import { readDemands } from '../sql/demand-rows.ts';
-import type { OffloadColumns } from './offload-samples.ts';
-import { offloadColumns, withOffload } from './offload-samples.ts';
 import { asked } from './placement-view.ts';
 import { readTraffic } from './traffic-rows.ts';
+import { readWorkers } from './worker-samples.ts';
 
 /** Maximum number of queued jobs that is counted. */
 const QUEUED_COUNTED_MAX = 100_000;
@@ -48,9 +47,6 @@ type EndpointRow = ScaleEndpoint & { [Name in keyof DecisionSummary]: DecisionSu
   keptRollout: Rollout | null;
   good: (PlacementRequest & { version: number }) | null;
 };
-/** A worker of an endpoint. */
-export type WorkerRow = Omit<WorkerSample, 'held'> & { endpointId: string };
-
 /** Demand, with the number of jobs or requests that each worker holds. */
 type HeldDemand = Omit<ScaleSample, 'workers'> & { heldBy: ReadonlyMap<string, number>; lowOnly?: ReadonlySet<string> };
 
@@ -154,35 +150,6 @@ export function sampledWorkers(
     if (isReplaced) surge -= 1;
     return { ...worker, ...ofRollout, ...(isReplaced && { desired: 'DRAIN' as const }) };
   });
-}
-
-/** Returns living workers of endpoints, oldest first. */
-export async function readWorkers(sql: Sql, endpointIds: readonly string[]): Promise<WorkerRow[]> {
-  type Row = Omit<WorkerRow, 'retryMs' | 'readyMs' | 'served' | 'takesRequests' | 'blocked'> & OffloadColumns;
-  type Flags = Record<'served' | 'takesRequests' | 'blocked', boolean>;
-  const rows = await sql<(Row & Flags & { retryMs: number | null; readyMs: number | null })[]>`
-    SELECT w.endpoint_id AS "endpointId", w.id, w.machine_id AS "machineId", w.desired, w.state, w.version, w.failures,
-      w.state = 'READY' AND w.health = 'READY' AS "takesRequests",
-      w.blocked AND w.state = 'READY' AND w.desired = 'RUN' AS blocked,
-      coalesce(w.retry_at <= now(), false) AS "retryDue",
-      CASE WHEN w.retry_at > now() THEN ceil(extract(epoch FROM w.retry_at - now()) * 1000)::bigint END AS "retryMs",
-      greatest(extract(epoch FROM now() - w.busy_at) * 1000, 0)::bigint AS "idleMs",
-      greatest(extract(epoch FROM now() - w.desired_at) * 1000, 0)::bigint AS "ageMs",
-      greatest(extract(epoch FROM now() - w.ready_at) * 1000, 0)::bigint AS "readyMs",
-      cardinality(w.busy_times) > 1 AS served, ${offloadColumns(sql)},
-      cardinality(w.gpu_uuids) AS gpus, m.session_id IS NOT NULL AND m.lease_expires_at > now()
-        AND NOT m.cordoned AS reachable
-    FROM worker w JOIN machine m ON m.id = w.machine_id
-    WHERE w.endpoint_id = ANY(${[...endpointIds]}) AND w.ended_at IS NULL AND w.endpoint_id <> ''
-      ORDER BY w.created_at, w.id`;
-  return rows.map(({ retryMs, readyMs, served, takesRequests, blocked, ...row }) => ({
-    ...withOffload(row),
-    ...(retryMs !== null && { retryMs }),
-    ...(readyMs !== null && { readyMs }),
-    ...(served && { served: true as const }),
-    ...(takesRequests && { takesRequests: true as const }),
-    ...(blocked && { blocked: true as const }),
-  }));
 }
 
 /** A version of an endpoint. */
