@@ -23,8 +23,8 @@ const LEFT_OUT = /^(node|@types\/.*|undici-types)$/;
 const SCRIPTS = ['healthcheck.mjs', 'first-run.mjs', 'hello.mjs'];
 /** Folders of packages that no program reads. The packages inside are copied by themselves. */
 const NOT_SHIPPED = /\/(node_modules|tests?|examples?|benchmarks?|\.github)(\/|$)/;
-/** Files of packages that no program reads: types and maps of sources. */
-const NOT_RUN = '**/*.{ts,cts,mts,map}';
+/** Files of packages that no program reads: types, maps of sources, tests beside them. */
+const NOT_RUN = '**/*.{ts,cts,mts,map,test.js}';
 
 /** Makes the context of an image in the empty folder `out`. `staged`: packages that were made before, by folder. */
 export async function makeContext(

@@ -22,6 +22,7 @@ import { quietPort } from '../../helpers/net/ports.ts';
 import { openFolder } from '../../helpers/open-folder.ts';
 import { ENVOY } from '../../helpers/system/edge.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
+import { allInOneCase } from './all-in-one-case.ts';
 import { composeCase, POSTGRES_PROGRAMS } from './compose-case.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -29,11 +30,14 @@ const MIB = 1024 * 1024;
 const BASE = 'localhost/slipway-test-base:1';
 const ENVOY_IMAGE = 'localhost/slipway-test-envoy:1';
 /** Most that an image may add to its base, in MiB. */
-const ADDED_MIB_MAX = { core: 60, facade: 60, agent: 30, edge: 250 } as const;
+const ADDED_MIB_MAX = { core: 60, facade: 60, agent: 30, edge: 250, slipway: 200 } as const;
 /** What the published base gets as the package `iptables`. */
 const IPTABLES = ['iptables', 'iptables-restore', 'ip6tables', 'ip6tables-restore'].map((name) => `/usr/sbin/${name}`);
-type Part = keyof typeof ADDED_MIB_MAX;
-const PARTS = Object.keys(ADDED_MIB_MAX) as Part[];
+type Image = keyof typeof ADDED_MIB_MAX;
+const IMAGES = Object.keys(ADDED_MIB_MAX) as Image[];
+const PARTS = ['core', 'facade', 'agent', 'edge'] as const;
+/** User of each image. PostgreSQL finds the user of `slipway` by name in the published base. */
+const USERS: Partial<Record<Image, string>> = { agent: '', slipway: '1000:1000' };
 /** Files that no image may hold: the repository, tests, sources, tools, secrets. */
 const FORBIDDEN =
   /(^|\/)\.git(\/|$)|\.test\.[jt]s$|\/test\/|\.tsx?$|\/(typescript|tap|drizzle-kit|@biomejs|oxlint|ts-proto|@types)\/|\.(key|pem|env)$|secrets\.json$/;
@@ -47,7 +51,7 @@ t.test('images', { skip: podmanSkip }, async (t) => {
   const podman = async (...args: string[]): Promise<string> =>
     (await promisify(execFile)('podman', args, { env, maxBuffer: 64 * MIB })).stdout.trim();
   t.teardown(async () => {
-    if (!t.passing()) for (const part of PARTS) t.comment(part, await podman('logs', part).catch(String));
+    if (!t.passing()) for (const part of IMAGES) t.comment(part, await podman('logs', part).catch(String));
     await podman('rm', '--all', '--force', '--time=1').catch(t.comment);
     await podman('rmi', '--all', '--force').catch(t.comment);
   });
@@ -73,7 +77,7 @@ t.test('images', { skip: podmanSkip }, async (t) => {
   // The command is in all of them.
   mkdirSync(at('cli'));
   await stagePackage(root, 'cli', at('cli'), { types: false });
-  for (const part of PARTS) {
+  for (const part of IMAGES) {
     const context = at(`context-${part}`);
     mkdirSync(context);
     await makeContext(root, part, context, new Map([['cli', at('cli')]]));
@@ -89,7 +93,7 @@ t.test('images', { skip: podmanSkip }, async (t) => {
   const sizeOf = async (image: string): Promise<number> =>
     Number(await podman('image', 'inspect', '--format={{.Size}}', image));
   const base = await sizeOf(BASE);
-  for (const part of PARTS)
+  for (const part of IMAGES)
     await t.test(`${part}: what is inside`, async (t) => {
       const mib = ((await sizeOf(part)) - base) / MIB;
       t.comment(`${mib.toFixed(1)} MiB above its base`);
@@ -116,7 +120,7 @@ t.test('images', { skip: podmanSkip }, async (t) => {
         { Config: { User?: string; Env: string[]; Labels: Record<string, string> } },
       ];
       t.equal(Config.Labels['org.opencontainers.image.version'], version);
-      t.equal(Config.User ?? '', part === 'agent' ? '' : '65532:65532');
+      t.equal(Config.User ?? '', USERS[part] ?? '65532:65532');
       t.same(
         Config.Env.filter((variable) => /KEY|SECRET|PASSWORD|TOKEN|URL/.test(variable)),
         [],
@@ -136,7 +140,11 @@ t.test('images', { skip: podmanSkip }, async (t) => {
     secret('secret-key', randomBytes(32).toString('hex'));
     secret('root-key', rootKey);
     const [core, secure, http, listen] = [await quietPort(), await quietPort(), await quietPort(), await quietPort()];
-    const run = async (part: Part, options: string[], variables: Record<string, string>): Promise<void> => {
+    const run = async (
+      part: (typeof PARTS)[number],
+      options: string[],
+      variables: Record<string, string>,
+    ): Promise<void> => {
       const given = Object.entries(variables).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
       const always = [
         '--detach',
@@ -186,6 +194,7 @@ t.test('images', { skip: podmanSkip }, async (t) => {
     await podman('rm', '--all');
   });
 
+  await allInOneCase(t, { folder, podman });
   await composeCase(t, { folder, env, podman, base: BASE, version, parts: PARTS });
 });
 
