@@ -23,9 +23,9 @@ export interface CardJob extends CardOutput {
 
 export type CardJobs = Awaited<ReturnType<typeof cardJobs>>;
 
-/** Returns the jobs of these endpoints. */
-export async function cardJobs(slipway: Processes, endpoints: readonly EndpointJobs[]) {
-  const notes = join(slipway.folder, 'notes');
+/** Returns the jobs of these endpoints. `folder`: where workers write what they ran. */
+export async function cardJobs(slipway: Processes, endpoints: readonly EndpointJobs[], folder = slipway.folder) {
+  const notes = join(folder, 'notes');
   await writeFile(notes, '');
   let last = 0;
 

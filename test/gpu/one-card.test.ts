@@ -1,15 +1,19 @@
-// test: postgres, python, 60 s
+// test: alone, postgres, python, 120 s
 /**
- * All of Slipway with FlashBoot endpoints of both Python SDKs that share one card, on a driver's stand-in: random jobs,
- * two endpoints that compete, a pod, a full budget, and kill -9 in the middle of moves. For a longer run, both of:
- * SLIPWAY_TEST_IN_FLIGHT=500 (jobs; ten endpoints) and SLIPWAY_TEST_KILLS=1 (each process at each step).
+ * All of Slipway with FlashBoot endpoints of both Python SDKs and of an image that share one card, on a driver's
+ * stand-in: random jobs, two endpoints that compete, a pod, and kill -9 of each process at each step of a move. For a
+ * longer run with a full budget, both of: SLIPWAY_TEST_IN_FLIGHT=500 (jobs; ten endpoints) and SLIPWAY_TEST_KILLS=1.
  */
+import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
+import { offerCards } from '../helpers/cuda/cuda-device.ts';
 import type { DriverCall } from '../helpers/cuda/stand-in.ts';
 import { cudaSkip, startCuda } from '../helpers/cuda/stand-in.ts';
+import { podmanSkip, startPodman } from '../helpers/engines/podman.ts';
+import { makeWorkerImage } from '../helpers/engines/podman-images.ts';
 import { podCalls } from '../helpers/pods/pod-calls.ts';
-import { pythonHandler, skipWithoutPython } from '../helpers/system/handlers.ts';
+import { PYTHONS, pythonHandler, skipWithoutPython } from '../helpers/system/handlers.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { seededRandom } from '../helpers/time/seeded-random.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
@@ -20,7 +24,8 @@ t.setTimeout(1_800_000);
 
 const JOBS = Number(process.env.SLIPWAY_TEST_IN_FLIGHT ?? 12);
 const isLong = process.env.SLIPWAY_TEST_KILLS !== undefined;
-const ENDPOINTS = isLong ? Math.min(Math.max(3, Math.floor(JOBS / 50)), 10) : 2;
+const ENDPOINTS = isLong ? Math.min(Math.max(3, Math.floor(JOBS / 50)), 10) : 3;
+const IMAGE = 'localhost/one-card:1';
 const CARD = 'GPU-0000-one';
 const [CARD_MIB, WORKER_MIB] = [700, 512];
 
@@ -28,19 +33,28 @@ const [CARD_MIB, WORKER_MIB] = [700, 512];
 const STEPS: DriverCall[] = ['lock', 'checkpoint', 'restore', 'unlock'];
 const VICTIMS = ['agent', 'core', 'worker'] as const;
 /** How long the killed-at call takes: a core that is away comes back meanwhile. */
-const LATE_MS = 3_000;
+const LATE_MS = { core: 3_000, agent: 1_000, worker: 1_000 } as const;
 
 async function startCard(t: Test) {
   const cuda = await startCuda(t, { cards: { [CARD]: CARD_MIB } });
   await cuda.pace(20, 10, 5);
-  const agentEnv: Record<string, string> = { ...cuda.env, SLIPWAY_STANDBY_MEMORY_GB: '8' };
+  const podman = await startPodman();
+  await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../handlers/gpu.py'), IMAGE);
+  const agentEnv: Record<string, string> = {
+    ...cuda.env,
+    SLIPWAY_STANDBY_MEMORY_GB: '8',
+    SLIPWAY_AGENT_CONTAINERS: podman.socket,
+    SLIPWAY_CDI_KIND: offerCards(t, cuda, [CARD]),
+  };
   const slipway = await startProcesses(t, { agentEnv });
   const env = { CUDA_STAND_IN: cuda.library, GPU_MIB: String(WORKER_MIB) };
   const place = (python: 'new' | 'old') => ({ command: pythonHandler(python, 'gpu.py'), env });
-  const half = Math.ceil(ENDPOINTS / 2);
+  const half = Math.ceil((ENDPOINTS - 1) / 2);
+  // The last one runs in a container. The process ids of the others are those of this host.
   const sharers = [
     ...(await createSharers(slipway, half, place('new'))),
-    ...(await createSharers(slipway, ENDPOINTS - half, place('old'))),
+    ...(await createSharers(slipway, ENDPOINTS - 1 - half, place('old'))),
+    ...(await createSharers(slipway, 1, { imageName: IMAGE, env })),
   ];
   return {
     cuda,
@@ -50,6 +64,7 @@ async function startCard(t: Test) {
     jobs: await cardJobs(
       slipway,
       sharers.map((one) => one.jobs),
+      cuda.folder,
     ),
   };
 }
@@ -66,7 +81,7 @@ function inWholeTurns(order: readonly number[]): [number, number] {
   return [ofFirst, jobs.length - ofFirst];
 }
 
-t.test('endpoints share one card', { skip: cudaSkip || skipWithoutPython('new', 'old') }, async (t) => {
+t.test('endpoints share one card', { skip: podmanSkip || cudaSkip || skipWithoutPython('new', 'old') }, async (t) => {
   const { cuda, agentEnv, slipway, sharers, jobs } = await startCard(t);
   const { sql } = slipway;
   const [agent] = slipway.agents;
@@ -136,14 +151,14 @@ t.test('endpoints share one card', { skip: cudaSkip || skipWithoutPython('new', 
     t.equal((await workers()).length, ENDPOINTS);
   });
 
-  await t.test('kill -9 in the middle of moves', async (t) => {
-    const all = VICTIMS.flatMap((victim) => STEPS.map((step) => ({ victim, step })));
-    const chosen = isLong ? all : [{ victim: random.one(VICTIMS), step: random.one(STEPS) }];
-    for (const { victim, step } of chosen) {
+  await t.test('kill -9 of each process in the middle of each move', async (t) => {
+    const left = VICTIMS.flatMap((victim) => STEPS.map((step) => ({ victim, step })));
+    while (left.length > 0) {
+      const { victim, step } = left.splice(random.below(left.length), 1)[0]!;
       const [from, to] = [0, 1];
       const offloaded = (await jobs.run(from)).pid;
       const holder = (await jobs.run(to)).pid;
-      await cuda.fault(step, { lateMs: LATE_MS });
+      await cuda.fault(step, { lateMs: LATE_MS[victim] });
       const { id, number } = await jobs.submit(from);
       await waitFor(`the call ${step}`, async () => !(await cuda.plans(step)));
       const moved = step === 'lock' || step === 'checkpoint' ? holder : offloaded;

@@ -27,31 +27,34 @@ interface CardCall {
   endpoint: number;
   way: Way;
   ms: number;
+  /** Part of it until the job started on a worker, as its status says. */
+  startMs: number;
   /** Part of it in which GPU memory was moved: of the worker that left the card, and of its own. 0: none was. */
   movesMs: number;
   problem?: string;
 }
 
 /**
- * Creates the endpoints. `command` runs the worker, with `env`. Without `gpuId`: on a GPU of any type. `gpuCount`: GPUs
- * of a worker.
+ * Creates the endpoints. `command` or `imageName` runs the worker, with `env`. Without `gpuId`: on a GPU of any type.
+ * `gpuCount`: GPUs of a worker.
  */
 export async function createSharers(
   slipway: Processes,
   count: number,
   {
-    command,
+    command = [],
+    imageName = '',
     env,
     gpuId,
     gpuCount = 1,
-  }: { command: string[]; env: Record<string, string>; gpuId?: string; gpuCount?: number },
+  }: { command?: string[]; imageName?: string; env: Record<string, string>; gpuId?: string; gpuCount?: number },
 ) {
   const ids: string[] = [];
   for (let index = 0; index < count; index += 1) {
     const gpuIds = gpuId === undefined ? [] : [gpuId];
     const flashBootType = FlashBootType.FLASHBOOT;
     const fields = { workersMin: 0, idleTimeoutSeconds: 1, gpuIds, gpuCount, flashBootType };
-    ids.push(await slipway.createEndpoint({ command, env, fields, workersMax: 1, ready: 0 }));
+    ids.push(await slipway.createEndpoint({ command, imageName, env, fields, workersMax: 1, ready: 0 }));
   }
   return ids.map((id) => ({ id, jobs: endpointJobs(slipway, id) }));
 }
@@ -72,7 +75,7 @@ export async function shareCard(
       await waitFor('standby', async () => (await levelOf(slipway, id)) === 'GPU');
     const expected = await levelOf(slipway, id);
     const fromMs = performance.now();
-    const { status, output } = await jobs.settled(await jobs.run({ number }), PATIENCE_MS);
+    const { status, output, delayTime } = await jobs.settled(await jobs.run({ number }), PATIENCE_MS);
     const ms = performance.now() - fromMs;
     if (status !== 'COMPLETED') throw new Error(`call ${number} is ${status}`);
     const served = output as unknown as Served;
@@ -81,7 +84,7 @@ export async function shareCard(
     const way = before?.pid === served.pid ? expected : 'cold';
     const left = made.at(-1)?.endpoint;
     const movesMs = way === 'HOST' ? await movesOf(slipway, id, left === undefined ? '' : sharers[left]!.id) : 0;
-    made.push({ endpoint, way, ms, movesMs, ...problemOf(number, served, before) });
+    made.push({ endpoint, way, ms, startMs: delayTime!, movesMs, ...problemOf(number, served, before) });
   }
   return made;
 }
@@ -114,22 +117,28 @@ async function levelOf(slipway: Processes, endpointId: string): Promise<Way> {
 }
 
 /**
- * Returns a table: for each way, how many calls there were, the p50 and p95 of their durations, and the p50 without the
- * moves of GPU memory.
+ * Returns a table: for each way, how many calls there were, the p50 and p95 of their durations, the p50 without the
+ * moves of GPU memory, and the p50 until the job started.
  */
 export function tableOf(calls: readonly CardCall[]): string {
   const rows = WAYS.map((way) => {
     const those = calls.filter((each) => each.way === way);
     const times = those.map(({ ms }) => ms);
     const without = those.map(({ ms, movesMs }) => ms - movesMs);
-    const cells = [way, those.length, secondsAt(times, 0.5), secondsAt(times, 0.95), secondsAt(without, 0.5)];
+    const starts = those.map(({ startMs }) => startMs);
+    const seconds = [secondsAt(times, 0.5), secondsAt(times, 0.95), secondsAt(without, 0.5), secondsAt(starts, 0.5)];
+    const cells = [way, those.length, ...seconds];
     return `| ${cells.join(' | ')} |`;
   });
-  return ['| Served by | Calls | p50 | p95 | p50 without moves |', '|---|---|---|---|---|', ...rows].join('\n');
+  return [
+    '| Served by | Calls | p50 | p95 | p50 without moves | p50 until it starts |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 function secondsAt(times: readonly number[], share: number): string {
   if (times.length === 0) return '';
   const sorted = times.toSorted((a, b) => a - b);
-  return `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]! / 1_000).toFixed(2)} s`;
+  return `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]! / 1_000).toFixed(3)} s`;
 }

@@ -3,14 +3,13 @@
  * GPU memory of workers in containers, on a real Podman and a driver's stand-in: their processes are moved by their ids
  * on the host, and a new agent continues with an offloaded one.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DesiredState } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { OffloadFailure, StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
+import { offerCards } from '../../helpers/cuda/cuda-device.ts';
 import { startGpuAgent } from '../../helpers/cuda/gpu-agent-process.ts';
 import { cudaSkip, startCuda } from '../../helpers/cuda/stand-in.ts';
-import { freshId } from '../../helpers/engines/containers.ts';
 import { podmanSkip, startPodman } from '../../helpers/engines/podman.ts';
 import { makeWorkerImage } from '../../helpers/engines/podman-images.ts';
 import { PYTHONS, skipWithoutPython } from '../../helpers/system/handlers.ts';
@@ -27,15 +26,10 @@ t.test('workers in containers', { skip: podmanSkip || cudaSkip || skipWithoutPyt
   const podman = await startPodman();
   await makeWorkerImage(podman, PYTHONS.new, join(import.meta.dirname, '../../handlers/gpu.py'), IMAGE);
   const cuda = await startCuda(t, { cards: { [CARD]: 4_096 } });
-  // The device brings the driver into the container, as NVIDIA's own does.
-  const kind = `slipway-${freshId()}.example/gpu`;
-  const mount = { hostPath: cuda.folder, containerPath: cuda.folder, options: ['rw', 'bind'] };
-  mkdirSync('/var/run/cdi', { recursive: true });
-  const file = `/var/run/cdi/${kind.split('.')[0]!}.json`;
-  const devices = [{ name: CARD, containerEdits: { mounts: [mount] } }];
-  writeFileSync(file, JSON.stringify({ cdiVersion: '0.5.0', kind, devices }));
-  t.teardown(() => rmSync(file));
-  const agent = await startGpuAgent(t, cuda, { SLIPWAY_AGENT_CONTAINERS: podman.socket, SLIPWAY_CDI_KIND: kind });
+  const agent = await startGpuAgent(t, cuda, {
+    SLIPWAY_AGENT_CONTAINERS: podman.socket,
+    SLIPWAY_CDI_KIND: offerCards(t, cuda, [CARD]),
+  });
 
   await agent.start('apart000000000', WORKER);
   const first = await agent.run('apart000000000', 1);
