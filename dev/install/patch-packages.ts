@@ -28,7 +28,9 @@ interface PatchedFile {
   readonly published: string;
   readonly current: string;
   readonly patched: string;
-  /** Number of patches that the file held already; `undefined` if its content was something else. */
+  /**
+   * Number of patches that the file already contains. `undefined`: its content matches none of the expected versions.
+   */
   readonly held: number | undefined;
   readonly patches: number;
 }

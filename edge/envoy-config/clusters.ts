@@ -156,8 +156,8 @@ function breakers(): Message {
         max_connections: REQUESTS_MAX,
         max_pending_requests: REQUESTS_MAX,
         max_requests: REQUESTS_MAX,
-        // Only requests that nobody has begun are retried. The budget is this large because half of all requests need a
-        // retry while half of the facades are gone.
+        // Only requests that no facade has begun are retried. The budget is this large because half of all requests
+        // need a retry while half of the facades are gone.
         retry_budget: { budget_percent: { value: 100 }, min_retry_concurrency: 32 },
       },
     ],

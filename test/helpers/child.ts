@@ -9,7 +9,7 @@ export class Child<Ready> {
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
   #isAsked = false;
-  /** Told when it ends though the test neither killed nor stopped it. */
+  /** Called if the process ends although the test neither killed nor stopped it. */
   onEndedByItself: (how: string) => void = () => undefined;
   /** When it was last started, in milliseconds since 1970. */
   startedAtMs = 0;
@@ -35,7 +35,7 @@ export class Child<Ready> {
     return this.#plan.log.tail();
   }
 
-  /** Starts it, again and again when it does not come up, as its launcher would; resolves when it is ready. */
+  /** Starts the process, and again if it does not come up, as its launcher would. Resolves when it is ready. */
   async start(): Promise<Ready> {
     this.startedAtMs = Date.now();
     const { ready } = await waitFor(
@@ -53,14 +53,14 @@ export class Child<Ready> {
     return ready;
   }
 
-  /** Ends it at once, without a chance to tidy up, and waits for its end. */
+  /** Kills the process and waits for its end. */
   async kill(): Promise<void> {
     this.#isAsked = true;
     this.#child?.kill('SIGKILL');
     await this.#ended;
   }
 
-  /** Waits for its end, which somebody else causes: it is then no failure of the test. */
+  /** Waits for the end of the process if something else ends it, and does not count that as a failure. */
   async endedByOther(): Promise<void> {
     this.#isAsked = true;
     await this.#ended;

@@ -1,6 +1,5 @@
 /**
- * Holds test files to what they declare (`// test: …`, tools/test-runner/README.md): a helper that needs a word asks
- * for it here.
+ * Checks what test files declare (`// test: …`, tools/test-runner/README.md). A helper that needs a word calls this.
  */
 import { readFileSync } from 'node:fs';
 import { runningFile } from '@slipway/tools/test-runner/test-current';

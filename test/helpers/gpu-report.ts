@@ -1,4 +1,4 @@
-/** Makes what `nvidia-smi -q -x` prints, in the form of its drivers from 535 on. */
+/** Makes the output of `nvidia-smi -q -x`, in the form of drivers from 535 on. */
 
 const HEALTHY_CARD = {
   remapped_row_failure: 'No',

@@ -1,7 +1,7 @@
 /**
- * A disk in memory that fails on demand and can lose power. After a power loss, unsynced data is there, partly there or
- * gone, as a random generator decides. Stricter than any file system: names and deletions survive only a sync of their
- * folder, and may reach the disk in any order.
+ * A disk in memory that fails on demand and can lose power. After a power loss, unsynced data is complete, partial or
+ * gone, as a random generator decides. It is stricter than any file system: names and deletions survive only if their
+ * folder was synced, and may reach the disk in any order.
  */
 import { basename, dirname } from 'node:path';
 import type { Disk, DiskFile } from '@slipway/kit/host/disk';
@@ -51,9 +51,7 @@ export class MemoryDisk {
     }
   }
 
-  /**
-   * Returns the disk as programs see it until the next power loss. Programs from before a loss change nothing any more.
-   */
+  /** Returns the disk as programs see it until the next power loss. After that loss, their writes change nothing. */
   boot(): Disk {
     const life = this.#life;
     const alive =

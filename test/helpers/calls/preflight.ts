@@ -1,4 +1,4 @@
-/** That pages of other origins can call a load-balancing endpoint: by a facade, and by an edge in front of it. */
+/** Checks that pages of other origins can call a load-balancing endpoint, through a facade and through an edge. */
 import type { Test } from 'tap';
 import { lbEndpoint } from '../system/lb-endpoint.ts';
 import type { System } from '../system/system.ts';

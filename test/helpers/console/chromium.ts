@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-
 import { chromium } from 'playwright-core';
 import type { Test } from 'tap';
 
-/** Programs that serve, in the order in which they are chosen. */
+/** Programs to use, best first. */
 const PROGRAMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const PROGRAM = process.env.SLIPWAY_TEST_CHROMIUM ?? PROGRAMS.find((program) => existsSync(program)) ?? PROGRAMS[0]!;
 
@@ -17,7 +17,10 @@ export function whyNoChromium(): false | string {
   return existsSync(PROGRAM) ? false : 'needs Chromium: apt-get install chromium-headless-shell';
 }
 
-/** Starts Chromium; it ends with the test. As root it runs without a sandbox: it opens the test's own pages only. */
+/**
+ * Starts Chromium, which ends with the test. It has no sandbox, because tests may run as root and open only their own
+ * pages.
+ */
 export async function startChromium(t: Test): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: join(import.meta.dirname, 'without-netlink.py'),
@@ -29,8 +32,8 @@ export async function startChromium(t: Test): Promise<Browser> {
 }
 
 /**
- * Opens a profile without animations: they change no text, and a browser without a graphics card draws each frame on
- * the processors that the other tests need.
+ * Opens a profile without animations. Animations change no text, and without a graphics card each frame costs processor
+ * time that other tests need.
  */
 export function openProfile(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   return browser.newContext({ reducedMotion: 'reduce', ...options });

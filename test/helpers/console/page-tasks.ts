@@ -11,7 +11,7 @@ interface TraceEvent {
   args: { name?: string };
 }
 
-/** In milliseconds of the thread's own processor time, so that what else the machine does counts for nothing. */
+/** Milliseconds of the thread's own processor time. Other work on the machine does not count. */
 export async function longestTaskMs(browser: Browser, page: Page, act: () => Promise<unknown>): Promise<number> {
   await browser.startTracing(page, { categories: ['toplevel', '__metadata'] });
   let trace: Buffer;

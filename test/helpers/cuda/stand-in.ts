@@ -1,6 +1,6 @@
 /**
  * A GPU driver for tests on a machine without a GPU: libcuda.so.1, nvidia-smi and cuda-checkpoint, compiled from
- * stand-in.c, which says what they do. A program becomes a CUDA process by a call of `fake_alloc` in that library.
+ * stand-in.c. A program that calls `fake_alloc` of that library becomes a CUDA process.
  */
 import type { ChildProcess } from 'node:child_process';
 import { execFile, spawn } from 'node:child_process';
@@ -64,7 +64,7 @@ export async function startCuda(
     /** Variables with which a program finds the driver. */
     env: { PATH: `${folder}${delimiter}${process.env['PATH']}`, LD_LIBRARY_PATH: folder },
     smi,
-    /** The next call of this kind, after `skip` that go well, takes longer and ends with this code. */
+    /** Makes one call of this kind slow and end with this code: the next one after `skip` calls that succeed. */
     fault: (call: DriverCall, { code = 0, lateMs = 0, skip = 0 }): Promise<void> =>
       write(`fault.${call}`, `${code} ${lateMs} ${skip}`),
     /** Returns whether a planned fault has not been met yet. */
@@ -93,7 +93,7 @@ export async function startCuda(
   };
 }
 
-/** Takes memory of cards, then says for each line how many bytes it holds: not before the driver lets it go on. */
+/** Allocates memory on cards. For each input line it prints how many bytes it holds, once the driver lets it run. */
 const PROGRAM = `
 import ctypes, sys
 cuda = ctypes.CDLL(sys.argv[1])

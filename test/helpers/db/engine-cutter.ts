@@ -6,8 +6,8 @@ import type { Test } from 'tap';
 import { scratch } from '../scratch.ts';
 
 /**
- * Opens one. `call` matches the first line of the calls to cut. ASKED: the request never reaches the engine. ANSWERED:
- * the engine executes the call, and its answer is lost.
+ * Opens the socket. `call` matches the first line of the calls to cut. ASKED: the request never reaches the engine.
+ * ANSWERED: the engine executes the call, and its answer is lost.
  */
 export async function engineCutter(t: Test, engineSocket: string, call: RegExp, cut: 'ASKED' | 'ANSWERED') {
   const { folder } = await scratch(t);

@@ -1,7 +1,4 @@
-/**
- * The test's own look into the database: rows as they are stored, and deadlines moved so that no test has to wait for
- * them.
- */
+/** Reads rows as they are stored, and moves deadlines so that no test has to wait for them. */
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { waitFor } from '../time/wait-for.ts';
@@ -55,7 +52,7 @@ export function jobRows(t: Test, url: string) {
     elapseExecution: async (id: string): Promise<void> => {
       await sql`UPDATE job SET execution_deadline_at = now() WHERE id = ${id} AND state = 'IN_PROGRESS'`;
     },
-    /** Makes a running job one that was submitted at a whole millisecond and started this many microseconds later. */
+    /** Changes a running job: it was submitted at a whole millisecond and started this many microseconds later. */
     startedAfterUs: async (id: string, waitedUs: number): Promise<void> => {
       await sql`UPDATE job SET submitted_at = date_trunc('milliseconds', submitted_at),
         started_at = date_trunc('milliseconds', submitted_at) + ${waitedUs}::int * interval '1 microsecond'

@@ -16,17 +16,17 @@ import { reapPostgresWithProcess } from './postgres-reaper.ts';
 const run = promisify(execFile);
 
 /**
- * Tests kill processes, never the machine. Data that the kernel holds survives that, so waiting for the disk would
- * prove nothing. A password that is cheap to verify makes each of the many connections a little cheaper.
+ * Options that make the server fast. Without fsync the kernel still keeps the data when a test kills processes. Few
+ * rounds of SCRAM make each connection cheaper.
  */
 export const QUICK: readonly string[] = ['--no-sync', '-c', 'fsync=off', '-c', 'scram_iterations=1'];
 
-/** The log of such a server may lie in memory, so this setting lets PostgreSQL remove WAL that it no longer needs. */
+/** Keeps the WAL small, because it may lie in memory. */
 const LITTLE_WAL = { min_wal_size: '80MB' };
 
 /**
- * Folder of files in memory, on hosts that have it. Creating and dropping a database touches hundreds of small files,
- * which costs less system time there than on a disk.
+ * Folder in memory, if the host has it. Creating and dropping a database touches hundreds of small files, which costs
+ * less system time in memory than on a disk.
  */
 const MEMORY = '/dev/shm';
 /** File system type that statfs returns for tmpfs. */
@@ -37,8 +37,8 @@ const TMPFS = 0x01021994;
 const MEMORY_MIN = 6 * 2 ** 30;
 
 /**
- * Returns the folder for a server's data. Only a server that never waits for a disk may have its data in memory: others
- * are there to be measured, or to be killed and restarted.
+ * Returns the folder for a server's data. Data of a server without fsync may lie in memory. Tests measure other servers
+ * or restart them, so these need a disk.
  */
 async function placeOf(initdbOptions: readonly string[]): Promise<string> {
   if (!initdbOptions.includes('fsync=off')) return tmpdir();

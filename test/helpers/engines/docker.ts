@@ -98,7 +98,7 @@ async function start(): Promise<TestDocker> {
   const cli = async (...args: string[]): Promise<string> => (await run('docker', args, { env })).stdout;
   let service: ReturnType<typeof spawn> | undefined;
   const serve = async (data: string, ...more: string[]): Promise<void> => {
-    // On a host whose init does not reap orphans, the pid files of a killed Docker keep the next one from starting.
+    // If the host's init does not reap orphans, the pid files of a killed Docker would prevent the next start.
     for (const name of ['docker.pid', 'exec/containerd/containerd.pid']) rmSync(path(name), { force: true });
     service = spawn(
       '/usr/sbin/dockerd',

@@ -24,10 +24,7 @@ const PROGRAMS = [
   '/usr/bin/python3',
 ];
 const LEFT_OUT = ['test', 'config-3*', 'idlelib', 'pydoc_data', 'lib2to3', 'tkinter', 'ensurepip', 'pip', 'setuptools'];
-/**
- * Packages that come with the SDK and that no worker loads. They are a third of the bytes and half of the files, which
- * an engine writes one by one.
- */
+/** Packages that come with the SDK but that no worker loads. They are a third of the bytes and half of the files. */
 const UNUSED_PACKAGES = [
   'botocore/data',
   'dns',
@@ -42,7 +39,7 @@ const UNUSED_PACKAGES = [
 ];
 /** An image with the packages of the new SDK, on which the run's workers' images are built. */
 const SDK_IMAGE = 'localhost/slipway-sdk:1';
-/** Fills the run's image store. Every file reads it, so it must neither change nor stay mounted afterwards. */
+/** Fills the run's image store. All files read it, so nothing may change it or keep it mounted afterwards. */
 export async function makeRunImages(folder: string, store: string): Promise<void> {
   const maker = join(folder, 'maker');
   mkdirSync(maker);
@@ -121,8 +118,8 @@ export function makeBaseTar(file: string, more: readonly string[] = []): void {
 }
 
 /**
- * Writes a root file system that stands for the published base of our images: this process's Node, a shell, and
- * `programs` of this host. `runnable`: programs that other layers add, and whose libraries the base has.
+ * Writes a root file system like that of our published base image: this process's Node, a shell, and `programs` of this
+ * host. `runnable`: programs that other layers add; the base has their libraries.
  */
 export function makeNodeBaseTar(file: string, programs: readonly string[], runnable: readonly string[]): void {
   const node = realpathSync(process.execPath);
@@ -149,8 +146,10 @@ export interface TestPodman extends TestEngine {
   cli(...args: string[]): Promise<string>;
   /** True if it reads the run's images and has none of its own. */
   sharesImages: boolean;
-  /** Starts another service whose images lie on a disk of `mebibytes` MiB. Returns its socket. */
+  /** Starts another service with its images on a disk of `mebibytes` MiB. Returns its socket. */
   smallDisk(mebibytes: number): Promise<string>;
-  /** Ends Podman and removes all that it and its agents have made, as the end of the test's process does. */
+  /**
+   * Ends Podman and removes everything that it and its agents have made. The end of the test's process does the same.
+   */
   remove(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Every rpc of the contract by its name, and one way to call any of them, streams too: by what its first answer is. */
+/** Calls any rpc of the contract by name, streams too, and returns its first answer. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientReadableStream, MethodDefinition, ServiceDefinition, ServiceError } from '@grpc/grpc-js';
@@ -29,7 +29,8 @@ export function anyRpc(address: string) {
   return {
     close: () => client.close(),
     /**
-     * The first answer, of a stream too; fields of the request that are not given are empty. Failures are CoreErrors.
+     * Returns the first answer, of a stream too. Fields that the request does not give are empty. Failures are
+     * CoreErrors.
      */
     call: (method: Method, request: object, key: string): Promise<object> => {
       const metadata = callMetadata(key);

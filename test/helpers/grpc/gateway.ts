@@ -1,4 +1,4 @@
-/** A proxy in front of a system, as companies have: it notes the paths that clients ask for and may change them. */
+/** A proxy in front of a system, like that of a company. It records the paths of requests and may change them. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';

@@ -56,7 +56,7 @@ export function grpcClients(address: string, transport: Transport = systemTransp
 
 export type GrpcClients = ReturnType<typeof grpcClients>;
 
-// The last of the three signatures that ts-proto writes for a method: TypeScript infers from that one.
+// TypeScript infers from the last of the three signatures that ts-proto writes for a method.
 type Done<Response> = (error: ServiceError | null, response: Response) => void;
 type Unary<Request, Response> = (
   request: Request,

@@ -1,6 +1,4 @@
-/**
- * Runs grpcurl (see tools/test-runner/test-grpcurl.ts) for a test: without any .proto file, by the server's reflection.
- */
+/** Runs grpcurl (see tools/test-runner/test-grpcurl.ts) with the server's reflection instead of .proto files. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

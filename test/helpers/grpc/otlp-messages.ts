@@ -1,7 +1,6 @@
 /**
- * OTLP's messages as its makers publish them (test/otlp), read by protobuf's own parser and written again by its own
- * writer: what is sent must be the same to the byte, so that no member is unknown, no text is not UTF-8, and no length
- * is off.
+ * Parses messages by the published definitions of OTLP (test/otlp) and encodes them again. Equal bytes prove that there
+ * are no unknown members, invalid texts or wrong lengths.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,6 +1,4 @@
-/**
- * A receiver of traces by OTLP over HTTP, which takes what OTLP's messages are and nothing else, as a collector does.
- */
+/** A receiver of traces by OTLP over HTTP. Like a collector, it rejects everything that is no OTLP message. */
 
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * A minimal core: it speaks the session protocol to one real agent, says what it desires, gives jobs and keeps
- * outcomes. It decides nothing.
+ * A minimal core for one real agent: it sends desired states and jobs over the session protocol and records outcomes.
+ * It decides nothing.
  */
 import type { ServerDuplexStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { openServer, systemTransport } from '@slipway/kit/net/channel';
@@ -16,7 +16,7 @@ import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Test } from 'tap';
 import { PATIENCE_MS, waitFor } from '../time/wait-for.ts';
 
-/** Its lease outlasts any test: an agent that is killed has not lost its machine. */
+/** A lease that outlasts any test, so that a machine is not lost while its agent is killed and restarted. */
 const WELCOME = { sessionId: 'session', heartbeatPeriodMs: 500, leaseMs: 600_000, modelPeerKey: Buffer.alloc(32) };
 
 const ENDED: ReadonlySet<WorkerState> = new Set([WorkerState.UNHEALTHY, WorkerState.STOPPED]);

@@ -10,7 +10,7 @@ export type Move = 'OFFLOAD' | 'RESTORE';
 
 export class ScriptedMoves {
   readonly offloaded = new Set<string>();
-  /** Starts and restores on a GPU that another worker had not left: none may ever be. */
+  /** Starts and restores on a GPU that another worker still used. Must stay empty. */
   readonly conflicts: string[] = [];
   readonly #moving = new Set<string>();
   readonly #gpus = new Map<string, readonly string[]>();
@@ -57,7 +57,10 @@ export class ScriptedMoves {
     return { ...report, ...at, lastOffload: { bytes, durationMs: 5_300 } };
   }
 
-  /** Records a conflict if another worker is on a GPU of this one. Agents start nobody beside one that drains. */
+  /**
+   * Records a conflict if another worker is on a GPU of this one. An agent must not start a worker beside one that
+   * drains.
+   */
   checkGpus(what: string, workerId: string): void {
     for (const [other, uuids] of this.#gpus) {
       const isThere =

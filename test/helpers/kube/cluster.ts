@@ -17,11 +17,14 @@ export function skipWithoutKube(): false | string {
 }
 
 interface ClusterOptions {
-  /** Starts the scheduler and the controllers, which takes ten seconds more; default false: Pods must name a node. */
+  /**
+   * Also starts the scheduler and the controllers, which takes ten seconds more. Default: false, so Pods must name a
+   * node.
+   */
   controllers?: boolean;
   /** Nodes that kwok plays; default none, and no kwok. */
   nodes?: readonly FakeNode[];
-  /** Ports of Pods of kwok's nodes that lead to ports of this host when they are forwarded. */
+  /** Ports of Pods on kwok's nodes that are forwarded to ports of this host. */
   forwards?: readonly PortForward[];
 }
 

@@ -1,8 +1,8 @@
 /**
- * A node of a real API server whose Pods are processes of this host: it does what scheduler and kubelet do, as far as
- * the API shows it. A Pod is bound to the node that its affinity names, and its command runs with the environment of
- * its Secret. Its log can be followed. Its deletion is SIGTERM and after the grace SIGKILL, and it is gone from the API
- * when its process has ended.
+ * A node of a real API server that runs Pods as processes of this host. It replaces scheduler and kubelet as far as the
+ * API shows them. It binds a Pod to the node of its affinity and runs its command with the environment of its Secret.
+ * Its log can be followed. A deletion sends SIGTERM and, after the grace period, SIGKILL. The Pod disappears from the
+ * API when its process has ended.
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -49,7 +49,7 @@ interface FakeKubeletOptions {
   binds?: boolean;
   /** Namespace of its Pods. Default: default. */
   namespace?: string;
-  /** Variables that a Pod gets over its own: there is no DNS for the names of Services, and no file of a volume. */
+  /** Variables that override a Pod's own: names of Services do not resolve here, and volumes have no files. */
   env?(pod: ApiPod): Record<string, string>;
   /** Returns the program of an image, for Pods that name no command. */
   programOf?(image: string): readonly string[] | undefined;
@@ -136,7 +136,7 @@ class Kubelet {
     await this.#cluster.api.send('PATCH', `${this.#pods}/${name}/status`, { status });
   }
 
-  /** Takes a Pod from the API, as a kubelet does once its containers have ended. */
+  /** Removes a Pod from the API, as a kubelet does once its containers have ended. */
   async remove(name: string): Promise<void> {
     await this.#cluster.api
       .send('DELETE', `${this.#pods}/${name}`, { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 })

@@ -1,6 +1,4 @@
-/**
- * A TCP proxy before PostgreSQL that counts statements by their text: those of one process, whatever the others send.
- */
+/** A TCP proxy before PostgreSQL that counts the statements of one process by their text. */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import type { Test } from 'tap';
 
-/** How both sides see a cut: RESET breaks the connection; END closes it in order, as a server that shuts down does. */
+/** Kind of a cut. RESET breaks the connection. END closes it in order, as a server does that shuts down. */
 export type CutKind = 'RESET' | 'END';
 
 export type CuttingProxy = Awaited<ReturnType<typeof cuttingProxy>>;

@@ -4,7 +4,7 @@ import { delay, systemClock } from '@slipway/kit/time/clock';
 /** Between an echo and the next word, in milliseconds. */
 const PAUSE_MS = 50;
 
-/** Opens it and begins to send. `url` is the ws:// address of the worker's path. */
+/** Opens the WebSocket and begins to send. `url` is the ws:// address of the worker's path. */
 export function echoWebSocket(url: string, key: string) {
   const socket = new WebSocket(url, { headers: { authorization: `Bearer ${key}` } });
   const since = performance.now();

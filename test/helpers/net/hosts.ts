@@ -1,6 +1,6 @@
 /**
- * Hosts for a test, each a network namespace of its own, with a cable to one switch. A host goes with the test's
- * process, however that ends.
+ * Hosts for a test, each a network namespace with a cable to one switch. Hosts end with the test's process, however
+ * that ends.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * A transport for tests. Each channel that a named part opens is its own link, which can be held, resumed and cut while
- * all others work, even those to the same address. Parts connect over sockets in a folder, at addresses that nothing
+ * A transport for tests. Each channel of a named part is its own link. A test can hold, resume and cut it while all
+ * other links work, also links to the same address. Parts connect over sockets in a folder, at addresses that nothing
  * else can reach. There is no TCP.
  */
 

@@ -11,12 +11,14 @@ import type { AddressInfo } from 'node:net';
 export interface HubRepository {
   files: Record<string, string | Buffer>;
   large?: string[];
-  /** Only those with this token get its files; `hidden`: the others do not even see it. */
+  /**
+   * Token that requests for its files need. `hidden`: without the token they get the answer for a missing repository.
+   */
   token?: string;
   hidden?: boolean;
 }
 
-/** How the next responses with content fail. */
+/** Fault of the next responses with content. */
 export interface HubFault {
   /** Cuts the connection after so many bytes of a file. */
   cutAfter?: number;

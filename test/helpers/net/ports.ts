@@ -1,4 +1,4 @@
-/** Ports of this machine for tests: one that is taken, and one that a program which knows no port 0 can be given. */
+/** Provides ports for tests: a port that is in use, and a free port for programs that do not accept port 0. */
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { createServer } from 'node:net';

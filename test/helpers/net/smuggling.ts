@@ -1,4 +1,4 @@
-/** Smuggled requests: parts that disagree about where a request ends would see the hidden request. */
+/** Makes smuggled requests. Parts that disagree about the end of a request would see the hidden one. */
 
 /** Path that must never arrive behind the edge. */
 export const HIDDEN_PATH = '/hidden';

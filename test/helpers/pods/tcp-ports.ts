@@ -1,4 +1,4 @@
-/** Where clients reach a TCP port of a pod, on each surface. */
+/** Checks where clients reach the TCP ports of a pod, on each surface. */
 import type { Test } from 'tap';
 import type { System } from '../system/system.ts';
 import { waitFor } from '../time/wait-for.ts';

@@ -1,4 +1,6 @@
-/** One or more core replicas on their own database, with an account and its keys. The test scripts the agents. */
+/**
+ * Starts one or more core replicas on their own database, with an account and its keys. The test scripts the agents.
+ */
 import { randomBytes } from 'node:crypto';
 import { buildCore } from '@slipway/core/app';
 import { readCoreConfig } from '@slipway/core/config';

@@ -1,4 +1,4 @@
-/** Where the tests' handlers are and how to run them. */
+/** Commands that run the tests' handlers. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireDeclared } from '../declared.ts';
@@ -7,8 +7,8 @@ const root = join(import.meta.dirname, '../../..');
 const node = join(root, 'node_modules/.bin/node');
 
 /**
- * Command that runs a JavaScript handler of test/handlers. In a test run it keeps compiled code, which halves its
- * start; its environment stays as it is.
+ * Returns the command that runs a JavaScript handler of test/handlers. In a test run it caches compiled code, which
+ * halves its start. Its environment stays the same.
  */
 export function jsHandler(file: string): string[] {
   const { NODE_COMPILE_CACHE: cache = '' } = process.env;

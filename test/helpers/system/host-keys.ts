@@ -1,6 +1,6 @@
 /**
- * How a browser keeps the key of a load-balancing endpoint, in the host form: by a facade, and by an edge in front of
- * it.
+ * Checks that a browser keeps the key of a load-balancing endpoint in the host form, through a facade and through an
+ * edge.
  */
 
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
@@ -15,7 +15,7 @@ import type { System } from './system.ts';
 const PAGE = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' };
 const OWN = { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' };
 
-/** `host` and `other`: of two endpoints, the first with a ready worker that is lb-worker.mjs. */
+/** `host` and `other`: hosts of two endpoints. The first one has a ready worker (lb-worker.mjs). */
 export async function checkHostKeys(
   t: Test,
   { url, host, other, system }: { url: string; host: string; other: string; system: System },

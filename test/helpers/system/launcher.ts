@@ -1,4 +1,4 @@
-/** `npm start` as a child process: the launcher that runs once everything is installed. */
+/** Runs the launcher of `npm start` as a child process, after the installation. */
 
 import type { ChildProcess } from 'node:child_process';
 import { execFileSync, spawn } from 'node:child_process';
@@ -28,8 +28,8 @@ export class Launcher {
   text = '';
 
   /**
-   * Starts it; the test's end ends it, also when the test is killed together with its group: the channel to it closes
-   * then.
+   * Starts the launcher. It ends with the test. If the whole process group is killed, it ends because its channel
+   * closes.
    */
   constructor(t: Test, ...args: string[]) {
     this.#child = spawn(node, [join(root, 'dev/start.ts'), ...args], {

@@ -1,6 +1,6 @@
 /**
- * Runs a whole Slipway in separate processes, as in production, each of which a test can kill: PostgreSQL, cores, a
- * facade, agents.
+ * Runs a whole Slipway in separate processes, as in production: PostgreSQL, cores, a facade, agents. A test can kill
+ * each.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
@@ -47,7 +47,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   const server = await startPostgres();
   const database = server.child;
   const children: Child<unknown>[] = [];
-  /** If a process ends by itself, this is the cause of whatever the test then waits for in vain. */
+  /** Records the cause if a process ends by itself: the test then waits for something that cannot happen. */
   const watch = <Ready>(child: Child<Ready>): Child<Ready> => {
     child.onEndedByItself = (how) => {
       t.fail(how);
@@ -62,7 +62,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     for (const child of children.toReversed()) await child.stop();
     await server.remove();
   });
-  /** `env` is evaluated at every start: a server takes any port at the first start and the same port at later ones. */
+  /** `env` is evaluated at every start. A server takes any port at its first start and keeps it later. */
   const run = async (name: string, file: string, env: () => Record<string, string>) => {
     const plan = (): ProcessPlan<ReadyMessage> =>
       nodeProcess({

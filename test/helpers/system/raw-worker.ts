@@ -142,7 +142,7 @@ export class RawWorker {
   }
 }
 
-/** The raw workers of one endpoint: give `env` to its template, then ask for each new worker with `next`. */
+/** Raw workers of one endpoint. Give `env` to its template, then call `next` for each new worker. */
 export async function rawWorkers(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-raw-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));

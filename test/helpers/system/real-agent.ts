@@ -38,7 +38,7 @@ export async function startRealAgent(t: Test, core: CoreReplicas, env: Record<st
   );
   const { machineId } = await agent.start();
   let stopping: Promise<void> | undefined;
-  /** With `keepContainers` what outlives an agent goes on, for the next one on this folder. */
+  /** `keepContainers`: containers stay for the next agent on this folder. */
   const stop = (keep?: { keepContainers: boolean }): Promise<void> => (stopping ??= agent.stop(keep));
   t.teardown(async () => {
     await stop();

@@ -1,4 +1,4 @@
-/** Checks that requests to workers are counted, those that go straight to them and those through a facade. */
+/** Checks that requests to workers are counted, both direct ones and those through a facade. */
 import type { Test } from 'tap';
 import { call } from '../grpc/grpc-clients.ts';
 import { waitFor } from '../time/wait-for.ts';

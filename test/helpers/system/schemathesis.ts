@@ -17,7 +17,7 @@ export interface SchemathesisOptions {
   exclude?: string;
 }
 
-/** Checks that are left out: a body can be valid in form and still name a template that does not exist. */
+/** Checks that are left out: a valid body can name a template that does not exist. */
 const CHECKS_LEFT_OUT = ['positive_data_acceptance'];
 
 /** For tap's `skip` option: false if Schemathesis is installed, else one line that says what to install. */

@@ -61,9 +61,8 @@ export type System = Awaited<ReturnType<typeof startOwn>>;
 let shared: { system: System; options: SystemOptions } | undefined;
 
 /**
- * Makes every `startSystem` return this system until the test ends. With it, a file that has put a system behind
- * something imports test files to run them again on it. `options` are those that the system was started with, for files
- * that need some of them.
+ * Makes every `startSystem` return this system until the test ends. A file can then import other test files to run them
+ * behind its proxy. `options`: those that the system was started with, for files that need some of them.
  */
 export function shareSystem(t: Test, system: System, options: SystemOptions = {}): void {
   shared = { system, options };

@@ -1,14 +1,13 @@
 /**
- * Numbers that no two tests of a machine have at the same time, in any of its processes. They are used for ports and
- * addresses, for instance.
+ * Claims numbers that no other test process on the machine has at the same time, for instance for ports and addresses.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
  * Returns a number from 0 up to, but excluding, `count`, which no other process has under this name while this process
- * lives. A socket's name holds it; the kernel frees it with the process, however that ends. Each process starts its
- * search at another number, so that leftovers of one do not affect the next.
+ * lives. It is claimed by a socket's name, which the kernel frees when the process ends. Each process starts its search
+ * at another number, so that leftovers of one do not affect the next.
  */
 export async function claimNumber(name: string, count: number): Promise<number> {
   for (let tries = 0; tries < count; tries += 1) {

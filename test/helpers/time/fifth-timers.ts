@@ -1,6 +1,6 @@
 /**
- * As short-timers.ts, but divides by five: for connections that must be open again before the other side forgets, on a
- * busy machine too.
+ * Like short-timers.ts, but divides by five. For tests whose connections must reopen before the other side drops their
+ * state, also on a busy machine.
  */
 import { divideTimers } from './divide-timers.ts';
 

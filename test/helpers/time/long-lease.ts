@@ -1,6 +1,6 @@
 /**
- * Makes a core that it is imported into give leases of twice the length: a test whose agents have to come back within
- * their lease must not depend on how fast a busy machine starts them. LONG_LEASE is the environment of such a core.
+ * Doubles the leases of the core that imports it. Agents then have time to reconnect within their lease on a busy
+ * machine. LONG_LEASE is the environment of such a core.
  */
 import { registerHooks } from 'node:module';
 

@@ -27,7 +27,7 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Runs in the next tick, whatever the time: a tick does not depend on a clock. */
+  /** Runs in the next tick, independent of the clock's time. */
   soon(fn: () => void): void {
     setImmediate(fn);
   }

@@ -1,7 +1,6 @@
 /**
- * Reproducible randomness: each run takes another seed and prints it, and SLIPWAY_TEST_SEED=<seed> repeats a run.
- * Processes and databases still run at their own pace, so only the test's own actions and their planned times are
- * repeated.
+ * Reproducible randomness. Each run takes another seed and prints it; SLIPWAY_TEST_SEED=<seed> repeats a run. Only the
+ * test's own actions and their planned times are repeated, because processes and databases run at their own pace.
  */
 import t from 'tap';
 import type { SeededRandom } from './random-of.ts';

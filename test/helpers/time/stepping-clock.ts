@@ -1,10 +1,10 @@
 /**
- * A clock that a test moves from timer to timer, with ticks of the event loop in between: the work that a timer starts
- * is done before the next timer.
+ * A clock that a test moves from timer to timer. Between two timers the event loop ticks, so that the work of the first
+ * is done before the second.
  */
 import type { Clock, Timer } from '@slipway/kit/time/clock';
 
-/** Turns of the loop after each timer, and after the last: promises and `soon` chains of a few links end in them. */
+/** Ticks of the loop after each timer and after the last one. Promises and short `soon` chains end within them. */
 const TURNS = 4;
 const LAST_TURNS = 8;
 
@@ -45,7 +45,7 @@ export class SteppingClock implements Clock {
     setImmediate(fn);
   }
 
-  /** Moves on and fires what is due, in order, also what is set meanwhile. */
+  /** Advances the clock and fires due timers in order, including timers that are set meanwhile. */
   async pass(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (let next = this.#nextUntil(endMs); next; next = this.#nextUntil(endMs)) {

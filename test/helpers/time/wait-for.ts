@@ -1,4 +1,4 @@
-/** Waits for a condition. The only place of the tests that lets time pass. */
+/** Waits for a condition. No other file of the tests may let time pass. */
 
 /**
  * Pause between two checks, as a multiple of the time that the last check took. A check that runs a program would
@@ -7,7 +7,7 @@
 const REST = 4;
 /** No pause grows longer, in milliseconds. */
 const PAUSE_MS_MAX = 500;
-/** Longest wait, in milliseconds: what takes a second on an idle machine comes within it on a busy one. */
+/** Longest wait, in milliseconds. Work that takes a second on an idle machine takes much longer on a busy one. */
 export const PATIENCE_MS = 90_000;
 
 /**
