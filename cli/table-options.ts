@@ -51,7 +51,8 @@ function rowText(kind: Kind, value: unknown): string | undefined {
   if (kind.is === 'variables') return variables(value as Record<string, string>);
   if (kind.is === 'command') return commandLine(value as string[]);
   if (kind.is === 'texts') return (value as string[]).join(', ');
-  return kind.is === 'flag' ? (value === true ? 'yes' : '') : String(value);
+  if (kind.is === 'flag') return value === true ? 'yes' : '';
+  return String(value);
 }
 
 /** Returns the parser of an option's value. `undefined` if the option takes no value. */

@@ -38,6 +38,7 @@ export async function runApply(cli: Cli, options: ApplyOptions): Promise<void> {
   if (isRun) await new PlanExecutor(cli, account).run(steps);
   output.result(presentPlan(steps, isRun), () => {
     if (!isRun || options.yes) showPlan(output, steps);
-    output.note(isRun ? 'Done.' : isDone ? 'Nothing to change.' : 'Nothing was changed: this was --dry-run.');
+    const unchanged = isDone ? 'Nothing to change.' : 'Nothing was changed: this was --dry-run.';
+    output.note(isRun ? 'Done.' : unchanged);
   });
 }

@@ -61,8 +61,9 @@ function variableChanges(name: string, from: Variables, to: Variables): Change[]
   return names.flatMap((variable) => {
     const [before, after] = [from[variable], to[variable]];
     if (before === after) return [];
-    const shown = before === undefined ? 'set' : after === undefined ? 'removed' : 'changed';
-    return [{ setting: `${name}.${variable}`, to: shown }];
+    const setting = `${name}.${variable}`;
+    if (before === undefined) return [{ setting, to: 'set' }];
+    return [{ setting, to: after === undefined ? 'removed' : 'changed' }];
   });
 }
 

@@ -172,6 +172,6 @@ function decisionText(
 }
 
 function workersText(present: number, target: number): string {
-  const count = present === 0 ? 'no workers' : present === 1 ? '1 worker' : `${present} workers`;
-  return present === target ? count : `${count}, ${target === 0 ? 'none' : target} wanted`;
+  const known = present === 1 ? '1 worker' : `${present || 'no'} workers`;
+  return present === target ? known : `${known}, ${target === 0 ? 'none' : target} wanted`;
 }

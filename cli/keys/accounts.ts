@@ -102,7 +102,8 @@ async function setQuota(cli: Cli, named: string, options: QuotaOptions): Promise
   const { id: accountId, quota: before = {} } = await accountOf(cli, named);
   const chosen = (name: keyof QuotaOptions): number | undefined => {
     const given = options[name];
-    return given === undefined ? before[name] : given === NO_LIMIT ? undefined : given;
+    if (given === undefined) return before[name];
+    return given === NO_LIMIT ? undefined : given;
   };
   const quota = {
     workers: chosen('workers'),

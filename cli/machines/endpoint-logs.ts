@@ -61,12 +61,7 @@ class EndpointLogs {
       (page) => core.machines.call((client) => client.listWorkers, { endpointId: this.#endpointId, ...page }),
       (response) => response.workers,
     );
-    const note =
-      workers.length === 0
-        ? 'The endpoint has no workers now; "slipway why" gives the reason.'
-        : workers.length > WORKERS_MAX
-          ? `The endpoint has ${workers.length} workers; the newest ${WORKERS_MAX} are shown.`
-          : '';
+    const note = noteOf(workers.length);
     if (note !== '' && !this.#hasNoted) output.note(note);
     this.#hasNoted ||= note !== '';
     return workers.slice(-WORKERS_MAX);
@@ -91,4 +86,11 @@ class EndpointLogs {
   #open(workerId: string, tail: number): LogLines {
     return new LogLines(workerLog(this.#cli, workerId), tail);
   }
+}
+
+/** Returns a note for the user about the number of workers; empty if there is nothing to say. */
+function noteOf(workers: number): string {
+  if (workers === 0) return 'The endpoint has no workers now; "slipway why" gives the reason.';
+  if (workers <= WORKERS_MAX) return '';
+  return `The endpoint has ${workers} workers; the newest ${WORKERS_MAX} are shown.`;
 }

@@ -9,14 +9,15 @@ import { ago, count, memory, nameOf, roughly } from '../output/words.ts';
 /** `connected, cordoned`. */
 export function stateText({ connected, cordoned, seenTime, drain }: MachineStatus, nowMs: number): string {
   const state = connected ? 'connected' : `gone, seen ${ago(seenTime, nowMs)}`;
-  const closed = drain ? `, ${drainText(drain, nowMs)}` : cordoned ? ', cordoned' : '';
-  return state + closed;
+  if (drain) return `${state}, ${drainText(drain, nowMs)}`;
+  return cordoned ? `${state}, cordoned` : state;
 }
 
 /** `draining: 2 workers, 1 job left, 28 min to the deadline (new GPUs)`, or `drained`. */
 export function drainText({ workers, jobs, pods, deadlineTime, reason }: MachineDrain, nowMs: number): string {
-  const leftMs = deadlineTime ? deadlineTime.getTime() - nowMs : undefined;
-  const until = leftMs === undefined ? '' : leftMs > 0 ? `, ${roughly(leftMs)} to the deadline` : ', deadline over';
+  const leftMs = deadlineTime ? deadlineTime.getTime() - nowMs : 0;
+  const left = leftMs > 0 ? `${roughly(leftMs)} to the deadline` : 'deadline over';
+  const until = deadlineTime ? `, ${left}` : '';
   const state =
     workers + jobs > 0 ? `draining: ${count(workers, 'worker')}, ${count(jobs, 'job')} left${until}` : 'drained';
   const kept = pods > 0 ? `, ${count(pods, 'pod')} ${pods === 1 ? 'stays' : 'stay'}` : '';

@@ -73,7 +73,8 @@ export function podOfV1(row: SourceRow): SourceRow {
   const { image, imageName, volumeMountPath: path = '/workspace', volumeInGb: size, networkVolumeId } = fields;
   const volumeId = networkVolumeId || recordOf(fields['networkVolume'])?.['id'];
   const gpu = recordOf(fields['gpu']);
-  const mounts = volumeId ? { network: [{ volumeId, path }] } : size ? { persistent: { size, path } } : {};
+  const own = size ? { persistent: { size, path } } : {};
+  const mounts = volumeId ? { network: [{ volumeId, path }] } : own;
   return {
     ...row,
     fields: defined({
