@@ -33,6 +33,7 @@ function summary(system: LocalSystem, seconds: string): string {
     shown(data.localEnvFile) === LOCAL_ENV
       ? 'npx slipway'
       : `npx slipway --local-env ${shellQuote(shown(data.localEnvFile))}`;
+  const example = handler.lb ? 'A request' : 'A job';
   return `
 Slipway is ready after ${seconds} s.
 
@@ -53,7 +54,7 @@ No agent runs here, so ${handler.lb ? 'requests' : 'jobs'} wait. Make a key for 
   ${join}
 `
 }
-${system.agent ? 'Try it' : handler.lb ? 'A request' : 'A job'}:
+${system.agent ? 'Try it' : example}:
 
   ${exampleCurl(system)}
 

@@ -101,7 +101,7 @@ function plainResult({ output, error }: EndedRequest, jobState: JobState): Rende
       ? [Buffer.from(',"output":'), output ?? Buffer.from('null')]
       : [Buffer.from(`,"error":${JSON.stringify(error ?? `The job is ${jobState}.`)}`)];
   return {
-    state: jobState === 'COMPLETED' ? 'COMPLETED' : jobState === 'CANCELLED' ? 'CANCELLED' : 'FAILED',
+    state: jobState === 'COMPLETED' || jobState === 'CANCELLED' ? jobState : 'FAILED',
     side: jobState === 'COMPLETED' ? 'OUTPUT' : 'ERROR',
     text: Buffer.concat([head, ...rest, Buffer.from('}')]),
   };

@@ -75,7 +75,7 @@ function serverOf(url: string) {
   const auth = username === '' ? undefined : { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
   return {
     host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? (secure ? 465 : 587) : Number(port),
+    port: Number(port || (secure ? 465 : 587)),
     secure,
     ...(auth && { auth, requireTLS: true }),
   };

@@ -84,6 +84,12 @@ interface Shape {
   body(reply: Reply): Message;
 }
 
+/** Returns the OpenAI API's type of an error with this status. */
+function openaiType(status: number): string {
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+}
+
 const QUEUE_SHAPE: Shape = { path: '', body: ({ text, code }) => ({ error: text, code }) };
 /** Surfaces with their own error format, by path prefix. All others use the queue's format. */
 const SHAPES: readonly Shape[] = [
@@ -93,7 +99,7 @@ const SHAPES: readonly Shape[] = [
     body: ({ text, status, code }) => ({
       error: {
         message: text,
-        type: status === 429 ? 'rate_limit_error' : status < 500 ? 'invalid_request_error' : 'server_error',
+        type: openaiType(status),
         param: null,
         code,
       },

@@ -30,8 +30,12 @@ export function logText(line: string): string {
   const fault = typeof err === 'object' && err !== null && 'message' in err ? [`error=${valueText(err.message)}`] : [];
   const clock = typeof time === 'number' || typeof time === 'string' ? new Date(time).toTimeString().slice(0, 8) : '';
   const text = printable([msg, ...shown, ...fault].join('  '));
-  const style = Number(level) >= ERROR ? 'red' : Number(level) >= WARN ? 'yellow' : undefined;
-  return `${styleText('dim', clock)} ${style === undefined ? text : styleText(style, text)}`;
+  return `${styleText('dim', clock)} ${colored(Number(level), text)}`;
+}
+
+function colored(level: number, text: string): string {
+  if (level >= ERROR) return styleText('red', text);
+  return level >= WARN ? styleText('yellow', text) : text;
 }
 
 function parse(line: string): Record<string, unknown> | undefined {

@@ -191,7 +191,7 @@ export function summarizeEndpoint(
     running,
     workers.reduce((sum, { held }) => sum + held, 0),
   );
-  const run = runs === 0 ? 'none runs' : runs === 1 ? 'one runs' : `${runs} run`;
+  const run = runs > 1 ? `${runs} run` : `${runs === 0 ? 'none' : 'one'} runs`;
   const jobs = `${waitingText(what, queued, low)} and ${run}`;
   const waits = queued + low > 0;
   if (secret) {

@@ -103,8 +103,9 @@ const ACCOUNT_TEXT = 'the whole account';
 export function problemsOf(signs: Signs, operator: boolean): Problem[] {
   const byId = new Map(signs.endpoints.map((endpoint) => [endpoint.id, endpoint]));
   const found = [...endpointProblems(signs, operator), ...accountProblems(signs)].flatMap((problem) => {
+    if (problem.about === 'ACCOUNT') return [problem];
     const of = byId.get(problem.id);
-    return problem.about === 'ACCOUNT' ? [problem] : of ? [{ ...problem, name: of.name, accountId: of.accountId }] : [];
+    return of ? [{ ...problem, name: of.name, accountId: of.accountId }] : [];
   });
   const all = [
     ...(signs.database ? databaseProblems(signs.database) : []),

@@ -86,8 +86,8 @@ export function machineHandlers(options: MachineHandlersOptions): MachineService
           ? groupEnded(await context.workers.ended({ endpointId, accountId, machineIds: machines?.ids }))
           : [];
       const [machineId, ...others] = machines?.ids ?? [];
-      const of =
-        endpointId !== '' ? { endpointId } : machineId !== undefined && others.length === 0 ? { machineId } : undefined;
+      const ofMachine = machineId !== undefined && others.length === 0 ? { machineId } : undefined;
+      const of = endpointId !== '' ? { endpointId } : ofMachine;
       const recent = pageToken === '' && of ? await context.workers.recent(of) : [];
       const workers = entries.map(workerToMessage);
       return {

@@ -169,7 +169,8 @@ export function workerToMessage({
   ...worker
 }: Worker): WorkerMessage {
   const runs = state === 'READY' || state === 'FROZEN' || state === 'INITIALIZING' || state === 'DRAINING';
-  const leaving = outdated ? 'OUTDATED' : desired === 'DRAIN' ? 'DRAINING' : state;
+  const drained = desired === 'DRAIN' ? 'DRAINING' : state;
+  const leaving = outdated ? 'OUTDATED' : drained;
   return {
     ...worker,
     state: WorkerState[runs ? leaving : state],

@@ -62,11 +62,7 @@ export class AuditStore {
           page.subjectId === undefined ? undefined : eq(auditEvent.subjectId, page.subjectId),
           page.action === undefined ? undefined : eq(action, page.action),
           page.address === undefined ? undefined : eq(address, page.address),
-          page.refused === undefined
-            ? undefined
-            : page.refused
-              ? ne(auditEvent.refused, '')
-              : eq(auditEvent.refused, ''),
+          page.refused === undefined ? undefined : (page.refused ? ne : eq)(auditEvent.refused, ''),
           page.since === undefined ? undefined : gte(auditEvent.at, page.since),
           page.until === undefined ? undefined : lt(auditEvent.at, page.until),
         ),

@@ -97,11 +97,12 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
   const [count] = await sql<{ total: number }[]>`
     SELECT count(*) AS total FROM (SELECT FROM (${first(counted, undefined)}) AS n LIMIT ${counted}::int) AS c`;
   const shown = rows.slice(0, limit);
+  const next = longest ? skipped + limit : shown.at(-1)?.position;
   return {
     jobs: shown.map(jobFromRow),
     total: Math.min(count!.total, counted - 1),
     totalCapped: count!.total === counted,
-    next: rows.length <= limit ? undefined : longest ? skipped + limit : shown.at(-1)?.position,
+    next: rows.length <= limit ? undefined : next,
   };
 }
 

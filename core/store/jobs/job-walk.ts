@@ -95,7 +95,8 @@ export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promi
   const byThen = isRetry
     ? sql`AND finished_at <= timestamptz 'epoch' + ${begunUs}::bigint * interval '1 microsecond'`
     : sql``;
-  const order = state === 'IN_PROGRESS' ? sql`started_at` : isRetry ? sql`position` : sql`position DESC`;
+  const byPosition = isRetry ? sql`position` : sql`position DESC`;
+  const order = state === 'IN_PROGRESS' ? sql`started_at` : byPosition;
   // Returned rather than filtered out: to find a few matches, a filter would make a statement read any number of rows.
   const counts =
     fromMs === undefined ? sql`true` : sql`finished_at >= timestamptz 'epoch' + ${fromMs}::float8 * interval '1 ms'`;

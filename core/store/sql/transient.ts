@@ -76,7 +76,8 @@ export class DatabaseAwayError extends Error {
 
 function codeOf(error: unknown): string {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
-  return typeof code === 'string' ? code : cause === undefined ? '' : codeOf(cause);
+  if (typeof code === 'string') return code;
+  return cause === undefined ? '' : codeOf(cause);
 }
 
 /** Returns whether the database's disk is full. */
