@@ -137,7 +137,8 @@ export class OutcomeReporter {
     return new Promise((resolve) => {
       const large = isLarge(outcome);
       // A large outcome leaves memory as soon as it is on the disk, and takes its time to reach core.
-      const grace = large ? undefined : mayWait ? this.#longGrace : this.#grace;
+      const graceOfSmall = mayWait ? this.#longGrace : this.#grace;
+      const grace = large ? undefined : graceOfSmall;
       const pending: Pending = { ref: outcome.ref!, outcome, large, unread: 0, grace, onSafe: resolve };
       this.#keep(key, pending);
       this.#send(key, pending);

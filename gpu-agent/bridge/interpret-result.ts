@@ -117,7 +117,8 @@ function oversizeError(head: Buffer, bytes: number): string | undefined {
 function errorText(error: Buffer): string {
   const isCut = error.length > ERROR_BYTES_MAX;
   const isText = kindAt(error, 0) === 'string';
-  const whole = !isCut ? error : isText ? cutText(error, ERROR_BYTES_MAX) : error.subarray(0, ERROR_BYTES_MAX);
+  let whole = error;
+  if (isCut) whole = isText ? cutText(error, ERROR_BYTES_MAX) : error.subarray(0, ERROR_BYTES_MAX);
   // NUL cannot be stored as text.
   const text = (isText ? (JSON.parse(whole.toString()) as string) : whole.toString()).replaceAll('\0', '\uFFFD');
   return isCut ? `${text} … [cut from ${error.length} bytes]` : text;

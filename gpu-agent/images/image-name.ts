@@ -23,7 +23,8 @@ export function parseImageName(text: string): ImageName | undefined {
   const [named = '', digest = ''] = text.split('@');
   const colon = named.lastIndexOf(':');
   const hasTag = colon > named.lastIndexOf('/');
-  const tag = hasTag ? named.slice(colon + 1) : digest === '' ? 'latest' : '';
+  const defaultTag = digest === '' ? 'latest' : '';
+  const tag = hasTag ? named.slice(colon + 1) : defaultTag;
   const repository = inFull(hasTag ? named.slice(0, colon) : named);
   if (
     text.split('@').length > 2 ||

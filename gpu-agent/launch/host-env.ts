@@ -78,13 +78,9 @@ function hostCuda(gpus: readonly GivenGpu[], chosen: string | undefined): Record
   const own = gpus.map(({ uuid, index }) => (byNumber ? String(index) : uuid));
   const entries = chosen?.split(',').map((entry) => entry.trim()) ?? [];
   const isNumbers = entries.every((entry) => /^\d+$/.test(entry));
+  const ofOwner = isNumbers ? entries.flatMap((entry) => own[Number(entry)] ?? []).join(',') : chosen;
   return {
     ...(byNumber && { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }),
-    CUDA_VISIBLE_DEVICES:
-      chosen === undefined
-        ? own.join(',')
-        : isNumbers
-          ? entries.flatMap((entry) => own[Number(entry)] ?? []).join(',')
-          : chosen,
+    CUDA_VISIBLE_DEVICES: chosen === undefined ? own.join(',') : ofOwner!,
   };
 }

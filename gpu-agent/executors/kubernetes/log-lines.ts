@@ -107,7 +107,7 @@ export class LogLines {
 /** Compares two times of the API. Their fractions may have different lengths. */
 function compare(one: string, other: string): number {
   const [a, b] = [parts(one), parts(other)];
-  return a.seconds - b.seconds || (a.fraction < b.fraction ? -1 : a.fraction > b.fraction ? 1 : 0);
+  return a.seconds - b.seconds || Number(a.fraction > b.fraction) - Number(a.fraction < b.fraction);
 }
 
 function parts(time: string): { seconds: number; fraction: string } {

@@ -93,10 +93,11 @@ export class WorkerEnd {
     this.#exit = exit;
     const tail = log.tail(REASON_LOG_BYTES);
     const verdict = this.#verdict;
+    const early = this.#spec.httpServer ? 'before it was ready' : 'before it asked for work';
     if (!verdict)
       this.#reason = endReason(
         exit,
-        asked ? '' : this.#spec.httpServer ? 'before it was ready' : 'before it asked for work',
+        asked ? '' : early,
         tail,
         this.#memoryGb,
         asked ? '' : this.#usualCause(exit.code),
