@@ -39,15 +39,9 @@ export function inputChanges<Message extends object>(
     const field = name as keyof Message & string;
     const given =
       graphql?.in === undefined ? undefined : ((input as Record<string, unknown>)[graphql.name] ?? undefined);
-    change(
-      changes,
-      field,
-      field in own
-        ? own[field]
-        : given === undefined
-          ? undefined
-          : (read(graphql!.name, kind, given) as Message[typeof field]),
-    );
+    if (field in own) change(changes, field, own[field]);
+    else if (given === undefined) change(changes, field, undefined);
+    else change(changes, field, read(graphql!.name, kind, given) as Message[typeof field]);
   }
   return changes;
 }

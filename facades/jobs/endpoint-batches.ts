@@ -109,7 +109,8 @@ async function inputsOf({ bodies }: BatchRouteParts, request: FastifyRequest, is
 function* readInputs(body: Buffer, isNeeded: boolean): Work<Buffer[]> {
   const outer = yield* scanJson(body, ['requests']);
   if (outer.fault) throw invalid('The body is not valid JSON');
-  const list = outer.kind === 'object' ? outer.member('requests') : outer.kind === 'array' ? body : undefined;
+  const whole = outer.kind === 'array' ? body : undefined;
+  const list = outer.kind === 'object' ? outer.member('requests') : whole;
   if (list === undefined && outer.kind === 'object' && !isNeeded) return [];
   const start = list === undefined ? -1 : list.indexOf('[');
   if (list === undefined || start < 0 || list.subarray(0, start).toString().trim() !== '')

@@ -10,13 +10,8 @@ export function queryTime(query: unknown, name: string, nowMs: number): Date | u
   const { [name]: text = '' } = query as Record<string, unknown>;
   if (text === '') return undefined;
   const [, digits, unit] = (typeof text === 'string' && BEFORE_NOW.exec(text)) || [];
-  const ms =
-    digits !== undefined
-      ? nowMs - Number(digits) * UNITS_MS[unit!]!
-      : typeof text === 'string' && TIME.test(text)
-        ? Date.parse(text)
-        : Number.NaN;
-  const time = new Date(ms);
+  const dateMs = typeof text === 'string' && TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const time = new Date(digits === undefined ? dateMs : nowMs - Number(digits) * UNITS_MS[unit!]!);
   if (!Number.isNaN(time.getTime())) return time;
   const known =
     'one ISO 8601 time with its zone, as 2026-01-31T12:00:00Z, or one before now, as now-90s, now-1h or now-7d';

@@ -61,7 +61,8 @@ export function traceForwarded(
   reply.once('close', () => {
     const { statusCode, headersSent } = reply;
     trace.set({ 'http.response.status_code': statusCode });
-    trace.end(!headersSent ? 'no answer' : statusCode >= 500 ? String(statusCode) : undefined);
+    const failure = statusCode >= 500 ? String(statusCode) : undefined;
+    trace.end(headersSent ? failure : 'no answer');
   });
   return trace;
 }

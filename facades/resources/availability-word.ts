@@ -16,5 +16,6 @@ export interface Stock {
 export function availabilityWord({ total, free, countMax }: Stock, wanted = 1): 'High' | 'Medium' | 'Low' | 'None' {
   if (free < Math.max(1, wanted) || countMax < wanted) return 'None';
   const share = free / total;
-  return share >= HIGH_SHARE ? 'High' : share >= MEDIUM_SHARE ? 'Medium' : 'Low';
+  if (share >= HIGH_SHARE) return 'High';
+  return share >= MEDIUM_SHARE ? 'Medium' : 'Low';
 }

@@ -78,11 +78,8 @@ export function restChanges<Message extends object>(
   for (const [name, { kind, rest }] of Object.entries(table)) {
     const field = name as keyof Message & string;
     const given = rest && (body as Record<string, unknown>)[rest.name];
-    change(
-      changes,
-      field,
-      field in own ? own[field] : given === undefined ? undefined : (read(kind, given) as Message[typeof field]),
-    );
+    if (field in own) change(changes, field, own[field]);
+    else change(changes, field, given === undefined ? undefined : (read(kind, given) as Message[typeof field]));
   }
   return changes;
 }

@@ -69,10 +69,11 @@ export function newPod(input: PodInput, computeType: 'GPU' | 'CPU'): Partial<Pod
     throw refused('stopAfter and terminateAfter are not available: a pod runs until podStop or podTerminate.');
   }
   const { changes } = podJobFields(input);
-  const wanted = input.gpuTypeIdList?.length ? input.gpuTypeIdList : input.gpuTypeId ? [input.gpuTypeId] : [];
+  const single = input.gpuTypeId ? [input.gpuTypeId] : [];
+  const wanted = input.gpuTypeIdList?.length ? input.gpuTypeIdList : single;
   const place = input.dataCenterId || input.countryCode;
   const templateId = input.templateId === TEMPLATE_OF_CLIENT ? '' : (input.templateId ?? '');
-  const lowest = input.minCudaVersion;
+  const fromLowest = input.minCudaVersion ? versionsFrom(input.minCudaVersion) : [];
   return {
     ...changes,
     name: input.name ?? '',
@@ -83,10 +84,6 @@ export function newPod(input: PodInput, computeType: 'GPU' | 'CPU'): Partial<Pod
     instanceIds: input.instanceId ? [input.instanceId] : [],
     locations: place ? [place] : [],
     networkVolumeId: input.networkVolumeId ?? '',
-    allowedCudaVersions: input.allowedCudaVersions?.length
-      ? input.allowedCudaVersions
-      : lowest
-        ? versionsFrom(lowest)
-        : [],
+    allowedCudaVersions: input.allowedCudaVersions?.length ? input.allowedCudaVersions : fromLowest,
   };
 }

@@ -59,8 +59,8 @@ function publicText(status: number, message: string): string {
 export function publicError(error: CoreError): PublicError {
   const status = error.httpStatus;
   const text = publicText(status, error.message);
-  const retryAfterSeconds =
-    error instanceof TooManyRequests ? error.retryAfterSeconds : status === 429 || status === 503 ? 1 : undefined;
+  const retryDefault = status === 429 || status === 503 ? 1 : undefined;
+  const retryAfterSeconds = error instanceof TooManyRequests ? error.retryAfterSeconds : retryDefault;
   if (error instanceof HttpRejection)
     return { status, code: error.code, text, retryAfterSeconds, faults: error.faults };
   return { status, code: error.reason.toLowerCase() as Lowercase<Reason>, text, retryAfterSeconds };

@@ -53,12 +53,11 @@ export function periodOf(
   if (lastN !== undefined && (startTime ?? endTime) !== undefined)
     throw against('lastN takes the place of startTime and endTime: give one or the other.');
   const end = endTime === undefined ? new Date(nowMs) : timeOf('endTime', endTime);
-  const start =
-    startTime !== undefined
-      ? timeOf('startTime', startTime)
-      : lastN === undefined
-        ? new Date(end.getTime() - DEFAULT_SPAN_MS)
-        : stepped(beginOf(end, bucketSize), bucketSize, 1 - lastN);
+  const beforeEnd = (): Date =>
+    lastN === undefined
+      ? new Date(end.getTime() - DEFAULT_SPAN_MS)
+      : stepped(beginOf(end, bucketSize), bucketSize, 1 - lastN);
+  const start = startTime === undefined ? beforeEnd() : timeOf('startTime', startTime);
   return { startTime: start, endTime: end, bucketSize, bucket: BUCKETS[bucketSize] };
 }
 

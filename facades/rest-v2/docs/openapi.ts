@@ -88,11 +88,8 @@ function responsesOf(operation: Operation, shown: (schema: TSchema) => unknown):
   const headers = open
     ? {}
     : { headers: Object.fromEntries(RATE_HEADERS.map((name) => [name, { $ref: `#/components/headers/${name}` }])) };
-  const content = other
-    ? { content: { [other.contentType]: { schema: { type: 'string' } } } }
-    : answer
-      ? { content: { 'application/json': { schema: shown(answer) } } }
-      : {};
+  const json = answer ? { content: { 'application/json': { schema: shown(answer) } } } : {};
+  const content = other ? { content: { [other.contentType]: { schema: { type: 'string' } } } } : json;
   const success =
     status === 501
       ? {}

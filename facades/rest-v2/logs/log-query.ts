@@ -28,8 +28,8 @@ export function logQuery({ query, headers }: FastifyRequest, nowMs: number): Log
   const { source = '', tail = '' } = query as Record<string, unknown>;
   const isKnown = typeof source === 'string' && (source === '' || (SOURCES as readonly string[]).includes(source));
   if (!isKnown) throw invalid(`"source" must be one of ${SOURCES.join(', ')}.`);
-  const lines =
-    tail === '' ? TAIL_DEFAULT : typeof tail === 'string' && /^\d{1,4}$/.test(tail) ? Number(tail) : Number.NaN;
+  const named = typeof tail === 'string' && /^\d{1,4}$/.test(tail) ? Number(tail) : Number.NaN;
+  const lines = tail === '' ? TAIL_DEFAULT : named;
   if (!(lines <= TAIL_MAX)) throw invalid(`"tail" must be a whole number from 0 to ${TAIL_MAX}.`);
   const lastId = lastIdOf(headers['last-event-id']);
   const since = lastId === '' ? queryTime(query, 'since', nowMs) : undefined;

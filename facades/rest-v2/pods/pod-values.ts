@@ -89,7 +89,8 @@ export function statusOf({ state, desiredStatus, statusText }: Pod): Status {
     case PodState.FAILED:
       return 'ERROR';
     default:
-      return desiredStatus === PodStatus.EXITED ? 'EXITED' : statusText === '' ? 'PROVISIONING' : 'STARTING';
+      if (desiredStatus === PodStatus.EXITED) return 'EXITED';
+      return statusText === '' ? 'PROVISIONING' : 'STARTING';
   }
 }
 

@@ -31,11 +31,8 @@ export function gpuFields(
   const outside = excluded.find((type) => !held.has(type));
   if (outside !== undefined)
     throw against(`gpu.excludedTypes: ${JSON.stringify(outside)} is a type of none of gpu.pools.`);
-  const versions = minCudaVersion
-    ? versionsFrom(minCudaVersion)
-    : minCudaVersion === '' && !allowedCudaVersions
-      ? []
-      : allowedCudaVersions;
+  const listed = allowedCudaVersions ?? (minCudaVersion === '' ? [] : undefined);
+  const versions = minCudaVersion ? versionsFrom(minCudaVersion) : listed;
   return {
     gpuIds: pools && [...pools, ...excluded.map((type) => `-${type}`)],
     gpuCount: count,
