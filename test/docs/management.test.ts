@@ -42,14 +42,11 @@ t.test('operations: all of the REST description with the status of success', asy
 });
 
 t.test('settings of endpoints: default, bounds, whether they change in place', async (t) => {
-  const shown = (value: unknown): string =>
-    value === undefined
-      ? '–'
-      : typeof value === 'object'
-        ? 'none'
-        : typeof value === 'number'
-          ? value.toLocaleString('en-US')
-          : String(value);
+  const shown = (value: unknown): string => {
+    if (value === undefined) return '–';
+    if (typeof value === 'object') return 'none';
+    return typeof value === 'number' ? value.toLocaleString('en-US') : String(value);
+  };
   t.same(
     tableOf(page, 'Endpoints', 'Setting'),
     Object.entries(ENDPOINT_SETTINGS).map(([name, { default: value, min, max, inPlace }]) => [

@@ -119,6 +119,7 @@ export function readOptions(argv: string[]): Options | 'help' {
         });
   const beRaced = values.peers ? only.filter((part) => RACED.includes(part) || BESIDE_RACE.includes(part)) : only;
   const beside = besideOf(values.beside, values['beside-set']);
+  const roundsAlone = values.peers ? 5 : 3;
   return {
     only: beRaced,
     beside,
@@ -128,7 +129,7 @@ export function readOptions(argv: string[]): Options | 'help' {
     report: values.report,
     peers: values.peers ?? false,
     seconds: count('--seconds', values.seconds, 4, values.peers ? RACE_SECONDS_MAX : 60),
-    rounds: count('--rounds', values.rounds, beside ? 8 : values.peers ? 5 : 3, 100),
+    rounds: count('--rounds', values.rounds, beside ? 8 : roundsAlone, 100),
     drainJobs: Math.max(1_000, count('--drain-jobs', values['drain-jobs'], values.peers ? 100_000 : 20_000, 2_000_000)),
     queuedJobs: Math.max(1_000, count('--queued-jobs', values['queued-jobs'], 200_000, 2_000_000)),
     openSeconds: values['open-seconds'] === '0' ? 0 : count('--open-seconds', values['open-seconds'], 0, 3_600),

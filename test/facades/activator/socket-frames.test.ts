@@ -6,11 +6,12 @@ import t from 'tap';
 function frame(bytes: number, isMasked: boolean): Buffer {
   const head = Buffer.alloc(10);
   head.writeUInt8(0x82, 0);
-  const length = bytes < 126 ? bytes : bytes < 65_536 ? 126 : 127;
+  const longLength = bytes < 65_536 ? 126 : 127;
+  const length = bytes < 126 ? bytes : longLength;
   head.writeUInt8(length | (isMasked ? 0x80 : 0), 1);
   if (length === 126) head.writeUInt16BE(bytes, 2);
   if (length === 127) head.writeBigUInt64BE(BigInt(bytes), 2);
-  const headBytes = length < 126 ? 2 : length === 126 ? 4 : 10;
+  const headBytes = { 126: 4, 127: 10 }[length] ?? 2;
   return Buffer.concat([
     head.subarray(0, headBytes),
     Buffer.from(isMasked ? [1, 2, 3, 4] : []),

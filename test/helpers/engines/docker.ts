@@ -23,14 +23,13 @@ const run = promisify(execFile);
  * The reason why Docker cannot be tested here, in one line; else false. Two Dockers on one host remove each other's
  * firewall rules.
  */
-export const dockerSkip: string | false =
-  process.getuid?.() !== 0
-    ? 'containers are tested as root'
-    : existsSync('/run/docker.sock')
-      ? 'a Docker of this host runs'
-      : existsSync('/usr/sbin/dockerd') && existsSync('/usr/bin/docker')
-        ? false
-        : 'needs docker.io';
+export const dockerSkip = whyNoDocker();
+
+function whyNoDocker(): string | false {
+  if (process.getuid?.() !== 0) return 'containers are tested as root';
+  if (existsSync('/run/docker.sock')) return 'a Docker of this host runs';
+  return ['/usr/sbin/dockerd', '/usr/bin/docker'].every((path) => existsSync(path)) ? false : 'needs docker.io';
+}
 
 /**
  * Blocks until the test's process closes the pipe or is gone. Then it removes all of that Docker, with its firewall

@@ -2,9 +2,10 @@
 import { existsSync } from 'node:fs';
 
 /** The reason why containers cannot be tested, in one line; else false. Passed as `skip` it skips a test. */
-export const podmanSkip: string | false =
-  process.getuid?.() !== 0
-    ? 'containers are tested as root'
-    : existsSync('/usr/bin/podman') && existsSync('/usr/sbin/iptables') && existsSync('/usr/sbin/runc')
-      ? false
-      : 'needs podman runc conmon netavark iptables iproute2';
+export const podmanSkip = whyNoPodman();
+
+function whyNoPodman(): string | false {
+  if (process.getuid?.() !== 0) return 'containers are tested as root';
+  const programs = ['/usr/bin/podman', '/usr/sbin/iptables', '/usr/sbin/runc'];
+  return programs.every((path) => existsSync(path)) ? false : 'needs podman runc conmon netavark iptables iproute2';
+}

@@ -43,7 +43,8 @@ export async function podEnv(
   for (const { secretRef } of envFrom) Object.assign(found, await secret(secretRef.name));
   for (const { name, value = '', valueFrom } of env) {
     const { secretKeyRef: ref, fieldRef: field } = valueFrom ?? {};
-    found[name] = (ref ? (await secret(ref.name))[ref.key] : field ? fields[field.fieldPath] : value) ?? '';
+    const plain = field ? fields[field.fieldPath] : value;
+    found[name] = (ref ? (await secret(ref.name))[ref.key] : plain) ?? '';
   }
   return found;
 }

@@ -56,6 +56,12 @@ function parsed(bytes: Buffer): { value: unknown } | undefined {
   }
 }
 
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'object' && value !== null) return 'object';
+  return typeof value === 'string' ? 'string' : 'other';
+}
+
 function check(bytes: Buffer, bytesAtOnce: number): void {
   const scan = new JsonScan(bytes, NAMES);
   while (!scan.step(bytesAtOnce));
@@ -66,13 +72,7 @@ function check(bytes: Buffer, bytesAtOnce: number): void {
   equal('valid', scan.fault === undefined, real !== undefined);
   if (!real) return;
   const { value } = real;
-  const kind = Array.isArray(value)
-    ? 'array'
-    : typeof value === 'object' && value !== null
-      ? 'object'
-      : typeof value === 'string'
-        ? 'string'
-        : 'other';
+  const kind = kindOf(value);
   equal('kind', scan.kind, kind);
   if (Array.isArray(value)) equal('items', scan.items, value.length);
   for (const name of NAMES) {

@@ -26,11 +26,8 @@ export function fieldOf(bench: Bench, missing: ReadonlyMap<PeerPackage, string>)
   const store = inPostgres(bench);
   for (const entry of [...inDatabase(store), ...elsewhere()]) {
     const lacks = entry.packages.find((name) => missing.has(name));
-    const whyNot = lacks
-      ? `npm cannot install ${lacks} ${versionOf(lacks)}: ${missing.get(lacks)}`
-      : entry.makeStore
-        ? undefined
-        : entry.whyNoStore;
+    const whyNoStore = entry.makeStore ? undefined : entry.whyNoStore;
+    const whyNot = lacks ? `npm cannot install ${lacks} ${versionOf(lacks)}: ${missing.get(lacks)}` : whyNoStore;
     if (whyNot !== undefined) field.absent.push(`${entry.name}: ${whyNot}`);
     else field.contestants.push(contestantOf(entry));
   }
