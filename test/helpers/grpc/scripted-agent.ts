@@ -99,7 +99,7 @@ export class ScriptedAgent {
       agentVersion: 'scripted',
       ephemeral: this.#options.ephemeral ?? false,
       leaveTime: this.#options.leaveTime,
-      cudaVersion: '',
+      cudaVersion: this.#options.cudaVersion ?? '',
       runsCommands: this.#options.runsCommands ?? true,
       noEngineReason: this.#options.noEngineReason ?? '',
       containerEngine: this.#options.engine === null ? undefined : (this.#options.engine ?? ENGINE),
