@@ -1,7 +1,11 @@
 // test: postgres, 10 s
-/** Requests as real clients send them: runpod-flash 1.21, runpodctl 2, documents with enum words in quotes. */
+/**
+ * Requests as real clients send them: runpod-flash 1.21, runpodctl 2.7 and its sources of October 2026, documents with
+ * enum words in quotes.
+ */
 import t from 'tap';
 import { graphqlClient } from '../../facades/graphql/graphql-client.ts';
+import { joinEngineMachine } from '../../helpers/system/engine-machine.ts';
 import { startSystem } from '../../helpers/system/system.ts';
 
 /**
@@ -203,4 +207,53 @@ t.test('dockerArgs of pods on the REST surface', async (t) => {
     },
   );
   await system.request('DELETE', `/v1/pods/${made.id}`);
+});
+
+t.test('runpodctl over REST v2 finds a place for a pod, and reads what it has made', async (t) => {
+  const gpu = 'NVIDIA GeForce RTX 4090';
+  const gpus = [{ uuid: 'GPU-a', name: gpu, memoryMib: 24_564, migProfile: '' }];
+  await joinEngineMachine(t, system, { gpus, locations: ['EU-RO-1', 'RO'], cpuCount: 16, memoryMib: 65_536 });
+  const v2 = async <T>(method: string, path: string, body?: object): Promise<T> => {
+    const { status, json } = await system.request(method, `/v2/${path}`, body);
+    t.ok(status < 300, `${method} ${path}: ${status} ${JSON.stringify(json)}`);
+    return json as T;
+  };
+  const stock = 'include=AVAILABILITY&product=POD';
+  const { cpus } = await v2<{ cpus: { id: string; availability: string }[] }>(
+    'GET',
+    `catalog/cpus?${stock}&vcpuCount=2`,
+  );
+  const flavor = cpus.find(({ availability }) => availability !== 'NONE')!;
+  t.ok(flavor, 'it tries the most available first');
+  const { gpus: found } = await v2<{ gpus: { id: string; dataCenters: { id: string }[] }[] }>(
+    'GET',
+    `catalog/gpus?countryCodes=RO&${stock}`,
+  );
+  const dataCenterIds = found.find(({ id }) => id === gpu)!.dataCenters.map(({ id }) => id);
+  t.same(dataCenterIds, ['EU-RO-1'], 'where --country-code RO means');
+  t.match(await v2('GET', 'catalog/datacenters?compliance=GDPR'), { dataCenters: [] });
+
+  const all = { name: 'box', image: 'me/box:1', cloud: 'SECURE', disk: 20, ports: ['22/tcp'], startSsh: true };
+  const ofCpu = await v2<{ id: string }>('POST', 'pods', { ...all, cpu: { id: flavor.id, vcpuCount: 2 } });
+  const ofGpu = await v2<{ id: string }>('POST', 'pods', {
+    ...all,
+    ...{ gpu: { id: gpu, count: 1 }, dataCenterIds, mounts: { persistent: { size: 20, path: '/workspace' } } },
+  });
+  const wrong = await system.request('POST', '/v2/pods', { ...all, cpu: { id: flavor.id, vcpuCount: 3 } });
+  t.ok([400, 422].includes(wrong.status), 'it tries the next flavor after 400 only');
+  const page = await v2<{ pods: { id: string }[]; pagination: object }>('GET', 'pods?limit=1000');
+  t.match(page.pagination, { nextCursor: null, hasNextPage: false });
+  const shown = { status: /^(PROVISIONING|STARTING)$/, createdAt: /Z$/, disk: 20, cost: Number, ports: ['22/tcp'] };
+  t.match(
+    page.pods.find(({ id }) => id === ofGpu.id),
+    {
+      ...{ ...shown, gpu: { id: gpu, count: 1, vcpuCount: 16, memory: 64 }, dataCenterId: 'EU-RO-1' },
+      ...{ mounts: { persistent: { size: 20, path: '/workspace' } }, runtime: null },
+    },
+  );
+  t.match(
+    page.pods.find(({ id }) => id === ofCpu.id),
+    { ...shown, cpu: { id: flavor.id, vcpuCount: 2, memory: Number }, runtime: null },
+  );
+  for (const { id } of [ofCpu, ofGpu]) t.equal((await system.request('DELETE', `/v2/pods/${id}`)).status, 204);
 });
