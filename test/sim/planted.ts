@@ -12,7 +12,7 @@ export interface Patch {
 interface PlantedBug {
   name: string;
   patches: readonly Patch[];
-  /** Seeds within which it must be found. */
+  /** Seeds within which it must be found. 0: the world does not find it yet. */
   seeds: number;
 }
 
@@ -198,7 +198,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ),
   bug(
     'early run begun twice',
-    0,
+    10,
     'core/jobs/submit/submit-job.ts',
     'const run = early.find(job) ?? (mayRunEarly ? batch.runEarly(job) : undefined);',
     'const run = mayRunEarly ? batch.runEarly(job) : undefined;',

@@ -47,7 +47,8 @@ export const noLaterAttempt: StoryRule = (story) =>
 export const deliveredOnce: StoryRule = (story) =>
   story.delivered.map(({ attempt, atMs }) => {
     const later = story.started.find((begin) => begin.attempt > attempt);
-    if (!later || mayBeRetried(story, 0, later.atMs) || isForgotten(story, story.started[0]!)) return undefined;
+    const fromMs = story.started.find((begin) => begin.attempt === attempt)?.atMs ?? 0;
+    if (!later || mayBeRetried(story, fromMs, later.atMs) || isForgotten(story, story.started[0]!)) return undefined;
     if (isMadeAnew(story, atMs, later.atMs)) return undefined;
     return { text: `runs as attempt ${later.attempt} after the outcome of ${attempt} was acknowledged at ${atMs}` };
   });

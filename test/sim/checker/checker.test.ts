@@ -76,6 +76,23 @@ t.test('a purged job is made anew only by a submission that was sent after the p
   t.same(broken(...resent(15)), rules, 'a send from before the purge takes effect late');
 });
 
+t.test(
+  'a retry excuses another attempt only if it came after the one whose outcome was acknowledged began',
+  async (t) => {
+    const again = (retriedMs: number): HistoryEvent[] => [
+      ...[acknowledged(), changed('bulk retry', retriedMs), started(30), ended(40, { how: 'FAILED' })],
+      ...[{ is: 'delivered', atMs: 45, job: JOB, attempt: 1 } as const, started(50, 2, 'bbbbbbbb')],
+      ...[
+        ended(60, { attempt: 2, token: 'bbbbbbbb' }),
+        seen(70, 'COMPLETED', { attempt: 2, output: '{"token":"bbbbbbbb"}' }),
+      ],
+      ...calm,
+    ];
+    t.same(broken(...again(46)), []);
+    t.same(broken(...again(20)), ['an acknowledged outcome counts']);
+  },
+);
+
 t.test('a stream has the pieces of one run', async (t) => {
   const page = (...tokens: string[]): Streamed => ({
     ...streamed([]),

@@ -20,11 +20,13 @@ interface CrowdOptions extends ClientOptions, ShortClientOptions {
 /** Pause between two groups of clients that come, in milliseconds. */
 const ARRIVAL_MS = { least: 50, most: 2_000 };
 /**
- * Groups of clients with short jobs, after all others: how many come one after the other, the time between two of them,
- * and the time before each group, in which the endpoint's workers become ready, in milliseconds.
+ * Groups of clients with short jobs, after all others: how many come one after the other, how many of them before
+ * faults strike, so that replicas learn that the jobs are short, the time between two of them, and the time before
+ * each group, in which the endpoint's workers become ready, in milliseconds.
  */
 const SHORT_GROUPS = 3;
-const SHORT_GROUP = 24;
+const SHORT_GROUP = 36;
+const SHORT_FIRST = 12;
 const SHORT_PAUSE_MS = { least: 0, most: 30 };
 const READY_MS = 4_000;
 /** Clients of the last group, of whose jobs no notification arrives, and the pause between two, in milliseconds. */
@@ -74,8 +76,10 @@ export class Crowd {
     if (groups === 0) return this.#beginDeaf();
     onPhase('rest');
     world.after(READY_MS, NATURE, () => {
-      onPhase('short');
-      this.#comeShort(SHORT_GROUP, () => this.#beginShort(groups - 1));
+      this.#comeShort(SHORT_FIRST, () => {
+        onPhase('short');
+        this.#comeShort(SHORT_GROUP - SHORT_FIRST, () => this.#beginShort(groups - 1));
+      });
     });
   }
 

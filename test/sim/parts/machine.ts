@@ -13,6 +13,7 @@ import { DesiredState, OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_s
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { Ended } from '../checker/history.ts';
 import type { Being } from '../world/being.ts';
+import { Deliveries } from './deliveries.ts';
 import { Liar } from './liar.ts';
 import { SimLease, SimLink } from './sim-link.ts';
 import type { Execution, SimInput, SimMachineOptions, SimWorker } from './sim-worker.ts';
@@ -37,12 +38,12 @@ export class SimMachine {
   /** Pieces of ended attempts whose outcome is in the spool. */
   readonly #pieces = new Map<string, Execution>();
   readonly #liar: Liar;
-  /** Links over which attempts came that are COMPLETED, and whose outcome is not acknowledged. */
-  readonly #completed = new Map<string, SimLink>();
+  readonly #deliveries: Deliveries;
 
   constructor(options: SimMachineOptions) {
     this.id = options.id;
     this.#options = options;
+    this.#deliveries = new Deliveries(options);
     this.#liar = new Liar(options.world, this.id, { life: () => this.#life, link: () => this.#link });
     this.#begin();
   }
@@ -58,6 +59,11 @@ export class SimMachine {
   /** Attempts that run. */
   get running(): AttemptRef[] {
     return [...this.#workers.values()].flatMap(({ held }) => [...held.values()].map(({ ref }) => ref));
+  }
+
+  /** It has outcomes that core has not acknowledged. */
+  get owesOutcomes(): boolean {
+    return this.#spool.size > 0;
   }
 
   /** Says what is not true of an attempt of its own that is over, or of another machine's. */
@@ -160,7 +166,7 @@ export class SimMachine {
       this.#spool.delete(nameOf(ref));
       this.#pieces.delete(nameOf(ref));
       this.#liar.over.push(ref);
-      this.#recordDelivery(ref, link);
+      this.#deliveries.acknowledged(ref, link);
     }
     if (message.desired) this.#reconcile(message.desired.workers);
     for (const assignment of message.assignments) this.#take(assignment);
@@ -249,7 +255,7 @@ export class SimMachine {
     const { ref, token, streamed: chunks } = execution;
     this.#workers.get(ref.workerId)?.held.delete(nameOf(ref));
     record({ is: 'ended', atMs: world.nowMs, job: ref.jobId, attempt: ref.attempt, token, how, chunks });
-    if (how === 'COMPLETED' && execution.link) this.#completed.set(nameOf(ref), execution.link);
+    if (how !== 'KILLED') this.#deliveries.expect(ref, execution.link);
     if (execution.chunks.length > 0) this.#pieces.set(nameOf(ref), execution);
     this.#report({ error: '', ...outcome, ref });
   }
@@ -260,13 +266,6 @@ export class SimMachine {
     else if (!this.#spool.has(nameOf(ref))) this.#report({ ref, kind: OutcomeKind.STOPPED, error: '' });
     const worker = this.#workers.get(ref.workerId);
     if (worker?.state === WorkerState.DRAINING) this.#drain(worker);
-  }
-
-  #recordDelivery(ref: AttemptRef, link: SimLink): void {
-    const { world, record } = this.#options;
-    if (this.#completed.get(nameOf(ref)) !== link) return;
-    this.#completed.delete(nameOf(ref));
-    record({ is: 'delivered', atMs: world.nowMs, job: ref.jobId, attempt: ref.attempt });
   }
 
   #report(outcome: AttemptOutcome): void {

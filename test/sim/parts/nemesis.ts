@@ -36,6 +36,15 @@ const STEP_SHARE = 0.1;
 const TAKES_WEBHOOKS = /UPDATE webhook_delivery w SET due_at = now\(\)/;
 /** Share of these after which it is killed, besides the usual faults. */
 const WEBHOOK_SHARE = 0.08;
+/** A replica writes the rows of early runs with their outcomes by this statement. */
+const WRITES_EARLY_RUNS = /ended AS \(\s*INSERT INTO job/;
+/**
+ * Share of these that fail, besides the usual faults, and how; and share of the machines whose outcomes core has not
+ * acknowledged by then that are killed as well, so that only the replica still has the outcome.
+ */
+const EARLY_SHARE = 0.4;
+const EARLY_KILL_SHARE = 0.5;
+const EARLY_FAULTS = ['error 53100', 'error 53100', 'error 40001', 'answer lost'] as const satisfies StatementFault[];
 
 export class Nemesis {
   readonly #options: NemesisOptions;
@@ -89,6 +98,10 @@ export class Nemesis {
     if (this.isOver || this.phase === 'rest' || this.phase === 'deaf') return undefined;
     if (this.#share > 0 && runs && TAKES_WEBHOOKS.test(sql) && world.chance(WEBHOOK_SHARE))
       return 'killed after a commit';
+    if (this.phase === 'short' && runs && WRITES_EARLY_RUNS.test(sql) && world.chance(EARLY_SHARE)) {
+      world.after(0, NATURE, () => this.#killOwing());
+      return world.one(EARLY_FAULTS);
+    }
     if (!world.chance(this.phase === 'short' ? STEP_SHARE : this.#share)) return undefined;
     const fault = this.#isKill() ? world.one(KILLS) : world.one(STATEMENT_FAULTS);
     const needsWrite = fault === 'error 53100' || fault === 'error 25006' || fault === 'error 40P01';
@@ -128,6 +141,12 @@ export class Nemesis {
 
   #isKill(): boolean {
     return this.#kills && this.#options.world.chance(KILL_SHARE);
+  }
+
+  #killOwing(): void {
+    const { world, machines } = this.#options;
+    for (const machine of machines)
+      if (machine.owesOutcomes && world.chance(EARLY_KILL_SHARE)) this.#killAgent(machine);
   }
 
   #killAgent(machine: SimMachine): void {

@@ -126,7 +126,7 @@ export class ShortClient {
       idempotencyKey: '',
       isFirstSend,
     };
-    const breaks = world.chance(0.1);
+    const breaks = world.chance(0.2);
     return askReplica(this.#options, (calls) => calls.submitAndWait(submission, new WaitStopper()), {
       noticesDeath: true,
       onAsked: (replica) => {
