@@ -5,8 +5,9 @@ import { parseArgs } from 'node:util';
 
 const HELP = `npm run chaos -- [options]
 
-Runs PostgreSQL, two cores, a facade and two agents as processes and submits jobs, while processes are killed or hang and connections to the
-database are cut. Then every acknowledged job must be COMPLETED, with the output of a run of its own, and every webhook must have told it.
+Runs PostgreSQL, two cores, two facades behind Envoy and three agents as processes and submits jobs, while processes
+are killed or hang, connections to the database are cut, and no name is found for seconds. Every tenth output has 2 MB.
+Then every acknowledged job must be COMPLETED, with the output of a run of its own, and every webhook must have told it.
 
   --faults <n>   how many (default 30)
   --seed <n>     chooses them and their order; printed (default: another one each time)

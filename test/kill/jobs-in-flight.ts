@@ -19,6 +19,8 @@ const IN_FLIGHT = Number(process.env.SLIPWAY_TEST_IN_FLIGHT ?? 60);
 const EARLY = 20;
 const SUBMITTED = EARLY + IN_FLIGHT;
 const CONNECTIONS = 20;
+/** Every so many jobs one has a large output. */
+const LARGE_EACH = 10;
 const WORK_MS_MIN = 50;
 const WORK_MS_MAX = 200;
 const ENDED_MS_MAX = 120_000;
@@ -28,6 +30,7 @@ const LEFTOVERS_MS_MAX = 60_000;
 interface Output {
   number: number;
   mark: string;
+  pad?: string;
 }
 
 export type JobsInFlight = Awaited<ReturnType<typeof startJobs>>;
@@ -38,6 +41,8 @@ export interface InFlightOptions {
   workers?: number;
   /** Default: the endpoint's own default. */
   retryLimit?: number;
+  /** Every tenth output has so many bytes more. Default 0. */
+  largeBytes?: number;
   /** Command of the workers. Default: this release's. */
   command?: string[];
 }
@@ -46,7 +51,7 @@ export interface InFlightOptions {
 export async function startJobs(
   t: Test,
   slipway: Processes,
-  { workers = 1, retryLimit, command = jsHandler('in-flight.js') }: InFlightOptions = {},
+  { workers = 1, retryLimit, largeBytes = 0, command = jsHandler('in-flight.js') }: InFlightOptions = {},
 ) {
   const folder = await mkdtemp(join(slipway.folder, 'jobs-'));
   const [early, late, notes] = ['early', 'late', 'notes'].map((name) => join(folder, name)) as [string, string, string];
@@ -63,6 +68,7 @@ export async function startJobs(
   const jobs = endpointJobs(slipway, id);
   const acknowledged = new Map<number, string>();
   const random = seededRandom();
+  const bytesOf = (number: number): number => (number % LARGE_EACH === 0 ? largeBytes : 0);
 
   /**
    * Submits as a careful client does: again with the same Idempotency-Key until it is acknowledged. Only then the job
@@ -71,7 +77,7 @@ export async function startJobs(
   const submitOne = async (number: number): Promise<void> => {
     const ms = WORK_MS_MIN + random.below(WORK_MS_MAX - WORK_MS_MIN);
     const body = {
-      input: { number, ms, gate: number < EARLY ? early : late, notes },
+      input: { number, ms, gate: number < EARLY ? early : late, notes, bytes: bytesOf(number) },
       webhook: receiver.url(`job-${number}`),
     };
     acknowledged.set(
@@ -143,6 +149,7 @@ export async function startJobs(
     submit,
     close,
     acknowledged,
+    bytesOf,
     countEnded,
     countWorkers,
     agentPids,
@@ -176,7 +183,8 @@ export async function checkOutcomes(t: Test, inFlight: JobsInFlight, others = 0)
   const wrong = [...records].filter(([number, job]) => {
     const output = job.output as Output | undefined;
     const ran = notes.some((note) => note.id === job.id && note.mark === output?.mark);
-    return job.status !== 'COMPLETED' || output?.number !== number || !ran;
+    const isWhole = (output?.pad?.length ?? 0) === inFlight.bytesOf(number);
+    return job.status !== 'COMPLETED' || output?.number !== number || !ran || !isWhole;
   });
   t.same(wrong, [], `all ${records.size} jobs are COMPLETED, each with the output of a run of its own`);
   const { jobs: counts } = await jobs.counted({ inProgress: 0, inQueue: 0 });

@@ -3,7 +3,7 @@
  * each.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ReadyMessage } from '@slipway/dev/processes/node-process';
 import { nodeProcess } from '@slipway/dev/processes/node-process';
@@ -17,9 +17,13 @@ import { call, grpcClients } from '../grpc/grpc-clients.ts';
 import { openFolder } from '../open-folder.ts';
 import type { EndpointOptions } from './create-endpoint.ts';
 import { createEndpoint } from './create-endpoint.ts';
+import { ENVOY } from './edge.ts';
 import { publicRequest } from './public-api.ts';
 
 const root = join(import.meta.dirname, '../../..');
+const FAILING_NAMES = join(import.meta.dirname, '../net/failing-names.cjs');
+/** The name that failing-names.cjs finds: it is this host's. */
+const NAME = 'slipway.test';
 
 /** Options of the processes. */
 export interface ProcessOptions {
@@ -37,6 +41,10 @@ export interface ProcessOptions {
   release?(name: string): string | undefined;
   /** Returns the address at which cores reach the database, for instance through a proxy. Default: `url` itself. */
   databaseUrl?(url: string): Promise<string>;
+  /** True: clients reach the facades through the real Envoy. Default false. */
+  edge?: boolean;
+  /** True: all parts find each other by names, which `failNames` lets fail. Default false: by addresses. */
+  names?: boolean;
 }
 
 export type Processes = Awaited<ReturnType<typeof startProcesses>>;
@@ -56,7 +64,9 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     return child;
   };
   watch(database);
-  const databaseUrl = (await options.databaseUrl?.(server.url())) ?? server.url();
+  const failing = join(folder, 'names-fail');
+  const named = (text: string): string => (options.names ? text.replaceAll('127.0.0.1', NAME) : text);
+  const databaseUrl = named((await options.databaseUrl?.(server.url())) ?? server.url());
   t.teardown(async () => {
     if (!t.passing()) for (const child of children) t.comment(`${child.name}: ${child.tail}`);
     for (const child of children.toReversed()) await child.stop();
@@ -70,7 +80,11 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
         root: options.release?.(name) ?? root,
         file,
         logDir: folder,
-        env: () => ({ ...process.env, ...env() }),
+        env: () => ({
+          ...process.env,
+          ...(options.names && { NODE_OPTIONS: `--require=${FAILING_NAMES}`, SLIPWAY_TEST_NAMES_FAIL: failing }),
+          ...env(),
+        }),
       });
     const child = watch(new Child<ReadyMessage>({ ...plan(), spawn: (output) => plan().spawn(output) }));
     return { child, ready: await child.start() };
@@ -103,7 +117,7 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   };
   const key = await newKey(KeyScope.ALL);
 
-  const everyCore = addresses.join(',');
+  const everyCore = named(addresses.join(','));
   const urls: string[] = [];
   const facades: Child<ReadyMessage>[] = [];
   const facadeCount = options.facades ?? 1;
@@ -118,7 +132,21 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
     urls[i] = ready.url!;
     facades.push(child);
   }
-  const url = urls[0]!;
+  let url = urls[0]!;
+  let edge: Child<ReadyMessage> | undefined;
+  if (options.edge) {
+    let listen = '127.0.0.1:0';
+    const { child, ready } = await run('edge', 'edge/main.ts', () => ({
+      SLIPWAY_EDGE_FACADES: urls.map((each) => new URL(each).host).join(','),
+      SLIPWAY_EDGE_LISTEN: listen,
+      SLIPWAY_EDGE_DATA_DIR: join(folder, 'edge'),
+      SLIPWAY_EDGE_ENVOY: ENVOY,
+      SLIPWAY_EDGE_THREADS: '1',
+    }));
+    listen = ready.addresses!['public']!;
+    url = `http://${listen}`;
+    edge = child;
+  }
   const agents: Child<ReadyMessage>[] = [];
   for (let i = 0; i < (options.agents ?? 1); i += 1) {
     const dataDir = join(folder, `agent-${i + 1}`);
@@ -142,7 +170,12 @@ export async function startProcesses(t: Test, options: ProcessOptions = {}) {
   return {
     /** Removed at the end of the test. Handlers may write their signal files there. */
     folder,
+    /** Of the edge, if there is one, else of the first facade. */
     url,
+    /** The supervisor of Envoy; its Envoy ends with it. */
+    edge,
+    /** Lets no name be found from now on, or again. Needs the option `names`. */
+    failNames: (isFailing: boolean) => (isFailing ? writeFile(failing, '') : rm(failing, { force: true })),
     /** Address of each facade. */
     facadeUrls: urls,
     key,
