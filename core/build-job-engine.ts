@@ -21,6 +21,7 @@ import { RetryJob } from './jobs/change/retry-job.ts';
 import { ClaimJobs } from './jobs/claim-jobs.ts';
 import type { EngineMeter } from './jobs/engine-meter.ts';
 import type { AttemptCalls, BatchJobCalls, JobCalls, JobEngine } from './jobs/job-engine.ts';
+import { JobLog } from './jobs/job-log.ts';
 import type { CannotRunReader } from './jobs/read/count-jobs.ts';
 import { CountJobs } from './jobs/read/count-jobs.ts';
 import { JobErrors } from './jobs/read/job-errors.ts';
@@ -102,6 +103,7 @@ function buildShared(options: JobEngineOptions) {
   });
   const reads = new ReadJob(stores, clock, meter?.batches);
   const waits = new WaitJob({ ...options, reads });
+  const jobLog = new JobLog(options);
   const { webhookAllowPrivate: allowPrivate } = options.config;
   const webhooks = new WebhookDeliverer({
     ...options,
@@ -122,7 +124,10 @@ function buildShared(options: JobEngineOptions) {
     cursors: new QueueCursors(clock),
     gate: new QueueGate(stores, clock),
     traffic: new TrafficMeter(),
-    onFinal: waits.resolve.bind(waits),
+    onFinal: (job: Job): void => {
+      jobLog.ended(job);
+      waits.resolve(job);
+    },
     onWebhooks: webhooks.wake.bind(webhooks),
   };
 }

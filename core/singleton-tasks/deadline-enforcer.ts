@@ -54,15 +54,9 @@ export class DeadlineEnforcer extends LoopService {
 
   /** Times out the jobs that are due. Returns their number. */
   async runOnce(): Promise<number> {
-    const { stores, events, onFinal, logger } = this.#options;
+    const { stores, events, onFinal } = this.#options;
     const ended = await stores.deadlines.timeOut(BATCH_ITEMS_MAX);
-    for (const { job, machineId } of ended) {
-      logger.info(
-        { endpointId: job.endpointId, jobId: job.id, attempt: job.attempt, workerId: job.workerId, machineId },
-        'job timed out',
-      );
-      onFinal(job);
-    }
+    for (const { job } of ended) onFinal(job);
     events.emit(
       'settled',
       ended.map(({ job }) => ({ endpointId: job.endpointId, jobId: job.id })),

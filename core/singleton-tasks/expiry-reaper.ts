@@ -62,8 +62,10 @@ export class ExpiryReaper extends LoopService {
     const { deleted, lastUs } = await stores.deletions.reapExpired(BATCH_ITEMS_MAX, this.#afterUs);
     this.#afterUs = lastUs;
     announceDeleted(events, deleted, 'ttl elapsed');
-    for (const { endpointId, jobId, attempt, machineId } of deleted) {
-      if (machineId !== undefined) logger.info({ endpointId, jobId, attempt, machineId }, 'job expired while it ran');
+    for (const { endpointId, jobId, attempt, machineId, isFinal } of deleted) {
+      if (isFinal) continue;
+      const ran = machineId === undefined ? undefined : { attempt, machineId };
+      logger.info({ endpointId, jobId, ...ran }, 'job expired before it ended');
     }
     const keys = await stores.deletions.reapIdempotencyKeys(BATCH_ITEMS_MAX);
     const creationKeys = await stores.deletions.reapCreationKeys(BATCH_ITEMS_MAX);

@@ -100,7 +100,8 @@ export class AttemptTable {
     // The last chunks only matter if the attempt's result counts.
     if (kind !== Kind.COMPLETED && kind !== Kind.FAILED) {
       this.#chunks.forget(attempt.key);
-      this.#logger.info(
+      // Core has stopped or will repeat the others: its line about the job says how that ended.
+      this.#logger[kind === Kind.LOST ? 'info' : 'debug'](
         { ...attempt.ref, kind: enumName(Kind, kind), reason: ending.error },
         'attempt ended without a result',
       );

@@ -27,6 +27,8 @@ interface OmittedLines {
   /** Field name and value of the thing the lines are about; `undefined` if they name none, or several. */
   owner: [name: string, value: string] | undefined;
   lines: number;
+  /** True if one of them was a warning or an error. */
+  isFault: boolean;
   seconds: number;
 }
 
@@ -48,8 +50,11 @@ export class LineLimit {
     this.#report = report;
   }
 
-  /** Returns whether to write a line, and counts it if not. `args`: arguments of the logger's call. */
-  admits(args: readonly unknown[]): boolean {
+  /**
+   * Returns whether to write a line, and counts it if not. `args`: arguments of the logger's call. `isFault`: it is a
+   * warning or an error.
+   */
+  admits(args: readonly unknown[], isFault: boolean): boolean {
     this.#window ??= this.#clock.after(WINDOW_MS, () => this.#end());
     const cause = this.#causeOf(
       String(args.find((arg) => typeof arg === 'string') ?? '').slice(0, NAME_LENGTH_MAX),
@@ -58,6 +63,7 @@ export class LineLimit {
     const written = this.#written.get(cause.sentence) ?? 0;
     if (cause.written >= OF_CAUSE_MAX || written >= OF_SENTENCE_MAX) {
       cause.lines += 1;
+      cause.isFault ||= isFault;
       return false;
     }
     cause.written += 1;
@@ -72,7 +78,7 @@ export class LineLimit {
     // Lines about nothing are the process's own: they have a share that no tenant can use up.
     const isFull = this.#causes.size >= (owner ? CAUSES_MAX : 2 * CAUSES_MAX);
     if (isFull && sentence !== OTHERS) return this.#causeOf(OTHERS, undefined);
-    const cause = { sentence, owner, lines: 0, written: 0 };
+    const cause = { sentence, owner, lines: 0, isFault: false, written: 0 };
     this.#causes.set(key, cause);
     return cause;
   }
@@ -84,8 +90,8 @@ export class LineLimit {
     this.#causes.clear();
     this.#written.clear();
     this.#window = undefined;
-    for (const { sentence, owner, lines } of left.slice(0, REPORTED_MAX))
-      this.#report({ sentence, owner, lines, seconds: WINDOW_MS / 1_000 });
+    for (const { sentence, owner, lines, isFault } of left.slice(0, REPORTED_MAX))
+      this.#report({ sentence, owner, lines, isFault, seconds: WINDOW_MS / 1_000 });
   }
 }
 

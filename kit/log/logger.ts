@@ -14,7 +14,8 @@ import { plainText, withoutSecrets } from './log-secrets.ts';
 export type Logger = PinoLogger;
 
 /** Levels whose lines are bounded in number: all that are written unless an operator asks for more. */
-const BOUNDED = new Set([pino.levels.values.info, pino.levels.values.warn, pino.levels.values.error]);
+const INFO = pino.levels.values['info']!;
+const BOUNDED = new Set([INFO, pino.levels.values.warn, pino.levels.values.error]);
 
 /**
  * Makes the logger of a process. `level` is one of trace, debug, info, warn, error, silent. Secrets never reach the
@@ -27,9 +28,9 @@ export function createLogger(
   clock: Pick<Clock, 'after'> = backgroundClock,
 ): Logger {
   let isReporting = false;
-  const limit = new LineLimit(clock, ({ sentence, owner, lines, seconds }) => {
+  const limit = new LineLimit(clock, ({ sentence, owner, lines, seconds, isFault }) => {
     isReporting = true;
-    logger.warn(
+    logger[isFault ? 'warn' : 'info'](
       { ...(owner && { [owner[0]]: owner[1] }), of: sentence, lines, seconds },
       'more lines of the same were left out',
     );
@@ -45,7 +46,7 @@ export function createLogger(
     serializers: { err: (error: unknown) => error },
     hooks: {
       logMethod(this: PinoLogger, args: Parameters<pino.LogFn>, method: pino.LogFn, level: number) {
-        if (!isReporting && BOUNDED.has(level) && !limit.admits(args)) return;
+        if (!isReporting && BOUNDED.has(level) && !limit.admits(args, level > INFO)) return;
         // Before pino looks at it: even that may throw.
         method.apply(this, args.map(plain) as Parameters<pino.LogFn>);
       },

@@ -70,7 +70,7 @@ export class PrefetchRevoker {
     const found = new Set(unsure.length > 0 ? await attempts.replaceable(unsure) : []);
     for (const ref of due) {
       if (!found.has(ref.workerId) && !isIdleHere(ref)) continue;
-      logger.info({ ...ref }, 'prefetched jobs revoked');
+      logger.debug({ ...ref }, 'prefetched jobs revoked');
       outbox.revoke(ref);
     }
   }

@@ -3,6 +3,7 @@
  * deleted.
  */
 
+import type { Logger } from '@slipway/kit/log/logger';
 import type { CoreEvents } from '../../events/core-events.ts';
 import type { DeletedJobs } from '../../store/jobs/deletion-rows.ts';
 import type { Stores } from '../../store/storage.ts';
@@ -29,11 +30,13 @@ export class DeleteJobs {
   readonly #deletions: Stores['deletions'];
   readonly #events: CoreEvents;
   readonly #gate: QueueGate;
+  readonly #logger: Logger;
 
-  constructor(options: { stores: Pick<Stores, 'deletions'>; events: CoreEvents; gate: QueueGate }) {
+  constructor(options: { stores: Pick<Stores, 'deletions'>; events: CoreEvents; gate: QueueGate; logger: Logger }) {
     this.#deletions = options.stores.deletions;
     this.#events = options.events;
     this.#gate = options.gate;
+    this.#logger = options.logger;
   }
 
   /** Deletes the jobs that are queued now, not later ones. Returns the number of deleted jobs. */
@@ -55,6 +58,7 @@ export class DeleteJobs {
       }
     }
     this.#gate.forget(endpointId);
+    if (removed > 0) this.#logger.info({ endpointId, jobs: removed }, 'queue purged');
     return removed;
   }
 

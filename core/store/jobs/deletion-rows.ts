@@ -11,6 +11,8 @@ export interface DeletedJobs {
   attempt: number;
   /** Machine that was running it, if it was IN_PROGRESS. */
   machineId: string | undefined;
+  /** True if it had ended. */
+  isFinal: boolean;
 }
 
 /** A deleted job, as the statements return it. */
@@ -20,6 +22,7 @@ export interface DeletedRow {
   attempt: number;
   position: number;
   live: boolean;
+  is_final: boolean;
   /** True if attempts of it may have been lost. */
   tried: boolean;
   has_webhook: boolean;
@@ -41,7 +44,7 @@ export async function removeJobs(tx: Sql, due: Fragment): Promise<DeletedRow[]> 
         (extract(epoch FROM j.expires_at) * 1000000)::bigint AS expires_us,
         CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
       ), ${queueCountersAdded(tx, -1, tx`SELECT endpoint_id, low_priority FROM gone WHERE state = 'IN_QUEUE'`)}
-      SELECT endpoint_id, id, attempt, position, live, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried,
+      SELECT endpoint_id, id, attempt, position, live, state NOT IN ('IN_QUEUE', 'IN_PROGRESS') AS is_final, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried,
         has_webhook, machine_id, expires_us
       FROM gone`;
   if (rows.length > 0) await removePayloads(tx, rows);
@@ -103,5 +106,6 @@ export function deletedJobs(rows: readonly DeletedRow[]): DeletedJobs[] {
     jobId: row.id,
     attempt: row.attempt,
     machineId: row.machine_id ?? undefined,
+    isFinal: row.is_final,
   }));
 }

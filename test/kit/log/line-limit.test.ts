@@ -86,6 +86,18 @@ t.test('many endpoints of one tenant are bounded, in lines and in memory', async
   t.match(left[0], { of: 'others', endpointId: undefined });
 });
 
+t.test('omitted lines of what goes well are no warning', async (t) => {
+  const { logger, endWindow } = logged(t);
+  for (let i = 0; i < 30; i += 1) {
+    logger.info({ endpointId: 'e' }, 'job completed');
+    logger.warn({ endpointId: 'e' }, 'it failed');
+  }
+  t.match(endWindow().slice(-2), [
+    { level: 30, of: 'job completed', lines: 10 },
+    { level: 40, of: 'it failed', lines: 10 },
+  ]);
+});
+
 t.test('requested debug lines are never dropped', async (t) => {
   const { logger, lines } = logged(t);
   for (let i = 0; i < 500; i += 1) logger.debug({ endpointId: 'e' }, 'a detail');
