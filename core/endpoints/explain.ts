@@ -78,7 +78,7 @@ export async function explainEndpoint(
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
-  const [[last], reports, refusals, nowhere, machines, crashes, queue, preempted, starved, batches, models] =
+  const [[last], reports, refusals, nowhere, machines, crashes, queue, preempted, starved, batches, models, name] =
     await Promise.all([
       explains.decisions(endpointId, 0, 1),
       explains.workers(
@@ -94,6 +94,7 @@ export async function explainEndpoint(
       explains.starved(endpointId),
       explains.batches(endpointId),
       seen.endpoint.modelReferences?.length ? context.cachedModels.ofEndpoint(endpointId) : [],
+      explains.name(endpointId),
     ]);
   const what = seen.endpoint.type === 'LB' ? ('request' as const) : ('job' as const);
   const workers = explainWorkers(shown, settings, { reports, preempted, models, what }, sight);
@@ -120,6 +121,7 @@ export async function explainEndpoint(
   };
   return {
     endpointId,
+    endpointName: name,
     workers,
     lastDecision: last,
     queued: demand.queued,

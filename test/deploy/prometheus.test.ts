@@ -38,6 +38,20 @@ t.test('every alert names a section that says what to do', async (t) => {
   }
 });
 
+t.test('alerts and charts of an endpoint show its name', async (t) => {
+  const alerts = rules.split(/^ {6}- alert: /m).slice(1);
+  const ofEndpoints = alerts.filter((alert) => /\(endpoint\)|\$labels\.endpoint/.test(alert));
+  t.ok(ofEndpoints.length >= 4);
+  for (const alert of ofEndpoints) {
+    const name = alert.slice(0, alert.indexOf('\n'));
+    t.notMatch(alert, '$labels.endpoint', name);
+    t.match(alert, '* on (endpoint) group_left (name) endpoint_name:slipway_endpoint_info:max', name);
+  }
+  for (const { file, panels } of boards)
+    for (const { title, targets } of panels)
+      for (const { legendFormat = '' } of targets) t.notMatch(legendFormat, '{{endpoint}}', `${file}: ${title}`);
+});
+
 t.test('charts of a dashboard share their cross-hair', async (t) => {
   for (const name of ['slipway', 'endpoint']) {
     const board = JSON.parse(readFileSync(join(root, `deploy/grafana/${name}.json`), 'utf8')) as object;

@@ -44,6 +44,8 @@ t.test('metrics have the documented names and the counted values', async (t) => 
   t.equal(valueOf(metrics, 'slipway_endpoint_outcomes_total', { endpoint: endpoint.id, state: 'COMPLETED' }), 1);
   t.equal(valueOf(metrics, 'slipway_endpoint_outcomes_total', { endpoint: endpoint.id, state: 'FAILED' }), 1);
   t.equal(valueOf(metrics, 'slipway_endpoint_workers_desired'), 1);
+  const named = await system.request('GET', `/v1/endpoints/${endpoint.id}`);
+  t.equal(valueOf(metrics, 'slipway_endpoint_info', { endpoint: endpoint.id, name: named.json['name'] as string }), 1);
   const table = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8')
     .split('## An endpoint\n')[1]!
     .split('\n## ')[0]!;

@@ -37,6 +37,7 @@ interface LimitExplanation extends ScaleLimit {
 /** Explanation of an endpoint. */
 export interface EndpointExplanation {
   endpointId: string;
+  endpointName: string;
   summary: string;
   queued: number;
   oldestWaitMs: number;

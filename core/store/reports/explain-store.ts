@@ -102,6 +102,12 @@ export class ExplainStore {
     return (await sampleEndpoints({ ...this.#database, running: this.#running }, [endpointId]))[0];
   }
 
+  /** Returns an endpoint's name, empty if it is deleted. */
+  async name(endpointId: string): Promise<string> {
+    const [row] = await this.#database.sql<{ name: string }[]>`SELECT name FROM endpoint WHERE id = ${endpointId}`;
+    return row?.name ?? '';
+  }
+
   /** Returns the number of waiting jobs of an endpoint and of its account, each with its limit. */
   async queueLength(endpointId: string): Promise<QueueLength> {
     const [row] = await this.#database.sql<QueueLength[]>`

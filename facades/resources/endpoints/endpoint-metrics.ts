@@ -30,7 +30,7 @@ export function endpointMetricsText(
 function endpointMetrics(
   endpoint: string,
   { jobs, workers }: GetHealthResponse,
-  { oldestWaitMs, lastDecision, limits }: EndpointExplanation,
+  { endpointName, oldestWaitMs, lastDecision, limits }: EndpointExplanation,
 ): Metrics {
   const metrics = new Metrics();
   const gauge = (name: string, help: string, value: number): void =>
@@ -39,6 +39,13 @@ function endpointMetrics(
     const states = metrics.gauge({ name, help, labels: ['endpoint', 'state'] });
     for (const [state, value] of Object.entries(values)) states.set({ endpoint, state }, value);
   };
+  metrics
+    .gauge({
+      name: 'slipway_endpoint_info',
+      help: 'Always 1: gives the name of the endpoint.',
+      labels: ['endpoint', 'name'],
+    })
+    .set({ endpoint, name: endpointName || endpoint }, 1);
   const { inQueue, inProgress } = jobs!;
   states('slipway_endpoint_jobs', 'Unfinished jobs; for a load-balancing endpoint requests.', {
     IN_QUEUE: inQueue,

@@ -9,7 +9,7 @@ export interface Panel {
   id: number;
   title: string;
   gridPos: { x: number; y: number };
-  targets: { expr: string }[];
+  targets: { expr: string; legendFormat?: string }[];
 }
 
 /** A variable, whose value the reader chooses. */

@@ -44,6 +44,8 @@ export interface EndpointExplanation {
   models: ModelExplanation[];
   /** Batches that have not ended and have requests here, oldest first, at most 20. */
   batches: BatchExplanation[];
+  /** Name of the endpoint. Empty: core is of a release before this field. */
+  endpointName: string;
 }
 
 /** How far a batch is whose requests an endpoint runs. */
@@ -258,6 +260,7 @@ function createBaseEndpointExplanation(): EndpointExplanation {
     limits: [],
     models: [],
     batches: [],
+    endpointName: "",
   };
 }
 
@@ -295,6 +298,9 @@ export const EndpointExplanation: MessageFns<EndpointExplanation> = {
     }
     for (const v of message.batches) {
       BatchExplanation.encode(v!, writer.uint32(90).fork()).join();
+    }
+    if (message.endpointName !== "") {
+      writer.uint32(98).string(message.endpointName);
     }
     return writer;
   },
@@ -400,6 +406,14 @@ export const EndpointExplanation: MessageFns<EndpointExplanation> = {
             message.batches.push(BatchExplanation.decode(reader, reader.uint32()));
             continue;
           }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.endpointName = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -430,6 +444,7 @@ export const EndpointExplanation: MessageFns<EndpointExplanation> = {
     message.limits = object.limits?.map((e) => ScaleLimit.fromPartial(e)) || [];
     message.models = object.models?.map((e) => ModelExplanation.fromPartial(e)) || [];
     message.batches = object.batches?.map((e) => BatchExplanation.fromPartial(e)) || [];
+    message.endpointName = object.endpointName ?? "";
     return message;
   },
 };
