@@ -44,8 +44,8 @@ export async function removeJobs(tx: Sql, due: Fragment): Promise<DeletedRow[]> 
         (extract(epoch FROM j.expires_at) * 1000000)::bigint AS expires_us,
         CASE WHEN j.state = 'IN_PROGRESS' THEN j.machine_id END AS machine_id
       ), ${queueCountersAdded(tx, -1, tx`SELECT endpoint_id, low_priority FROM gone WHERE state = 'IN_QUEUE'`)}
-      SELECT endpoint_id, id, attempt, position, live, state NOT IN ('IN_QUEUE', 'IN_PROGRESS') AS is_final, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried,
-        has_webhook, machine_id, expires_us
+      SELECT endpoint_id, id, attempt, position, live, state NOT IN ('IN_QUEUE', 'IN_PROGRESS') AS is_final,
+        attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, has_webhook, machine_id, expires_us
       FROM gone`;
   if (rows.length > 0) await removePayloads(tx, rows);
   await removeWebhookResults(

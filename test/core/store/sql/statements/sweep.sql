@@ -20,6 +20,6 @@ SELECT endpoint_id, 0 AS completed, 0 AS failed, 0 AS retried, -1 * count(*) AS 
     queued_low = t.queued_low + excluded.queued_low,
     claimed_to = greatest(t.claimed_to, excluded.claimed_to)
 )
-  SELECT endpoint_id, id, attempt, position, live, state NOT IN ('IN_QUEUE', 'IN_PROGRESS') AS is_final, attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried,
-    has_webhook, machine_id, expires_us
+  SELECT endpoint_id, id, attempt, position, live, state NOT IN ('IN_QUEUE', 'IN_PROGRESS') AS is_final,
+    attempt > 1 OR (attempt = 1 AND state <> 'COMPLETED') AS tried, has_webhook, machine_id, expires_us
   FROM gone;
