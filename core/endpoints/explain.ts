@@ -78,13 +78,11 @@ export async function explainEndpoint(
   if (!seen) throw endpointNotFound(endpointId);
   const { demand, settings } = seen.sample;
   const shown = demand.workers.slice(0, WORKERS_MAX);
+  const shownIds = shown.map(({ id }) => id);
   const [[last], reports, refusals, nowhere, machines, crashes, queue, preempted, starved, batches, models, name] =
     await Promise.all([
       explains.decisions(endpointId, 0, 1),
-      explains.workers(
-        endpointId,
-        shown.map(({ id }) => id),
-      ),
+      explains.workers(endpointId, shownIds),
       scales.refusals([endpointId]),
       cannotRun.of([endpointId]),
       cannotRun.machines(),
