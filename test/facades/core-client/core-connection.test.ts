@@ -54,22 +54,27 @@ async function listening(t: Test): Promise<string> {
 }
 
 t.test('an unresponsive but living core keeps its connection', async (t) => {
-  const { seen } = waitingLine(t, await listening(t));
+  const { line, seen } = waitingLine(t, await listening(t));
+  const { client } = line;
   await waitFor('three questions', () => seen.asked >= 3);
-  t.same([seen.opened, seen.died], [1, 0]);
+  // On a busy machine an answer may come after its time. Then another connection is opened, but not taken.
+  t.equal(line.client, client);
+  t.equal(seen.died, 0);
 });
 
 t.test('a lost connection is replaced, once', async (t) => {
   const [host, port] = (await listening(t)).split(':');
   const proxy = await silentDropProxy(t, { host: host!, port: Number(port) });
   const { line, seen } = waitingLine(t, `127.0.0.1:${proxy.port}`);
-  await waitFor('a question', () => seen.asked === 1);
+  // Between two looks a busy process may have asked more than once.
+  await waitFor('a question', () => seen.asked > 0);
   proxy.forgetAll();
   await waitFor('another connection', () => seen.died === 1);
-  const { asked, opened } = seen;
+  const { asked } = seen;
+  const { client } = line;
   await waitFor('signs of life on it', () => seen.asked >= asked + 3);
-  t.same([seen.opened, seen.died], [opened, 1]);
-  t.ok(line.client);
+  t.equal(seen.died, 1);
+  t.equal(line.client, client);
 });
 
 t.test('a stopped core keeps its connection', async (t) => {
