@@ -36,6 +36,11 @@ export function reportOfAny(): Promise<string | undefined> {
   return answered(askDriver('-q', '-x'), /<gpu id=/);
 }
 
+/** Returns the errors of the cards' NVLinks; `undefined` if there is no answer. */
+export function linkErrorsOfAny(): Promise<string | undefined> {
+  return answered(askDriver('nvlink', '-e'), /^\s*Link \d+: /m);
+}
+
 /** Returns the table that nvidia-smi prints without options; `undefined` if there is no answer. */
 export function summaryOfAny(): Promise<string | undefined> {
   return answered(askDriver(), /^\|\s+GPU\s/m);

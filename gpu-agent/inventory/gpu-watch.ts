@@ -6,13 +6,15 @@
 import { Loop } from '@slipway/kit/lifecycle/loop';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Clock, Random } from '@slipway/kit/time/clock';
-import { listAny, reportOfAny } from './ask-driver.ts';
+import { linkErrorsOfAny, listAny, reportOfAny } from './ask-driver.ts';
 import type { GpuHealth } from './health/classify.ts';
 import { classify, HEALTHY, NOT_LISTED } from './health/classify.ts';
 import type { DriverFacts } from './health/driver-report.ts';
 import { parseReport } from './health/driver-report.ts';
 import type { XidEvent } from './health/kernel-log.ts';
 import { KernelLog } from './health/kernel-log.ts';
+import type { LinkErrors } from './health/link-errors.ts';
+import { parseLinkErrors } from './health/link-errors.ts';
 import type { ThrottleHistory } from './health/throttling.ts';
 import { throttlingAfter } from './health/throttling.ts';
 import type { MachineGpu } from './machine-gpu.ts';
@@ -41,6 +43,8 @@ export class GpuWatch extends Loop {
   #health: ReadonlyMap<string, GpuHealth> = new Map();
   /** Throttling of cards, by UUID. */
   #throttling: ReadonlyMap<string, ThrottleHistory> = new Map();
+  /** Errors of the links of cards at the last look, by UUID. `undefined`: no card has links. */
+  #linkErrors: ReadonlyMap<string, LinkErrors> | undefined = new Map();
 
   constructor(options: GpuWatchOptions) {
     super({ ...options, name: 'GPU watch', periodMs: PERIOD_MS, pass: () => this.look() });
@@ -69,7 +73,7 @@ export class GpuWatch extends Loop {
       logger.warn('nvidia-smi did not answer, the health of GPUs is not known');
       return;
     }
-    const health = this.#healthOfAll(real, parseCardOf(list), parseReport((await reportOfAny()) ?? ''));
+    const health = this.#healthOfAll(real, parseCardOf(list), await this.#report());
     const changed = real.filter(
       ({ uuid }) => JSON.stringify(health.get(uuid) ?? HEALTHY) !== JSON.stringify(this.healthOf(uuid)),
     );
@@ -80,6 +84,23 @@ export class GpuWatch extends Loop {
       else logger.warn({ uuid, name, fault, warning }, fault === '' ? 'a GPU has a warning' : 'a GPU is unhealthy');
     }
     if (changed.length > 0) onChange();
+  }
+
+  /** Returns the report of all cards, with the errors of their links since the last look. */
+  async #report(): Promise<DriverFacts[]> {
+    const report = parseReport((await reportOfAny()) ?? '');
+    const before = this.#linkErrors;
+    if (before === undefined) return report;
+    const answer = await linkErrorsOfAny();
+    if (answer === undefined) return report;
+    const now = parseLinkErrors(answer);
+    // Machines without links do not get them while they run.
+    this.#linkErrors = now.size > 0 ? now : undefined;
+    return report.map((facts) => {
+      const { repaired = 0, failed = 0 } = now.get(facts.uuid) ?? {};
+      const linkErrors = repaired > (before.get(facts.uuid)?.repaired ?? Infinity);
+      return { ...facts, linkErrors, failedLinks: failed };
+    });
   }
 
   /** A slice has its card's health. A card that the driver no longer reports counts as healthy. */
@@ -94,8 +115,13 @@ export class GpuWatch extends Loop {
     );
     const cards = new Map(
       report.map((facts) => {
-        const { heat, powerBrake } = this.#throttling.get(facts.uuid)!;
-        const lasting = { ...facts, heat: heat.isReported, powerBrake: powerBrake.isReported };
+        const { heat, powerBrake, linkErrors } = this.#throttling.get(facts.uuid)!;
+        const lasting = {
+          ...facts,
+          heat: heat.isReported,
+          powerBrake: powerBrake.isReported,
+          linkErrors: linkErrors.isReported,
+        };
         return [
           facts.uuid,
           classify(

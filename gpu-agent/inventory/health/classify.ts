@@ -85,7 +85,7 @@ export function classify(facts: DriverFacts, events: readonly XidEvent[]): GpuHe
 }
 
 function driverSigns(facts: DriverFacts): Sign[] {
-  const { recovery, lanes, uncorrectable, fabric } = facts;
+  const { recovery, lanes, uncorrectable, fabric, linkErrors, failedLinks } = facts;
   const failed = (is: boolean, text: string): Sign[] => (is ? [{ level: 'FAILED', text }] : []);
   const warning = (is: boolean, text: string): Sign[] => (is ? [{ level: 'WARNING', text }] : []);
   const isDrain = recovery?.startsWith('Drain') === true;
@@ -94,12 +94,14 @@ function driverSigns(facts: DriverFacts): Sign[] {
     ...failed(facts.isUnrepairable, 'its memory cannot be repaired'),
     ...failed(facts.isOverThreshold, 'more uncorrectable errors in its SRAM than the maker allows'),
     ...failed(facts.resetRequired, 'its driver asks for a reset'),
+    ...failed((failedLinks ?? 0) > 0, `its NVLinks failed to recover (${failedLinks})`),
     ...failed(asks(recovery) && !isDrain, `its driver asks for: ${recovery}`),
     ...warning(isDrain, `its driver asks for: ${recovery}`),
     ...warning(facts.repairPending, 'a part of its memory is replaced at the next reset'),
     ...warning(uncorrectable > 0, `${uncorrectable} uncorrectable memory errors since its last reset`),
     ...warning(facts.heat, 'slowed down by heat'),
     ...warning(facts.powerBrake, 'slowed down by its power supply'),
+    ...warning(linkErrors === true, 'its NVLinks repair errors all the time'),
     ...warning(lanes !== undefined && lanes.current < lanes.max, `PCIe runs ${lanes?.current} of ${lanes?.max} lanes`),
     ...warning(fabric !== undefined && fabric !== 'Healthy', `its NVLink fabric is ${fabric?.toLowerCase()}`),
   ];

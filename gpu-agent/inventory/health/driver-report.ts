@@ -21,6 +21,10 @@ export interface DriverFacts {
   lanes?: { current: number; max: number };
   /** State of its NVLink fabric, as `Unhealthy`. */
   fabric?: string;
+  /** Its NVLinks have repaired errors since the last look. */
+  linkErrors?: boolean;
+  /** Recoveries of its NVLinks that failed. */
+  failedLinks?: number;
 }
 
 /** Returns the facts of each card in the report. */

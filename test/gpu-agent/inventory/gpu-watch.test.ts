@@ -77,6 +77,52 @@ esac`,
   t.same(await after(listed(FIRST, SECOND), ''), [2, '', '', ''], 'well again');
 });
 
+t.test('errors of NVLinks: a warning once they last, and a fault if a recovery failed', async (t) => {
+  const folder = t.testdir({
+    list: listed(FIRST, SECOND),
+    health: health([FIRST, 'No'], [SECOND, 'No']),
+    'nvidia-smi': `#!/bin/sh
+case "$1" in
+  -L) exec cat "$(dirname "$0")/list" ;;
+  nvlink) exec cat "$(dirname "$0")/links" ;;
+  *) exec cat "$(dirname "$0")/health" ;;
+esac`,
+  });
+  chmodSync(join(folder, 'nvidia-smi'), 0o755);
+  const before = process.env.PATH;
+  t.teardown(() => {
+    process.env.PATH = before;
+  });
+  process.env.PATH = `${folder}:${before}`;
+  const gpu = (uuid: string) => ({ uuid, name: 'NVIDIA A100', memoryMib: 40_960, migProfile: '', virtual: false });
+  const watch = new GpuWatch({
+    gpus: () => [gpu(FIRST), gpu(SECOND)],
+    onChange: () => undefined,
+    clock: new ManualClock(),
+    random: systemRandom,
+    kernelLog: { read: () => [], close: () => undefined },
+    logger: createLogger('test', 'silent'),
+  });
+  const after = async (crc: number, failed: number) => {
+    const links = [FIRST, SECOND].map(
+      (uuid, n) =>
+        `GPU ${n}: NVIDIA A100 (UUID: ${uuid})\n\t Link 0: CRC Errors: ${n === 0 ? crc : 5}\n` +
+        `\t Link 0: Link recovery failed events: ${n === 0 ? failed : 0}\n`,
+    );
+    writeFileSync(join(folder, 'links'), links.join(''));
+    await watch.look();
+    t.same([watch.healthOf(SECOND).warning, watch.healthOf(SECOND).fault], ['', ''], 'the other card is well');
+    return watch.healthOf(FIRST);
+  };
+  const warnings: string[] = [];
+  for (const crc of [7, 8, 9, 10]) warnings.push((await after(crc, 0)).warning);
+  t.same(warnings, ['', '', '', 'its NVLinks repair errors all the time']);
+  for (let look = 0; look < 10; look += 1) await after(10, 0);
+  t.equal(watch.healthOf(FIRST).warning, '', 'no more errors');
+  t.equal((await after(10, 1)).fault, 'its NVLinks failed to recover (1)');
+  t.equal((await after(0, 0)).fault, '', 'the card was reset');
+});
+
 t.test('a running agent tells core, in a new session', async (t) => {
   const folder = t.testdir({
     both: listed(FIRST, SECOND),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { classify, XIDS } from '@slipway/gpu-agent/inventory/health/classify';
 import { parseReport, pciOf } from '@slipway/gpu-agent/inventory/health/driver-report';
 import { KernelLog } from '@slipway/gpu-agent/inventory/health/kernel-log';
+import { parseLinkErrors } from '@slipway/gpu-agent/inventory/health/link-errors';
 import type { ThrottleHistory } from '@slipway/gpu-agent/inventory/health/throttling';
 import { throttlingAfter } from '@slipway/gpu-agent/inventory/health/throttling';
 import t from 'tap';
@@ -72,6 +73,36 @@ t.test('the kernel log: new lines, and the latest event of each code', async (t)
   await appendFile(path, line(400, '0000:3b:00', 79).slice(20));
   t.match(log.read()[0], { mark: /\/0{13}400$/ });
   t.throws(() => new KernelLog(join(path, 'none')).read());
+});
+
+t.test('errors of NVLinks', async (t) => {
+  const old = `GPU 0: NVIDIA A100 (UUID: GPU-a)
+\t Link 0: Replay Errors: 1
+\t Link 0: Recovery Errors: 2
+\t Link 0: CRC Errors: 4
+\t Link 11: Replay Errors: 8
+GPU 1: NVIDIA A100 (UUID: GPU-b)
+\t Link 0: Replay Errors: 0
+GPU 2: NVIDIA L4 (UUID: GPU-c)
+NVML: Unable to retrieve NVLink information as all links are inActive
+`;
+  t.same(
+    [...parseLinkErrors(old)],
+    [
+      ['GPU-a', { repaired: 15, failed: 0 }],
+      ['GPU-b', { repaired: 0, failed: 0 }],
+    ],
+  );
+  const recent = `GPU 0: NVIDIA B200 (UUID: GPU-d)
+\t Link 0: Tx packets: 812734
+\t Link 0: Malformed packet Errors: 1
+\t Link 0: Link recovery successful events: 3
+\t Link 0: Link recovery failed events: 2
+\t Link 0: Symbol Errors: 900
+\t Link 0: Effective BER: 15e-255
+`;
+  t.same([...parseLinkErrors(recent)], [['GPU-d', { repaired: 1, failed: 2 }]]);
+  t.same([...parseLinkErrors('')], []);
 });
 
 t.test('positions on the PCI bus, in each form', async (t) => {
