@@ -101,7 +101,7 @@ export function buildCore(config: CoreConfig, given: CoreDependencies): Core {
     loop,
     certificates,
     parts.trust.watch,
-    ...[measures, refusals, server],
+    ...[measures, refusals, server, parts.registry],
     early[0],
     jobCalls,
     edgeStreams,

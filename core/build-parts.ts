@@ -5,6 +5,7 @@ import { mayAskByName } from '@slipway/kit/net/private-registries';
 import { Metrics } from '@slipway/kit/observe/metrics';
 import { tracingOf } from '@slipway/kit/observe/tracing';
 import { REQUEST_WINDOW_SECONDS } from '@slipway/proto/wire/limits';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import { Access } from './access/access.ts';
 import { buildBatches } from './build-batches.ts';
 import { buildDispatch, buildSlots } from './build-dispatch.ts';
@@ -30,6 +31,7 @@ import type { CoreMeter } from './metrics/core-metrics.ts';
 import { coreMetrics } from './metrics/core-metrics.ts';
 import { CORE_VERSION } from './reports/core-version.ts';
 import { Problems } from './reports/problems.ts';
+import { ReplicaRegistry } from './reports/replica-registry.ts';
 import type { ScalingService } from './scaling/scaling-service.ts';
 import { AlertSender } from './singleton-tasks/alert-sender.ts';
 import { MailSender } from './singleton-tasks/mail-sender.ts';
@@ -111,11 +113,9 @@ export function buildParts(
     batches,
     access,
     edge: buildEdge(shared, meter, dependencies),
-    meter,
-    metrics,
-    tracing,
-    trust,
+    ...{ meter, metrics, tracing, trust },
     own,
+    registry: new ReplicaRegistry({ periodMs: LINK_TIMERS.replicaBeatMs, ...stores, ...own, ...dependencies }),
   };
 }
 

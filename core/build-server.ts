@@ -244,7 +244,7 @@ function operatorServices(
     smtpUrl,
   }: Pick<CoreConfig, 'advertise' | 'webhookAllowPrivate' | 'smtpUrl'>,
 ): Services {
-  const { stores, context, problems, alerts, access, rate, logs, lists, own, sealer } = shared;
+  const { stores, context, problems, alerts, access, rate, logs, lists, own, sealer, registry } = shared;
   const { machineViews: machines, coreReleases: releases } = stores;
   const parts = { access, machines, releases, seen: shared.seenParts, clock, logger };
   const { joinTokens, authorities, secretKeys } = stores;
@@ -254,7 +254,15 @@ function operatorServices(
   return [
     [
       JoinServiceService,
-      joinHandlers({ access, joining, tokens, rotation: joined, secretKeys: { secretKeys, sealer }, logger }),
+      joinHandlers({
+        access,
+        joining,
+        tokens,
+        rotation: joined,
+        secretKeys: { secretKeys, sealer },
+        replicas: registry,
+        logger,
+      }),
     ],
     [PartServiceService, rate.limit(partHandlers(parts))],
     [ProblemServiceService, rate.limit(problemHandlers(access, problems, logger))],

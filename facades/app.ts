@@ -28,6 +28,7 @@ import { TriedRequests } from './console/tried-requests.ts';
 import { CoreClient } from './core-client/core-client.ts';
 import { Readiness } from './core-client/readiness.ts';
 import { RejectionReporter } from './core-client/rejection-reporter.ts';
+import { replicaAddresses, replicaList } from './core-client/replica-parts.ts';
 import { createApp } from './create-app.ts';
 import type { FacadeMeter } from './facade-metrics.ts';
 import { facadeMetrics } from './facade-metrics.ts';
@@ -94,7 +95,8 @@ type Budgets = Readonly<Record<'bodies' | 'responses', MemoryBudget>>;
 export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Facade {
   const { logger, clock = systemClock, random = systemRandom, transport = facadeTransport } = given;
   const tls = new TlsSource(config.coreTls);
-  const replicas = { addresses: config.coreAddresses, tls, transport, clock, random };
+  const list = replicaList({ configured: config.coreAddresses, tls, transport, clock, random, logger });
+  const replicas = { ...replicaAddresses(list), tls, transport, clock, random };
   const core = new CoreClient({ ...replicas, logger });
   const readiness = new Readiness(replicas);
   const sessions = new Sessions(config.edgeKeys, clock, random);
@@ -136,6 +138,7 @@ export function buildFacade(config: FacadeConfig, given: FacadeDependencies): Fa
   const check = (): CertificateState => together(tls.check(), certificate.check());
   const certificates = new CertificateWatch({ prefix: 'slipway_facade', check, metrics, clock, random, logger });
   const parts = [
+    list,
     core,
     executor,
     link,

@@ -24,6 +24,7 @@ import { LoadBalancer, WAIT_BOUNDS } from './activator/load-balancer.ts';
 import { EndpointSetLink } from './core-client/endpoint-set-link.ts';
 import { Readiness } from './core-client/readiness.ts';
 import { RejectionReporter } from './core-client/rejection-reporter.ts';
+import { replicaAddresses, replicaList } from './core-client/replica-parts.ts';
 import { ServiceCalls } from './core-client/service-calls.ts';
 import { rejectBrokenRequest } from './plugins/errors/broken-request.ts';
 import { AccessCache } from './plugins/limits/access-cache.ts';
@@ -72,8 +73,9 @@ export class EdgeAuthorizer extends SingleRunService {
   constructor(options: EdgeAuthorizerOptions) {
     super();
     this.#options = options;
-    const { cores: addresses, tls, edgeKey, transport, clock, random, logger } = options;
-    const replicas = { addresses, tls, transport, clock, random };
+    const { cores: configured, tls, edgeKey, transport, clock, random, logger } = options;
+    const list = replicaList({ configured, tls, transport, clock, random, logger });
+    const replicas = { ...replicaAddresses(list), tls, transport, clock, random };
     this.#calls = new ServiceCalls(AccessServiceClient, replicas);
     this.#access = new AccessCache(
       ({ apiKey, ...request }) =>
@@ -93,7 +95,7 @@ export class EdgeAuthorizer extends SingleRunService {
       logger,
     });
     this.#reporter = new RejectionReporter({ ...replicas, logger });
-    this.#services = [link, this.#loadBalancer, this.#reporter, asking];
+    this.#services = [list, link, this.#loadBalancer, this.#reporter, asking];
     // Envoy's requests have headers of their own besides the client's.
     this.#server = createServer(
       { maxHeaderSize: 2 * HTTP_HEADER_BYTES_MAX, keepAliveTimeout: HTTP_KEEP_ALIVE_MS },

@@ -1,6 +1,9 @@
 /** Connects the parts of the agent to its session with core. */
 
 import type { TlsSource } from '@slipway/kit/net/tls-source';
+import { ReplicaList } from '@slipway/kit/replicas/replica-list';
+import { JoinServiceClient } from '@slipway/proto/gen/slipway/v1/join_service';
+import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
 import type { AttemptParts } from './build-attempts.ts';
 import { buildHello } from './build-hello.ts';
 import type { AgentConfig } from './config.ts';
@@ -44,9 +47,14 @@ interface ConnectedParts {
 export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): ConnectLoop {
   const { config, deps, attempts, lease, imageResolver, modelResolver } = parts;
   const { outbox, large, chunks, outcomes, pool, reporter } = attempts;
+  const list = new ReplicaList({
+    ...{ ...deps, configured: config.coreAddresses, tls },
+    ...{ service: JoinServiceClient, periodMs: LINK_TIMERS.replicaListMs },
+  });
   return new ConnectLoop({
     ...deps,
-    addresses: config.coreAddresses,
+    addresses: list.addresses,
+    list,
     tls,
     key: () => parts.key.current,
     outbox,

@@ -50,6 +50,7 @@ import { MachineViewStore } from './reports/machine-view-store.ts';
 import { MetricStore } from './reports/metric-store.ts';
 import { PriceStore } from './reports/price-store.ts';
 import { ProblemStore } from './reports/problem-store.ts';
+import { ReplicaStore } from './reports/replica-store.ts';
 import { UsageStore } from './reports/usage-store.ts';
 import { CatalogStore } from './resources/catalog-store.ts';
 import { CreationStore } from './resources/creation-store.ts';
@@ -134,6 +135,7 @@ export function makeStores(database: Database, sealer: Sealer, { standbySeconds 
     podReports: new PodReportStore(database, sealer),
     prices: new PriceStore(database),
     coreReleases: new CoreReleaseStore(database),
+    replicas: new ReplicaStore(database),
     problems: new ProblemStore(database),
     alerts: new AlertStore(database),
     usage: new UsageStore(database),

@@ -32,6 +32,13 @@ export const installation = pgTable(
   ],
 );
 
+/** A core replica that runs. */
+export const coreReplica = pgTable('core_replica', {
+  /** Address at which other replicas reach it: host:port or grpcs://host:port. */
+  address: text('address').primaryKey(),
+  seenAt: instant('seen_at').notNull().defaultNow(),
+});
+
 /** A release of core that has started on this database. */
 export const coreRelease = pgTable(
   'core_release',

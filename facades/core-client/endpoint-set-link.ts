@@ -7,6 +7,7 @@ import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
 import { BatchingStream } from '@slipway/kit/net/batching-stream';
 import { callMetadata } from '@slipway/kit/net/channel';
+import type { PerReplica } from '@slipway/kit/replicas/per-replica';
 import { delay } from '@slipway/kit/time/clock';
 import type {
   DemandRefusal,
@@ -17,8 +18,9 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { EdgeServiceClient } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { LINK_TIMERS } from '@slipway/proto/wire/link-timers';
-import { CoreConnection } from './core-connection.ts';
+import type { CoreConnection } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
+import { connections } from './replica-parts.ts';
 import { stayConnected } from './stay-connected.ts';
 
 /** Listener for endpoint sets. */
@@ -51,7 +53,7 @@ export class EndpointSetLink extends BaseService {
   /** Id of this process: a new stream replaces the demand of the previous one. */
   readonly #reporter: string;
   #listener: EndpointSetListener | undefined;
-  #lines: CoreConnection<EdgeServiceClient>[] = [];
+  readonly #lines: PerReplica<CoreConnection<EdgeServiceClient>>;
   #line: CoreConnection<EdgeServiceClient> | undefined;
   #sentAtMs = -Infinity;
   #stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> | undefined;
@@ -62,6 +64,8 @@ export class EndpointSetLink extends BaseService {
     super();
     this.#options = options;
     this.#reporter = options.random.id(REPORTER_LENGTH);
+    const pings = { everyMs: LINK_TIMERS.demandPingMs, answerMs: LINK_TIMERS.demandPingAnswerMs };
+    this.#lines = connections(EdgeServiceClient, options, { pings });
   }
 
   /** Demand is reported with the edge key. */
@@ -93,13 +97,12 @@ export class EndpointSetLink extends BaseService {
   }
 
   protected override onStart(): void {
-    const { addresses, tls, transport, clock } = this.#options;
-    const pings = { everyMs: LINK_TIMERS.demandPingMs, answerMs: LINK_TIMERS.demandPingAnswerMs };
-    this.#lines = addresses.map(
-      (address) =>
-        new CoreConnection({ open: () => transport.openClient(EdgeServiceClient, address, { tls, pings }), clock }),
+    const parts = { ...this.#options, signal: this.ending };
+    this.#running = stayConnected(
+      () => this.#lines.all(),
+      (line) => this.#serve(line),
+      parts,
     );
-    this.#running = stayConnected(this.#lines, (line) => this.#serve(line), { ...this.#options, signal: this.ending });
   }
 
   protected override async onStop(): Promise<void> {
@@ -108,7 +111,7 @@ export class EndpointSetLink extends BaseService {
     await Promise.race([this.#running, delay(this.#options.clock, FAREWELL_MS)]);
     this.#stream?.cancel();
     await this.#running;
-    for (const line of this.#lines) line.close();
+    this.#lines.close();
   }
 
   /** Serves one stream until it ends. */

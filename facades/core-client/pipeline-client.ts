@@ -54,10 +54,9 @@ export class PipelineClient extends BaseService implements LinkOwner {
   constructor(options: PipelineClientOptions) {
     super();
     this.#options = options;
-    const { addresses, tls, transport, clock, random, logger } = options;
-    this.#links = addresses.map(
-      (address) => new PipelineLink({ address, tls, owner: this, transport, clock, random, logger }),
-    );
+    const { addresses, clock, random, logger } = options;
+    this.#links = addresses.map((address) => this.#newLink(address));
+    options.onAddresses?.(() => this.#followAddresses());
     this.#homes = new SubmissionAffinity(this.#links, clock);
     this.#activity = new ActivityMonitor(clock);
     this.#activity.busyWhile(() => this.#calls() > 0);
@@ -133,6 +132,27 @@ export class PipelineClient extends BaseService implements LinkOwner {
   protected override async onStop(): Promise<void> {
     await stopAll([...this.#links, this.#sweep], this.#options.logger);
     for (const ticket of this.#takeUnsent()) ticket.reject(unreachable());
+  }
+
+  #newLink(address: string): PipelineLink {
+    const { tls, transport, clock, random, logger } = this.#options;
+    return new PipelineLink({ address, tls, owner: this, transport, clock, random, logger });
+  }
+
+  /** Opens links to new replicas, and ends the ones to replicas that left: their calls are sent again. */
+  #followAddresses(): void {
+    const { addresses } = this.#options;
+    for (const link of this.#links.filter(({ address }) => !addresses.includes(address))) {
+      this.#links.splice(this.#links.indexOf(link), 1);
+      void link.stop();
+    }
+    for (const address of addresses) {
+      if (this.#links.some((link) => link.address === address)) continue;
+      const link = this.#newLink(address);
+      this.#links.push(link);
+      // Its connection comes later; `linkUp` reports it.
+      if (this.running) void link.start();
+    }
   }
 
   /** Tries again after a short pause, or gives up. */

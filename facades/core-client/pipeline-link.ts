@@ -53,6 +53,8 @@ const OUTBOX_BYTES_MAX = 64 * 1024 * 1024;
 
 export class PipelineLink extends BaseService {
   readonly name: string;
+  /** Address of the replica. */
+  readonly address: string;
   readonly #options: LinkOptions;
   readonly #inFlight = new Map<number, PipelineTicket>();
   readonly #outbox = new BatchQueue<PipelineCall>({ bytes: OUTBOX_BYTES_MAX });
@@ -64,6 +66,7 @@ export class PipelineLink extends BaseService {
 
   constructor(options: LinkOptions) {
     super();
+    this.address = options.address;
     this.name = `pipeline to ${options.address}`;
     this.#options = options;
   }
@@ -118,7 +121,11 @@ export class PipelineLink extends BaseService {
     const onAway = (): void =>
       logger.warn({ address }, 'core cannot be reached, will try again: does it run, and is this its address?');
     const parts = { ...this.#options, signal: this.ending, onAway };
-    this.#running = stayConnected([line], () => this.#serve(line), parts).finally(() => line.close());
+    this.#running = stayConnected(
+      () => [line],
+      () => this.#serve(line),
+      parts,
+    ).finally(() => line.close());
   }
 
   protected override async onStop(): Promise<void> {

@@ -3,10 +3,13 @@
  * second.
  */
 import { Client } from '@grpc/grpc-js';
+import type { PerReplica } from '@slipway/kit/replicas/per-replica';
 import type { Clock } from '@slipway/kit/time/clock';
 import { delay } from '@slipway/kit/time/clock';
-import { CoreConnection, isAnswer } from './core-connection.ts';
+import type { CoreConnection } from './core-connection.ts';
+import { isAnswer } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
+import { connections } from './replica-parts.ts';
 
 const METHOD = '/grpc.health.v1.Health/Check';
 /** A HealthCheckResponse with status SERVING: field 1, value 1. */
@@ -23,21 +26,18 @@ const LEAVE_MS = 1_500;
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
 export class Readiness {
-  readonly #lines: readonly CoreConnection<Client>[];
+  readonly #lines: PerReplica<CoreConnection<Client>>;
   /** Replicas that did not respond to the latest check, not even with an error. */
-  readonly #unanswered = new Set<CoreConnection<Client>>();
+  readonly #unanswered = new WeakSet<CoreConnection<Client>>();
+  readonly #used = new WeakSet<CoreConnection<Client>>();
   readonly #clock: Clock;
   #latest: Promise<boolean> | undefined;
   #askedAtMs = -Infinity;
   #isLeaving = false;
 
-  constructor({ addresses, tls, transport, clock }: Omit<ReplicaParts, 'random'>) {
-    this.#lines = addresses.map(
-      (address) => new CoreConnection({ open: () => transport.openClient(Client, address, { tls }), clock }),
-    );
-    for (const line of this.#lines)
-      line.use({ isWaiting: () => this.#unanswered.has(line), onDead: () => this.#unanswered.delete(line) });
-    this.#clock = clock;
+  constructor(parts: Omit<ReplicaParts, 'random'>) {
+    this.#lines = connections(Client, parts);
+    this.#clock = parts.clock;
   }
 
   /** Returns a result that is at most a second old. Concurrent callers share one check. */
@@ -56,11 +56,11 @@ export class Readiness {
   }
 
   close(): void {
-    for (const line of this.#lines) line.close();
+    this.#lines.close();
   }
 
   async #ask(): Promise<boolean> {
-    const answers = await Promise.all(this.#lines.map((line) => this.#askOne(line)));
+    const answers = await Promise.all(this.#lines.all().map((line) => this.#askOne(line)));
     this.#clock.after(KEPT_MS, () => {
       this.#latest = undefined;
     });
@@ -69,6 +69,10 @@ export class Readiness {
 
   #askOne(line: CoreConnection<Client>): Promise<boolean> {
     const deadline = this.#clock.nowMs() + ANSWER_MS_MAX;
+    if (!this.#used.has(line)) {
+      this.#used.add(line);
+      line.use({ isWaiting: () => this.#unanswered.has(line), onDead: () => this.#unanswered.delete(line) });
+    }
     return new Promise((resolve) => {
       this.#unanswered.add(line);
       line.expectAnswer();

@@ -6,10 +6,11 @@
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';
 import type { Logger } from '@slipway/kit/log/logger';
 import { callMetadata } from '@slipway/kit/net/channel';
-import type { EndpointRefusals, RefusedRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
-import { EdgeServiceClient } from '@slipway/proto/gen/slipway/v1/edge_service';
+import type { PerReplica } from '@slipway/kit/replicas/per-replica';
+import type { EdgeServiceClient, EndpointRefusals, RefusedRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
 import { REJECTIONS_PER_CALL_MAX } from '@slipway/proto/wire/limits';
 import type { ReplicaParts } from './replica-parts.ts';
+import { edgeClients } from './replica-parts.ts';
 
 const PERIOD_MS = 1_000;
 /** Deadline of a call, in milliseconds. */
@@ -31,11 +32,12 @@ type Waiting = Pick<EndpointRefusals, 'endpointId' | 'apiKey'> & { refused: Map<
 export class RejectionReporter extends LoopService {
   readonly #parts: ReplicaParts;
   readonly #waiting = new Map<string, Waiting>();
-  #clients: EdgeServiceClient[] = [];
+  readonly #clients: PerReplica<EdgeServiceClient>;
 
   constructor(parts: ReplicaParts & { logger: Logger }) {
     super({ ...parts, name: 'rejection reporter', periodMs: PERIOD_MS });
     this.#parts = parts;
+    this.#clients = edgeClients(parts);
   }
 
   /** Counts a rejected request. */
@@ -52,14 +54,8 @@ export class RejectionReporter extends LoopService {
     this.#waiting.set(name, waiting);
   }
 
-  protected override async onStart(): Promise<void> {
-    const { addresses, tls, transport } = this.#parts;
-    this.#clients = addresses.map((address) => transport.openClient(EdgeServiceClient, address, { tls }));
-    await super.onStart();
-  }
-
   protected override async onStop(): Promise<void> {
-    for (const client of this.#clients) client.close();
+    this.#clients.close();
     await super.onStop();
   }
 
@@ -72,7 +68,7 @@ export class RejectionReporter extends LoopService {
       apiKey,
       refused: [...refused.values()],
     }));
-    await Promise.all(this.#clients.map((client) => this.#reportTo(client, endpoints)));
+    await Promise.all(this.#clients.all().map((client) => this.#reportTo(client, endpoints)));
   }
 
   /** Never rejects. */

@@ -9,11 +9,12 @@ import type { Logger } from '@slipway/kit/log/logger';
 import { callMetadata } from '@slipway/kit/net/channel';
 import type { EndedRequest, RequestCounts } from '@slipway/kit/observe/request-counts';
 import { addRequests, countRequest, FAILED_REPORTED_MAX, noRequests } from '@slipway/kit/observe/request-counts';
-import type { EndedRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
-import { EdgeServiceClient } from '@slipway/proto/gen/slipway/v1/edge_service';
+import type { PerReplica } from '@slipway/kit/replicas/per-replica';
+import type { EdgeServiceClient, EndedRequests } from '@slipway/proto/gen/slipway/v1/edge_service';
 import type { FailedRequest } from '@slipway/proto/gen/slipway/v1/endpoint_service';
 import { REJECTIONS_PER_CALL_MAX } from '@slipway/proto/wire/limits';
 import type { ReplicaParts } from './replica-parts.ts';
+import { edgeClients } from './replica-parts.ts';
 
 const PERIOD_MS = 3_000;
 /** Deadline of a call, in milliseconds. */
@@ -31,11 +32,12 @@ interface Waiting {
 export class RequestReporter extends LoopService {
   readonly #parts: ReplicaParts & { edgeKey: string };
   readonly #waiting = new Map<string, Waiting>();
-  #clients: EdgeServiceClient[] = [];
+  readonly #clients: PerReplica<EdgeServiceClient>;
 
   constructor(parts: ReplicaParts & { edgeKey: string; logger: Logger }) {
     super({ ...parts, name: 'request reporter', periodMs: PERIOD_MS });
     this.#parts = parts;
+    this.#clients = edgeClients(parts);
   }
 
   /**
@@ -63,17 +65,11 @@ export class RequestReporter extends LoopService {
     if (waiting.failed.length > FAILED_REPORTED_MAX) waiting.failed.shift();
   }
 
-  protected override async onStart(): Promise<void> {
-    const { addresses, tls, transport } = this.#parts;
-    this.#clients = addresses.map((address) => transport.openClient(EdgeServiceClient, address, { tls }));
-    await super.onStart();
-  }
-
   /** Reports the last requests before it stops. */
   protected override async onStop(): Promise<void> {
     await super.onStop();
     await this.pass();
-    for (const client of this.#clients) client.close();
+    this.#clients.close();
   }
 
   protected override async pass(): Promise<boolean> {
@@ -86,7 +82,8 @@ export class RequestReporter extends LoopService {
       failed,
     }));
     for (const [endpointId] of taken) this.#waiting.delete(endpointId);
-    for (const client of this.#clients) if (await this.#reportTo(client, endpoints)) return this.#waiting.size > 0;
+    for (const client of this.#clients.all())
+      if (await this.#reportTo(client, endpoints)) return this.#waiting.size > 0;
     this.#putBack(taken);
     return false;
   }

@@ -8,10 +8,12 @@ import { retry } from '@slipway/kit/lifecycle/retry';
 import type { ClientConstructor } from '@slipway/kit/net/channel';
 import { callMetadata } from '@slipway/kit/net/channel';
 import { CALLER_ADDRESS_KEY, callerAddress } from '@slipway/kit/observe/caller-address';
+import type { PerReplica } from '@slipway/kit/replicas/per-replica';
 import { fromGrpcError, saysDatabaseAway } from '@slipway/proto/wire/reason';
-import { CoreConnection, isAnswer } from './core-connection.ts';
+import type { CoreConnection } from './core-connection.ts';
+import { isAnswer } from './core-connection.ts';
 import type { ReplicaParts } from './replica-parts.ts';
-import { RETRY_BUDGET_MS } from './replica-parts.ts';
+import { connections, RETRY_BUDGET_MS } from './replica-parts.ts';
 
 /** A generated unary method in its longest form. */
 export type UnaryMethod<Request, Response> = (
@@ -42,14 +44,13 @@ const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000 };
 
 /** Its channels are opened by the first call. */
 export class ServiceCalls<Service extends Client> {
-  readonly #clientOf: ClientConstructor<Service>;
   readonly #parts: ReplicaParts;
-  #lines: readonly CoreConnection<Service>[] = [];
+  readonly #lines: PerReplica<CoreConnection<Service>>;
   #nextIndex = 0;
 
   constructor(clientOf: ClientConstructor<Service>, parts: ReplicaParts) {
-    this.#clientOf = clientOf;
     this.#parts = parts;
+    this.#lines = connections(clientOf, parts);
   }
 
   /** Makes a call and returns its response. Throws CoreError with the gRPC error as its cause. */
@@ -58,12 +59,12 @@ export class ServiceCalls<Service extends Client> {
     request: Request,
     options: CallOptions,
   ): Promise<Response> {
-    const { addresses, clock, random } = this.#parts;
+    const { clock, random } = this.#parts;
     const { repeatable, signal } = options;
     let awayReplies = 0;
     const mayHelp = (error: unknown): boolean => {
       if (saysDatabaseAway(error)) awayReplies += 1;
-      return repeatable && awayReplies < addresses.length && fromGrpcError(error).reason === 'UNAVAILABLE';
+      return repeatable && awayReplies < this.#parts.addresses.length && fromGrpcError(error).reason === 'UNAVAILABLE';
     };
     const plan = { clock, random, pause: RETRY_PAUSE, forMs: RETRY_BUDGET_MS, mayHelp, ...(signal ? { signal } : {}) };
     return retry(() => this.#once(method, request, options), plan).catch((error: unknown) => {
@@ -73,8 +74,7 @@ export class ServiceCalls<Service extends Client> {
 
   /** Closes the channels; calls in flight end. A later call opens new ones. */
   close(): void {
-    for (const line of this.#lines) line.close();
-    this.#lines = [];
+    this.#lines.close();
   }
 
   #once<Request, Response>(
@@ -107,13 +107,8 @@ export class ServiceCalls<Service extends Client> {
 
   /** Returns the connection to the next replica, round robin. */
   #next(): CoreConnection<Service> {
-    const { addresses, tls, transport, clock } = this.#parts;
-    if (this.#lines.length === 0) {
-      this.#lines = addresses.map(
-        (address) => new CoreConnection({ open: () => transport.openClient(this.#clientOf, address, { tls }), clock }),
-      );
-    }
-    this.#nextIndex = (this.#nextIndex + 1) % this.#lines.length;
-    return this.#lines[this.#nextIndex]!;
+    const lines = this.#lines.all();
+    this.#nextIndex = (this.#nextIndex + 1) % lines.length;
+    return lines[this.#nextIndex]!;
   }
 }

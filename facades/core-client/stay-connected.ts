@@ -27,17 +27,19 @@ interface ConnectParts {
 }
 
 /**
- * Uses the connections round-robin until the signal aborts. `serve` uses one stream until it ends and never rejects.
+ * Uses the connections, as they are at each attempt, round-robin until the signal aborts. `serve` uses one stream
+ * until it ends and never rejects.
  */
 export async function stayConnected<One extends Client>(
-  lines: readonly CoreConnection<One>[],
+  lines: () => readonly CoreConnection<One>[],
   serve: (line: CoreConnection<One>) => Promise<void>,
   { clock, random, signal, onAway }: ConnectParts,
 ): Promise<void> {
   let failures = 0;
   let missed = 0;
   for (let attempt = 0; !signal.aborted; attempt += 1) {
-    const line = lines[attempt % lines.length]!;
+    const all = lines();
+    const line = all[attempt % all.length]!;
     const startedMs = clock.monotonicMs();
     // Between the two a stop may have come, which found no stream to end.
     const isThere = await isReady(line.client, clock, signal);

@@ -3,6 +3,7 @@
  * tries the next address. While core is away, or rejects this agent, this is logged once and then once a minute.
  */
 import { status } from '@grpc/grpc-js';
+import type { Service } from '@slipway/kit/lifecycle/service';
 import { BaseService } from '@slipway/kit/lifecycle/service';
 import type { Logger } from '@slipway/kit/log/logger';
 import type { Transport } from '@slipway/kit/net/channel';
@@ -36,8 +37,10 @@ const WARN_PERIOD_MS = 60_000;
 
 /** Dependencies of the loop. */
 export interface ConnectOptions {
-  /** Addresses of core replicas, at least one. */
+  /** Addresses of core replicas, at least one. The array may change. */
   addresses: readonly string[];
+  /** What keeps the addresses up to date. Runs with the loop. Absent: they do not change. */
+  list?: Service;
   /** Returns the key for the next session. */
   key(): string;
   /** TLS settings for addresses that use it. */
@@ -81,12 +84,14 @@ export class ConnectLoop extends BaseService {
 
   /** Begins to connect. Does not wait for the connection: core may come later. */
   protected override onStart(): void {
+    void this.#options.list?.start();
     this.#connecting = this.#run();
   }
 
   protected override async onStop(): Promise<void> {
     this.#session?.end('the agent stops');
     await this.#connecting;
+    await this.#options.list?.stop();
   }
 
   /**

@@ -40,7 +40,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
 };
 
 /** Settings of a channel. */
-interface ChannelSettings {
+export interface ChannelSettings {
   /**
    * The library retries a call that broke before the peer started it. Default true; set false if a second call would
    * do harm.

@@ -43,6 +43,10 @@ export const LINK_TIMERS = {
   /** Longest time until our own streams reconnect: one try and one pause. */
   reopenTryMs: 2_000,
   reopenPauseMs: 1_000,
+  /** How often core replicas record that they run, how long that counts, and how often other parts list them. */
+  replicaBeatMs: 30_000,
+  replicaValidMs: 120_000,
+  replicaListMs: 30_000,
   /** How often an Envoy reports load. */
   loadReportMs: 1_000,
   /** Interval of a tunnel's pings, and the longest silence of the other side. */
@@ -126,6 +130,13 @@ export const PAIRS: readonly Pair[] = [
     detectMs: 0,
     reopenMs: 0,
     forgetMs: t.unversionedKeptMs,
+  },
+  {
+    name: 'core replicas, kept in the list of all',
+    repeatMs: t.replicaBeatMs,
+    detectMs: t.pingMs + t.pingAnswerMs,
+    reopenMs,
+    forgetMs: t.replicaValidMs,
   },
 ];
 

@@ -11,6 +11,7 @@ import type { RotationContext } from '../../joining/rotate-authority.ts';
 import { changeAuthority, readAuthorities } from '../../joining/rotate-authority.ts';
 import type { SecretKeyContext } from '../../joining/rotate-secret-key.ts';
 import { readSecretKeys, rotateSecretKey } from '../../joining/rotate-secret-key.ts';
+import type { ReplicaRegistry } from '../../reports/replica-registry.ts';
 import { agentUnary, unary } from '../server/unary.ts';
 
 interface JoinHandlersOptions {
@@ -19,6 +20,7 @@ interface JoinHandlersOptions {
   tokens: JoinTokenContext;
   rotation: RotationContext;
   secretKeys: SecretKeyContext;
+  replicas: Pick<ReplicaRegistry, 'addresses' | 'ownAddress'>;
   logger: Logger;
 }
 
@@ -29,6 +31,7 @@ export function joinHandlers({
   tokens,
   rotation,
   secretKeys,
+  replicas,
   logger,
 }: JoinHandlersOptions): JoinServiceServer {
   return {
@@ -51,6 +54,10 @@ export function joinHandlers({
     }),
     joinMachine: unary(logger, async (request) => joining.join(request)),
     renewCertificate: agentUnary(logger, (_request, { certificate }) => joining.renew(certificate)),
+    listReplicas: unary(logger, async () => ({
+      addresses: [...replicas.addresses],
+      ownAddress: replicas.ownAddress,
+    })),
     listAuthorities: unary(logger, async () => ({ authorities: rotation.certificates.all })),
     readAuthorities: unary(logger, async (_request, apiKey) => ({
       state: await readAuthorities(rotation, await access.caller(apiKey)),

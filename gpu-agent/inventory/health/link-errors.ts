@@ -13,7 +13,7 @@ const COUNTER = /^\s*Link \d+: (.+?): (\d+)\s*$/;
 const REPAIRED = /^(Replay|Recovery|CRC|Malformed packet|Buffer overrun|Local link integrity) Errors$/i;
 const FAILED = /^Link recovery failed events$/i;
 
-/** Returns the errors of each card that has links, by its UUID. Bit errors that each link corrects itself are left out. */
+/** Returns the errors of each card with links, by its UUID. Bit errors that a link corrects itself are left out. */
 export function parseLinkErrors(text: string): Map<string, LinkErrors> {
   const cards = new Map<string, LinkErrors>();
   let uuid = '';

@@ -21,6 +21,7 @@ export const JOIN_ROWS: [rpc: string, rule: keyof typeof RULES, ask: Ask][] = [
   ['JoinService/JoinMachine', 'no key', plain(UNKNOWN)],
   ['JoinService/RenewCertificate', 'no key', plain()],
   ['JoinService/ListAuthorities', 'anybody', plain()],
+  ['JoinService/ListReplicas', 'anybody', plain()],
   ['JoinService/ReadSecretKeys', 'operator', plain()],
   ['JoinService/RotateSecretKey', 'operator', plain()],
   ['JoinService/ReadAuthorities', 'operator', plain()],

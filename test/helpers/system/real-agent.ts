@@ -16,9 +16,14 @@ const keys = new Map<string, string>();
  * Starts an agent with a new data folder, or with one that an earlier agent left. It stops with the test. `env` has
  * further variables.
  */
-export async function startRealAgent(t: Test, core: CoreReplicas, env: Record<string, string> = {}, dataDir?: string) {
+export async function startRealAgent(
+  t: Test,
+  core: CoreReplicas,
+  env: Record<string, string> = {},
+  dataDir?: string,
+  logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent'),
+) {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'slipway-agent-')));
-  const logger = createLogger('test', process.env.SLIPWAY_LOG_LEVEL ?? 'silent');
   // An earlier agent's machine has its key already.
   keys.set(folder, keys.get(folder) ?? (await core.newKey(KeyScope.AGENT)));
   const agent = buildAgent(

@@ -197,6 +197,21 @@ export interface RenewCertificateResponse {
   authority: string;
 }
 
+/** Request of ListReplicas. */
+export interface ListReplicasRequest {
+}
+
+/** Response of ListReplicas. */
+export interface ListReplicasResponse {
+  /**
+   * Addresses at which replicas reach each other: host:port, or grpcs://host:port for TLS. At most 64. A replica that
+   * listens on all addresses and does not know which of them others reach is left out.
+   */
+  addresses: string[];
+  /** The one of the replica that answers. Empty: it is left out. */
+  ownAddress: string;
+}
+
 /** Request of ListAuthorities. */
 export interface ListAuthoritiesRequest {
 }
@@ -1206,6 +1221,116 @@ export const RenewCertificateResponse: MessageFns<RenewCertificateResponse> = {
   },
 };
 
+function createBaseListReplicasRequest(): ListReplicasRequest {
+  return {};
+}
+
+export const ListReplicasRequest: MessageFns<ListReplicasRequest> = {
+  encode(_: ListReplicasRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListReplicasRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListReplicasRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListReplicasRequest>): ListReplicasRequest {
+    return ListReplicasRequest.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<ListReplicasRequest>): ListReplicasRequest {
+    const message = createBaseListReplicasRequest();
+    return message;
+  },
+};
+
+function createBaseListReplicasResponse(): ListReplicasResponse {
+  return { addresses: [], ownAddress: "" };
+}
+
+export const ListReplicasResponse: MessageFns<ListReplicasResponse> = {
+  encode(message: ListReplicasResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.addresses) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.ownAddress !== "") {
+      writer.uint32(18).string(message.ownAddress);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListReplicasResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListReplicasResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.addresses.push(reader.string());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.ownAddress = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListReplicasResponse>): ListReplicasResponse {
+    return ListReplicasResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListReplicasResponse>): ListReplicasResponse {
+    const message = createBaseListReplicasResponse();
+    message.addresses = object.addresses?.map((e) => e) || [];
+    message.ownAddress = object.ownAddress ?? "";
+    return message;
+  },
+};
+
 function createBaseListAuthoritiesRequest(): ListAuthoritiesRequest {
   return {};
 }
@@ -2094,7 +2219,8 @@ export const SealedRows: MessageFns<SealedRows> = {
 
 /**
  * Joins machines to the installation. The operator creates a token. The agent sends it with the public key of its machine
- * and gets a certificate of the installation's authority. Afterwards the machine authenticates by TLS.
+ * and gets a certificate of the installation's authority. Afterwards the machine authenticates by TLS. Also returns what
+ * any part needs to reach core: its authorities and its replicas.
  */
 export type JoinServiceService = typeof JoinServiceService;
 export const JoinServiceService = {
@@ -2209,6 +2335,21 @@ export const JoinServiceService = {
       Buffer.from(ListAuthoritiesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListAuthoritiesResponse => ListAuthoritiesResponse.decode(value),
   },
+  /**
+   * Lists the addresses of all core replicas, so that a caller which knows one of them learns the others. No key is
+   * needed. Call every replica, at most every 30 s. A replica that stops is left out at once, one that was killed after
+   * two minutes.
+   */
+  listReplicas: {
+    path: "/slipway.v1.JoinService/ListReplicas" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListReplicasRequest): Buffer => Buffer.from(ListReplicasRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListReplicasRequest => ListReplicasRequest.decode(value),
+    responseSerialize: (value: ListReplicasResponse): Buffer =>
+      Buffer.from(ListReplicasResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListReplicasResponse => ListReplicasResponse.decode(value),
+  },
   /** Returns the fingerprints of the secret keys, and the rows encrypted with the previous key. Needs the root key. */
   readSecretKeys: {
     path: "/slipway.v1.JoinService/ReadSecretKeys" as const,
@@ -2272,6 +2413,12 @@ export interface JoinServiceServer extends UntypedServiceImplementation {
    * this connection may trust them.
    */
   listAuthorities: handleUnaryCall<ListAuthoritiesRequest, ListAuthoritiesResponse>;
+  /**
+   * Lists the addresses of all core replicas, so that a caller which knows one of them learns the others. No key is
+   * needed. Call every replica, at most every 30 s. A replica that stops is left out at once, one that was killed after
+   * two minutes.
+   */
+  listReplicas: handleUnaryCall<ListReplicasRequest, ListReplicasResponse>;
   /** Returns the fingerprints of the secret keys, and the rows encrypted with the previous key. Needs the root key. */
   readSecretKeys: handleUnaryCall<ReadSecretKeysRequest, ReadSecretKeysResponse>;
   /**
@@ -2426,6 +2573,26 @@ export interface JoinServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListAuthoritiesResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lists the addresses of all core replicas, so that a caller which knows one of them learns the others. No key is
+   * needed. Call every replica, at most every 30 s. A replica that stops is left out at once, one that was killed after
+   * two minutes.
+   */
+  listReplicas(
+    request: ListReplicasRequest,
+    callback: (error: ServiceError | null, response: ListReplicasResponse) => void,
+  ): ClientUnaryCall;
+  listReplicas(
+    request: ListReplicasRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListReplicasResponse) => void,
+  ): ClientUnaryCall;
+  listReplicas(
+    request: ListReplicasRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListReplicasResponse) => void,
   ): ClientUnaryCall;
   /** Returns the fingerprints of the secret keys, and the rows encrypted with the previous key. Needs the root key. */
   readSecretKeys(

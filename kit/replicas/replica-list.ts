@@ -1,0 +1,129 @@
+/**
+ * The addresses of all core replicas. Starts with the configured ones, and learns others from any replica that answers,
+ * so a replica can be added without a restart of the parts that call core.
+ */
+import type { CallOptions, Metadata } from '@grpc/grpc-js';
+import { LoopService } from '../lifecycle/loop-service.ts';
+import type { Logger } from '../log/logger.ts';
+import { isLoopback, parseAddress } from '../net/address.ts';
+import type { ClientConstructor, Transport } from '../net/channel.ts';
+import { callMetadata } from '../net/channel.ts';
+import type { TlsSource } from '../net/tls-source.ts';
+import type { Clock, Random } from '../time/clock.ts';
+
+/** Time limit of an answer, in milliseconds. */
+const ANSWER_MS = 2_000;
+/** Most replicas that are learned. */
+const LEARNED_MAX = 16;
+
+/** Answer of a replica. */
+interface ListedReplicas {
+  addresses: readonly string[];
+  /** Address of the replica that answers. May be empty. */
+  ownAddress: string;
+}
+
+/** Client of the service that lists replicas. */
+interface ListingClient {
+  listReplicas(
+    request: object,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    onAnswer: (error: Error | null, answer: ListedReplicas) => void,
+  ): unknown;
+  close(): void;
+}
+
+interface ReplicaListOptions {
+  /** JoinService. */
+  service: ClientConstructor<ListingClient>;
+  /** How often the replicas are asked, in milliseconds. */
+  periodMs: number;
+  /** Configured addresses, at least one. They are never removed. */
+  configured: readonly string[];
+  tls?: TlsSource | undefined;
+  transport: Transport;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+export class ReplicaList extends LoopService {
+  readonly #options: ReplicaListOptions;
+  readonly #addresses: string[];
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: ReplicaListOptions) {
+    super({ ...options, name: 'replica list' });
+    this.#options = options;
+    this.#addresses = [...options.configured];
+  }
+
+  /** All addresses. The same array changes when replicas come and go. */
+  get addresses(): readonly string[] {
+    return this.#addresses;
+  }
+
+  /** Calls a listener after each change. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /**
+   * Asks the known replicas. Another replica is added when it has answered at its own address: one that cannot be
+   * reached from here would only cost time. It is removed when no replica lists it any more.
+   */
+  protected override async pass(): Promise<void> {
+    const { configured } = this.#options;
+    const answers = await Promise.all(this.#addresses.map((address) => this.#ask(address)));
+    const own = new Set(configured.map((_, index) => answers[index]?.ownAddress));
+    const listed = new Set(answers.flatMap((answer) => answer?.addresses ?? []));
+    if (listed.size === 0) return;
+    const others = [...listed].filter((address) => !own.has(address) && !configured.includes(address));
+    const kept = this.#addresses.filter((address) => configured.includes(address) || others.includes(address));
+    const fresh = others.filter((address) => !kept.includes(address) && this.#fits(address));
+    const reached = await Promise.all(fresh.map(async (address) => (await this.#ask(address))?.ownAddress === address));
+    const next = [...kept, ...fresh.filter((_, index) => reached[index])].slice(0, configured.length + LEARNED_MAX);
+    if (next.join() === this.#addresses.join() || this.ending.aborted) return;
+    this.#options.logger.info({ replicas: next }, 'replicas of core changed');
+    this.#addresses.splice(0, Infinity, ...next);
+    for (const listener of this.#listeners) listener();
+  }
+
+  /**
+   * Returns whether a learned address may be called: never without TLS if the configured ones use it, and no loopback
+   * address of another machine.
+   */
+  #fits(address: string): boolean {
+    const parsed = parseAddress(address);
+    if (!parsed) return false;
+    const { configured } = this.#options;
+    const isLocal = isLoopbackTarget(parsed.target);
+    return configured.every((text) => {
+      const { secure, target } = parseAddress(text) ?? { secure: false, target: '' };
+      return (parsed.secure || !secure) && (isLoopbackTarget(target) || !isLocal);
+    });
+  }
+
+  /** Returns the answer of a replica. `undefined`: there is none, for instance because its certificate is not right. */
+  async #ask(address: string): Promise<ListedReplicas | undefined> {
+    const { service, transport, tls, clock } = this.#options;
+    let client: ListingClient | undefined;
+    try {
+      client = transport.openClient(service, address, { tls });
+      const { promise, resolve } = Promise.withResolvers<ListedReplicas | undefined>();
+      const deadline = clock.nowMs() + ANSWER_MS;
+      client.listReplicas({}, callMetadata(''), { deadline }, (error, answer) => resolve(error ? undefined : answer));
+      return await promise;
+    } catch {
+      // Its TLS files are being written.
+      return undefined;
+    } finally {
+      client?.close();
+    }
+  }
+}
+
+function isLoopbackTarget(target: string): boolean {
+  return isLoopback(target.replace(/:\d+$/, ''));
+}
