@@ -144,6 +144,34 @@ t.test('expensive results of workers delay no other account', async (t) => {
   }
 });
 
+t.test('long lists of one account delay no other account', async (t) => {
+  const env = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`NAME_${n}`, 'x'.repeat(2_000)]));
+  for (let n = 0; n < 12; n += 1) {
+    const fields = { name: `long ${n}`, imageName: '', isServerless: true, dockerStartCmd: ['true'], env };
+    const made = await fetch(`${system.url}/v1/templates`, { method: 'POST', headers, body: JSON.stringify(fields) });
+    t.equal(made.status, 200, (await made.text()).slice(0, 200));
+  }
+  const named = (count: number, of: string): string =>
+    JSON.stringify({ query: `{ ${Array.from({ length: count }, (_, n) => `a${n}: ${of}`).join(' ')} }` });
+  const asked: [name: string, path: string, times: number, body?: string][] = [
+    ['lists', '/v1/templates', 8],
+    ['many lists without their environments', '/graphql', 16, named(20, 'myself { endpoints { id template { id } } }')],
+  ];
+  for (const [name, path, times, body] of asked) {
+    const ask = async (): Promise<[status: number, bytes: number]> => {
+      const answer = await fetch(
+        system.url + path,
+        body === undefined ? { headers } : { method: 'POST', headers, body },
+      );
+      let bytes = 0;
+      for await (const piece of answer.body!) bytes += piece.length;
+      return [answer.status, bytes];
+    };
+    const answers = await withoutLongTurns(t, name, TURN_MS_MAX, () => Promise.all(Array.from({ length: times }, ask)));
+    t.same(answers, Array(times).fill([200, answers[0]![1]]), 'each is whole');
+  }
+});
+
 t.test('a flood of one account delays neither jobs nor machines of others', async (t) => {
   const other = endpointJobs(
     system,
