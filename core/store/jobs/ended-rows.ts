@@ -5,7 +5,7 @@ import { countersAdded } from './endpoint-counters.ts';
 import type { NewJob } from './inserted-rows.ts';
 import type { RecordedOutcome } from './outcome-store.ts';
 import type { JobRow } from './rows.ts';
-import { jobColumns, jobFromRow } from './rows.ts';
+import { jobFromRow, timeColumns } from './rows.ts';
 
 /** A job that is COMPLETED in its first attempt and has no row. */
 export interface EndedJob {
@@ -19,7 +19,8 @@ export interface EndedJob {
   output: Buffer | undefined;
 }
 
-interface EndedRow extends JobRow {
+/** What the insert returns: core knows the other columns of a new row. */
+interface EndedRow extends Pick<JobRow, 'submitted_ms' | 'finished_ms' | 'delay_ms' | 'execution_ms'> {
   index: number;
 }
 
@@ -59,7 +60,7 @@ export async function insertEnded(sql: Sql, jobs: readonly EndedJob[]): Promise<
         now() + (g.ttl_ms - g.age_ms) * interval '1 ms',
         now() + least(g.ttl_ms - g.age_ms, g.retention_ms) * interval '1 ms'
       FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING
-      RETURNING ${jobColumns(sql)}
+      RETURNING j.endpoint_id, j.id, ${timeColumns(sql)}
     ), written AS (
       SELECT e.*, g.index, g.input_start, g.input_length, g.output_start, g.output_length
       FROM ended e JOIN given g ON g.endpoint_id = e.endpoint_id AND g.id = e.id
@@ -74,15 +75,18 @@ export async function insertEnded(sql: Sql, jobs: readonly EndedJob[]): Promise<
       sql`SELECT endpoint_id, count(*) AS completed, 0 AS failed, 0 AS retried, 0 AS queued, 0 AS queued_low,
         0 AS claimed_to FROM ended GROUP BY endpoint_id`,
     )}
-    SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, index
-    FROM written`;
-  return rows.map((row) => ({
-    index: row.index,
-    job: jobFromRow(row),
-    position: 0,
-    hasWebhook: false,
-    lowPriority: jobs[row.index]!.job.lowPriority,
-  }));
+    SELECT submitted_ms, finished_ms, delay_ms, execution_ms, index FROM written`;
+  return rows.map(({ index, ...times }) => {
+    const { job, workerId } = jobs[index]!;
+    const known = { endpoint_id: job.endpointId, id: job.id, state: 'COMPLETED', attempt: 1, retries: 0 } as const;
+    return {
+      index,
+      job: jobFromRow({ ...times, ...known, worker_id: workerId }),
+      position: 0,
+      hasWebhook: false,
+      lowPriority: job.lowPriority,
+    };
+  });
 }
 
 function one(sql: Sql, { job, workerId, machineId, ageMs, executionMs, output }: EndedJob): Fragment {

@@ -6,7 +6,7 @@ import type { PackedBytes } from '../sql/pack.ts';
 import { flagArray, numberArray, packBytes, textArray } from '../sql/pack.ts';
 import { queueCountersAdded } from './endpoint-counters.ts';
 import type { JobRow } from './rows.ts';
-import { jobColumns, jobFromRow } from './rows.ts';
+import { jobFromRow, submittedMs } from './rows.ts';
 
 /** A job to insert. */
 export interface NewJob {
@@ -53,6 +53,9 @@ export interface StoredRow extends JobRow {
   claim_id: string | null;
 }
 
+/** What an insert returns: core knows the other columns of a new row. */
+type InsertedRow = Pick<StoredRow, 'endpoint_id' | 'id' | 'position' | 'submitted_ms'>;
+
 const queued = samePart(
   (sql) =>
     sql`, ${queueCountersAdded(sql, 1, sql`SELECT endpoint_id, low_priority FROM stored WHERE state = 'IN_QUEUE'`)}`,
@@ -68,7 +71,7 @@ export async function insertJobs(sql: Sql, placements: readonly JobWithSlot[], c
   const queues = placements.some((placement) => placement.slot === undefined);
   const isOne = placements.length === 1;
   const described = describedJobs(sql, jobs);
-  const rows = await sql<StoredRow[]>`
+  const rows = await sql<InsertedRow[]>`
     WITH given AS ${isOne ? sql`NOT MATERIALIZED` : sql``} (
       SELECT * FROM ${isOne ? one(sql, placements[0]!) : many(sql, placements, { input, sealed, webhook })}
         AS g(endpoint_id, id, low_priority, execution_timeout_ms, retention_ms, ttl_ms, input_start, input_length,
@@ -94,10 +97,46 @@ export async function insertJobs(sql: Sql, placements: readonly JobWithSlot[], c
       CASE WHEN g.worker_id IS NOT NULL THEN now() + g.execution_timeout_ms * interval '1 ms' END,
       now() + g.ttl_ms * interval '1 ms', now() + g.ttl_ms * interval '1 ms'
     FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING
-    RETURNING ${jobColumns(sql)}, j.position, j.claim_id, j.low_priority
+    RETURNING j.endpoint_id, j.id, j.state, j.low_priority, j.position, ${submittedMs(sql)} AS submitted_ms
     )${described.pairs}${queues ? queued(sql) : sql``}
-    SELECT * FROM stored`;
-  return rows.map(storedFromRow);
+    SELECT endpoint_id, id, position, submitted_ms FROM stored`;
+  return storedJobs(rows, placements, claimId);
+}
+
+/** Returns the jobs of new rows. */
+function storedJobs(rows: readonly InsertedRow[], placements: readonly JobWithSlot[], claimId: string): StoredJob[] {
+  let next = 0;
+  // Rows come in the order of their jobs, so each is found at once.
+  const slotOf = ({ endpoint_id: endpointId, id }: InsertedRow): WorkerSlot | undefined => {
+    for (let tried = 0; tried < placements.length; tried += 1) {
+      const { job, slot } = placements[next]!;
+      next = (next + 1) % placements.length;
+      if (job.id === id && job.endpointId === endpointId) return slot;
+    }
+    throw new Error(`the database stored job ${id}, which was not given`);
+  };
+  return rows.map((row) => {
+    const slot = slotOf(row);
+    const job = newJob(row, slot);
+    return { job, position: row.position, claimId: slot ? claimId : null };
+  });
+}
+
+function newJob({ endpoint_id: endpointId, id, submitted_ms: submittedAtMs }: InsertedRow, slot?: WorkerSlot): Job {
+  return {
+    id,
+    endpointId,
+    state: slot ? 'IN_PROGRESS' : 'IN_QUEUE',
+    output: undefined,
+    error: undefined,
+    attempt: slot ? 1 : 0,
+    retries: 0,
+    workerId: slot?.workerId,
+    submittedAtMs,
+    finishedAtMs: undefined,
+    delayMs: slot ? 0 : undefined,
+    executionMs: undefined,
+  };
 }
 
 /** Parts of the insert that store metadata. All are empty if no job has any: then the statement has none of them. */

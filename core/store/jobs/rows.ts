@@ -34,11 +34,20 @@ export interface AttemptRow {
  */
 export const jobColumns = samePart(
   (sql) => sql`j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
-    ${microseconds(sql, sql`j.submitted_at`)} / 1000 AS submitted_ms, ${microseconds(sql, sql`j.finished_at`)} /
-      1000 AS finished_ms,
+    ${timeColumns(sql)}`,
+);
+
+/** The times among them: submitted_ms, finished_ms, delay_ms and execution_ms. */
+export const timeColumns = samePart(
+  (sql) => sql`${submittedMs(sql)} AS submitted_ms, ${microseconds(sql, sql`j.finished_at`)} / 1000 AS finished_ms,
     ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms,
     ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`,
 );
+
+/** Time of the submission in milliseconds since 1970. */
+export function submittedMs(sql: Sql): Fragment {
+  return sql`${microseconds(sql, sql`j.submitted_at`)} / 1000`;
+}
 
 /**
  * Returns microseconds since 1970, or of a span. Exact: a float8 represents them as integers for three hundred years.

@@ -7,7 +7,7 @@ import type { ClaimedJob } from '@slipway/core/jobs/slots';
 import type { Submission } from '@slipway/core/jobs/submit/submission';
 import { systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
-import { never, outcome, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
+import { LIVE_MACHINES, never, outcome, slotsOn, startEngines, submission } from '../../helpers/system/job-engine.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
 const engines = await startEngines(t, { replicas: 2 });
@@ -106,7 +106,8 @@ t.test('stored by another replica first: its outcome changes nothing, and its ca
   const there = replicas[1]!;
   const other = there.engine.calls.submitAndWait({ ...sent, isFirstSend: false }, never);
   const [claimed] = await waitFor('its claim there', async () => {
-    const jobs = await there.engine.attempts.claim(job.endpointId, slotsOn(job.endpointId, 1, 'worker00000002'));
+    const elsewhere = slotsOn(job.endpointId, 1, 'worker00000002', LIVE_MACHINES[1]);
+    const jobs = await there.engine.attempts.claim(job.endpointId, elsewhere);
     return jobs.length > 0 && jobs;
   });
   t.equal(await attempts.recordOutcome(outcome(job, { output: Buffer.from('{"early":1}') })), 'stale');

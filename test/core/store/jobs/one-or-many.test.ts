@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OutcomeKind } from '@slipway/core/domain/jobs/attempt-outcome';
 import { outcomeRule, rememberedAs } from '@slipway/core/domain/jobs/attempt-outcome';
-import type { JobWithSlot, NewJob } from '@slipway/core/store/jobs/inserted-rows';
+import type { JobWithSlot, NewJob, StoredJob } from '@slipway/core/store/jobs/inserted-rows';
 import type { OutcomeEntry } from '@slipway/core/store/jobs/outcome-store';
 import type { Test } from 'tap';
 import t from 'tap';
@@ -66,6 +66,11 @@ async function stored(endpointId: string): Promise<unknown> {
   return { jobs: [...jobs], tally: tally[0], health: await counts.health(endpointId) };
 }
 
+/** Returns stored jobs in the order of their ids. */
+function byId(jobs: readonly StoredJob[]): StoredJob[] {
+  return jobs.toSorted((a, b) => (a.job.id < b.job.id ? -1 : 1));
+}
+
 /** Does the same in one statement for all and in one for each, each time on a new endpoint. */
 async function bothWays<Item>(
   t: Test,
@@ -91,6 +96,7 @@ for (const [name, place] of [
         const claimId = randomUUID();
         const made = await submissions.insert(placements, claimId);
         t.ok(made.every((job) => job.claimId === (place ? claimId : null) && job.position > 0));
+        t.same(byId(made), byId(await submissions.read(placements.map(({ job }) => job))), 'answered as they are read');
         t.same(await submissions.insert(placements, randomUUID()), [], 'said again they are left as they are');
         return made;
       },
@@ -117,6 +123,12 @@ t.test('jobs that ended before they were stored', async (t) => {
     async (endpointId) => ended(endpointId),
     async (jobs) => {
       const made = await submissions.insertEnded(jobs);
+      const read = byId(await submissions.read(jobs.map(({ job }) => job)));
+      t.same(
+        made.map(({ job }) => job).sort((a, b) => (a.id < b.id ? -1 : 1)),
+        read.map(({ job }) => job),
+        'answered as they are read',
+      );
       t.same(await submissions.insertEnded(jobs), [], 'said again they are left as they are');
       return made;
     },

@@ -13,9 +13,7 @@ $11::text, $12::text)) AS g(index, endpoint_id, id, low_priority, execution_time
     now() + (g.ttl_ms - g.age_ms) * interval '1 ms',
     now() + least(g.ttl_ms - g.age_ms, g.retention_ms) * interval '1 ms'
   FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING
-  RETURNING j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
-round(date_part('epoch', j.submitted_at) * 1e6) / 1000 AS submitted_ms, round(date_part('epoch', j.finished_at) * 1e6) /
-  1000 AS finished_ms,
+  RETURNING j.endpoint_id, j.id, round(date_part('epoch', j.submitted_at) * 1e6) / 1000 AS submitted_ms, round(date_part('epoch', j.finished_at) * 1e6) / 1000 AS finished_ms,
 CASE WHEN j.started_at < j.submitted_at THEN 0
 ELSE floor((round(date_part('epoch', j.started_at - j.submitted_at) * 1e6) + 500) / 1000) END AS delay_ms,
 CASE WHEN j.finished_at < j.started_at THEN 0
@@ -41,5 +39,4 @@ ELSE floor((round(date_part('epoch', j.finished_at - j.started_at) * 1e6) + 500)
     queued_low = t.queued_low + excluded.queued_low,
     claimed_to = greatest(t.claimed_to, excluded.claimed_to)
 )
-SELECT endpoint_id, id, state, attempt, retries, worker_id, submitted_ms, finished_ms, delay_ms, execution_ms, index
-FROM written;
+SELECT submitted_ms, finished_ms, delay_ms, execution_ms, index FROM written;

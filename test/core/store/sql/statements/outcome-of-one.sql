@@ -21,8 +21,7 @@ $10::text, $11::bigint))
       AND j.machine_id = g.machine_id
       AND j.state || '' = 'IN_PROGRESS' AND j.expires_at + interval '0' > now()
     RETURNING j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
-round(date_part('epoch', j.submitted_at) * 1e6) / 1000 AS submitted_ms, round(date_part('epoch', j.finished_at) * 1e6) /
-  1000 AS finished_ms,
+round(date_part('epoch', j.submitted_at) * 1e6) / 1000 AS submitted_ms, round(date_part('epoch', j.finished_at) * 1e6) / 1000 AS finished_ms,
 CASE WHEN j.started_at < j.submitted_at THEN 0
 ELSE floor((round(date_part('epoch', j.started_at - j.submitted_at) * 1e6) + 500) / 1000) END AS delay_ms,
 CASE WHEN j.finished_at < j.started_at THEN 0

@@ -28,12 +28,6 @@ SELECT g.endpoint_id, g.id, CASE WHEN g.worker_id IS NULL THEN 'IN_QUEUE' ELSE '
   CASE WHEN g.worker_id IS NOT NULL THEN now() + g.execution_timeout_ms * interval '1 ms' END,
   now() + g.ttl_ms * interval '1 ms', now() + g.ttl_ms * interval '1 ms'
 FROM given g ON CONFLICT (endpoint_id, id) DO NOTHING
-RETURNING j.endpoint_id, j.id, j.state, j.attempt, j.retries, j.worker_id,
-round(date_part('epoch', j.submitted_at) * 1e6) / 1000 AS submitted_ms, round(date_part('epoch', j.finished_at) * 1e6) /
-  1000 AS finished_ms,
-CASE WHEN j.started_at < j.submitted_at THEN 0
-ELSE floor((round(date_part('epoch', j.started_at - j.submitted_at) * 1e6) + 500) / 1000) END AS delay_ms,
-CASE WHEN j.finished_at < j.started_at THEN 0
-ELSE floor((round(date_part('epoch', j.finished_at - j.started_at) * 1e6) + 500) / 1000) END AS execution_ms, j.position, j.claim_id, j.low_priority
+RETURNING j.endpoint_id, j.id, j.state, j.low_priority, j.position, round(date_part('epoch', j.submitted_at) * 1e6) / 1000 AS submitted_ms
 )
-SELECT * FROM stored;
+SELECT endpoint_id, id, position, submitted_ms FROM stored;
