@@ -1,12 +1,14 @@
 /**
  * Measures how soon workers run on many nodes of a real API server whose kubelets kwok plays, and what each program
- * costs. `--plain`: the same machines without Kubernetes, whose workers are processes. Run it as
+ * costs. `--plain`: the same machines without Kubernetes, whose workers are processes. `--seconds`: counts the CPU of
+ * so many seconds at least, so that two runs have equal work. Run it as
  * `npx node test/fleet/nodes/main.ts --nodes 200`.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { delay, systemClock } from '@slipway/kit/time/clock';
 import { startDatabase } from '@slipway/tools/bench/database';
 import { cpuUs } from '@slipway/tools/bench/load/process-usage';
 import type { Cluster } from '@slipway/tools/kube/cluster';
@@ -19,7 +21,12 @@ import { NodeFleet } from './node-fleet.ts';
 const PROGRAMS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
 
 const { values } = parseArgs({
-  options: { nodes: { type: 'string', default: '200' }, plain: { type: 'boolean' }, profile: { type: 'string' } },
+  options: {
+    nodes: { type: 'string', default: '200' },
+    plain: { type: 'boolean' },
+    seconds: { type: 'string', default: '0' },
+    profile: { type: 'string' },
+  },
 });
 const nodes = Number(values.nodes);
 const began = performance.now();
@@ -69,7 +76,9 @@ await fleet.filled(({ placed, pods, bound, running }) => {
   if (line !== last) said(line);
   last = line;
 });
-said(`filled ${fleet.workers} workers in ${((performance.now() - fill) / 1_000).toFixed(1)} s`);
+const tookMs = performance.now() - fill;
+said(`filled ${fleet.workers} workers in ${(tookMs / 1_000).toFixed(1)} s`);
+await delay(systemClock, Math.max(0, Number(values.seconds) * 1_000 - tookMs));
 for (const [name, seconds] of used()) {
   const spent = seconds - before.get(name)!;
   said(`${name}: ${spent.toFixed(1)} s of CPU, ${((spent * 1_000) / fleet.workers).toFixed(1)} ms a worker`);

@@ -107,6 +107,9 @@ t.test('an agent that moves GPU memory', { skip: cudaSkip || skipWithoutPython('
     t.equal(valueOf(served, 'slipway_agent_offload_operations_total', { direction: 'restore' }), moves);
     t.equal(valueOf(served, 'slipway_agent_offload_held_bytes'), (ids.length - 1) * WORKER_MIB * MIB);
 
+    const maps = await readFile(`/proc/${agent.child.pid}/maps`, 'utf8');
+    t.notMatch(maps, /libcuda|koffi/, 'the agent has no driver that it could call on its event loop');
+
     // A worker that is killed while it is offloaded leaves nothing, and the others go on.
     const [victim] = ids.filter((id) => id !== active);
     process.kill(pids.get(victim!)!, 'SIGKILL');
