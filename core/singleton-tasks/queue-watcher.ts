@@ -28,8 +28,12 @@ interface QueueWatcherOptions {
  * may rest for REST_MS), …
  */
 const PERIOD_MS = 1_000;
-/** … or, if the check is slow, within this many times its duration. */
+/**
+ * … or, if the check is slow, within this many times its duration, but at most `PAUSE_MS_MAX`: one late answer of the
+ * database makes a check slow as well.
+ */
 const REST_FACTOR = 20;
+const PAUSE_MS_MAX = 10_000;
 const BATCH_ITEMS_MAX = 500;
 
 export class QueueWatcher extends LoopService {
@@ -60,6 +64,6 @@ export class QueueWatcher extends LoopService {
     if (startedAtMs < this.#restUntilMs) return;
     await this.runOnce();
     const endedAtMs = clock.monotonicMs();
-    this.#restUntilMs = endedAtMs + (endedAtMs - startedAtMs) * REST_FACTOR;
+    this.#restUntilMs = endedAtMs + Math.min(PAUSE_MS_MAX, (endedAtMs - startedAtMs) * REST_FACTOR);
   }
 }

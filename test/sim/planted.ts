@@ -92,6 +92,13 @@ export const PLANTED: readonly PlantedBug[] = [
     'const watched: string[] = []; void cursors;',
   ),
   bug(
+    'queues not checked for 20 times a late answer',
+    10,
+    'core/singleton-tasks/queue-watcher.ts',
+    'const PAUSE_MS_MAX = 10_000;',
+    'const PAUSE_MS_MAX = Infinity;',
+  ),
+  bug(
     'ttl off by five seconds',
     10,
     'core/store/jobs/rows.ts',
@@ -228,7 +235,7 @@ export const PLANTED: readonly PlantedBug[] = [
   },
   bug(
     'outcome of an early run does not wait for its row',
-    0,
+    10,
     'core/jobs/record/end-early-runs.ts',
     'return early.store(run).then(record);',
     'return record();',

@@ -70,13 +70,16 @@ export class Crowd {
     });
   }
 
-  /** Groups with short jobs come. Faults rest before each, and strike at its steps. */
+  /**
+   * Groups with short jobs come. Faults rest before each, and strike at its steps. The first ones come once more at the
+   * end: what happens to them no death of a replica explains.
+   */
   #beginShort(groups: number): void {
     const { world, onPhase } = this.#options;
-    if (groups === 0) return this.#beginDeaf();
     onPhase('rest');
     world.after(READY_MS, NATURE, () => {
       this.#comeShort(SHORT_FIRST, () => {
+        if (groups === 0) return this.#beginDeaf();
         onPhase('short');
         this.#comeShort(SHORT_GROUP - SHORT_FIRST, () => this.#beginShort(groups - 1));
       });
