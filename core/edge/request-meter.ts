@@ -11,7 +11,7 @@ import type { FailedRequest, MeteredRequests } from '../store/scaling/request-st
 const COUNTED_MAX = 20_000;
 
 /** Requests since the last `take`. */
-interface TakenRequests {
+export interface TakenRequests {
   counts: MeteredRequests[];
   failed: (FailedRequest & { endpointId: string })[];
 }
@@ -54,13 +54,13 @@ export class RequestMeter {
     this.#failed.set(endpointId, failed);
   }
 
-  /** Returns and resets the counts. */
-  take(): TakenRequests {
+  /** Returns and resets the counts. `undefined` if there were no requests. */
+  take(): TakenRequests | undefined {
     const counts = [...this.#counts.values()];
     const failed = [...this.#failed].flatMap(([endpointId, own]) => own.map((each) => ({ ...each, endpointId })));
     this.#counts = new Map();
     this.#failed = new Map();
-    return { counts, failed };
+    return counts.length + failed.length === 0 ? undefined : { counts, failed };
   }
 
   /** Adds what `take` returned, because it could not be stored. */

@@ -6,7 +6,7 @@ import type { Job } from '../../domain/jobs/job.ts';
 import { binOf } from '../../domain/scaling/traffic.ts';
 
 /** Traffic of one endpoint since the last `take`. */
-interface MeteredTraffic {
+export interface MeteredTraffic {
   endpointId: string;
   arrived: number;
   executed: number;
@@ -43,11 +43,21 @@ export class TrafficMeter {
     this.#of(endpointId).failed += 1;
   }
 
-  /** Returns and resets the counts. */
-  take(): MeteredTraffic[] {
+  /** Returns and resets the counts. `undefined` if there was no traffic. */
+  take(): MeteredTraffic[] | undefined {
     const taken = [...this.#byEndpoint.values()];
     this.#byEndpoint = new Map();
-    return taken;
+    return taken.length === 0 ? undefined : taken;
+  }
+
+  /** Adds what `take` returned, because it could not be stored. */
+  putBack(taken: readonly MeteredTraffic[]): void {
+    for (const { endpointId, executions, waits, ...counts } of taken) {
+      const traffic = this.#of(endpointId);
+      for (const name of Object.keys(counts) as (keyof typeof counts)[]) traffic[name] += counts[name];
+      addBins(traffic.executions, executions);
+      addBins(traffic.waits, waits);
+    }
   }
 
   #of(endpointId: string): MeteredTraffic {
@@ -74,4 +84,9 @@ function count(histogram: number[], ms: number): void {
   const bin = binOf(ms);
   while (histogram.length <= bin) histogram.push(0);
   histogram[bin] = histogram[bin]! + 1;
+}
+
+function addBins(histogram: number[], more: readonly number[]): void {
+  while (histogram.length < more.length) histogram.push(0);
+  for (const [bin, jobs] of more.entries()) histogram[bin] = histogram[bin]! + jobs;
 }

@@ -4,10 +4,14 @@
  * records are removed.
  */
 
+import type { Job } from '@slipway/core/domain/jobs/job';
 import { binOf, quantileOf } from '@slipway/core/domain/scaling/traffic';
+import { TrafficMeter } from '@slipway/core/jobs/submit/traffic-meter';
+import { TrafficWriter } from '@slipway/core/singleton-tasks/traffic-writer';
 import { openStorage } from '@slipway/core/store/storage';
 import { Sealer } from '@slipway/kit/host/seal';
 import { createLogger } from '@slipway/kit/log/logger';
+import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import { OutcomeKind } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import t from 'tap';
@@ -68,6 +72,39 @@ t.test('jobs and starts are counted', async (t) => {
     executions: null,
     waits: null,
   });
+});
+
+t.test('traffic that could not be stored is stored by the next pass', async (t) => {
+  const core = await startReplicas(t);
+  const endpointId = await core.createEndpoint({});
+  const logger = createLogger('test', 'silent');
+  const { stores, close } = openStorage(core.url, new Sealer('00'.repeat(32)), logger);
+  t.teardown(close);
+  const traffic = new TrafficMeter();
+  const write = async () => {
+    const writer = new TrafficWriter({ stores, traffic, clock: systemClock, random: systemRandom, logger });
+    await writer.start();
+    await writer.stop();
+  };
+  const end = (lowPriority: boolean): void =>
+    traffic.ended({ endpointId, state: 'COMPLETED', delayMs: 5, executionMs: 10 } as Job, lowPriority);
+  traffic.arrived(endpointId, false);
+  end(false);
+  await core.sql`ALTER TABLE endpoint_traffic RENAME TO endpoint_traffic_away`;
+  await write();
+  await core.sql`ALTER TABLE endpoint_traffic_away RENAME TO endpoint_traffic`;
+  traffic.arrived(endpointId, true);
+  end(true);
+  traffic.timedOut(endpointId);
+  await write();
+  const rows = await core.sql`
+    SELECT arrived, arrived_low, executed, completed, failed, execution_ms::int,
+      (SELECT sum(n) FROM unnest(executions) n)::int AS executions, (SELECT sum(n) FROM unnest(waits) n)::int AS waits
+    FROM endpoint_traffic WHERE endpoint_id = ${endpointId}`;
+  t.match(rows, [
+    { arrived: 1, arrived_low: 1, executed: 2, completed: 2, failed: 1, execution_ms: 20, executions: 2, waits: 1 },
+  ]);
+  t.equal(traffic.take(), undefined, 'stored once');
 });
 
 t.test('how long jobs waited and ran, in all and by steps', async (t) => {
