@@ -1,46 +1,11 @@
-/** Asks core, beside the session, which digest an image's name means on all machines. */
-import { status } from '@grpc/grpc-js';
-import { retry } from '@slipway/kit/lifecycle/retry';
-import type { Clock, Random } from '@slipway/kit/time/clock';
-import type { SettleImageRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
-import type { CoreLink } from './core-link.ts';
+/** Asks core which digest an image's name means on all machines. */
+import type { Metadata } from '@grpc/grpc-js';
+import type { AgentServiceClient, SettleImageRequest } from '@slipway/proto/gen/slipway/v1/agent_service';
+import { CoreResolver } from './core-resolver.ts';
 
-/** Most tries before preparing the image fails. */
-const TRIES_MAX = 10;
-const PAUSE = { firstMs: 200, maxMs: 2_000 };
-/** Status codes that no other try would change. */
-const FINAL: ReadonlySet<number | undefined> = new Set([status.NOT_FOUND, status.INVALID_ARGUMENT]);
-
-export class ImageResolver {
-  readonly #options: { clock: Clock; random: Random };
-  #link: CoreLink | undefined;
-
-  constructor(options: { clock: Clock; random: Random }) {
-    this.#options = options;
-  }
-
-  /** Handles the start of a session. */
-  up(link: CoreLink): void {
-    this.#link = link;
-  }
-
-  /** Handles the end of the session. */
-  down(): void {
-    this.#link = undefined;
-  }
-
-  /**
-   * Returns the digest to run, which another machine may have reported first. Rejects if core does not know whose image
-   * it is, or cannot be reached.
-   */
-  resolve(request: SettleImageRequest): Promise<string> {
-    const mayHelp = (error: unknown): boolean => !FINAL.has((error as { code?: number }).code);
-    return retry(() => this.#once(request), { ...this.#options, pause: PAUSE, triesMax: TRIES_MAX, mayHelp });
-  }
-
-  #once(request: SettleImageRequest): Promise<string> {
-    if (!this.#link) return Promise.reject(new Error('there is no session'));
-    const { client, metadata } = this.#link.side();
+export class ImageResolver extends CoreResolver<SettleImageRequest, string> {
+  /** Returns the digest to run, which another machine may have reported first. */
+  protected override ask(client: AgentServiceClient, request: SettleImageRequest, metadata: Metadata): Promise<string> {
     return new Promise((resolve, reject) => {
       client.settleImage(request, metadata, (error, response) => (error ? reject(error) : resolve(response.digest)));
     });
