@@ -70,8 +70,10 @@ export function keyRoutes(app: FastifyInstance, { core }: ConsoleParts, onReques
 
 /** Returns the permissions of a key in words. */
 function mayOf(scope: KeyScope, permissions: KeyPermissions | undefined): string {
-  const word = (permission: Permission | undefined): string =>
-    permission === Permission.READ_WRITE ? 'read and change' : permission === Permission.READ ? 'read' : 'nothing';
+  const word = (permission: Permission | undefined): string => {
+    if (permission === Permission.READ_WRITE) return 'read and change';
+    return permission === Permission.READ ? 'read' : 'nothing';
+  };
   switch (scope) {
     case KeyScope.ALL:
       return 'everything';

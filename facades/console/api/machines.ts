@@ -112,7 +112,8 @@ export function machineView(
       workers: workers.length,
       gpus: machine.gpus.map(({ uuid, displayName, name, memoryMib, unhealthy, warning }) => {
         const holder = holders.get(uuid);
-        const heldBy = holder ? 'worker' : podGpuUuids.includes(uuid) ? 'pod' : '';
+        const heldByPod = podGpuUuids.includes(uuid) ? 'pod' : '';
+        const heldBy = holder ? 'worker' : heldByPod;
         return {
           uuid,
           name: displayName || name,

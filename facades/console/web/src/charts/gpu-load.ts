@@ -12,11 +12,7 @@ export function loadText(
 ): string {
   return [
     utilization === null ? '' : share(utilization),
-    memoryUsedMib === null
-      ? ''
-      : memoryMib === undefined
-        ? mib(memoryUsedMib)
-        : `${mib(memoryUsedMib)} of ${mib(memoryMib)}`,
+    memoryUsedMib === null ? '' : `${mib(memoryUsedMib)}${memoryMib === undefined ? '' : ` of ${mib(memoryMib)}`}`,
     temperatureCelsius === null ? '' : `${temperatureCelsius}\u00A0°C`,
     powerWatts === null ? '' : `${Math.round(powerWatts)}\u00A0W`,
   ]

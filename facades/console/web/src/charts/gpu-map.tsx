@@ -65,7 +65,8 @@ const SHADES = 4;
 
 function Square({ gpu }: { gpu: GpuView }) {
   const { name, memoryMib, unhealthy, warning, heldBy, workerId, endpointName, busy, load, offloaded } = gpu;
-  const state = unhealthy !== '' ? 'unhealthy' : heldBy === '' ? 'free' : 'used';
+  const healthyState = heldBy === '' ? 'free' : 'used';
+  const state = unhealthy !== '' ? 'unhealthy' : healthyState;
   const holder = heldBy === 'pod' ? 'a pod' : endpointName || workerId || 'free';
   const work = heldBy === 'worker' ? `, ${busyText(busy)}` : '';
   const loaded = load ? loadText(load, memoryMib) : '';

@@ -104,10 +104,11 @@ function barOf(
   if (startedAt === undefined && endedAt === undefined) return undefined;
   const left = percentOf(startedAt === undefined ? toMs : Date.parse(startedAt));
   const isBad = lostAt !== undefined || state === 'FAILED' || state === 'TIMED_OUT';
-  const className = isBad ? 'bad' : endedAt === undefined ? 'busy' : state === 'CANCELLED' ? 'calm' : '';
+  const plain = state === 'CANCELLED' ? 'calm' : '';
+  const healthy = endedAt === undefined ? 'busy' : plain;
   // A bar is at least 3 px wide and must start within the line.
   return {
-    className,
+    className: isBad ? 'bad' : healthy,
     style: { left: `min(${left.toFixed(2)}%, 100% - 3px)`, width: `${(percentOf(toMs) - left).toFixed(2)}%` },
   };
 }

@@ -54,11 +54,8 @@ export function useLive<View>(query: string, isStill = false): Live<View> {
     });
   }, [query, isShown, stands]);
   useSessionCheck(latest.ended);
-  return latest.query === query
-    ? latest
-    : isSamePage(latest.query, query)
-      ? { ...latest, isOld: true, away: '', ended: undefined }
-      : NOTHING;
+  if (latest.query === query) return latest;
+  return isSamePage(latest.query, query) ? { ...latest, isOld: true, away: '', ended: undefined } : NOTHING;
 }
 
 /**

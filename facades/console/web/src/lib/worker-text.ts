@@ -23,5 +23,6 @@ export function plainText(text: string): string {
 /** Returns a visible symbol for a control character. Unicode has one for each control character of ASCII. */
 function pictureOf(character: string): string {
   const code = character.charCodeAt(0);
-  return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\uFFFD';
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? '\u2421' : '\uFFFD';
 }

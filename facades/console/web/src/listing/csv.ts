@@ -3,8 +3,7 @@
 /** Returns CSV as in RFC 4180. A text that a spreadsheet would read as a formula gets a quote in front. */
 function csvOf(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): string {
   const cell = (value: unknown): string => {
-    const text =
-      value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+    const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
     const isFormula = typeof value === 'string' && /^[\t\r\n]|^\s*[=+@-]/.test(text);
     return `"${(isFormula ? `'${text}` : text).replaceAll('"', '""')}"`;
   };

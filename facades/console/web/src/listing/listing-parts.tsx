@@ -127,6 +127,8 @@ export function Narrowed({ listing, filters, why }: { listing: Listing; filters:
   );
 }
 
+const ARROWS = { ascending: ' ↑', descending: ' ↓', none: '' };
+
 /** Shows the head of a column. With `by` the list can be ordered by it. */
 export function Head({
   listing: { order, descending, sort },
@@ -140,12 +142,13 @@ export function Head({
   className?: string;
 }) {
   if (by === undefined) return <th className={className}>{text}</th>;
-  const isHere = order === by;
+  const direction = descending ? 'descending' : 'ascending';
+  const sorted = order === by ? direction : 'none';
   return (
-    <th className={className} aria-sort={!isHere ? 'none' : descending ? 'descending' : 'ascending'}>
+    <th className={className} aria-sort={sorted}>
       <button type="button" onClick={() => sort(by)}>
         {text}
-        {!isHere ? '' : descending ? ' ↓' : ' ↑'}
+        {ARROWS[sorted]}
       </button>
     </th>
   );

@@ -119,8 +119,14 @@ export function RowsTable({ rows, isOld, columns, name, listing, orders, page, a
   );
 }
 
+function cellClass(column: string): string {
+  if (isId(column)) return 'id';
+  if (NUMBERS.includes(column)) return 'right number';
+  return WIDE.includes(column) ? 'wide' : '';
+}
+
 function Cell({ column, text, to }: { column: string; text: string; to: string | undefined }) {
-  const kind = isId(column) ? 'id' : NUMBERS.includes(column) ? 'right number' : WIDE.includes(column) ? 'wide' : '';
+  const kind = cellClass(column);
   if (column === 'state')
     return (
       <td>

@@ -25,7 +25,7 @@ export default function UsagePage() {
   for (const name of ['order', 'descending', 'page']) asked.delete(name);
   const course = useRead<UsageView>(`/api/usage/course?${asked}`);
   const sums = useRead<ListView>(`/api/usage?${query}`);
-  const failed = course.error ? course : sums.error ? sums : undefined;
+  const failed = [course, sums].find(({ error }) => error);
   return (
     <>
       <div className="title">

@@ -40,6 +40,7 @@ const OF_OPERATOR = [
 export function Frame({ children }: { children: ReactNode }) {
   const isOperator = useIsOperator();
   const { manage } = useSession();
+  const ofKey = manage === 'none' ? OF_JOBS : OF_ACCOUNT;
   return (
     <>
       <a className="skip" href="#content">
@@ -50,7 +51,7 @@ export function Frame({ children }: { children: ReactNode }) {
           Slipway
         </Link>
         <nav aria-label="Pages" ref={useScrollToCurrent()}>
-          {(isOperator ? OF_OPERATOR : manage === 'none' ? OF_JOBS : OF_ACCOUNT).map(([path, text]) => (
+          {(isOperator ? OF_OPERATOR : ofKey).map(([path, text]) => (
             <Place key={path} path={path} text={text} />
           ))}
         </nav>

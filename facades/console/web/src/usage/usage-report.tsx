@@ -118,5 +118,6 @@ function groupsOf(records: readonly UsageRecordView[]): [group: string, name: st
 
 /** Formats US dollars. Amounts under a cent keep two digits. */
 function dollars(amount: number): string {
-  return `$${amount === 0 ? '0' : amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
+  if (amount === 0) return '$0';
+  return `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
 }

@@ -97,25 +97,23 @@ function Body({ exchange, head }: { exchange: Exchange; head: AnswerHead }) {
 
 /** Explains why nothing has arrived yet. */
 function Waiting({ view: { row, workers, summary, nowMs } }: { view: EndpointView }) {
-  const ready = row.workers.idle + row.workers.running;
   const starting = workers.filter(({ state, endedMs }) => state === 'INITIALIZING' && endedMs === 0);
-  const oldestMs = Math.min(...starting.map(({ createdMs }) => createdMs));
-  const cause =
-    ready > 0
-      ? `${counted(ready, 'worker')} ready: the request is with one, or waits until one takes one more.`
-      : starting.length > 0
-        ? `A cold start: no worker is ready yet, ${counted(starting.length, 'worker')} starting for ` +
-          `${span(Math.max(0, nowMs - oldestMs))}.`
-        : row.workersMax === 0
-          ? 'No worker may start: “Most workers” is 0.'
-          : 'A cold start: no worker runs, and the request makes one start.';
+  const ready = row.workers.idle + row.workers.running;
+  const cause = (): string => {
+    if (ready > 0)
+      return `${counted(ready, 'worker')} ready: the request is with one, or waits until one takes one more.`;
+    if (starting.length === 0 && row.workersMax === 0) return 'No worker may start: “Most workers” is 0.';
+    if (starting.length === 0) return 'A cold start: no worker runs, and the request makes one start.';
+    const forMs = Math.max(0, nowMs - Math.min(...starting.map(({ createdMs }) => createdMs)));
+    return `A cold start: no worker is ready yet, ${counted(starting.length, 'worker')} starting for ${span(forMs)}.`;
+  };
   const progress = [...new Set(starting.map(({ reason }) => plainText(reason)).filter((reason) => reason !== ''))];
   return (
     <div className="body">
       <p role="status">
         <strong>Waiting for an answer.</strong>
       </p>
-      <p>{cause}</p>
+      <p>{cause()}</p>
       {progress.map((text) => (
         <p key={text} className="hint">
           {coreText(text)}
@@ -127,7 +125,9 @@ function Waiting({ view: { row, workers, summary, nowMs } }: { view: EndpointVie
 }
 
 function toneOf(status: number): string {
-  return status < 300 ? 'good' : status < 400 ? 'calm' : status < 500 ? 'warn' : 'bad';
+  if (status < 300) return 'good';
+  if (status < 400) return 'calm';
+  return status < 500 ? 'warn' : 'bad';
 }
 
 /** Returns the elapsed time: the last reported, plus the time since. */
