@@ -4,14 +4,14 @@ import type { LoopOptions } from './loop.ts';
 import { LoopService } from './loop-service.ts';
 
 /** Counts in memory. */
-export interface Meter<Counts> {
+interface Meter<Counts> {
   /** Returns and resets the counts. `undefined` if there are none. */
   take(): Counts | undefined;
   /** Adds what `take` returned, because it could not be stored. */
   putBack(counts: Counts): void;
 }
 
-export interface MeterWriterOptions<Counts> extends Omit<LoopOptions, 'pass'> {
+interface MeterWriterOptions<Counts> extends Omit<LoopOptions, 'pass'> {
   meter: Meter<Counts>;
   /** Stores the counts of the last `spanMs` milliseconds. */
   store(counts: Counts, spanMs: number): Promise<void>;
