@@ -121,6 +121,10 @@ t.test('endpoints and jobs in a browser', { skip: whyNoChromium(), timeout: 900_
     await page.getByRole('row').filter({ hasText: 'out of memory on card 3' }).waitFor();
     await page.getByRole('cell', { name: 'completed' }).first().waitFor({ state: 'detached' });
     await inspect(t, page, 'jobs');
+    await page.setViewportSize({ width: 1024, height: 800 });
+    const error = (await page.getByRole('cell', { name: 'out of memory on card 3' }).first().boundingBox())!;
+    t.ok(error.x + error.width <= 1024, `the error is in sight at 1024 pixels: ${JSON.stringify(error)}`);
+    await page.setViewportSize({ width: 390, height: 800 });
     const first = page.getByRole('table').getByRole('rowheader').first();
     t.equal(await first.textContent(), failed, 'the newest first');
     await page.getByRole('button', { name: /^Submitted/ }).click();

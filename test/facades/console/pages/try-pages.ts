@@ -14,6 +14,7 @@ import type { BrowserParts } from './list-pages.ts';
 /** Adds the tests. */
 export function tryPages(t: Test, parts: BrowserParts): void {
   byJson(t, parts);
+  whileRejected(t, parts);
   byForm(t, parts);
   takenLists(t, parts);
 }
@@ -52,6 +53,24 @@ function byJson(t: Test, { system, id, open, signIn }: BrowserParts): void {
     await panel.getByText('completed').waitFor();
     t.equal(await stream.textContent(), 'first {"second":2}\nthird');
     await page.getByLabel('Output', { exact: true }).waitFor();
+  });
+}
+
+function whileRejected(t: Test, { system, id, open, signIn }: BrowserParts): void {
+  t.test('a stream that is rejected for a moment is asked for again, and the output is shown', async (t) => {
+    const page = await open(t);
+    await signIn(page);
+    let rejected = 0;
+    await page.route('**/console/api/v2/*/stream/*', async (route) => {
+      rejected += 1;
+      if (rejected > 2) return route.continue();
+      await route.fulfill({ status: 503, json: { error: 'core cannot be reached right now', code: 'UNAVAILABLE' } });
+    });
+    await page.goto(`${system.url}/console/endpoints/${id}/try`);
+    await page.getByLabel(/as JSON/).fill('{"mode": "value", "value": "after a rejection"}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByLabel('Output', { exact: true }).getByText('after a rejection').waitFor();
+    t.ok(rejected > 2, 'the stream was rejected at first');
   });
 }
 

@@ -108,7 +108,7 @@ function Group({
   );
   return (
     <li>
-      <Badge word={`${count(jobs)} ×`} tone="bad" /> {link(latest, 'the latest')}{' '}
+      <Badge word={`${count(jobs)} ×`} tone="bad" /> {link(latest, 'latest job')}{' '}
       <span className="hint">
         {jobs === 1 ? ago(lastMs, nowMs) : `first ${ago(firstMs, nowMs)}, last ${ago(lastMs, nowMs)}`}
       </span>{' '}

@@ -10,7 +10,7 @@ import { after } from './stopwatch.ts';
  * Pause before a rejected feed is requested again, in milliseconds. Browsers wait as long before they reconnect by
  * themselves.
  */
-const AGAIN_MS = 3_000;
+export const AGAIN_MS = 3_000;
 const CONNECTING_TEXT = 'Reconnecting …';
 
 /** Callbacks of a feed. */
@@ -143,6 +143,6 @@ function subscribe(source: EventSource, { onView, onPast, onAway, onEnded }: Fee
 }
 
 /** Returns whether a retry cannot help: the request is invalid or the key lacks the permission. 429 does not count. */
-function isForGood({ status }: ApiError): boolean {
+export function isForGood({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && status !== 429;
 }

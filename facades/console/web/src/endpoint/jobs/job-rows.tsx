@@ -46,9 +46,9 @@ export function JobRows({ id, page: { requests }, isOld, seenMs, order, sort, ch
             </th>
             <Longest text="Waited" by="longest-delay" order={order} sort={sort} />
             <Longest text="Ran" by="longest-execution" order={order} sort={sort} />
+            <th>Error</th>
             <th className="right">Requeued</th>
             <th>Worker</th>
-            <th>Error</th>
           </tr>
         </thead>
         <tbody>
@@ -150,18 +150,20 @@ function Row({ id, job, seenMs, children }: { id: string; job: JobRow; seenMs: n
       {children}
       <th scope="row">
         <Link href={`/endpoints/${id}/jobs/${job.id}`}>
-          <code>{job.id}</code>
+          <code className="short" title={job.id}>
+            {job.id}
+          </code>
         </Link>
       </th>
       <td>
         <Badge word={job.status} />
       </td>
       <JobTimes job={job} nowMs={seenMs} />
+      <JobError job={job} />
       <td className="right number">{job.retries ?? 0}</td>
       <td>
         <code>{job.workerId ?? '–'}</code>
       </td>
-      <JobError job={job} />
     </tr>
   );
 }
