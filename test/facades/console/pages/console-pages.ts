@@ -30,14 +30,25 @@ const CHECKS = [
 /** Where pictures of the pages go. Empty: none are made. */
 const PICTURES = process.env.SLIPWAY_TEST_SCREENSHOTS ?? '';
 
-/** Writes all of the page as NAME.png to the folder of SLIPWAY_TEST_SCREENSHOTS, where that is set. */
+/** Widths of pictures of a page in a desktop's window. */
+const PICTURE_WIDTHS = [1440, 1024] as const;
+
+/**
+ * Writes all of the page as NAME.png to the folder of SLIPWAY_TEST_SCREENSHOTS, where that is set. In a desktop's
+ * window it is taken at each of the widths, as NAME-1440.png.
+ */
 export async function keepPicture(page: Page, name: string, folder = PICTURES): Promise<void> {
   if (folder === '') return;
   mkdirSync(folder, { recursive: true });
-  await page.screenshot({
-    path: join(folder, `${name.replaceAll(/[^\w-]+/g, '-').replaceAll(/^-|-$/g, '')}.png`),
-    fullPage: true,
-  });
+  const file = name.replaceAll(/[^\w-]+/g, '-').replaceAll(/^-|-$/g, '');
+  const viewport = page.viewportSize();
+  // The width of the check itself, and the others that are looked at.
+  const widths = viewport && folder === PICTURES && viewport.width > PHONE.width ? PICTURE_WIDTHS : [undefined];
+  for (const width of widths) {
+    if (width !== undefined) await page.setViewportSize({ width, height: viewport!.height });
+    await page.screenshot({ path: join(folder, `${file}${width ? `-${width}` : ''}.png`), fullPage: true });
+  }
+  if (viewport) await page.setViewportSize(viewport);
 }
 
 /** Adds variables in the form that is open. */
