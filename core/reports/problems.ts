@@ -87,6 +87,7 @@ export class Problems {
         starved: await problems.starved(accountId),
         givenUp: await problems.givenUp(accountId),
         pods: await problems.failedPods(accountId),
+        drainedPods: await problems.drainedPods(accountId),
         machines: operator ? (await problems.machines(CORE_VERSION)).map(withSupport) : [],
         database: operator ? await databaseState(problems, databaseDir) : undefined,
         coreVersion: CORE_VERSION,

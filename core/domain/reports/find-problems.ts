@@ -70,6 +70,17 @@ export interface FailedPod {
   exitCode: number | null;
 }
 
+/** A pod on a machine that is drained. Pods stay there, so only its owner can move it. */
+export interface DrainedPod {
+  id: string;
+  name: string;
+  accountId: string;
+  /** Why the machine is drained. May be empty. */
+  reason: string;
+  /** Deadline of the drain, in milliseconds since 1970. Null: none. */
+  deadlineMs: number | null;
+}
+
 /** All signs of problems that were found. */
 interface Signs {
   endpoints: readonly NamedEndpoint[];
@@ -83,6 +94,7 @@ interface Signs {
   starved: readonly { id: string; waiting: number }[];
   givenUp: readonly GivenUpWebhooks[];
   pods: readonly FailedPod[];
+  drainedPods: readonly DrainedPod[];
   /** Filled for the operator only. */
   machines: readonly MachineState[];
   /** `undefined` for everybody but the operator. */
@@ -97,6 +109,8 @@ interface Signs {
 const OLD_QUEUE_MS = 600_000;
 /** Limits of a decision that others set. An endpoint's own limits, and missing capacity, are reported in other ways. */
 const SET_BY_OTHERS: readonly ScaleLimitName[] = ['QUOTA', 'FAIR_SHARE', 'KEPT_GPUS'];
+const DRAINED_POD_CHANGE =
+  'The pod stays on it and may stop with it. To change that: copy what you need, delete the pod, and create it again.';
 const ACCOUNT_TEXT = 'the whole account';
 
 /** Returns all problems, the worst first. `operator`: machines are named. */
@@ -111,6 +125,7 @@ export function problemsOf(signs: Signs, operator: boolean): Problem[] {
     ...(signs.database ? databaseProblems(signs.database) : []),
     ...found,
     ...signs.pods.map(podProblem),
+    ...signs.drainedPods.map(drainedPodProblem),
     ...signs.machines.flatMap((machine) => machineProblems(machine, signs.coreVersion)),
   ];
   // The sort is stable: problems of equal severity stay grouped by kind.
@@ -199,6 +214,13 @@ function podProblem({ id, name, accountId, statusText, exitCode }: FailedPod): P
   const code = exitCode === null ? '' : ` with exit code ${exitCode}`;
   const text = statusText === '' ? `It ended${code}.` : sentence(statusText);
   return { kind: 'POD_FAILED', broken: true, about: 'POD', id, name: name || id, accountId, jobId: '', text };
+}
+
+function drainedPodProblem({ id, name, accountId, reason, deadlineMs }: DrainedPod): Problem {
+  const until = deadlineMs === null ? '' : ` until ${new Date(deadlineMs).toISOString()}`;
+  const why = reason === '' ? '' : ` Reason: ${sentence(reason)}`;
+  const text = `Its machine is being emptied${until}.${why} ${DRAINED_POD_CHANGE}`;
+  return { kind: 'POD_MACHINE_DRAINED', broken: false, about: 'POD', id, name: name || id, accountId, jobId: '', text };
 }
 
 function heldText({ version, goodVersion, reason }: HeldRelease): string {

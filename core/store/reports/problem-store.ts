@@ -4,6 +4,7 @@
  */
 
 import type {
+  DrainedPod,
   FailedModel,
   FailedPod,
   GivenUpWebhooks,
@@ -128,6 +129,15 @@ export class ProblemStore {
         FROM pod e
       WHERE ${owned(this.#sql, accountId)} AND e.state = 'FAILED' AND e.desired = 'RUNNING'
         ORDER BY e.state_changed_at DESC LIMIT ${PODS_MAX}`;
+  }
+
+  /** Returns pods on machines that are drained. */
+  async drainedPods(accountId: string): Promise<DrainedPod[]> {
+    return this.#sql<DrainedPod[]>`
+      SELECT e.id, e.name, e.account_id AS "accountId", m.drain_reason AS reason,
+        (extract(epoch FROM m.drain_deadline_at) * 1000)::float8 AS "deadlineMs"
+      FROM pod e JOIN machine m ON m.id = e.machine_id
+      WHERE ${owned(this.#sql, accountId)} AND m.draining_since IS NOT NULL ORDER BY e.id LIMIT ${PODS_MAX}`;
   }
 
   /** Returns machines that are away or cordoned, or have an unwell GPU or an agent of another version than core's. */

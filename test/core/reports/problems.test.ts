@@ -198,6 +198,36 @@ t.test('of the operator: machines that are cordoned, ill or away, by name', asyn
   );
 });
 
+t.test('the owner of a pod learns that its machine is drained, and why', async (t) => {
+  const pod = Pod.fromPartial({ name: 'moves', startCommand: ['true'], computeType: 'CPU' });
+  const { pod: made } = await call(clients.pods, 'createPod', { pod }, key);
+  const { machineId } = agent;
+  t.same(await sql`SELECT machine_id FROM pod WHERE id = ${made!.id}`, [{ machine_id: machineId }]);
+  await call(clients.machines, 'drainMachine', { id: machineId, deadlineMs: undefined, reason: '' }, rootKey);
+  t.match(await told('POD_MACHINE_DRAINED'), {
+    about: 'POD',
+    id: made!.id,
+    name: 'moves',
+    broken: false,
+    text: /^Its machine is being emptied\. The pod stays on it .*create it again\.$/,
+  });
+  await call(clients.machines, 'drainMachine', { id: machineId, deadlineMs: 3_600_000, reason: 'new fans' }, rootKey);
+  await waitFor('deadline and reason', async () =>
+    (await list({ limit: 100 })).problems.some(
+      ({ kind, text }) =>
+        kind === 'POD_MACHINE_DRAINED' && /^Its machine is being emptied until 20\S+Z\. Reason: New fans\. /.test(text),
+    ),
+  );
+  const { problems } = await list({ limit: 100 }, stranger);
+  t.notOk(
+    problems.some(({ kind }) => kind === 'POD_MACHINE_DRAINED'),
+    'nothing of pods of others',
+  );
+  await call(clients.machines, 'cordonMachine', { id: machineId, cordoned: false }, rootKey);
+  await gone('POD_MACHINE_DRAINED');
+  await call(clients.pods, 'deletePod', { id: made!.id }, key);
+});
+
 t.test('which caller sees which problem', async (t) => {
   const broken = await core.createEndpoint({ name: 'broken', gpuIds: ['AMPERE_80'], workersMin: 0 });
   const other = await core.createEndpoint({ name: 'other', gpuIds: ['AMPERE_80'], workersMin: 0 });

@@ -270,7 +270,7 @@ export interface DrainMachineRequest {
   deadlineMs?:
     | number
     | undefined;
-  /** Human-readable reason, at most 500 characters. Default empty. */
+  /** Human-readable reason, at most 500 characters. Default empty. Owners of pods on the machine see it. */
   reason: string;
 }
 

@@ -53,9 +53,9 @@ export interface Problem {
    * - `WEBHOOKS_GIVEN_UP`: webhook calls were given up within the last hour.
    * - A limit in effect (ScaleLimit.limit).
    *
-   * Of accounts: `QUEUED_JOBS`, `REQUEST_QUOTA` or `REQUESTS_AT_ONCE`. Of pods: `POD_FAILED`. Of machines:
-   * `MACHINE_AWAY`, `GPU_UNHEALTHY`, `GPU_WARNING`, `AGENT_NOT_SERVED` or `MACHINE_CORDONED`. Of the database, for the
-   * operator: `DATABASE_READ_ONLY` or `DATABASE_DISK`.
+   * Of accounts: `QUEUED_JOBS`, `REQUEST_QUOTA` or `REQUESTS_AT_ONCE`. Of pods: `POD_FAILED`, or `POD_MACHINE_DRAINED`
+   * if its machine is drained. Of machines: `MACHINE_AWAY`, `GPU_UNHEALTHY`, `GPU_WARNING`, `AGENT_NOT_SERVED` or
+   * `MACHINE_CORDONED`. Of the database, for the operator: `DATABASE_READ_ONLY` or `DATABASE_DISK`.
    */
   kind: string;
   /** True: the problem needs an action, or something was lost. False: jobs or requests only wait. */
