@@ -16,7 +16,7 @@ import type { ExpiredLease } from '../store/jobs/attempt-store.ts';
 import type { Stores } from '../store/storage.ts';
 
 interface LeaseRescuerOptions {
-  stores: Pick<Stores, 'attempts'>;
+  stores: { attempts: Pick<Stores['attempts'], 'expiredLeases' | 'ofGoneMachines'> };
   attempts: Pick<AttemptCalls, 'recordOutcome'>;
   /** Default: this replica always runs the task. */
   task?: SingletonTask;
@@ -33,9 +33,10 @@ const PERIOD_MS = 1_000;
 const BATCH_ITEMS_MAX = 500;
 /**
  * Period in milliseconds of the full scan for attempts of removed machines, which are rare; or this many times what
- * the scan takes.
+ * the scan takes, at most `GONE_PERIOD_MS_MAX`: one late answer of the database makes a scan slow as well.
  */
 const GONE_PERIOD_MS = 5_000;
+const GONE_PERIOD_MS_MAX = 60_000;
 const REST_FACTOR = 100;
 
 export class LeaseRescuer extends LoopService {
@@ -82,8 +83,8 @@ export class LeaseRescuer extends LoopService {
     if (startedAtMs < this.#restUntilMs) return [];
     const gone = await stores.attempts.ofGoneMachines(BATCH_ITEMS_MAX);
     const endedAtMs = clock.monotonicMs();
-    if (gone.length < BATCH_ITEMS_MAX)
-      this.#restUntilMs = endedAtMs + Math.max(GONE_PERIOD_MS, (endedAtMs - startedAtMs) * REST_FACTOR);
+    const pauseMs = Math.max(GONE_PERIOD_MS, (endedAtMs - startedAtMs) * REST_FACTOR);
+    if (gone.length < BATCH_ITEMS_MAX) this.#restUntilMs = endedAtMs + Math.min(GONE_PERIOD_MS_MAX, pauseMs);
     return gone;
   }
 }

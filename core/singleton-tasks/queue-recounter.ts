@@ -20,8 +20,12 @@ interface QueueRecounterOptions {
 
 /** The first pass is at the start, when it is needed most. A million queued jobs take a third of a second. */
 const PERIOD_MS = 30_000;
-/** If counting is slow, the pause is this many times its duration. */
+/**
+ * If counting is slow, the pause is this many times its duration, at most `PAUSE_MS_MAX`: one late answer of the
+ * database makes it slow as well.
+ */
 const REST_FACTOR = 200;
+const PAUSE_MS_MAX = 300_000;
 
 export class QueueRecounter extends LoopService {
   readonly #options: QueueRecounterOptions;
@@ -38,7 +42,7 @@ export class QueueRecounter extends LoopService {
     if (startedAtMs < this.#restUntilMs) return false;
     const endpoints = await stores.counts.recount();
     const endedAtMs = clock.monotonicMs();
-    this.#restUntilMs = endedAtMs + (endedAtMs - startedAtMs) * REST_FACTOR;
+    this.#restUntilMs = endedAtMs + Math.min(PAUSE_MS_MAX, (endedAtMs - startedAtMs) * REST_FACTOR);
     if (endpoints > 0) logger.warn({ endpoints }, 'queue counters were wrong and are corrected');
     return false;
   }

@@ -8,6 +8,7 @@ import { LeaseRescuer } from '@slipway/core/singleton-tasks/lease-rescuer';
 import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import t from 'tap';
 import { logger, outcome, runningJob, startEngines } from '../../helpers/system/job-engine.ts';
+import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 const engines = await startEngines(t, { replicas: 2, idle: true });
 const { engine, sql } = engines;
@@ -55,4 +56,33 @@ t.test('a lease that was extended in time is left alone', async (t) => {
   await sql`UPDATE machine SET lease_expires_at = now() + interval '10 s' WHERE id = ${machineId}`;
   t.equal(await rescue(), 0);
   t.equal((await engine.calls.get(job, { omitOutput: true, ttlMs: 0 })).state, 'IN_PROGRESS');
+});
+
+t.test('one late answer of the database delays attempts of removed machines by a minute at most', async (t) => {
+  const clock = new ManualClock();
+  const stored = engines.replicas[0]!.stores.attempts;
+  let lateMs = 5_000;
+  const attempts = {
+    expiredLeases: (limit: number) => stored.expiredLeases(limit),
+    ofGoneMachines: async (limit: number) => {
+      const gone = await stored.ofGoneMachines(limit);
+      clock.pass(lateMs);
+      return gone;
+    },
+  };
+  const rescuer = new LeaseRescuer({
+    stores: { attempts },
+    attempts: engine.attempts,
+    clock,
+    random: systemRandom,
+    logger,
+  });
+  t.equal(await rescuer.runOnce(), 0);
+  lateMs = 0;
+  const job = await runningJob(engines, await engines.endpoint(), {}, 'nosuchmachin');
+  clock.pass(59_999);
+  t.equal(await rescuer.runOnce(), 0, 'the scan pauses');
+  clock.pass(1);
+  t.equal(await rescuer.runOnce(), 1);
+  t.match(await engine.calls.get(job, { omitOutput: true, ttlMs: 0 }), { state: 'IN_QUEUE', retries: 1 });
 });
