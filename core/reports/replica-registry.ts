@@ -38,7 +38,7 @@ export class ReplicaRegistry extends LoopService {
     return this.#addresses;
   }
 
-  /** Callers that ask from now on learn that it leaves. */
+  /** Removes this replica from the lists that callers get from now on. */
   protected override async onStop(): Promise<void> {
     await super.onStop();
     this.#addresses = this.#addresses.filter((address) => address !== this.ownAddress);

@@ -21,9 +21,9 @@ export interface GraphqlContext {
   accountId: string;
   /** Wall clock when the operation began, in milliseconds. */
   nowMs: number;
-  /** Whether the document selects the variables of anything. */
+  /** True if the document selects environment variables of any object. */
   selectsEnv: boolean;
-  /** Resolves in a later tick than all promises before it. */
+  /** Resolves in a tick of the event loop after that of the previous call, so that lists do not block it. */
   turn(): Promise<void>;
   /** Lists that this operation has read; see `once`. */
   reads: Map<string, Promise<unknown>>;

@@ -184,7 +184,7 @@ function operationOf(document: DocumentNode, operationName: string | undefined):
   return found;
 }
 
-/** Returns a function whose promises resolve one after the other, each in a tick of its own. */
+/** Returns a function whose calls resolve one after another, each in another tick of the event loop. */
 function turns(clock: Clock): () => Promise<void> {
   let last = Promise.resolve();
   return () => {

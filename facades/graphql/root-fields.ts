@@ -26,7 +26,7 @@ export function isPublic(document: DocumentNode, operationName: string | undefin
   return fields.length > 0 && fields.every(({ name }) => PUBLIC.has(name.value));
 }
 
-/** Whether documents select a field, by the field's name. A document is looked through once. */
+/** Results of `selectsField` by field name: each document is searched once. */
 const SELECTED = new WeakMap<DocumentNode, Map<string, boolean>>();
 
 /** Returns whether a document selects a field of this name anywhere, in its operations or fragments. */

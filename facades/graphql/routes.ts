@@ -38,7 +38,7 @@ interface Answer {
   body: readonly Buffer[];
 }
 
-/** What an answer that is written in slices counts as among the bodies that wait for that, in bytes. */
+/** Bytes that each answer occupies in the queue of answers that are written in slices. */
 const SLICED_BYTES = 256 * 1024;
 
 /** Dependencies of the route. */

@@ -39,7 +39,7 @@ const WARN_PERIOD_MS = 60_000;
 export interface ConnectOptions {
   /** Addresses of core replicas, at least one. The array may change. */
   addresses: readonly string[];
-  /** What keeps the addresses up to date. Runs with the loop. Absent: they do not change. */
+  /** Updates the addresses while the loop runs. Absent: they do not change. */
   list?: Service;
   /** Returns the key for the next session. */
   key(): string;

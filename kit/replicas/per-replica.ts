@@ -1,4 +1,4 @@
-/** One thing for each replica of core, such as a client: opened on first use, and closed when the replica has left. */
+/** Keeps one object, such as a client, for each replica of core: opened on first use, closed when the replica left. */
 export class PerReplica<One> {
   readonly #addresses: () => readonly string[];
   readonly #open: (address: string) => One;

@@ -74,7 +74,7 @@ export interface Options {
   minutes: number;
   /** Base name of two files, .md and .json, that the report is also written to. */
   report: string | undefined;
-  /** Texts, comma-separated, of which names of measured floods of the part `floods` hold one. Empty: all. */
+  /** Comma-separated texts: part `floods` measures the floods whose names contain one of them. Empty: all. */
   floods: string;
   /** Folder for CPU profiles of core, facade and agent; `undefined` if none are taken. */
   profile: string | undefined;

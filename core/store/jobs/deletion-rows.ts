@@ -11,7 +11,7 @@ export interface DeletedJobs {
   attempt: number;
   /** Machine that was running it, if it was IN_PROGRESS. */
   machineId: string | undefined;
-  /** True if it had ended. */
+  /** Whether the deleted job was in a final state. */
   isFinal: boolean;
 }
 

@@ -37,7 +37,7 @@ export const jobColumns = samePart(
     ${timeColumns(sql)}`,
 );
 
-/** The times among them: submitted_ms, finished_ms, delay_ms and execution_ms. */
+/** Computed columns of times: submitted_ms, finished_ms, delay_ms and execution_ms. */
 export const timeColumns = samePart(
   (sql) => sql`${submittedMs(sql)} AS submitted_ms, ${microseconds(sql, sql`j.finished_at`)} / 1000 AS finished_ms,
     ${spanMs(sql, sql`j.submitted_at`, sql`j.started_at`)} AS delay_ms,

@@ -46,7 +46,7 @@ const VIEWED = {
 /** Columns of a template without its variables. */
 const { env: _env, envSealed: _envSealed, secretNames: _secretNames, ...WITHOUT_ENV } = getTableColumns(template);
 
-/** Which templates a list has, and how much of them. */
+/** Filters of a list of templates, and the columns it reads. */
 interface TemplateChoice {
   includePublic: boolean;
   includeBound: boolean;

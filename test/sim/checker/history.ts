@@ -9,7 +9,7 @@ export interface Acknowledged {
   is: 'acknowledged';
   /** Begin of the first try. */
   fromMs: number;
-  /** Begin of the try that was answered. */
+  /** Time at which the answered try was sent. */
   sentMs: number;
   atMs: number;
   job: string;

@@ -71,8 +71,8 @@ export class Crowd {
   }
 
   /**
-   * Groups with short jobs come. Faults rest before each, and strike at its steps. The first ones come once more at the
-   * end: what happens to them no death of a replica explains.
+   * Starts groups of clients with short jobs. No faults happen before a group's first step. The first groups repeat at
+   * the end, when no replica dies any more, so that a violation there cannot be blamed on a dead replica.
    */
   #beginShort(groups: number): void {
     const { world, onPhase } = this.#options;

@@ -39,8 +39,8 @@ const WEBHOOK_SHARE = 0.08;
 /** A replica writes the rows of early runs with their outcomes by this statement. */
 const WRITES_EARLY_RUNS = /ended AS \(\s*INSERT INTO job/;
 /**
- * Share of these that fail, besides the usual faults, and how; and share of the machines whose outcomes core has not
- * acknowledged by then that are killed as well, so that only the replica still has the outcome.
+ * Share of these statements that fail in addition to the usual faults, and share of failures at which machines with
+ * unacknowledged outcomes are killed too, so that only the replica still has the outcome.
  */
 const EARLY_SHARE = 0.4;
 const EARLY_KILL_SHARE = 0.5;

@@ -208,7 +208,7 @@ export interface ListReplicasResponse {
    * listens on all addresses and does not know which of them others reach is left out.
    */
   addresses: string[];
-  /** The one of the replica that answers. Empty: it is left out. */
+  /** Address of the replica that answers. Empty: it is left out. */
   ownAddress: string;
 }
 
