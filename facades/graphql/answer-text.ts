@@ -43,8 +43,8 @@ function roomAfter(value: unknown, room: number): number {
   if (typeof value === 'string') return room - 8 - value.length;
   if (typeof value !== 'object' || value === null) return room - 8;
   let left = room - 8;
-  for (const [key, member] of Object.entries(value)) {
-    left = roomAfter(member, left - 8 - key.length);
+  for (const key in value) {
+    left = roomAfter((value as Record<string, unknown>)[key], left - 8 - key.length);
     if (left <= 0) break;
   }
   return left;
@@ -55,7 +55,8 @@ function* partsOf(value: unknown): Generator<string, void, undefined> {
   if (!isNested(value)) return yield JSON.stringify(value) ?? 'null';
   const isList = Array.isArray(value);
   let separator = isList ? '[' : '{';
-  for (const [key, member] of Object.entries(value)) {
+  for (const key in value) {
+    const member = (value as Record<string, unknown>)[key];
     if (member === undefined && !isList) continue;
     yield isList ? separator : `${separator}${JSON.stringify(key)}:`;
     separator = ',';
@@ -66,5 +67,9 @@ function* partsOf(value: unknown): Generator<string, void, undefined> {
 
 function isNested(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).some((member) => typeof member === 'object' && member !== null);
+  for (const key in value) {
+    const member = (value as Record<string, unknown>)[key];
+    if (typeof member === 'object' && member !== null) return true;
+  }
+  return false;
 }

@@ -17,7 +17,10 @@ interface MeterWriterOptions<Counts> extends Omit<LoopOptions, 'pass'> {
   store(counts: Counts, spanMs: number): Promise<void>;
 }
 
-/** Stores nothing if nothing was counted. Counts that could not be stored are part of the next pass. */
+/**
+ * Stores nothing if nothing was counted. Counts that could not be stored are part of the next pass. They may be stored
+ * twice if the database committed them and its answer was lost.
+ */
 export class MeterWriter<Counts> extends LoopService {
   readonly #options: MeterWriterOptions<Counts>;
   #sinceMs = 0;

@@ -51,6 +51,8 @@ interface ReplicaListOptions {
 export class ReplicaList extends LoopService {
   readonly #options: ReplicaListOptions;
   readonly #addresses: string[];
+  /** Own addresses of the configured replicas, as they last answered, by configured address. */
+  readonly #own = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
 
   constructor(options: ReplicaListOptions) {
@@ -76,11 +78,15 @@ export class ReplicaList extends LoopService {
   protected override async pass(): Promise<void> {
     const { configured } = this.#options;
     const answers = await Promise.all(this.#addresses.map((address) => this.#ask(address)));
-    const own = new Set(configured.map((_, index) => answers[index]?.ownAddress));
+    for (const [index, address] of configured.entries()) {
+      const answer = answers[index];
+      if (answer) this.#own.set(address, answer.ownAddress);
+    }
+    const own = new Set(this.#own.values());
     const listed = new Set(answers.flatMap((answer) => answer?.addresses ?? []));
     if (listed.size === 0) return;
     const others = [...listed].filter((address) => !own.has(address) && !configured.includes(address));
-    const kept = this.#addresses.filter((address) => configured.includes(address) || others.includes(address));
+    const kept = this.#addresses.filter((address) => configured.includes(address) || listed.has(address));
     const fresh = others.filter((address) => !kept.includes(address) && this.#fits(address));
     const reached = await Promise.all(fresh.map(async (address) => (await this.#ask(address))?.ownAddress === address));
     const next = [...kept, ...fresh.filter((_, index) => reached[index])].slice(0, configured.length + LEARNED_MAX);

@@ -220,7 +220,7 @@ function drainedPodProblem({ id, name, accountId, reason, deadlineMs }: DrainedP
   const until = deadlineMs === null ? '' : ` until ${new Date(deadlineMs).toISOString()}`;
   const why = reason === '' ? '' : ` Reason: ${sentence(reason)}`;
   const text = `Its machine is being emptied${until}.${why} ${DRAINED_POD_CHANGE}`;
-  return { kind: 'POD_MACHINE_DRAINED', broken: false, about: 'POD', id, name: name || id, accountId, jobId: '', text };
+  return { kind: 'POD_MACHINE_DRAINED', broken: true, about: 'POD', id, name: name || id, accountId, jobId: '', text };
 }
 
 function heldText({ version, goodVersion, reason }: HeldRelease): string {

@@ -208,7 +208,7 @@ t.test('the owner of a pod learns that its machine is drained, and why', async (
     about: 'POD',
     id: made!.id,
     name: 'moves',
-    broken: false,
+    broken: true,
     text: /^Its machine is being emptied\. The pod stays on it .*create it again\.$/,
   });
   await call(clients.machines, 'drainMachine', { id: machineId, deadlineMs: 3_600_000, reason: 'new fans' }, rootKey);

@@ -65,7 +65,9 @@ export async function askAnswer(
  */
 export async function rejectionOf(path: string, signal: AbortSignal): Promise<ApiError | undefined> {
   try {
-    await (await send('GET', path, undefined, signal)).body?.cancel();
+    // Like an EventSource: a plain read of a job's stream would take chunks from the client that reads it.
+    const headers = { ...HEADERS, accept: 'text/event-stream' };
+    await (await send('GET', path, undefined, signal, headers)).body?.cancel();
     return undefined;
   } catch (error) {
     return error instanceof ApiError ? error : undefined;
