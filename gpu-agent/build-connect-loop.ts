@@ -49,7 +49,7 @@ export function buildConnectLoop(parts: ConnectedParts, tls: TlsSource): Connect
   const { outbox, large, chunks, outcomes, pool, reporter } = attempts;
   const list = new ReplicaList({
     ...{ ...deps, configured: config.coreAddresses, tls },
-    ...{ service: JoinServiceClient, periodMs: LINK_TIMERS.replicaListMs },
+    ...{ service: JoinServiceClient, periodMs: LINK_TIMERS.agentReplicaListMs },
   });
   return new ConnectLoop({
     ...deps,

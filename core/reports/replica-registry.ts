@@ -48,6 +48,7 @@ export class ReplicaRegistry extends LoopService {
   }
 
   protected override async pass(): Promise<void> {
-    if (this.ownAddress !== '') this.#addresses = await this.#options.replicas.beat(this.ownAddress);
+    const { replicas } = this.#options;
+    this.#addresses = await (this.ownAddress === '' ? replicas.list() : replicas.beat(this.ownAddress));
   }
 }

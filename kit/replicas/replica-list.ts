@@ -30,7 +30,7 @@ interface ListingClient {
     metadata: Metadata,
     options: Partial<CallOptions>,
     onAnswer: (error: Error | null, answer: ListedReplicas) => void,
-  ): unknown;
+  ): { cancel(): void };
   close(): void;
 }
 
@@ -97,34 +97,40 @@ export class ReplicaList extends LoopService {
   }
 
   /**
-   * Returns whether a learned address may be called: never without TLS if the configured ones use it, and no loopback
-   * address of another machine.
+   * Returns whether a learned address may be called: no loopback address of another machine, and without TLS only if
+   * no configured address uses it. Keys leave this machine without TLS only if a configured address lets them.
    */
   #fits(address: string): boolean {
     const parsed = parseAddress(address);
     if (!parsed) return false;
-    const { configured } = this.#options;
-    const isLocal = isLoopbackTarget(parsed.target);
-    return configured.every((text) => {
-      const { secure, target } = parseAddress(text) ?? { secure: false, target: '' };
-      return (parsed.secure || !secure) && (isLoopbackTarget(target) || !isLocal);
-    });
+    const configured = this.#options.configured.map((text) => parseAddress(text) ?? { secure: false, target: '' });
+    const isPlain = configured.every(({ secure }) => !secure);
+    const isLocal = configured.every(({ target }) => isLoopbackTarget(target));
+    if (isLoopbackTarget(parsed.target)) return isLocal && (parsed.secure || isPlain);
+    return parsed.secure || (isPlain && !isLocal);
   }
 
   /** Returns the answer of a replica. `undefined`: there is none, for instance because its certificate is not right. */
   async #ask(address: string): Promise<ListedReplicas | undefined> {
     const { service, transport, tls, clock } = this.#options;
+    if (this.ending.aborted) return undefined;
     let client: ListingClient | undefined;
+    let cancel = (): void => undefined;
     try {
       client = transport.openClient(service, address, { tls });
       const { promise, resolve } = Promise.withResolvers<ListedReplicas | undefined>();
       const deadline = clock.nowMs() + ANSWER_MS;
-      client.listReplicas({}, callMetadata(''), { deadline }, (error, answer) => resolve(error ? undefined : answer));
+      const call = client.listReplicas({}, callMetadata(''), { deadline }, (error, answer) =>
+        resolve(error ? undefined : answer),
+      );
+      cancel = () => call.cancel();
+      this.ending.addEventListener('abort', cancel);
       return await promise;
     } catch {
       // Its TLS files are being written.
       return undefined;
     } finally {
+      this.ending.removeEventListener('abort', cancel);
       client?.close();
     }
   }

@@ -43,10 +43,14 @@ export const LINK_TIMERS = {
   /** Longest time until our own streams reconnect: one try and one pause. */
   reopenTryMs: 2_000,
   reopenPauseMs: 1_000,
-  /** How often core replicas record that they run, how long that counts, and how often other parts list them. */
+  /**
+   * How often core replicas record that they run, how long that counts, and how often facades and edges list them.
+   * Agents, of which there may be thousands, need the list only when their replica leaves.
+   */
   replicaBeatMs: 30_000,
   replicaValidMs: 120_000,
   replicaListMs: 30_000,
+  agentReplicaListMs: 120_000,
   /** How often an Envoy reports load. */
   loadReportMs: 1_000,
   /** Interval of a tunnel's pings, and the longest silence of the other side. */

@@ -217,7 +217,7 @@ function podProblem({ id, name, accountId, statusText, exitCode }: FailedPod): P
 }
 
 function drainedPodProblem({ id, name, accountId, reason, deadlineMs }: DrainedPod): Problem {
-  const until = deadlineMs === null ? '' : ` until ${new Date(deadlineMs).toISOString()}`;
+  const until = deadlineMs === null ? '' : `; the deadline is ${new Date(deadlineMs).toISOString()}`;
   const why = reason === '' ? '' : ` Reason: ${sentence(reason)}`;
   const text = `Its machine is being emptied${until}.${why} ${DRAINED_POD_CHANGE}`;
   return { kind: 'POD_MACHINE_DRAINED', broken: true, about: 'POD', id, name: name || id, accountId, jobId: '', text };

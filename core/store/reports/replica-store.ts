@@ -31,6 +31,15 @@ export class ReplicaStore {
     return rows.map((row) => row.address);
   }
 
+  /** Returns the addresses of all replicas, without a record of the caller. */
+  async list(): Promise<string[]> {
+    const validSeconds = LINK_TIMERS.replicaValidMs / 1_000;
+    const rows = await this.#sql<{ address: string }[]>`
+      SELECT address FROM core_replica WHERE seen_at >= now() - ${validSeconds}::float8 * interval '1 second'
+      ORDER BY address LIMIT ${REPLICAS_MAX}`;
+    return rows.map((row) => row.address);
+  }
+
   /** Removes a replica that stops. */
   async leave(address: string): Promise<void> {
     await this.#sql`DELETE FROM core_replica WHERE address = ${address}`;

@@ -1,6 +1,8 @@
-// test: alone, postgres, 20 s
+// test: alone, postgres, 40 s
 /** Parts that are given one core replica learn the others from it, and never call a false one. */
 
+import type { AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { buildFacade } from '@slipway/facades/app';
 import { readFacadeConfig } from '@slipway/facades/config';
 import { replicaList } from '@slipway/facades/core-client/replica-parts';
@@ -101,4 +103,39 @@ t.test('a false replica is never used', async (t) => {
   await second.stop();
   await waitFor('the second replica to be forgotten', () => list.addresses.length === 1);
   t.strictSame(list.addresses, [first], 'the configured one stays');
+});
+
+t.test('a name that stands for several replicas in turn: none that is known is dropped', async (t) => {
+  const core = await startReplicas(t, 2, { SLIPWAY_CORE_LISTEN: '127.0.0.1:0' });
+  let connections = 0;
+  const balancer = createServer((inbound) => {
+    const { address } = core.replicas[connections++ % 2]!;
+    const outbound = connect(Number(address.split(':').at(-1)), '127.0.0.1');
+    inbound.pipe(outbound).pipe(inbound);
+    for (const socket of [inbound, outbound]) socket.on('error', () => [inbound, outbound].map((one) => one.destroy()));
+  });
+  await new Promise<void>((resolve) => {
+    balancer.listen(0, '127.0.0.1', resolve);
+  });
+  t.teardown(() => balancer.close());
+  const name = `127.0.0.1:${(balancer.address() as AddressInfo).port}`;
+  const list = replicaList({
+    configured: [name],
+    transport: systemTransport,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+  });
+  t.teardown(() => list.stop());
+  const seen: string[][] = [];
+  list.onChange(() => seen.push([...list.addresses]));
+  await list.start();
+  await waitFor('both to be learned', () => list.addresses.length === 3);
+  const asked = connections;
+  await waitFor('three more questions', () => connections >= asked + 3);
+  t.strictSame(
+    seen.map((addresses) => addresses.length),
+    [2, 3],
+    'each change adds one',
+  );
 });

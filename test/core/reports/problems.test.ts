@@ -215,7 +215,7 @@ t.test('the owner of a pod learns that its machine is drained, and why', async (
   await waitFor('deadline and reason', async () =>
     (await list({ limit: 100 })).problems.some(
       ({ kind, text }) =>
-        kind === 'POD_MACHINE_DRAINED' && /^Its machine is being emptied until 20\S+Z\. Reason: New fans\. /.test(text),
+        kind === 'POD_MACHINE_DRAINED' && /^Its machine is being emptied; the deadline is 20\S+Z\. Reason: New fans\. /.test(text),
     ),
   );
   const { problems } = await list({ limit: 100 }, stranger);

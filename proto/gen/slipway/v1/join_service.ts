@@ -2337,8 +2337,8 @@ export const JoinServiceService = {
   },
   /**
    * Lists the addresses of all core replicas, so that a caller which knows one of them learns the others. No key is
-   * needed. Call every replica, at most every 30 s. A replica that stops is left out at once, one that was killed after
-   * two minutes.
+   * needed. Call every replica, not more often than every 30 s. A replica that stops is left out within about 30 s, one
+   * that was killed within about two and a half minutes.
    */
   listReplicas: {
     path: "/slipway.v1.JoinService/ListReplicas" as const,
@@ -2415,8 +2415,8 @@ export interface JoinServiceServer extends UntypedServiceImplementation {
   listAuthorities: handleUnaryCall<ListAuthoritiesRequest, ListAuthoritiesResponse>;
   /**
    * Lists the addresses of all core replicas, so that a caller which knows one of them learns the others. No key is
-   * needed. Call every replica, at most every 30 s. A replica that stops is left out at once, one that was killed after
-   * two minutes.
+   * needed. Call every replica, not more often than every 30 s. A replica that stops is left out within about 30 s, one
+   * that was killed within about two and a half minutes.
    */
   listReplicas: handleUnaryCall<ListReplicasRequest, ListReplicasResponse>;
   /** Returns the fingerprints of the secret keys, and the rows encrypted with the previous key. Needs the root key. */
@@ -2576,8 +2576,8 @@ export interface JoinServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Lists the addresses of all core replicas, so that a caller which knows one of them learns the others. No key is
-   * needed. Call every replica, at most every 30 s. A replica that stops is left out at once, one that was killed after
-   * two minutes.
+   * needed. Call every replica, not more often than every 30 s. A replica that stops is left out within about 30 s, one
+   * that was killed within about two and a half minutes.
    */
   listReplicas(
     request: ListReplicasRequest,
