@@ -23,6 +23,8 @@ export interface GraphqlContext {
   nowMs: number;
   /** True if the document selects environment variables of any object. */
   selectsEnv: boolean;
+  /** Bytes of the environment variables in its answer so far; see `countVariables`. */
+  variables: { bytes: number };
   /** Resolves in a tick of the event loop after that of the previous call, so that lists do not block it. */
   turn(): Promise<void>;
   /** Lists that this operation has read; see `once`. */

@@ -106,6 +106,7 @@ export class GraphqlExecutor extends BaseService {
           accountId,
           nowMs: this.#clock.nowMs(),
           selectsEnv: selectsField(document, 'env'),
+          variables: { bytes: 0 },
           turn: turns(this.#clock),
           reads: new Map(),
           large,

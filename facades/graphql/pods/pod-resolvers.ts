@@ -1,5 +1,6 @@
 /** Fields of pods over PodService. */
 import type { GetPodResponse } from '@slipway/proto/gen/slipway/v1/pod_service';
+import { countVariables } from '../answer-variables.ts';
 import type { GraphqlContext, Resolver } from '../core-calls.ts';
 import { callCore, orNull, updateCore } from '../core-calls.ts';
 import type { PodInput, PodJobInput } from './pod-fields.ts';
@@ -42,7 +43,10 @@ export const podResolvers = {
   },
   User: {
     pods: (async (_root, _args, context) =>
-      (await listPods(context)).map((pod) => presentPod(pod, context.nowMs))) satisfies Resolver,
+      (await listPods(context)).map((pod) => {
+        if (!pod.endpointId) countVariables(context, pod.env);
+        return presentPod(pod, context.nowMs);
+      })) satisfies Resolver,
   },
   Mutation: {
     podFindAndDeployOnDemand: create('GPU', false),

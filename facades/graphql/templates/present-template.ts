@@ -1,6 +1,7 @@
 /** Contract templates to the public schema's fields. */
 import type { Template } from '@slipway/proto/gen/slipway/v1/template_service';
 import { TEMPLATE } from '../../resources/templates/template-table.ts';
+import { countVariables } from '../answer-variables.ts';
 import type { GraphqlContext } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { shownFields } from '../table-fields.ts';
@@ -18,16 +19,17 @@ export function presentTemplate(template: CoreMessage<Template>) {
 }
 
 /**
- * PodTemplates of the public schema. With variables, which may be many, each in a turn of its own: a document may ask
- * for the same list under many names.
+ * Returns PodTemplates of the public schema. With variables, each is made in a tick of its own, because a document may
+ * ask for the same list under many names. Throws INVALID_REQUEST if the answer has too many variables.
  */
 export async function presentTemplates(
   templates: readonly CoreMessage<Template>[],
-  { selectsEnv, turn }: Pick<GraphqlContext, 'selectsEnv' | 'turn'>,
+  context: Pick<GraphqlContext, 'selectsEnv' | 'turn' | 'variables'>,
 ): Promise<ReturnType<typeof presentTemplate>[]> {
   const presented: ReturnType<typeof presentTemplate>[] = [];
   for (const template of templates) {
-    if (selectsEnv) await turn();
+    countVariables(context, template.env);
+    if (context.selectsEnv) await context.turn();
     presented.push(presentTemplate(template));
   }
   return presented;
