@@ -86,7 +86,7 @@ function errors(t: Test, { system, open, signIn }: BrowserParts): void {
     );
     t.equal(groups.length, 6, 'three errors of each kind');
     const again = page.getByRole('listitem').filter({ hasText: 'too small' }).first();
-    const retried = (await again.getByRole('link', { name: 'the latest' }).getAttribute('href'))!.split('/').at(-1)!;
+    const retried = (await again.getByRole('link', { name: 'latest job' }).getAttribute('href'))!.split('/').at(-1)!;
     await again.getByRole('button', { name: 'Run these again' }).click();
     await page.getByText('2 queued again.').waitFor();
     await own.settled(retried);

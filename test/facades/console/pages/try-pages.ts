@@ -57,20 +57,27 @@ function byJson(t: Test, { system, id, open, signIn }: BrowserParts): void {
 }
 
 function whileRejected(t: Test, { system, id, open, signIn }: BrowserParts): void {
-  t.test('a stream that is rejected for a moment is asked for again, and the output is shown', async (t) => {
+  t.test('a stream that is rejected for a moment is asked for again, and takes no chunk from its reader', async (t) => {
+    const files = await scratch(t);
+    files.makeFolder('gate');
     const page = await open(t);
     await signIn(page);
-    let rejected = 0;
+    const asked: string[] = [];
     await page.route('**/console/api/v2/*/stream/*', async (route) => {
-      rejected += 1;
-      if (rejected > 2) return route.continue();
+      asked.push(new URL(route.request().url()).pathname.split('/').at(-1)!);
+      if (asked.length > 1) return route.continue();
+      files.open('gate/1');
       await route.fulfill({ status: 503, json: { error: 'core cannot be reached right now', code: 'UNAVAILABLE' } });
     });
     await page.goto(`${system.url}/console/endpoints/${id}/try`);
-    await page.getByLabel(/as JSON/).fill('{"mode": "value", "value": "after a rejection"}');
+    const input = { mode: 'stream', values: ['only'], gate: files.path('gate'), end: true };
+    await page.getByLabel(/as JSON/).fill(JSON.stringify(input));
     await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByLabel('Output', { exact: true }).getByText('after a rejection').waitFor();
-    t.ok(rejected > 2, 'the stream was rejected at first');
+    await page.getByLabel('Stream', { exact: true }).getByText('only').waitFor();
+    t.equal(asked.length, 3, 'the stream, the reason of its rejection, the stream again');
+    t.same((await system.request('GET', `/v2/${id}/stream/${asked[0]}`)).json, [{ output: 'only' }]);
+    files.open('gate/end');
+    await page.getByLabel('Output', { exact: true }).waitFor();
   });
 }
 
