@@ -78,8 +78,8 @@ export const expiry: StoryRule = (story) => {
   );
   const retentionMs = Math.max(...acknowledged.map((event) => event.retentionMs));
   const end = seen.find(isEnd);
-  return seen.map(({ state, fromMs }) => {
-    if (state === null || isMadeAnew(story, 0, fromMs)) return undefined;
+  return seen.map(({ state, fromMs, atMs }) => {
+    if (state === null || isMadeAnew(story, 0, atMs)) return undefined;
     if (fromMs > endsAtMs + SLACK_MS) return { text: `is ${state} at ${fromMs}, and its ttl ended at ${endsAtMs}` };
     const isKept = end !== undefined && fromMs > end.atMs + retentionMs + SLACK_MS;
     return isKept && !mayBeRetried(story, 0, fromMs) ? { text: 'is kept beyond its retention' } : undefined;
