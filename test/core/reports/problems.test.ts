@@ -204,20 +204,18 @@ t.test('the owner of a pod learns that its machine is drained, and why', async (
   const { machineId } = agent;
   t.same(await sql`SELECT machine_id FROM pod WHERE id = ${made!.id}`, [{ machine_id: machineId }]);
   await call(clients.machines, 'drainMachine', { id: machineId, deadlineMs: undefined, reason: '' }, rootKey);
-  t.match(await told('POD_MACHINE_DRAINED'), {
+  const drained = (text: RegExp): Promise<Problem> =>
+    waitFor(`a problem of the pod, ${text}`, async () =>
+      (await list({ limit: 100 })).problems.find((one) => one.id === made!.id && text.test(one.text)),
+    );
+  t.match(await drained(/^Its machine is being emptied\. The pod stays on it .*create it again\.$/), {
+    kind: 'POD_MACHINE_DRAINED',
     about: 'POD',
-    id: made!.id,
     name: 'moves',
     broken: true,
-    text: /^Its machine is being emptied\. The pod stays on it .*create it again\.$/,
   });
   await call(clients.machines, 'drainMachine', { id: machineId, deadlineMs: 3_600_000, reason: 'new fans' }, rootKey);
-  await waitFor('deadline and reason', async () =>
-    (await list({ limit: 100 })).problems.some(
-      ({ kind, text }) =>
-        kind === 'POD_MACHINE_DRAINED' && /^Its machine is being emptied; the deadline is 20\S+Z\. Reason: New fans\. /.test(text),
-    ),
-  );
+  await drained(/^Its machine is being emptied; the deadline is 20\S+Z\. Reason: New fans\. /);
   const { problems } = await list({ limit: 100 }, stranger);
   t.notOk(
     problems.some(({ kind }) => kind === 'POD_MACHINE_DRAINED'),
