@@ -21,6 +21,8 @@ import type { MachineGpu } from './machine-gpu.ts';
 import { parseCardOf } from './nvidia-smi-output.ts';
 
 const PERIOD_MS = 60_000;
+/** Looks per question for links while none is known. Links may come up after the agent, and a reset hides them. */
+const LINK_SEARCH_LOOKS = 10;
 
 /** Dependencies of the watch. */
 interface GpuWatchOptions {
@@ -43,8 +45,10 @@ export class GpuWatch extends Loop {
   #health: ReadonlyMap<string, GpuHealth> = new Map();
   /** Throttling of cards, by UUID. */
   #throttling: ReadonlyMap<string, ThrottleHistory> = new Map();
-  /** Errors of the links of cards at the last look, by UUID. `undefined`: no card has links. */
-  #linkErrors: ReadonlyMap<string, LinkErrors> | undefined = new Map();
+  /** Latest known errors of the links of cards, by UUID. Empty: no card has shown links yet. */
+  #linkErrors: ReadonlyMap<string, LinkErrors> = new Map();
+  /** Number of looks so far. */
+  #looks = 0;
 
   constructor(options: GpuWatchOptions) {
     super({ ...options, name: 'GPU watch', periodMs: PERIOD_MS, pass: () => this.look() });
@@ -90,17 +94,22 @@ export class GpuWatch extends Loop {
   async #report(): Promise<DriverFacts[]> {
     const report = parseReport((await reportOfAny()) ?? '');
     const before = this.#linkErrors;
-    if (before === undefined) return report;
-    const answer = await linkErrorsOfAny();
-    if (answer === undefined) return report;
-    const now = parseLinkErrors(answer);
-    // Machines without links do not get them while they run.
-    this.#linkErrors = now.size > 0 ? now : undefined;
+    const now = await this.#askLinks();
+    // A card that did not answer, or that is being reset, may still have its faults.
+    this.#linkErrors = new Map([...before, ...now]);
     return report.map((facts) => {
-      const { repaired = 0, failed = 0 } = now.get(facts.uuid) ?? {};
-      const linkErrors = repaired > (before.get(facts.uuid)?.repaired ?? Infinity);
-      return { ...facts, linkErrors, failedLinks: failed };
+      const { uuid } = facts;
+      const linkErrors = now.has(uuid) && now.get(uuid)!.repaired > (before.get(uuid)?.repaired ?? Infinity);
+      const failedLinks = this.#linkErrors.get(uuid)?.failed ?? 0;
+      return { ...facts, ...(now.has(uuid) && { linkErrors }), failedLinks };
     });
+  }
+
+  /** Returns the errors of links by card; empty if none answered or it was not asked this time. */
+  async #askLinks(): Promise<ReadonlyMap<string, LinkErrors>> {
+    const isDue = this.#linkErrors.size > 0 || this.#looks % LINK_SEARCH_LOOKS === 0;
+    this.#looks += 1;
+    return isDue ? parseLinkErrors((await linkErrorsOfAny()) ?? '') : new Map();
   }
 
   /** A slice has its card's health. A card that the driver no longer reports counts as healthy. */

@@ -94,7 +94,8 @@ function driverSigns(facts: DriverFacts): Sign[] {
     ...failed(facts.isUnrepairable, 'its memory cannot be repaired'),
     ...failed(facts.isOverThreshold, 'more uncorrectable errors in its SRAM than the maker allows'),
     ...failed(facts.resetRequired, 'its driver asks for a reset'),
-    ...failed((failedLinks ?? 0) > 0, `its NVLinks failed to recover (${failedLinks})`),
+    // Without their number: each change of the text opens a new session.
+    ...failed((failedLinks ?? 0) > 0, 'its NVLinks failed to recover'),
     ...failed(asks(recovery) && !isDrain, `its driver asks for: ${recovery}`),
     ...warning(isDrain, `its driver asks for: ${recovery}`),
     ...warning(facts.repairPending, 'a part of its memory is replaced at the next reset'),

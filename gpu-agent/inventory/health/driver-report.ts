@@ -21,7 +21,7 @@ export interface DriverFacts {
   lanes?: { current: number; max: number };
   /** State of its NVLink fabric, as `Unhealthy`. */
   fabric?: string;
-  /** Its NVLinks have repaired errors since the last look. */
+  /** Its NVLinks have repaired errors since the last look. Absent: it has none, or did not report them this time. */
   linkErrors?: boolean;
   /** Recoveries of its NVLinks that failed. */
   failedLinks?: number;

@@ -21,15 +21,19 @@ export type ThrottleHistory = Readonly<Record<'heat' | 'powerBrake' | 'linkError
 
 const NEVER: Throttling = { samples: 0, isReported: false };
 
-/** Returns the history after another sample. `before`: `undefined` at the first. */
+/**
+ * Returns the history after another sample. `before`: `undefined` at the first. A sample without `linkErrors` says
+ * nothing about the links.
+ */
 export function throttlingAfter(
-  { heat, powerBrake, linkErrors = false }: Pick<DriverFacts, 'heat' | 'powerBrake' | 'linkErrors'>,
+  { heat, powerBrake, linkErrors }: Pick<DriverFacts, 'heat' | 'powerBrake' | 'linkErrors'>,
   before: ThrottleHistory | undefined,
 ): ThrottleHistory {
   return {
     heat: after(heat, before?.heat ?? NEVER),
     powerBrake: after(powerBrake, before?.powerBrake ?? NEVER),
-    linkErrors: after(linkErrors, before?.linkErrors ?? NEVER),
+    linkErrors:
+      linkErrors === undefined ? (before?.linkErrors ?? NEVER) : after(linkErrors, before?.linkErrors ?? NEVER),
   };
 }
 

@@ -3,11 +3,12 @@
  * A GPU that the driver no longer lists, or whose memory cannot be repaired, is unhealthy until that changes. A driver
  * that does not answer changes nothing. What else is a sign: health.test.ts.
  */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GpuWatch } from '@slipway/gpu-agent/inventory/gpu-watch';
 import { createLogger } from '@slipway/kit/log/logger';
 import { systemRandom } from '@slipway/kit/time/clock';
+import type { Test } from 'tap';
 import t from 'tap';
 import { card, report } from '../../helpers/gpu-report.ts';
 import { call } from '../../helpers/grpc/grpc-clients.ts';
@@ -78,13 +79,56 @@ esac`,
 });
 
 t.test('errors of NVLinks: a warning once they last, and a fault if a recovery failed', async (t) => {
+  const { watch, links, after } = linkedCards(t);
+  const warnings: string[] = [];
+  for (const crc of [7, 8, 9, 10]) warnings.push((await after(crc, 0)).warning);
+  t.same(warnings, ['', '', '', 'its NVLinks repair errors all the time']);
+  for (let look = 0; look < 10; look += 1) await after(10, 0);
+  t.equal(watch.healthOf(FIRST).warning, '', 'no more errors');
+  t.equal((await after(10, 1)).fault, 'its NVLinks failed to recover');
+  const { changes } = links;
+  t.equal((await after(10, 2)).fault, 'its NVLinks failed to recover');
+  t.equal(links.changes, changes, 'one more is no change');
+  t.equal((await after(0, 0)).fault, '', 'the card was reset');
+});
+
+t.test('links that are not reported this time keep their fault, and a row of errors goes on', async (t) => {
+  const { watch, links, after } = linkedCards(t);
+  const fault = 'its NVLinks failed to recover';
+  t.equal((await after(10, 1)).fault, fault);
+  links.say(undefined);
+  await watch.look();
+  t.equal(watch.healthOf(FIRST).fault, fault, 'no answer');
+  links.say('');
+  await watch.look();
+  t.equal(watch.healthOf(FIRST).fault, fault, 'an empty answer');
+  t.equal((await after(0, 0)).fault, '', 'the card was reset');
+  for (const crc of [1, 2]) await after(crc, 0);
+  links.say(undefined);
+  await watch.look();
+  t.equal((await after(3, 0)).warning, 'its NVLinks repair errors all the time');
+});
+
+t.test('links that come up after the agent are found', async (t) => {
+  const { watch, links, after } = linkedCards(t);
+  links.say('');
+  for (let look = 0; look < 10; look += 1) await watch.look();
+  t.equal(links.asked(), 1, 'a machine without links is rarely asked');
+  t.equal((await after(0, 1)).fault, 'its NVLinks failed to recover');
+  await after(0, 1);
+  t.equal(links.asked(), 3, 'and one with links at each look');
+});
+
+/** Returns a watch of two cards with NVLinks. Errors are those of the first. */
+function linkedCards(t: Test) {
   const folder = t.testdir({
     list: listed(FIRST, SECOND),
     health: health([FIRST, 'No'], [SECOND, 'No']),
+    asked: '',
     'nvidia-smi': `#!/bin/sh
 case "$1" in
   -L) exec cat "$(dirname "$0")/list" ;;
-  nvlink) exec cat "$(dirname "$0")/links" ;;
+  nvlink) echo >> "$(dirname "$0")/asked"; exec cat "$(dirname "$0")/links" ;;
   *) exec cat "$(dirname "$0")/health" ;;
 esac`,
   });
@@ -94,34 +138,39 @@ esac`,
     process.env.PATH = before;
   });
   process.env.PATH = `${folder}:${before}`;
+  const links = {
+    changes: 0,
+    /** What the driver answers about links from now on; `undefined`: it fails. */
+    say: (answer: string | undefined): void => {
+      if (answer === undefined) rmSync(join(folder, 'links'), { force: true });
+      else writeFileSync(join(folder, 'links'), answer);
+    },
+    asked: (): number => readFileSync(join(folder, 'asked'), 'utf8').length,
+  };
   const gpu = (uuid: string) => ({ uuid, name: 'NVIDIA A100', memoryMib: 40_960, migProfile: '', virtual: false });
   const watch = new GpuWatch({
     gpus: () => [gpu(FIRST), gpu(SECOND)],
-    onChange: () => undefined,
+    onChange: () => {
+      links.changes += 1;
+    },
     clock: new ManualClock(),
     random: systemRandom,
     kernelLog: { read: () => [], close: () => undefined },
     logger: createLogger('test', 'silent'),
   });
   const after = async (crc: number, failed: number) => {
-    const links = [FIRST, SECOND].map(
+    const lines = [FIRST, SECOND].map(
       (uuid, n) =>
         `GPU ${n}: NVIDIA A100 (UUID: ${uuid})\n\t Link 0: CRC Errors: ${n === 0 ? crc : 5}\n` +
         `\t Link 0: Link recovery failed events: ${n === 0 ? failed : 0}\n`,
     );
-    writeFileSync(join(folder, 'links'), links.join(''));
+    links.say(lines.join(''));
     await watch.look();
     t.same([watch.healthOf(SECOND).warning, watch.healthOf(SECOND).fault], ['', ''], 'the other card is well');
     return watch.healthOf(FIRST);
   };
-  const warnings: string[] = [];
-  for (const crc of [7, 8, 9, 10]) warnings.push((await after(crc, 0)).warning);
-  t.same(warnings, ['', '', '', 'its NVLinks repair errors all the time']);
-  for (let look = 0; look < 10; look += 1) await after(10, 0);
-  t.equal(watch.healthOf(FIRST).warning, '', 'no more errors');
-  t.equal((await after(10, 1)).fault, 'its NVLinks failed to recover (1)');
-  t.equal((await after(0, 0)).fault, '', 'the card was reset');
-});
+  return { watch, links, after };
+}
 
 t.test('a running agent tells core, in a new session', async (t) => {
   const folder = t.testdir({
