@@ -16,7 +16,7 @@ import type { Executor, ImageRequest, Launch, RunningWorkload } from '../executo
 import { PrepareError } from '../executor.ts';
 import type { Ulimit } from './container-plan.ts';
 import { LOG_LABEL, MACHINE_LABEL, WORKLOAD_LABEL } from './container-plan.ts';
-import { giveToContainers, mapsUsers } from './container-users.ts';
+import { giveToContainers, mapsUsers, userName } from './container-users.ts';
 import { ContainerWorkload } from './container-workload.ts';
 import type { Engine } from './engine.ts';
 import { createContainer, removeContainer } from './engine-calls.ts';
@@ -54,8 +54,8 @@ export interface ContainerExecutorOptions {
 /** Pauses between tries to remove a container while the engine is unavailable, in milliseconds. */
 const REMOVE_PAUSE = { firstMs: 500, maxMs: 10_000 };
 /**
- * Tries to adopt a container, in milliseconds. A busy engine, for instance one that builds images, answers late or with
- * an error, and a container that was given up is removed with all that it does.
+ * Tries to find and adopt containers, in milliseconds. A busy engine, for instance one that builds images, answers late
+ * or with an error, and a container that was given up is removed with all that it does.
  */
 const ADOPTION = { pause: { firstMs: 500, maxMs: 5_000 }, forMs: 30_000 };
 /** Longest wait for removals in progress when the agent stops, in milliseconds: an engine may hang. */
@@ -64,6 +64,8 @@ const LAST_REMOVALS_MS_MAX = 5_000;
 export class ContainerExecutor implements Executor {
   readonly #options: ContainerExecutorOptions;
   readonly #workloads = new Map<string, ContainerWorkload>();
+  /** Workloads of the previous run that are being adopted; `undefined` before their container is found. */
+  readonly #adopting = new Map<string, ContainerWorkload | undefined>();
   /** Images of prepared workloads, by workload. */
   readonly #images = new Map<string, StoredImage>();
   /** Removals in progress, by workload: its next start waits until its previous container is removed. */
@@ -96,27 +98,27 @@ export class ContainerExecutor implements Executor {
   }
 
   start(launch: Launch): RunningWorkload {
-    const { clock, logger } = this.#options;
-    const workload = new ContainerWorkload({
-      workloadId: launch.workloadId,
-      onOutput: (bytes) => launch.onOutput(bytes),
-      clock,
-      logger,
-    });
-    this.#keep(launch.workloadId, workload);
+    const { workloadId } = launch;
+    const workload = this.#keep(
+      workloadId,
+      this.#make(workloadId, (bytes) => launch.onOutput(bytes)),
+    );
     void workload.run(() => this.#create(launch));
     return workload;
   }
 
   async adopt(workloadId: string, onOutput: (bytes: Buffer) => void): Promise<RunningWorkload | undefined> {
-    const { clock, random } = this.#options;
-    const { signal } = this.#closing;
+    this.#adopting.set(workloadId, undefined);
     try {
-      return await retry(() => this.#adopt(workloadId, onOutput), { clock, random, ...ADOPTION, signal });
+      return await this.#persist(() => this.#adopt(workloadId, onOutput));
     } catch (error) {
+      // It may run on, and the next agent asks again: this one must not report an end.
+      if (this.#closing.signal.aborted) return this.#keep(workloadId, this.#make(workloadId, onOutput));
       // A rejection leaves no workload behind, so nothing else would remove the container.
-      if (!signal.aborted) this.#discard(workloadId);
+      this.#discard(workloadId);
       throw error;
+    } finally {
+      this.#adopting.delete(workloadId);
     }
   }
 
@@ -127,7 +129,9 @@ export class ContainerExecutor implements Executor {
     await networks.bridgeUrl(engine);
     const found = (await this.#containers(engine)).find((container) => container.Labels[WORKLOAD_LABEL] === workloadId);
     if (!found) return undefined;
-    const workload = new ContainerWorkload({ workloadId, onOutput, clock, logger });
+    this.#closing.signal.throwIfAborted();
+    const workload = this.#make(workloadId, onOutput);
+    this.#adopting.set(workloadId, workload);
     const container = engine.docker.getContainer(found.Id);
     if (['running', 'paused'].includes(found.State)) {
       await workload.adopt(container).catch((error: unknown) => {
@@ -146,15 +150,16 @@ export class ContainerExecutor implements Executor {
 
   async sweep(keep: ReadonlySet<string>): Promise<void> {
     const engine = await this.#options.engines.find();
-    const known = new Set([...keep, ...this.#workloads.keys()]);
-    const left = (await this.#containers(engine)).filter(({ Labels }) => !known.has(Labels[WORKLOAD_LABEL] ?? ''));
+    const found = await this.#containers(engine);
+    const known = new Set([...keep, ...this.#workloads.keys(), ...this.#adopting.keys()]);
+    const left = found.filter(({ Labels }) => !known.has(Labels[WORKLOAD_LABEL] ?? ''));
     await Promise.all(left.map(({ Id }) => removeContainer(engine.docker.getContainer(Id))));
     await this.#options.networks.sweep(engine, known);
   }
 
   /** Returns the workloads of this machine that run or are paused, also those of previous runs of the agent. */
   async running(): Promise<ReadonlySet<string>> {
-    const found = await this.#containers(await this.#options.engines.find());
+    const found = await this.#persist(async () => this.#containers(await this.#options.engines.find()));
     return new Set(
       found
         .filter(({ State }) => State === 'running' || State === 'paused')
@@ -164,17 +169,31 @@ export class ContainerExecutor implements Executor {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    for (const workload of this.#workloads.values()) workload.release();
+    for (const workload of [...this.#workloads.values(), ...this.#adopting.values()]) workload?.release();
     await Promise.race([Promise.all(this.#removals.values()), delay(this.#options.clock, LAST_REMOVALS_MS_MAX)]);
-    if (this.#workloads.size === 0) await this.#options.networks.close();
+    if (this.#workloads.size + this.#adopting.size === 0) await this.#options.networks.close();
+  }
+
+  /** Tries again while a busy engine answers late or with an error, unless the agent stops. */
+  #persist<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { clock, random } = this.#options;
+    return retry(work, { clock, random, ...ADOPTION, signal: this.#closing.signal });
+  }
+
+  #make(workloadId: string, onOutput: (bytes: Buffer) => void): ContainerWorkload {
+    const { clock, logger } = this.#options;
+    return new ContainerWorkload({ workloadId, onOutput, clock, logger });
   }
 
   /**
-   * Registers a workload. Its container is removed once it has ended; waiters for its end do not wait for the removal.
+   * Registers a workload and returns it. Its container is removed once it has ended; waiters for its end do not wait
+   * for the removal. When the agent stops, it is only released.
    */
-  #keep(workloadId: string, workload: ContainerWorkload): void {
+  #keep(workloadId: string, workload: ContainerWorkload): ContainerWorkload {
     this.#workloads.set(workloadId, workload);
+    if (this.#closing.signal.aborted) workload.release();
     void workload.ended.then(() => this.#discard(workloadId));
+    return workload;
   }
 
   #discard(workloadId: string): void {
@@ -274,10 +293,4 @@ export class ContainerExecutor implements Executor {
     ];
     return docker.listContainers({ all: true, filters: { label } });
   }
-}
-
-/** Returns the name of an image's user for those who share a folder. Only `root` means root of the host. */
-function userName(user = '', remapsUsers: boolean): string {
-  const name = /^(?:root|0)?(?::.*)?$/.test(user) ? 'root' : user;
-  return remapsUsers ? `${name} of the engine` : name;
 }

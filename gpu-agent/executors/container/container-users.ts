@@ -38,3 +38,9 @@ export async function giveToContainers(folder: string, base: number): Promise<vo
   const { uid } = await lstat(folder);
   if (uid < base || uid >= base + CONTAINER_USERS) await lchown(folder, base, base);
 }
+
+/** Returns the name of an image's user for those who share a folder. Only `root` means root of the host. */
+export function userName(user = '', remapsUsers: boolean): string {
+  const name = /^(?:root|0)?(?::.*)?$/.test(user) ? 'root' : user;
+  return remapsUsers ? `${name} of the engine` : name;
+}

@@ -13,6 +13,7 @@ export async function engineCutter(t: Test, engineSocket: string, call: RegExp, 
   const { folder } = await scratch(t);
   const socket = join(folder, 'engine.sock');
   let cuts = 0;
+  let heals = false;
   const server = createServer((client) => {
     const engine = connect(engineSocket);
     let doomed = false;
@@ -22,7 +23,7 @@ export async function engineCutter(t: Test, engineSocket: string, call: RegExp, 
     };
     for (const side of [client, engine]) side.on('error', end).on('close', end);
     client.on('data', (part) => {
-      doomed ||= call.test(String(part).split('\r\n', 1)[0]!);
+      doomed ||= !heals && call.test(String(part).split('\r\n', 1)[0]!);
       if (!doomed || cut === 'ANSWERED') return void engine.write(part);
       cuts += 1;
       end();
@@ -38,5 +39,12 @@ export async function engineCutter(t: Test, engineSocket: string, call: RegExp, 
   t.teardown(() => {
     server.close();
   });
-  return { socket, cuts: (): number => cuts };
+  return {
+    socket,
+    cuts: (): number => cuts,
+    /** From now on it cuts nothing. */
+    heal: (): void => {
+      heals = true;
+    },
+  };
 }
