@@ -38,9 +38,10 @@ export class Adoption {
    * before the workers can reach the bridge.
    */
   async open(): Promise<void> {
-    const { runLog, lease, clock } = this.#parts;
+    const { runLog, pods, lease, clock } = this.#parts;
     const last = await runLog.open();
     this.#last = last;
+    for (const [podId, pod] of last.pods) pods.adopt(podId, pod);
     if (last.workers.size === 0 || this.#leftMs > 0) adopt(last, this.#parts);
     else dropAllAttempts(last, runLog);
     const { run } = last;
@@ -49,13 +50,11 @@ export class Adoption {
   }
 
   /**
-   * Returns how long the session may wait for the inventory, in milliseconds; `undefined` if there is no lease to keep.
-   * With pods it waits until the inventory is complete: a hello must list the pods, and only the engine knows which of
-   * them run.
+   * Returns how long the session may wait for inventory and adoption, in milliseconds; `undefined` if there is no lease
+   * to keep. Its hello then lists workers and pods as the previous run left them.
    */
   get patienceMs(): number | undefined {
-    const { pods, workers } = this.#last!;
-    return workers.size > 0 && pods.size === 0 && this.#leftMs > 0 ? this.#leftMs / 2 : undefined;
+    return this.#last!.workers.size > 0 && this.#leftMs > 0 ? this.#leftMs / 2 : undefined;
   }
 
   /**
@@ -96,10 +95,8 @@ export class Adoption {
     this.#begun = true;
     await pool.begin(rejection);
     const running = (await executor?.running()) ?? new Set();
-    for (const [podId, pod] of previousPods) {
-      if (running.has(podId)) pods.adopt(podId, pod);
-      else runLog.pod(podId, undefined);
-    }
+    for (const podId of previousPods.keys()) if (!running.has(podId)) runLog.pod(podId, undefined);
+    pods.begin(running);
     containers.keepNothing();
     const taken = pool.all().filter((worker) => worker.isRunning).length;
     const attempts = someAttempts(this.#parts.table.all().map(({ ref }) => ref));

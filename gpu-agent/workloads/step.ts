@@ -137,6 +137,11 @@ export function isLive(phase: Phase): boolean {
   return phase === 'running' || phase === 'freezing' || phase === 'frozen' || hasMoved(phase);
 }
 
+/** Returns whether it is not known in this phase if a previous agent left the workload running. */
+export function isUnchecked(phase: Phase): boolean {
+  return phase === 'unknown' || phase === 'adopting';
+}
+
 /** Returns whether its GPU memory is in host memory, or on the way. It cannot end gracefully then. */
 export function hasMoved(phase: Phase): boolean {
   return phase === 'offloading' || phase === 'offloaded' || phase === 'restoring';

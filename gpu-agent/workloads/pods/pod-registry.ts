@@ -15,6 +15,8 @@ import { isPlain } from './pod-files.ts';
 export class PodRegistry {
   readonly #parts: PodParts;
   readonly #pods = new Map<string, Pod>();
+  /** Pods that a previous agent left running, until `begin`. */
+  readonly #left = new Map<string, Pod>();
   #sweeping: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -26,15 +28,24 @@ export class PodRegistry {
     return this.#pods.get(podId);
   }
 
-  /** Returns the reports for core about all pods. */
+  /** Returns the reports for core about all pods, also those whose adoption has not begun. */
   reports(): PodReport[] {
-    return [...this.#pods.values()].map((pod) => pod.report());
+    return [...this.#left.values(), ...this.#pods.values()].map((pod) => pod.report());
   }
 
-  /** Adopts a pod that a previous agent left running. Core's desired state for it is still to come. */
+  /**
+   * Adopts a pod that a previous agent should have left running. It is reported at once; nothing else happens before
+   * `begin`. Core's desired state for it is still to come.
+   */
   adopt(podId: string, { run, disk, image, gpuUuids }: AdoptablePod): void {
     const spec = WorkerSpec.fromPartial({ imageName: image, gpuUuids: [...gpuUuids] });
-    this.#begin({ podId, running: true, run, disk, spec, refusal: '' }, true);
+    this.#left.set(podId, new Pod({ podId, running: true, run, disk, spec, refusal: '' }, this.#parts, true));
+  }
+
+  /** Starts to drive the adopted pods that still run, and forgets the others. */
+  begin(running: ReadonlySet<string>): void {
+    for (const pod of this.#left.values()) if (running.has(pod.id)) this.#begin(pod);
+    this.#left.clear();
   }
 
   /** Starts, stops and removes pods to match the list of all pods that this machine should have. */
@@ -44,7 +55,7 @@ export class PodRegistry {
     for (const pod of this.#pods.values()) pod.want(wanted.get(pod.id));
     for (const request of wanted.values()) {
       if (this.#pods.has(request.podId)) continue;
-      if (isPlain(request.podId, request.disk)) this.#begin(request);
+      if (isPlain(request.podId, request.disk)) this.#begin(new Pod(request, this.#parts));
       else
         this.#parts.logger.warn(
           { podId: request.podId, disk: request.disk },
@@ -67,8 +78,7 @@ export class PodRegistry {
     await Promise.all([awaitEnds(ending, this.#parts), this.#sweeping]);
   }
 
-  #begin(request: DesiredPod, previous = false): void {
-    const pod = new Pod(request, this.#parts, previous);
+  #begin(pod: Pod): void {
     this.#pods.set(pod.id, pod);
     pod.begin();
     void pod.done.then(() => {

@@ -14,7 +14,7 @@ import type { TimedLog } from '../../launch/timed-log.ts';
 import type { OpenPodPort, PodAddresses } from '../http/pod-ports.ts';
 import { forClients, forFacades, httpPorts, PodPorts, tcpPorts } from '../http/pod-ports.ts';
 import type { Desired, Policy } from '../step.ts';
-import { isLive } from '../step.ts';
+import { isLive, isUnchecked } from '../step.ts';
 import { Workload } from '../workload.ts';
 import type { WorkloadKind, WorkloadParts } from '../workload-kind.ts';
 import type { PodFiles } from './pod-files.ts';
@@ -77,7 +77,8 @@ export class Pod implements WorkloadKind {
     this.#report = {
       podId: this.id,
       run: request.run,
-      state: PodState.STARTING,
+      // STARTING would say that its container is gone.
+      state: previous ? PodState.RUNNING : PodState.STARTING,
       reason: '',
       exitCode: undefined,
       httpPorts: NONE,
@@ -94,13 +95,14 @@ export class Pod implements WorkloadKind {
   }
 
   /**
-   * Record by which the next agent finds the pod. `undefined` unless it runs in a container, which continues when the
-   * agent ends.
+   * Record by which the next agent finds the pod. `undefined` unless it runs, or may run, in a container, which
+   * continues when the agent ends.
    */
   get record(): AdoptablePod | undefined {
     const { spec } = this.#request;
     const { phase, made } = this.#workload.observed;
-    if (!spec?.imageName || !made || !isLive(phase) || this.#workload.isEnding) return undefined;
+    if (!spec?.imageName || !made || !(isLive(phase) || isUnchecked(phase)) || this.#workload.isEnding)
+      return undefined;
     return { ...made, image: spec.imageName, gpuUuids: spec.gpuUuids };
   }
 
@@ -278,6 +280,8 @@ export class Pod implements WorkloadKind {
       httpPorts: state === PodState.RUNNING ? this.#httpPorts.shown : NONE,
       tcpPorts: state === PodState.RUNNING ? this.#tcpPorts.shown : NONE,
     });
+    // A previous agent left it running.
+    if (made && isUnchecked(phase)) return this.#report;
     if (isLive(phase)) return this.#workload.isEnding ? this.#report : reportOf(made?.run ?? run, PodState.RUNNING);
     if (want === 'shutdown' && this.#report.state === PodState.RUNNING) {
       return reportOf(this.#report.run, PodState.STARTING, 'Its agent was stopped; the next one starts it again.');

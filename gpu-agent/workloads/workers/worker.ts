@@ -9,7 +9,7 @@ import { initTimeoutSeconds } from '../../launch/launcher.ts';
 import type { TimedLog } from '../../launch/timed-log.ts';
 import { HttpServing } from '../http/http-serving.ts';
 import type { Desired, EndCause, Policy } from '../step.ts';
-import { isLive } from '../step.ts';
+import { isLive, isUnchecked } from '../step.ts';
 import { Workload } from '../workload.ts';
 import type { WorkloadKind } from '../workload-kind.ts';
 import type { PreviousWorker } from './previous-worker.ts';
@@ -88,7 +88,6 @@ export class Worker implements WorkloadKind {
   get refresh(): boolean {
     return this.#refresh;
   }
-
   get asked(): boolean {
     return this.#workload.observed.asked;
   }
@@ -96,7 +95,6 @@ export class Worker implements WorkloadKind {
   get reason(): string {
     return this.hasEnded ? this.#end.reason : this.#workload.progress || (this.http?.notReady ?? '');
   }
-
   /** Where its ports can be reached from this host. `undefined` if it does not run. */
   get address(): string | undefined {
     return this.#workload.address;
@@ -107,9 +105,11 @@ export class Worker implements WorkloadKind {
     return this.spec.imageName !== '';
   }
 
-  /** It runs, and nothing has asked it to end. */
+  /** It runs, or a previous agent left it and it is not known yet whether it runs. Nothing has asked it to end. */
   get isRunning(): boolean {
-    return isLive(this.#workload.observed.phase) && !this.isStopping;
+    const { phase } = this.#workload.observed;
+    const isLeft = isUnchecked(phase) && this.#end.notAgain !== undefined && !this.#isRejected;
+    return (isLive(phase) || isLeft) && !this.isStopping;
   }
 
   /** Resolves once it is known whether an adopted worker still runs. */

@@ -94,8 +94,15 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     t.same(await containers(), before);
   });
 
-  await t.test('kill -9, while driver and engine do not answer within the lease: the same', async (t) => {
+  await t.test('kill -9, while driver and engine do not answer within the lease: the same, with a pod', async (t) => {
+    const pods = podCalls(slipway.clients, slipway.key);
+    const startCommand = ['/bin/sh', '-c', 'exec sleep 1000'];
+    const pod = await pods.create({ computeType: 'CPU', imageName: BASE_IMAGE, startCommand });
+    await pods.reach(pod.id, 'RUNNING');
     const jobId = await ticking(50, 0.7);
+    const stateTime = async (): Promise<string> =>
+      (await slipway.sql<{ at: string }[]>`SELECT state_changed_at::text AS at FROM pod WHERE id = ${pod.id}`)[0]!.at;
+    const since = await stateTime();
     const before = await containers();
     await agent!.kill();
     const [{ over }] = await slipway.sql<[{ over: Date }]>`SELECT lease_expires_at AS over FROM machine`;
@@ -110,6 +117,9 @@ t.test('an agent and its containers', { skip: podmanSkip || skipWithoutPython('n
     t.same(await containers(), before);
     await checkTicks(t, jobId, 50, 1);
     t.equal(await attemptOf(jobId), 1);
+    t.equal(await stateTime(), since, 'the pod was RUNNING all the time');
+    await pods.remove(pod.id);
+    await waitFor('its end', async () => (await containers()).length < before.length, PATIENCE_MS, PAUSE_MS);
   });
 
   await t.test('SIGTERM, as for an upgrade: the same', async (t) => {

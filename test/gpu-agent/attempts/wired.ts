@@ -52,6 +52,13 @@ export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as
     bridgeUrl: () => 'http://127.0.0.1:1',
     resolveImage: async ({ digest }) => digest,
   });
+  const workloads = {
+    launcher,
+    archive: new LogArchive({ folder: join(folder, 'logs'), bytesMax: 64 * 1024 * 1024, clock }),
+    handover: new GpuHandover(),
+    starts: new StartGate(startPermits(), clock),
+    gpuMemory: gpuMemory ?? buildGpuMemory(NO_MOVES, { onUnsupported: () => {}, onMove: () => {}, clock, logger }),
+  };
   const parts = buildAttempts({
     config: readAgentConfig({
       SLIPWAY_CORE_ADDRESS: '127.0.0.1:1',
@@ -65,13 +72,7 @@ export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as
     diskAfterMs,
     random: systemRandom,
     disk: machineDisk,
-    workloads: {
-      launcher,
-      archive: new LogArchive({ folder: join(folder, 'logs'), bytesMax: 64 * 1024 * 1024, clock }),
-      handover: new GpuHandover(),
-      starts: new StartGate(startPermits(), clock),
-      gpuMemory: gpuMemory ?? buildGpuMemory(NO_MOVES, { onUnsupported: () => {}, onMove: () => {}, clock, logger }),
-    },
+    workloads,
   });
   await parts.spool.open();
   t.teardown(async () => {
@@ -115,8 +116,10 @@ export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as
   };
   return {
     ...parts,
+    workloads,
     executor,
     clock,
+    logger,
     folder: join(folder, 'spool'),
     desire,
     refOf,

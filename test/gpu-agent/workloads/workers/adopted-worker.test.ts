@@ -1,9 +1,9 @@
-/** Workers that the previous run of the agent left and that do not run any more: the report says why. */
+/** Workers that the previous run of the agent left: of those that do not run any more, the report says why. */
 import { WorkerSpec } from '@slipway/proto/gen/slipway/v1/agent_service';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import t from 'tap';
 import { waitFor } from '../../../helpers/time/wait-for.ts';
-import { wired } from '../../attempts/wired.ts';
+import { turn, wired } from '../../attempts/wired.ts';
 
 const PREVIOUS = {
   endpointId: 'e1',
@@ -41,3 +41,26 @@ for (const [title, frozen, state, error, reason] of CASES) {
     t.match(reporter.take(worker), { state, reason });
   });
 }
+
+t.test('its record stays while it is not known whether it runs: this agent may end before', async (t) => {
+  const { pool, executor, runLog } = await wired(t);
+  await runLog.open();
+  const found = Promise.withResolvers<void>();
+  executor.adopting = () => found.promise;
+  pool.adopt('w1', { ...PREVIOUS, frozen: false });
+  const begun = pool.begin(undefined);
+  await turn();
+  t.ok(runLog.hasRecords);
+  found.resolve();
+  await begun;
+  await waitFor('its end', () => pool.get('w1')!.hasEnded);
+  t.notOk(runLog.hasRecords, 'nothing is left of it');
+});
+
+t.test('there is no record of a rejected one', async (t) => {
+  const { pool, runLog } = await wired(t);
+  await runLog.open();
+  pool.adopt('w1', { ...PREVIOUS, frozen: false });
+  await pool.begin('Its agent came back too late.');
+  t.notOk(runLog.hasRecords);
+});
