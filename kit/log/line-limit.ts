@@ -12,10 +12,13 @@ const OF_CAUSE_MAX = 20;
  * Lines of one sentence in a window, whatever they are about: a tenant with hundreds of endpoints gets no more.
  */
 const OF_SENTENCE_MAX = 200;
-/** Causes that are counted apart in a window; all others are counted together. */
+/** Causes that are counted apart in a window. Further lines are counted by their sentence alone. */
 const CAUSES_MAX = 1_000;
+/** The table's size from which only warnings and errors get causes of their own. */
+const ORDINARY_CAUSES_MAX = CAUSES_MAX / 2;
+/** Stands for all sentences beyond twice `CAUSES_MAX`. */
 const OTHERS = 'others';
-/** Causes reported at the end of a window: the causes with the most omitted lines. */
+/** Causes reported at the end of a window: first warnings and errors, then the causes with the most omitted lines. */
 const REPORTED_MAX = 50;
 /** Fields that name the thing a line is about; the first one counts. */
 const OWNERS = ['endpointId', 'podId', 'accountId', 'workerId', 'workloadId', 'machineId', 'url', 'address'] as const;
@@ -59,6 +62,7 @@ export class LineLimit {
     const cause = this.#causeOf(
       String(args.find((arg) => typeof arg === 'string') ?? '').slice(0, NAME_LENGTH_MAX),
       ownerIn(args[0]),
+      isFault,
     );
     const written = this.#written.get(cause.sentence) ?? 0;
     if (cause.written >= OF_CAUSE_MAX || written >= OF_SENTENCE_MAX) {
@@ -71,22 +75,28 @@ export class LineLimit {
     return true;
   }
 
-  #causeOf(sentence: string, owner: OmittedLines['owner']): Cause {
+  #causeOf(sentence: string, owner: OmittedLines['owner'], isFault: boolean): Cause {
     const key = `${sentence}\n${owner?.join() ?? ''}`;
     const known = this.#causes.get(key);
     if (known) return known;
+    if (owner && this.#countsTogether(sentence, isFault)) return this.#causeOf(sentence, undefined, isFault);
     // Lines about nothing are the process's own: they have a share that no tenant can use up.
-    const isFull = this.#causes.size >= (owner ? CAUSES_MAX : 2 * CAUSES_MAX);
-    if (isFull && sentence !== OTHERS) return this.#causeOf(OTHERS, undefined);
+    if (this.#causes.size >= 2 * CAUSES_MAX && sentence !== OTHERS) return this.#causeOf(OTHERS, undefined, isFault);
     const cause = { sentence, owner, lines: 0, isFault: false, written: 0 };
     this.#causes.set(key, cause);
     return cause;
   }
 
+  /** Returns whether a further owner of this sentence is not counted apart: the table or the sentence is full. */
+  #countsTogether(sentence: string, isFault: boolean): boolean {
+    const isFull = this.#causes.size >= (isFault ? CAUSES_MAX : ORDINARY_CAUSES_MAX);
+    return isFull || (this.#written.get(sentence) ?? 0) >= OF_SENTENCE_MAX;
+  }
+
   #end(): void {
     const left = [...this.#causes.values()]
       .filter(({ lines }) => lines > 0)
-      .toSorted((one, other) => other.lines - one.lines);
+      .toSorted((one, other) => Number(other.isFault) - Number(one.isFault) || other.lines - one.lines);
     this.#causes.clear();
     this.#written.clear();
     this.#window = undefined;

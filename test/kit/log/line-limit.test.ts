@@ -83,7 +83,41 @@ t.test('many endpoints of one tenant are bounded, in lines and in memory', async
   const left = lines.filter(({ of }) => of !== undefined);
   t.ok(lines.length <= 3 * 200 + 20 + 1 + 50, `${lines.length} lines`);
   t.ok(lines.some(({ msg }) => msg === 'the process itself has something to say'));
-  t.match(left[0], { of: 'others', endpointId: undefined });
+  t.match(left[0], { of: /^it failed \d$/, endpointId: undefined });
+});
+
+t.test(
+  'jobs that end at thousands of endpoints take no line of a fault or of a job that does not complete',
+  async (t) => {
+    const { logger, lines } = logged(t);
+    for (let i = 0; i < 3_000; i += 1) logger.info({ endpointId: `busy${i}` }, 'job completed');
+    lines.length = 0;
+    for (let i = 0; i < 100; i += 1) {
+      logger.info({ endpointId: `e${i}` }, 'job not completed');
+      logger.warn({ endpointId: `e${i}` }, 'a webhook failed');
+      logger.error({ machineId: `m${i}` }, 'a session broke');
+    }
+    for (const sentence of ['job not completed', 'a webhook failed', 'a session broke'])
+      t.equal(lines.filter(({ msg }) => msg === sentence).length, 100, sentence);
+  },
+);
+
+t.test('ordinary lines of many kinds leave half of the table to faults', async (t) => {
+  const { logger, lines } = logged(t);
+  for (let i = 0; i < 2_000; i += 1) logger.info({ endpointId: `e${i}` }, `it happened ${i % 20}`);
+  lines.length = 0;
+  for (let i = 0; i < 400; i += 1) logger.warn({ endpointId: `e${i}` }, `it failed ${i % 4}`);
+  t.equal(lines.length, 400);
+});
+
+t.test('omitted faults are counted first, whatever else is omitted', async (t) => {
+  const { logger, endWindow } = logged(t);
+  for (let i = 0; i < 25; i += 1) logger.error({ endpointId: 'quiet' }, 'it failed');
+  for (let round = 0; round < 100; round += 1)
+    for (let i = 0; i < 60; i += 1) logger.info({ endpointId: `busy${i}` }, 'job completed');
+  const left = endWindow().filter(({ of }) => of !== undefined);
+  t.equal(left.length, 50);
+  t.match(left[0], { level: 40, of: 'it failed', endpointId: 'quiet', lines: 5 });
 });
 
 t.test('omitted lines of what goes well are no warning', async (t) => {
@@ -93,8 +127,8 @@ t.test('omitted lines of what goes well are no warning', async (t) => {
     logger.warn({ endpointId: 'e' }, 'it failed');
   }
   t.match(endWindow().slice(-2), [
-    { level: 30, of: 'job completed', lines: 10 },
     { level: 40, of: 'it failed', lines: 10 },
+    { level: 30, of: 'job completed', lines: 10 },
   ]);
 });
 
