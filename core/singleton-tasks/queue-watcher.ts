@@ -13,7 +13,7 @@ import type { QueueCursors } from '../jobs/submit/queue-cursors.ts';
 import type { Stores } from '../store/storage.ts';
 
 interface QueueWatcherOptions {
-  stores: Pick<Stores, 'claims'>;
+  stores: { claims: Pick<Stores['claims'], 'queuedEndpoints'> };
   events: CoreEvents;
   cursors: QueueCursors;
   /** Default: it never rests. */
@@ -29,24 +29,42 @@ interface QueueWatcherOptions {
  */
 const PERIOD_MS = 1_000;
 /**
- * … or, if the check is slow, within this many times its duration, but at most `PAUSE_MS_MAX`: one late answer of the
- * database makes a check slow as well.
+ * … or, if the database stays slow, within this many times the shorter of the last two checks, but at most
+ * `PAUSE_MS_MAX`: every replica checks, and must not load it further. One late answer makes only one check slow.
  */
 const REST_FACTOR = 20;
-const PAUSE_MS_MAX = 10_000;
+const PAUSE_MS_MAX = 120_000;
 const BATCH_ITEMS_MAX = 500;
 
 export class QueueWatcher extends LoopService {
   readonly #options: QueueWatcherOptions;
   #restUntilMs = 0;
+  /** Duration of the last check in milliseconds. */
+  #tookMs = 0;
 
   constructor(options: QueueWatcherOptions) {
     super({ ...options, name: 'queue watcher', periodMs: PERIOD_MS, restMs: REST_MS });
     this.#options = options;
   }
 
-  /** Checks once. Returns the endpoints whose queue is not empty after all. */
+  /** Checks, unless it pauses. Returns the endpoints whose queue is not empty after all. */
   async runOnce(): Promise<string[]> {
+    const { clock } = this.#options;
+    const startedAtMs = clock.monotonicMs();
+    if (startedAtMs < this.#restUntilMs) return [];
+    const found = await this.#check();
+    const endedAtMs = clock.monotonicMs();
+    const tookMs = endedAtMs - startedAtMs;
+    this.#restUntilMs = endedAtMs + Math.min(PAUSE_MS_MAX, Math.min(tookMs, this.#tookMs) * REST_FACTOR);
+    this.#tookMs = tookMs;
+    return found;
+  }
+
+  protected override async pass(): Promise<void> {
+    await this.runOnce();
+  }
+
+  async #check(): Promise<string[]> {
     const { stores, cursors, events } = this.#options;
     const watched = cursors.watched();
     const found: string[] = [];
@@ -56,14 +74,5 @@ export class QueueWatcher extends LoopService {
     for (const endpointId of found) cursors.correct(endpointId);
     events.emit('queued', found);
     return found;
-  }
-
-  protected override async pass(): Promise<void> {
-    const { clock } = this.#options;
-    const startedAtMs = clock.monotonicMs();
-    if (startedAtMs < this.#restUntilMs) return;
-    await this.runOnce();
-    const endedAtMs = clock.monotonicMs();
-    this.#restUntilMs = endedAtMs + Math.min(PAUSE_MS_MAX, (endedAtMs - startedAtMs) * REST_FACTOR);
   }
 }

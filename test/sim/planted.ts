@@ -95,8 +95,8 @@ export const PLANTED: readonly PlantedBug[] = [
     'queues not checked for 20 times a late answer',
     10,
     'core/singleton-tasks/queue-watcher.ts',
-    'const PAUSE_MS_MAX = 10_000;',
-    'const PAUSE_MS_MAX = Infinity;',
+    'Math.min(PAUSE_MS_MAX, Math.min(tookMs, this.#tookMs) * REST_FACTOR)',
+    'tookMs * REST_FACTOR',
   ),
   bug(
     'ttl off by five seconds',
