@@ -12,7 +12,10 @@ export class ReplicaStore {
     this.#sql = sql;
   }
 
-  /** Records that a replica runs, and removes replicas that have not said so for long. Returns the addresses of all. */
+  /**
+   * Records that a replica runs, and removes replicas that have not said so for long. Returns the addresses of all.
+   * Never waits for the row of a replica that is recorded at the same moment, because that one may wait for ours.
+   */
   async beat(address: string): Promise<string[]> {
     const validSeconds = LINK_TIMERS.replicaValidMs / 1_000;
     const rows = await this.#sql<{ address: string }[]>`
@@ -21,8 +24,11 @@ export class ReplicaStore {
         ON CONFLICT (address) DO UPDATE SET seen_at = now()
         RETURNING address
       ), gone AS (
-        DELETE FROM core_replica
-        WHERE address <> ${address} AND seen_at < now() - ${validSeconds}::float8 * interval '1 second'
+        DELETE FROM core_replica WHERE address IN (
+          SELECT address FROM core_replica
+          WHERE address <> ${address} AND seen_at < now() - ${validSeconds}::float8 * interval '1 second'
+          FOR UPDATE SKIP LOCKED
+        )
       )
       SELECT address FROM own
       UNION
