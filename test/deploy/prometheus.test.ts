@@ -94,6 +94,35 @@ t.test('every query of the dashboards is one', { skip: whyNoPromtool() }, async 
   t.match(stdout, `${queries.length} rules found`);
 });
 
+t.test(
+  "charts of an owner's endpoints show its name, or its id if the facade is of a release without names",
+  { skip: whyNoPromtool() },
+  async (t) => {
+    const { panels } = boards.find(({ uid }) => uid === 'slipway-endpoint')!;
+    const exprs = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll('$endpoint', '.*')));
+    const metrics = new Set(exprs.flatMap((expr) => expr.match(/slipway_\w+/g)!));
+    metrics.delete('slipway_endpoint_info');
+    const samples = [...metrics].map((metric) => ({
+      series: `${metric}{endpoint="e1", state="FAILED", limit="QUOTA"}`,
+      values: '0+60x20',
+    }));
+    const test = (name: string, more: object[]) => ({
+      interval: '1m',
+      input_series: [...samples, ...more],
+      promql_expr_test: exprs.map((expr) => ({
+        expr: `count by (name) (${expr})`,
+        eval_time: '15m',
+        exp_samples: [{ labels: `{name="${name}"}`, value: 1 }],
+      })),
+    });
+    const named = { series: 'slipway_endpoint_info{endpoint="e1", name="ocr"}', values: '1x20' };
+    const file = join(t.testdir(), 'names.test.json');
+    writeFileSync(file, JSON.stringify({ rule_files: [], tests: [test('ocr', [named]), test('e1', [])] }));
+    const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+    t.equal(status, 0, stdout + stderr);
+  },
+);
+
 t.test('what they name is documented or recorded, and each alert is tested', async (t) => {
   const tests = readFileSync(join(folder, 'rules.test.yml'), 'utf8');
   const documented = new Set(
