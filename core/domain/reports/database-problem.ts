@@ -1,5 +1,5 @@
 /** Problems of the database as text, for the operator. Pure. */
-import type { Problem } from './problem.ts';
+import type { Problem, ProblemKind } from './problem.ts';
 
 /** State of the database, as far as it is known. */
 export interface DatabaseState {
@@ -16,17 +16,17 @@ const FREE_BYTES_ENOUGH = 100 * 2 ** 30;
 const FREE_PART_URGENT = 0.03;
 const BYTES_PER_MB = 1_000_000;
 
-const OF = { about: 'DATABASE' as const, id: 'database', name: 'PostgreSQL', accountId: '', jobId: '' };
-
 /** Returns the problems of the database. */
 export function databaseProblems({ readOnly, disk }: DatabaseState): Problem[] {
   const isLow = disk !== undefined && disk.free < disk.total * FREE_PART_MIN && disk.free < FREE_BYTES_ENOUGH;
   return [
-    ...(readOnly ? [{ ...OF, kind: 'DATABASE_READ_ONLY', broken: true, text: READ_ONLY_TEXT }] : []),
-    ...(isLow
-      ? [{ ...OF, kind: 'DATABASE_DISK', broken: disk.free < disk.total * FREE_PART_URGENT, text: diskText(disk) }]
-      : []),
+    ...(readOnly ? [ofDatabase('DATABASE_READ_ONLY', true, READ_ONLY_TEXT)] : []),
+    ...(isLow ? [ofDatabase('DATABASE_DISK', disk.free < disk.total * FREE_PART_URGENT, diskText(disk))] : []),
   ];
+}
+
+function ofDatabase(kind: ProblemKind, broken: boolean, text: string): Problem {
+  return { kind, broken, about: 'DATABASE', id: 'database', name: 'PostgreSQL', accountId: '', jobId: '', text };
 }
 
 const READ_ONLY_TEXT =

@@ -15,7 +15,7 @@ import type { MachineState } from './machine-problem.ts';
 import { machineProblems } from './machine-problem.ts';
 import type { EndpointModel } from './model-explanation.ts';
 import { failedText, on } from './model-explanation.ts';
-import type { Problem } from './problem.ts';
+import type { Problem, ProblemKind } from './problem.ts';
 import { describeRollout, HELD_CHANGE } from './rollout-text.ts';
 import { withChange } from './what-would-change.ts';
 
@@ -206,7 +206,7 @@ function accountProblems({ endpoints, queues, refusedOf }: Signs): Problem[] {
   });
 }
 
-function ofEndpoint(id: string, kind: string, broken: boolean, text: string): Problem {
+function ofEndpoint(id: string, kind: ProblemKind, broken: boolean, text: string): Problem {
   return { kind, broken, about: 'ENDPOINT', id, name: '', accountId: '', jobId: '', text };
 }
 

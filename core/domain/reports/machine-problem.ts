@@ -1,6 +1,6 @@
 /** Problems of a machine as text, for the operator. Pure. */
 import { sentence } from '../settings/sentence.ts';
-import type { Problem } from './problem.ts';
+import type { Problem, ProblemKind } from './problem.ts';
 
 /** State of a machine that may have a problem. */
 export interface MachineState {
@@ -17,6 +17,7 @@ export interface MachineState {
   agentSupport: 'SERVED' | 'TOO_OLD' | 'TOO_NEW';
 }
 
+const AWAY_TEXT = 'Its agent is away: what ran there has been put back or counts as lost.';
 const FAULT_REMEDY =
   'Nothing new is placed on it. To change that: reset it (nvidia-smi --gpu-reset) or restart its machine; after an ' +
   'Xid error also: slipway machines uncordon MACHINE --gpu UUID.';
@@ -25,30 +26,19 @@ const WARNING_REMEDY = 'It is still used. What to do: docs/operate/gpu-health.md
 /** Returns the problems of a machine. */
 export function machineProblems(machine: MachineState, coreVersion: string): Problem[] {
   const { id, name, connected, cordoned, drainReason, ill, agentSupport } = machine;
-  const of = { about: 'MACHINE' as const, id, name, accountId: '', jobId: '' };
+  const of = (kind: ProblemKind, broken: boolean, text: string): Problem => {
+    return { kind, broken, about: 'MACHINE', id, name, accountId: '', jobId: '', text };
+  };
   return [
-    ...(connected
-      ? []
-      : [
-          {
-            ...of,
-            kind: 'MACHINE_AWAY',
-            broken: true,
-            text: 'Its agent is away: what ran there has been put back or counts as lost.',
-          },
-        ]),
-    ...ill.map((gpu) => ({ ...of, ...gpuProblem(gpu) })),
-    ...(agentSupport === 'SERVED'
-      ? []
-      : [{ ...of, kind: 'AGENT_NOT_SERVED', broken: false, text: versionText(machine, coreVersion) }]),
-    ...(cordoned ? [{ ...of, kind: 'MACHINE_CORDONED', broken: false, text: cordonText(drainReason) }] : []),
+    ...(connected ? [] : [of('MACHINE_AWAY', true, AWAY_TEXT)]),
+    ...ill.map((gpu) =>
+      gpu.unhealthy === ''
+        ? of('GPU_WARNING', false, `GPU ${gpu.name}: ${gpu.warning}. ${WARNING_REMEDY}`)
+        : of('GPU_UNHEALTHY', true, `GPU ${gpu.name}: ${gpu.unhealthy}. ${FAULT_REMEDY}`),
+    ),
+    ...(agentSupport === 'SERVED' ? [] : [of('AGENT_NOT_SERVED', false, versionText(machine, coreVersion))]),
+    ...(cordoned ? [of('MACHINE_CORDONED', false, cordonText(drainReason))] : []),
   ];
-}
-
-function gpuProblem({ name, unhealthy, warning }: MachineState['ill'][number]) {
-  return unhealthy === ''
-    ? { kind: 'GPU_WARNING', broken: false, text: `GPU ${name}: ${warning}. ${WARNING_REMEDY}` }
-    : { kind: 'GPU_UNHEALTHY', broken: true, text: `GPU ${name}: ${unhealthy}. ${FAULT_REMEDY}` };
 }
 
 function versionText({ agentVersion, agentSupport }: MachineState, coreVersion: string): string {
