@@ -46,20 +46,21 @@ export const noLaterAttempt: StoryRule = (story) =>
 /** An outcome that core has acknowledged is recorded: the job does not run again for it. */
 export const deliveredOnce: StoryRule = (story) =>
   story.delivered.map(({ attempt, atMs }) => {
-    const later = story.started.find((begin) => begin.attempt > attempt);
-    const fromMs = story.started.find((begin) => begin.attempt === attempt)?.atMs ?? 0;
-    if (!later || mayBeRetried(story, fromMs, later.atMs) || isForgotten(story, story.started[0]!)) return undefined;
+    const begin = story.started.findLast((one) => one.attempt === attempt && one.atMs <= atMs)!;
+    // A greater attempt from before is one of the job's earlier life.
+    const later = story.started.find((one) => one.attempt > attempt && one.atMs > begin.atMs);
+    if (!later || mayBeRetried(story, begin.atMs, later.atMs) || isForgotten(story, begin)) return undefined;
     if (isMadeAnew(story, atMs, later.atMs)) return undefined;
     return { text: `runs as attempt ${later.attempt} after the outcome of ${attempt} was acknowledged at ${atMs}` };
   });
 
-/** An attempt runs once, unless the job was deleted and then submitted again. */
+/** An attempt runs once, and none after a later one, unless the job was deleted and then submitted again. */
 export const onceAnAttempt: StoryRule = (story) =>
   story.started.map((begin, index) => {
-    const again = story.started.slice(index + 1).find(({ attempt }) => attempt === begin.attempt);
+    const again = story.started.slice(index + 1).find(({ attempt }) => attempt <= begin.attempt);
     const isNew = again && (again.atMs >= mayBeGoneAtMs(story) || mayHave(story, ['purge'], begin.atMs, again.atMs));
-    return again && !isNew && !isForgotten(story, begin)
-      ? { text: `attempt ${begin.attempt} runs on ${begin.machine} and on ${again.machine}` }
+    return again && !isNew && !isForgotten(story, again)
+      ? { text: `attempt ${begin.attempt} runs on ${begin.machine}, then attempt ${again.attempt} on ${again.machine}` }
       : undefined;
   });
 

@@ -7,7 +7,7 @@ const JOB = 'job';
 const OUTPUT = '{"token":"aaaaaaaa"}';
 
 const acknowledged = (more: Partial<Acknowledged> = {}): Acknowledged => ({
-  ...{ is: 'acknowledged', fromMs: 0, sentMs: 0, atMs: 10, job: JOB, endpoint: 'one', request: 'r', key: '' },
+  ...{ is: 'acknowledged', fromMs: 0, sentMs: [0], atMs: 10, job: JOB, endpoint: 'one', request: 'r', key: '' },
   ...{ ttlMs: 86_400_000, retentionMs: 60_000, webhook: false, sentTo: [] },
   ...more,
 });
@@ -66,14 +66,15 @@ t.test('a job that may run before it is stored runs twice only if it was sent to
 });
 
 t.test('a purged job is made anew only by a submission that was sent after the purge', async (t) => {
-  const resent = (sentMs: number): HistoryEvent[] => [
+  const resent = (...sentMs: number[]): HistoryEvent[] => [
     ...[acknowledged({ key: 'k' }), changed('purge', 20), seen(30, null)],
     ...[acknowledged({ key: 'k', request: 's', sentMs, atMs: 50 }), seen(60, 'IN_QUEUE'), seen(70, 'CANCELLED')],
     ...calm,
   ];
   t.same(broken(...resent(40)), [], 'its client had no answer before');
+  t.same(broken(...resent(15, 40, 65)), [], 'the send that made the job got no answer either');
   const rules = ['states follow the table', 'purge and bulk cancel leave nothing'];
-  t.same(broken(...resent(15)), rules, 'a send from before the purge takes effect late');
+  t.same(broken(...resent(15, 65)), rules, 'a send from before the purge takes effect late');
 });
 
 t.test('a job made anew after its ttl may be seen from the moment at which it was sent again', async (t) => {
@@ -101,6 +102,19 @@ t.test(
     t.same(broken(...again(20)), ['an acknowledged outcome counts']);
   },
 );
+
+t.test('a job made anew after its ttl starts at attempt 1 again', async (t) => {
+  const anew = (ttlMs: number): HistoryEvent[] => [
+    ...[started(20, 2, 'bbbbbbbb'), ended(25, { attempt: 2, token: 'bbbbbbbb' })],
+    { is: 'delivered', atMs: 30, job: JOB, attempt: 2 },
+    acknowledged({ sentMs: [0, 45], atMs: 65, ttlMs }),
+    ...[started(50), ended(60), { is: 'delivered', atMs: 64, job: JOB, attempt: 1 } as const, seen(70, 'COMPLETED')],
+    ...calm,
+  ];
+  t.same(broken(...anew(40)), []);
+  const rules = ['no attempt after the end', 'an attempt runs once'];
+  t.same(broken(...anew(86_400_000)), rules, 'of a job that is still there');
+});
 
 t.test('a stream has the pieces of one run', async (t) => {
   const page = (...tokens: string[]): Streamed => ({

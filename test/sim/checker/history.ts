@@ -9,8 +9,8 @@ export interface Acknowledged {
   is: 'acknowledged';
   /** Begin of the first try. */
   fromMs: number;
-  /** Time at which the answered try was sent. */
-  sentMs: number;
+  /** Times at which its tries were sent. A try without an answer may make the job as well. */
+  sentMs: readonly number[];
   atMs: number;
   job: string;
   endpoint: string;

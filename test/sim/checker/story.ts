@@ -92,13 +92,15 @@ export function mayBeGoneAtMs({ acknowledged, changed }: Story): number {
 
 /**
  * Returns whether the job may have been made anew between two instants: it was purged or had expired, and a client
- * that had no answer yet then sent its submission again. A job has the id of its request, so it has its old id. A
- * client that already had its answer does not send again, and a send from before a purge must not take effect later.
+ * that had no answer yet then sent its submission again. A job has the id of its request, so it has its old id. The
+ * send that makes the job may get no answer either. A client that already had its answer does not send again, and a
+ * send from before a purge must not take effect later.
  */
 export function isMadeAnew(story: Story, fromMs: number, toMs: number): boolean {
   const purges = story.changed.filter(({ is }) => is === 'purge').map((change) => change.fromMs);
   const goneMs = Math.min(mayBeGoneAtMs(story), ...purges);
-  return story.acknowledged.some(({ sentMs, atMs }) => sentMs > goneMs && sentMs < toMs && atMs > fromMs);
+  const sends = story.acknowledged.filter(({ atMs }) => atMs > fromMs).flatMap(({ sentMs }) => sentMs);
+  return sends.some((atMs) => atMs > goneMs && atMs < toMs);
 }
 
 /** Returns the token in an output or an error. */

@@ -123,15 +123,18 @@ export class SimClient {
       idempotencyKey: key,
     };
     const firstMs = world.nowMs;
+    const sentMs: number[] = [];
     for (;;) {
       const fromMs = world.nowMs;
+      sentMs.push(fromMs);
+      world.note(this.#name, 'submits', request);
       const never = new WaitStopper();
       const answer = await this.#ask((calls) =>
         isSync ? calls.submitAndWait(submission, never) : calls.submit(submission),
       );
       if (answer !== 'unknown' && 'value' in answer) {
         this.#view.job = answer.value.id;
-        const times = { fromMs: firstMs, sentMs: fromMs, atMs: world.nowMs };
+        const times = { fromMs: firstMs, sentMs, atMs: world.nowMs };
         const event = { job: this.job, endpoint, request, key, webhook, ...times };
         const retentionMs = isSync ? 60_000 : RETENTION_MS;
         record({ is: 'acknowledged', ...event, sentTo: [], ttlMs: ttlMs ?? DAY_MS, retentionMs });

@@ -82,8 +82,10 @@ export class ShortClient {
     const { world, record, strike } = this.#options;
     const firstMs = world.nowMs;
     const sentTo: string[] = [];
+    const sentMs: number[] = [];
     for (let sends = 1; ; sends += 1) {
       const fromMs = world.nowMs;
+      sentMs.push(fromMs);
       const answer = await this.#ask(sends === 1, (replica) => {
         sentTo.push(replica.name);
         const ms = world.between(STRIKE_MS.least, STRIKE_MS.most);
@@ -104,7 +106,7 @@ export class ShortClient {
         webhook: false,
         sentTo,
       };
-      const times = { fromMs: firstMs, sentMs: fromMs, atMs: world.nowMs, ttlMs: DAY_MS, retentionMs: RETENTION_MS };
+      const times = { fromMs: firstMs, sentMs, atMs: world.nowMs, ttlMs: DAY_MS, retentionMs: RETENTION_MS };
       record({ is: 'acknowledged', ...ids, ...times });
       world.note(this.#name, 'acknowledged', this.job);
       return this.#view.saw(fromMs, answer);
