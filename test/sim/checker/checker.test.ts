@@ -78,7 +78,7 @@ t.test('a purged job is made anew only by a submission that was sent after the p
 });
 
 t.test('a job made anew after its ttl may be seen from the moment at which it was sent again', async (t) => {
-  const again = { key: 'k', request: 's', fromMs: 1_900, sentMs: 1_900, atMs: 1_950 };
+  const again = { key: 'k', request: 's', fromMs: 1_900, sentMs: [1_900], atMs: 1_950 };
   const history = [
     ...[acknowledged({ key: 'k', ttlMs: 100 }), seen(1_800, null), acknowledged(again)],
     ...[seen(1_950, 'IN_QUEUE', { fromMs: 1_900 }), seen(2_000, 'CANCELLED'), ...calm],
