@@ -43,6 +43,10 @@ export async function silentDropProxy(t: Test, target: { host: string; port: num
   });
   return {
     port: (server.address() as AddressInfo).port,
+    /** Connections that clients have opened. */
+    get opened(): number {
+      return connections.size;
+    },
     /** Connections that clients have closed. */
     get left(): number {
       return left;
