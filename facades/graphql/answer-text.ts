@@ -12,6 +12,12 @@ const PIECE_BYTES = 64 * 1024;
 /** Size up to which an answer is written at once, which takes less than a millisecond. */
 const SMALL_BYTES = 256 * 1024;
 
+/** Returns the refusal of an answer with more than ANSWER_BYTES_MAX. */
+export function answerTooLong(): CoreError {
+  const text = `The answer has more than ${ANSWER_BYTES_MAX / 1024 ** 2} MiB; ask for less in one document.`;
+  return new CoreError('INVALID_REQUEST', text);
+}
+
 /** Returns whether the answer is so small that it is written at once. Looks at no more of it than that takes. */
 export function isSmallAnswer(answer: object): boolean {
   return roomAfter(answer, SMALL_BYTES) > 0;
@@ -27,11 +33,7 @@ export function* answerText(answer: object): Work<Buffer[]> {
     if (text.length < PIECE_BYTES) continue;
     bytes += pieces[pieces.push(Buffer.from(text)) - 1]!.length;
     text = '';
-    if (bytes > ANSWER_BYTES_MAX)
-      throw new CoreError(
-        'INVALID_REQUEST',
-        `The answer has more than ${ANSWER_BYTES_MAX / 1024 ** 2} MiB; ask for less in one document.`,
-      );
+    if (bytes > ANSWER_BYTES_MAX) throw answerTooLong();
     yield;
   }
   pieces.push(Buffer.from(text));

@@ -2,9 +2,9 @@
  * Bounds the environment variables of one answer. A document may ask for the same long list under many names, and an
  * object for each variable takes more memory than its text.
  */
-import { ANSWER_BYTES_MAX } from './answer-text.ts';
+import { ANSWER_BYTES_MAX, answerTooLong } from './answer-text.ts';
 import type { GraphqlContext } from './core-calls.ts';
-import { refused } from './core-calls.ts';
+import { toGraphqlError } from './core-calls.ts';
 
 /** Memory of a variable's objects besides its text, in bytes, roughly. */
 const VARIABLE_BYTES = 200;
@@ -16,6 +16,10 @@ export function countVariables(
 ): void {
   if (!selectsEnv || !environment) return;
   for (const name in environment) variables.bytes += VARIABLE_BYTES + name.length + (environment[name]?.length ?? 0);
-  if (variables.bytes > ANSWER_BYTES_MAX)
-    throw refused('The answer has too many environment variables; ask for less in one document.');
+  if (hasTooManyVariables(variables)) throw toGraphqlError(answerTooLong());
+}
+
+/** Returns whether the answer has more variables than fit. */
+export function hasTooManyVariables(variables: GraphqlContext['variables']): boolean {
+  return variables.bytes > ANSWER_BYTES_MAX;
 }

@@ -6,6 +6,8 @@ import type { DocumentNode, ExecutionResult } from 'graphql';
 import { GraphQLError, getOperationAST, OperationTypeNode, parse, specifiedRules, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { CoreServices } from '../core-client/core-services.ts';
+import { answerTooLong } from './answer-text.ts';
+import { hasTooManyVariables } from './answer-variables.ts';
 import { boundsRule, ERRORS_MAX, hasTooManyLines, LINES_MAX, TOKENS_MAX } from './bounds.ts';
 import { needsNoKey, rejectForeignFields } from './foreign-fields.ts';
 import type { LargeReadCaller } from './large-reads.ts';
@@ -95,9 +97,10 @@ export class GraphqlExecutor extends BaseService {
     const foreign = known ? undefined : rejectForeignFields(parsed, operationName);
     if (foreign) return { reads: false, isPublic: needsNoKey(parsed, operationName), run: async () => foreign };
     const document = known ?? this.#check(query, parsed, mesh.schema);
+    const reads = operationOf(document, operationName) === OperationTypeNode.QUERY;
     return {
       isPublic: isPublic(document, operationName),
-      reads: operationOf(document, operationName) === OperationTypeNode.QUERY,
+      reads,
       run: async (caller) => {
         const { apiKey, accountId } = caller;
         const large = new LargeRead(this.#largeReads, caller, this.#clock);
@@ -113,13 +116,12 @@ export class GraphqlExecutor extends BaseService {
         };
         const { schema, execute, contextFactory } = mesh.getEnveloped(context);
         try {
-          return (await execute({
-            schema,
-            document,
-            contextValue: await contextFactory(),
-            variableValues,
-            operationName,
-          })) as ExecutionResult;
+          const contextValue = await contextFactory();
+          const args = { schema, document, contextValue, variableValues, operationName };
+          const result = (await execute(args)) as ExecutionResult;
+          // What a document changed stays changed, so only reads are refused as a whole.
+          if (reads && hasTooManyVariables(context.variables)) throw answerTooLong();
+          return result;
         } finally {
           large.leave();
         }
