@@ -11,7 +11,7 @@ interface ReplicaRegistryOptions {
   replicas: Stores['replicas'];
   /** Returns the address at which other replicas reach this one. */
   replicaAddress(): string;
-  /** How often it records that it runs, in milliseconds. */
+  /** Period in milliseconds of its records. */
   periodMs: number;
   clock: Clock;
   random: Random;

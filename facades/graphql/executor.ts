@@ -119,7 +119,7 @@ export class GraphqlExecutor extends BaseService {
           const contextValue = await contextFactory();
           const args = { schema, document, contextValue, variableValues, operationName };
           const result = (await execute(args)) as ExecutionResult;
-          // What a document changed stays changed, so only reads are refused as a whole.
+          // A mutation has taken effect already, so only queries are refused.
           if (reads && hasTooManyVariables(context.variables)) throw answerTooLong();
           return result;
         } finally {

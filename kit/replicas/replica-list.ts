@@ -37,7 +37,7 @@ interface ListingClient {
 interface ReplicaListOptions {
   /** JoinService. */
   service: ClientConstructor<ListingClient>;
-  /** How often the replicas are asked, in milliseconds. */
+  /** Period in milliseconds at which the replicas are asked. */
   periodMs: number;
   /** Configured addresses, at least one. They are never removed. */
   configured: readonly string[];

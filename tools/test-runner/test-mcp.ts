@@ -1,6 +1,6 @@
 /**
- * Installs RunPod's MCP server for tests, with all packages that it needs as `mcp/package-lock.json` pins them. It has
- * a folder of its own in .slipway-test, so that none of them becomes a dependency of the project.
+ * Installs RunPod's MCP server and its packages for tests, at the versions in `mcp/package-lock.json`. They go into
+ * their own folder in .slipway-test and never become dependencies of the project.
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

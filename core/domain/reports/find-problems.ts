@@ -118,8 +118,8 @@ export function problemsOf(signs: Signs, operator: boolean): Problem[] {
   const byId = new Map(signs.endpoints.map((endpoint) => [endpoint.id, endpoint]));
   const found = [...endpointProblems(signs, operator), ...accountProblems(signs)].flatMap((problem) => {
     if (problem.about === 'ACCOUNT') return [problem];
-    const of = byId.get(problem.id);
-    return of ? [{ ...problem, name: of.name, accountId: of.accountId }] : [];
+    const endpoint = byId.get(problem.id);
+    return endpoint ? [{ ...problem, name: endpoint.name, accountId: endpoint.accountId }] : [];
   });
   const all = [
     ...(signs.database ? databaseProblems(signs.database) : []),

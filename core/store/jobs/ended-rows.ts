@@ -19,7 +19,7 @@ export interface EndedJob {
   output: Buffer | undefined;
 }
 
-/** What the insert returns: core knows the other columns of a new row. */
+/** Columns that the insert returns. Core knows the others of a new row. */
 interface EndedRow extends Pick<JobRow, 'submitted_ms' | 'finished_ms' | 'delay_ms' | 'execution_ms'> {
   index: number;
 }

@@ -53,7 +53,7 @@ export interface StoredRow extends JobRow {
   claim_id: string | null;
 }
 
-/** What an insert returns: core knows the other columns of a new row. */
+/** Columns that an insert returns. Core knows the others of a new row. */
 type InsertedRow = Pick<StoredRow, 'endpoint_id' | 'id' | 'position' | 'submitted_ms'>;
 
 const queued = samePart(

@@ -22,7 +22,7 @@ requireDeclared('mcp');
 const folder = createRequire(join(import.meta.dirname, '../../../.slipway-test/mcp/package.json'));
 const load = async (name: string): Promise<object> => import(pathToFileURL(folder.resolve(name)).href);
 
-/** What this test uses of the MCP client, whose types a build of Slipway does not have. */
+/** Members of the MCP client that this test calls. Its package, with its types, is installed only for tests. */
 interface McpClient {
   connect(transport: object): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Answers as JSON in pieces: the same text as at once, in many pieces, and not longer than the limit. */
+/** JSON written in pieces equals JSON.stringify, has many pieces, and stays within the limit. */
 import { ANSWER_BYTES_MAX, answerText, isSmallAnswer } from '@slipway/facades/graphql/answer-text';
 import { workNow } from '@slipway/kit/bytes/sliced-work';
 import t from 'tap';

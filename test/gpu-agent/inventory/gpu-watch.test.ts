@@ -140,7 +140,7 @@ esac`,
   process.env.PATH = `${folder}:${before}`;
   const links = {
     changes: 0,
-    /** What the driver answers about links from now on; `undefined`: it fails. */
+    /** Next answers of `nvidia-smi nvlink`. `undefined`: the command fails. */
     say: (answer: string | undefined): void => {
       if (answer === undefined) rmSync(join(folder, 'links'), { force: true });
       else writeFileSync(join(folder, 'links'), answer);
