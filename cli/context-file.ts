@@ -45,7 +45,7 @@ export function readContexts(file: string | undefined): Contexts {
   return parseContexts(text, file);
 }
 
-/** Writes the file atomically, readable by its owner only. */
+/** Writes the file atomically, readable by its owner only, and returns its path. Throws UsageError. */
 export function writeContexts(file: string | undefined, contexts: Contexts): string {
   if (file === undefined) throw new UsageError('There is no home folder for contexts: set HOME or XDG_CONFIG_HOME.');
   const part = `${file}.part`;
@@ -59,7 +59,7 @@ export function writeContexts(file: string | undefined, contexts: Contexts): str
   return file;
 }
 
-/** Throws UsageError if the name is not valid for a context. */
+/** Returns the name of a context. Throws UsageError if it is not valid. */
 export function checkContextName(name: string): string {
   if (NAME.test(name) && name !== LOCAL && name !== '__proto__') return name;
   throw new UsageError(

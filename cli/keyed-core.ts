@@ -16,7 +16,7 @@ import { interruptionOf, RejectedError, UnreachableError } from './failures.ts';
 const CALL_MS_MAX = 15_000;
 
 /**
- * Calls one service: `call((client) => client.getJob, request)`. Throws CoreError, RefusedError, UnreachableError or
+ * Calls one service: `call((client) => client.getJob, request)`. Throws CoreError, RejectedError, UnreachableError or
  * InterruptedError.
  */
 interface KeyedCalls<Service extends Client> {

@@ -50,7 +50,7 @@ export function listenAddress(text: string): string {
   return /^\d{1,5}$/.test(text) ? `127.0.0.1:${text}` : text;
 }
 
-/** One of some words, in upper or lower case, with - or _. The reader has the words, for completion. */
+/** Returns a parser of one of some words, in any case, with - or _. Its `words` are for shell completion. */
 export function oneOf<Value>(
   words: Readonly<Record<string, Value>>,
 ): ((text: string) => Value) & { words: readonly string[] } {
@@ -62,12 +62,12 @@ export function oneOf<Value>(
   return Object.assign(read, { words: Object.keys(words) });
 }
 
-/** Values of an option that may be given more than once; a single empty value makes an empty list. */
+/** Collects the values of a repeated option. A single empty value makes an empty list. */
 export function collect(text: string, before: string[] | undefined): string[] {
   return text === '' ? (before ?? []) : [...(before ?? []), text];
 }
 
-/** `NAME=value`, any number of times; a single empty value makes an empty set. */
+/** Collects repeated `NAME=value`. A single empty value makes an empty set. Throws UsageError. */
 export function collectVariables(text: string, before: Record<string, string> | undefined): Record<string, string> {
   if (text === '') return before ?? {};
   const equals = text.indexOf('=');
@@ -76,7 +76,7 @@ export function collectVariables(text: string, before: Record<string, string> | 
   return { ...before, [text.slice(0, equals)]: text.slice(equals + 1) };
 }
 
-/** US dollars; throws UsageError. */
+/** Parses an amount in US dollars. Throws UsageError. */
 export function dollars(text: string): number {
   if (/^\d{1,7}(\.\d{1,9})?$/.test(text)) return Number(text);
   throw new UsageError('The price must be an amount in US dollars, for instance 0.45.');

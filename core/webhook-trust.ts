@@ -7,7 +7,7 @@ import type { Validity } from '@slipway/kit/net/renewed-files';
 import { authorityFile } from '@slipway/kit/net/renewed-files';
 import type { WebhookAuthorities } from './singleton-tasks/webhook-caller.ts';
 
-/** `file`: empty if there are none. `watch`: reports on the file. */
+/** Returns the authorities of webhooks and a watch that reports on their file. `file`: empty if there are none. */
 export function webhookTrust(
   file: string,
   {

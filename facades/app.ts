@@ -177,7 +177,7 @@ function budgetOf(mib: number): MemoryBudget {
   return new MemoryBudget({ bytesMax: mib * MIB, ownerBytesMax: (mib * MIB) / ACCOUNT_SHARE });
 }
 
-/** Rate limits of the config. */
+/** Returns the limits per worker of the config. */
 function perWorkerOf(config: FacadeConfig): { rate: number; concurrency: number } {
   return { rate: config.requestsPerWorker, concurrency: config.concurrencyPerWorker };
 }

@@ -46,7 +46,7 @@ export class HttpCertificate extends LoopService {
     this.#server = server;
   }
 
-  /** State of the files, for the watch over certificates. `undefined`: there are none. */
+  /** Returns the state of the files for the certificate watch. `undefined` if there are none. */
   check(): CertificateState | undefined {
     if (!this.#files) return undefined;
     const { validity } = this.#files.current();

@@ -20,17 +20,17 @@ import type { OnStart } from './workloads/workload-kind.ts';
 
 /** Values that are read at each scrape. */
 interface AgentReadings {
-  /** Number of attempts that the agent holds. */
+  /** Returns the number of attempts that the agent holds. */
   attempts(): number;
-  /** Outcomes on disk that core has not acknowledged, and their size in bytes. */
+  /** Returns the outcomes on disk that core has not acknowledged, and their size in bytes. */
   spooled(): { outcomes: number; bytes: number };
-  /** True while there is a session with core. */
+  /** Returns whether there is a session with core. */
   connected(): boolean;
   gpus(): readonly MachineGpu[];
   gpuLoads(): readonly GpuLoad[];
-  /** Host memory of offloaded workers in bytes. */
+  /** Returns the host memory of offloaded workers in bytes. */
   offloadedBytes(): number;
-  /** Disk of cached models in bytes. */
+  /** Returns the disk of cached models in bytes. */
   modelDisk(): { usedBytes: number; limitBytes: number };
   /** Memory budgets by name. */
   budgets: Readonly<Record<string, () => BudgetFill>>;

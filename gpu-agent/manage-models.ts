@@ -60,7 +60,7 @@ async function removeAll(): Promise<void> {
   unlock();
 }
 
-/** The agent must be able to remove what is imported. */
+/** Throws FolderError unless this user owns the folder: the agent must be able to remove what is imported. */
 async function checkUser(folder: string): Promise<void> {
   const { uid } = await stat(folder).catch(({ code }: NodeJS.ErrnoException) => {
     throw new FolderError(`${folder} cannot be read (${code}): name the agent's folder with --data-dir.`);

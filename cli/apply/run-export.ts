@@ -83,7 +83,7 @@ function documentOf(account: Account, endpoints: readonly Endpoint[], whole: boo
   return Object.fromEntries(filled.map(([section, entries]) => [section, Object.fromEntries(entries)]));
 }
 
-/** A file names resources, so two of a name cannot be in it. */
+/** Throws RejectedError if two resources have the same name: a file identifies its resources by name. */
 function checkNames(section: string, entries: readonly [string, unknown][]): void {
   const names = entries.map(([name]) => name);
   const twice = names.find((name, index) => names.indexOf(name) < index);
@@ -129,7 +129,7 @@ function settingValues(settings: readonly Setting[], message: object): Values {
   return Object.fromEntries(entries);
 }
 
-/** The mark of the file's owner, which apply sets. */
+/** Returns the variables without the owner's mark, which apply sets. */
 function withoutMark(env: Variables): Variables {
   return Object.fromEntries(Object.entries(env).filter(([name]) => name !== OWNER_MARK));
 }

@@ -14,7 +14,7 @@ export interface OutputOptions {
   output?: string;
 }
 
-/** `slipway batches output`. */
+/** Runs `slipway batches output`. */
 export async function writeOutput(cli: Cli, id: string, { errors = false, output }: OutputOptions): Promise<void> {
   if (cli.output.json) throw new UsageError('The results are JSON lines as they stand: leave --json out.');
   const { batch } = await cli.core.batches.call((client) => client.getBatch, { id, endpointId: '' });

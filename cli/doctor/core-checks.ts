@@ -148,7 +148,7 @@ function nameFix(host: string): string {
   return `Reach core by one of these names, or start it with --tls-name ${host}.`;
 }
 
-/** The server's time has whole seconds: half of one is its best guess. */
+/** Compares the clocks. The server's time has whole seconds, so it counts as half a second later. */
 function clockCheck({ clock }: Cli, date: string | undefined): Finding {
   const serverMs = Date.parse(date ?? '');
   if (Number.isNaN(serverMs)) return warn('clock', 'core did not send its time', 'Update core.');

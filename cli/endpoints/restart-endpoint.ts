@@ -13,11 +13,12 @@ import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { endpointFields, presentEndpoint } from './present-endpoint.ts';
 
-const LOOK_MS = 500;
+/** Interval between two polls, in milliseconds. */
+const POLL_MS = 500;
 
 /**
- * With `wait` it ends when all workers are new and workersMin of them are ready. Throws RefusedError when a new one
- * crashes.
+ * Restarts an endpoint. With `wait` it returns when all workers are new and workersMin of them are ready. Throws
+ * RejectedError when a new one crashes or the release is held.
  */
 export async function restartEndpoint(
   cli: Cli,
@@ -52,11 +53,11 @@ async function allNew(cli: Cli, { id: endpointId, version, workersMin, workersMa
       `Waiting: ${count(ready, 'new worker')} of ${wanted} ready; ${count(old.length, 'old one')} left, ` +
         `${busy} with jobs.`,
     );
-    await delay(cli.clock, LOOK_MS, cli.stopping);
+    await delay(cli.clock, POLL_MS, cli.stopping);
   }
 }
 
-/** Throws RefusedError: the new version is held, and nothing more will come. */
+/** Throws RejectedError if the new version is held: its rollout does not continue by itself. */
 async function notHeld(cli: Cli, id: string): Promise<void> {
   const { endpoint } = await retryWhileAway(cli, () => cli.core.endpoints.call((client) => client.getEndpoint, { id }));
   if (endpoint?.rolloutState === 'HELD') throw new RejectedError(`The release is held: ${endpoint.rolloutReason}`);

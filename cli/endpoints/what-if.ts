@@ -60,8 +60,8 @@ export async function showWhatIf(
 }
 
 /**
- * Three columns a figure: measured, the model with the settings of then, the model with the others. The last row is the
- * whole.
+ * Prints a table with three columns per figure: measured, modelled with the settings of that time, and modelled with
+ * the other settings. The last row is the total.
  */
 function showPeriods({ output }: Cli, periods: readonly WhatIfPeriod[]): void {
   const whole = periods.at(-1)!;

@@ -88,7 +88,7 @@ function alike(there: unknown, here: unknown): unknown {
   });
 }
 
-/** Only names are compared: values may be secret. */
+/** Returns the differences of variables by name. Values are never shown, because they may be secret. */
 function variableDifferences(there: Members, here: Members): string[] {
   const names = [...new Set([...Object.keys(there), ...Object.keys(here)])].toSorted();
   return names.flatMap((name) => {

@@ -18,8 +18,8 @@ const SOURCE_WIDTH = 8;
  * job.
  */
 const PAGE_LINES = 1_000;
-const LAST_LOOK_MS = 200;
-const LAST_LOOKS_MAX = 5;
+const LAST_POLL_MS = 200;
+const LAST_POLLS_MAX = 5;
 
 /** Writes a chunk of streamed output. */
 export function writeChunk(cli: Cli, chunk: Chunk): void {
@@ -105,8 +105,8 @@ export class WorkerLines {
   /** Returns the remaining lines after the end of the job. The last ones arrive with a short delay. */
   async last(): Promise<string[]> {
     const lines = await this.next();
-    for (let looks = 0; looks < LAST_LOOKS_MAX && !this.#over; looks += 1) {
-      await delay(this.#cli.clock, LAST_LOOK_MS);
+    for (let polls = 0; polls < LAST_POLLS_MAX && !this.#over; polls += 1) {
+      await delay(this.#cli.clock, LAST_POLL_MS);
       lines.push(...(await this.next()));
     }
     return lines;

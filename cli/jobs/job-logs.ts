@@ -21,7 +21,7 @@ export interface LogOptions {
 }
 
 const CHUNKS_MAX = 1_000;
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const FINAL: ReadonlySet<JobState> = new Set([
   JobState.COMPLETED,
   JobState.FAILED,
@@ -69,7 +69,7 @@ async function follow(cli: Cli, jobRef: JobCursor, tail: number): Promise<void> 
     for (const line of await log.next()) write(cli, 'worker', line);
   };
   const followLog = async (): Promise<void> => {
-    for (; !done.signal.aborted; await delay(cli.clock, LOOK_MS, done.signal)) await writeLog();
+    for (; !done.signal.aborted; await delay(cli.clock, POLL_MS, done.signal)) await writeLog();
   };
   const job = new JobLines(cli);
   const logging = followLog();

@@ -90,7 +90,7 @@ function showEnd({ output }: Cli, job: Job, streamed: boolean): void {
   output.note(`${output.style('dim', `${job.id} is COMPLETED: ${times}`)}`);
 }
 
-/** How to name a job on another command line: its endpoint is left out where it is the usual one. */
+/** Returns the arguments that name a job on another command line, without its endpoint if that is the default. */
 export function jobArguments({ target }: Cli, { endpointId, jobId }: JobCursor): string {
   return target.endpointId === endpointId ? jobId : `${jobId} --endpoint ${endpointId}`;
 }

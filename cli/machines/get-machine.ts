@@ -157,7 +157,7 @@ function stayText({ ephemeral, leaveTime }: Machine): string {
   return [until, ephemeral ? 'forgotten when it leaves' : ''].filter(Boolean).join(', ');
 }
 
-/** `31 GB of 200 GB`. */
+/** Returns the disk of cached models: `31 GB of 200 GB`. */
 function modelSpace({
   modelLimitBytes,
   modelUsedBytes,

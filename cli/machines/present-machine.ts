@@ -6,14 +6,14 @@ import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineDrain, MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { ago, count, memory, nameOf, roughly } from '../output/words.ts';
 
-/** `connected, cordoned`. */
+/** Returns the state: `connected, cordoned`. */
 export function stateText({ connected, cordoned, seenTime, drain }: MachineStatus, nowMs: number): string {
   const state = connected ? 'connected' : `gone, seen ${ago(seenTime, nowMs)}`;
   if (drain) return `${state}, ${drainText(drain, nowMs)}`;
   return cordoned ? `${state}, cordoned` : state;
 }
 
-/** `draining: 2 workers, 1 job left, 28 min to the deadline (new GPUs)`, or `drained`. */
+/** Returns `draining: 2 workers, 1 job left, 28 min to the deadline (new GPUs)`, or `drained`. */
 export function drainText({ workers, jobs, pods, deadlineTime, reason }: MachineDrain, nowMs: number): string {
   const leftMs = deadlineTime ? deadlineTime.getTime() - nowMs : 0;
   const left = leftMs > 0 ? `${roughly(leftMs)} to the deadline` : 'deadline over';
@@ -42,14 +42,14 @@ export function runsText({ containerEngine: engine, runsCommands, gpus }: Machin
   );
 }
 
-/** `120 of 500 GiB`. */
+/** Returns the disk of images: `120 of 500 GiB`. */
 export function imageSpace({ containerEngine: engine }: Machine): string {
   return !engine || engine.imageTotalMib === 0
     ? ''
     : `${memory(engine.imageFreeMib) || '0 GiB'} of ${memory(engine.imageTotalMib)}`;
 }
 
-/** `2 × NVIDIA L4 24 GiB`, each kind once. */
+/** Returns the GPUs by kind: `2 × NVIDIA L4 24 GiB`. */
 export function gpuText(gpus: readonly Gpu[]): string {
   const kinds = gpus.map(({ name, memoryMib, migProfile }) =>
     [name, migProfile, memory(memoryMib)].filter(Boolean).join(' '),

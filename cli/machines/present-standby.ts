@@ -5,7 +5,7 @@ import type { GpuMove, GpuOffload, Worker } from '@slipway/proto/gen/slipway/v1/
 import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { nameOf } from '../output/words.ts';
 
-/** `FROZEN on its GPU`, `FROZEN in host memory`, `suspended`, or the plain state. */
+/** Returns `FROZEN on its GPU`, `FROZEN in host memory`, `suspended`, or the plain state. */
 export function standbyText({ state, standbyLevel, suspended }: Worker): string {
   const where = { [StandbyLevel.UNSPECIFIED]: '', [StandbyLevel.GPU]: '', [StandbyLevel.HOST]: ' in host memory' };
   return `${nameOf(WorkerState, state)}${where[standbyLevel]}${suspended ? ', suspended' : ''}`;
@@ -16,7 +16,7 @@ export function hasLeftGpus({ standbyLevel, suspended }: Worker): boolean {
   return standbyLevel === StandbyLevel.HOST && !suspended;
 }
 
-/** `10.0 GB, out in 5.3 s, back in 2.4 s`. Empty: never offloaded. */
+/** Returns the last moves: `10.0 GB, out in 5.3 s, back in 2.4 s`. Empty if it was never offloaded. */
 export function movesText({ gpuMemoryBytes, lastOffload, lastRestore }: Worker): string {
   if (!lastOffload) return '';
   const took = (word: string, move: GpuMove | undefined): string[] =>
@@ -24,7 +24,7 @@ export function movesText({ gpuMemoryBytes, lastOffload, lastRestore }: Worker):
   return [gigabytes(gpuMemoryBytes), ...took('out', lastOffload), ...took('back', lastRestore)].join(', ');
 }
 
-/** `10.0 of 256.0 GB of host memory`, or why a machine with GPUs cannot offload. */
+/** Returns `10.0 of 256.0 GB of host memory`, or why a machine with GPUs cannot offload. */
 export function offloadText(offload: GpuOffload | undefined): string {
   if (!offload) return 'no: its agent is older than this';
   if (!offload.supported) return `no: ${printable(offload.unsupportedReason)}`;

@@ -25,7 +25,7 @@ import { addSuspensions } from './suspend-worker.ts';
 import type { LogTailOptions, ReadLog } from './worker-log.ts';
 import { LogLines, workerLog } from './worker-log.ts';
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /** Adds the commands. */
 export function addWorkers(program: Command, cli: Cli): void {
@@ -75,7 +75,7 @@ export async function showLog(cli: Cli, read: ReadLog, { follow = false, tail }:
   }
   for (let next = first; ; next = await retryWhileAway(cli, () => lines.next())) {
     for (const line of next) output.line(output.json ? JSON.stringify({ line }) : printableLog(line));
-    await delay(cli.clock, LOOK_MS, cli.stopping);
+    await delay(cli.clock, POLL_MS, cli.stopping);
   }
 }
 
@@ -113,7 +113,7 @@ async function showJobLog(
   for (let page = { ...first, lines: shown }; ; page = await retryWhileAway(cli, () => log.next())) {
     for (const { text } of page.lines) output.line(output.json ? JSON.stringify({ line: text }) : printableLog(text));
     if (page.over) return;
-    await delay(cli.clock, LOOK_MS, cli.stopping);
+    await delay(cli.clock, POLL_MS, cli.stopping);
   }
 }
 
@@ -197,7 +197,7 @@ async function endpointsOf(cli: Cli, named: string | undefined): Promise<Endpoin
   return [endpoint!];
 }
 
-/** `ocr: 12 × The worker ended with exit code 1. KeyError: 'model' (last x4kq0c2m9w1zpd, 3 min ago)`. */
+/** Returns `ocr: 12 × The worker ended with exit code 1. KeyError: 'model' (last x4kq0c2m9w1zpd, 3 min ago)`. */
 function endedText(
   { endpointName, count, sentence, lastLine, lastWorkerId, lastEndTime }: EndedWorkers,
   nowMs: number,
@@ -206,7 +206,7 @@ function endedText(
   return printable(`${endpointName}: ${count} × ${sentence}${last} (last ${lastWorkerId}, ${ago(lastEndTime, nowMs)})`);
 }
 
-/** `x4kq0c2m9w1zpd crashed 3 min ago, version 2`. */
+/** Returns `x4kq0c2m9w1zpd crashed 3 min ago, version 2`. */
 function recentText({ id, state, endTime, version }: Worker, nowMs: number): string {
   return `${id} ${state === WorkerState.UNHEALTHY ? 'crashed' : 'ended'} ${ago(endTime, nowMs)}, version ${version}`;
 }

@@ -1,4 +1,4 @@
-/** How values are written for people. */
+/** Formats values for people. */
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -8,7 +8,7 @@ const DAY_MS = 24 * HOUR_MS;
 const RELATIVE_MS_MAX = 30 * DAY_MS;
 const MIB_PER_GIB = 1024;
 
-/** `3 min ago`, or the date when it is long ago. Empty without a time. */
+/** Returns `3 min ago`, or the date after 30 days. Empty without a time. */
 export function ago(time: Date | undefined, nowMs: number): string {
   if (time === undefined) return '';
   const ms = nowMs - time.getTime();
@@ -17,7 +17,7 @@ export function ago(time: Date | undefined, nowMs: number): string {
   return ms < SECOND_MS ? 'just now' : `${roughly(ms)} ago`;
 }
 
-/** ISO 8601 and how long ago that is. Undefined without a time. */
+/** Returns the time as ISO 8601 and its age: `2026-11-28T02:50:00.000Z (3 min ago)`. `undefined` without a time. */
 export function moment(time: Date | undefined, nowMs: number): string | undefined {
   return time && `${time.toISOString()} (${ago(time, nowMs)})`;
 }
@@ -37,18 +37,18 @@ export function measured(ms: number | undefined): string | undefined {
   return ms < SECOND_MS ? `${Math.round(ms)} ms` : `${(ms / SECOND_MS).toFixed(1)} s`;
 }
 
-/** Memory: `512 MiB`, `24 GiB`. Empty when it is not known. */
+/** Returns a memory size: `512 MiB`, `24 GiB`. Empty for 0, which means unknown. */
 export function memory(mib: number): string {
   if (mib === 0) return '';
   return mib < MIB_PER_GIB ? `${mib} MiB` : `${Math.round(mib / MIB_PER_GIB)} GiB`;
 }
 
-/** `1 job`, `2 jobs`. */
+/** Returns a number with its noun: `1 job`, `2 jobs`. */
 export function count(number: number, thing: string): string {
   return `${number} ${thing}${number === 1 ? '' : 's'}`;
 }
 
-/** Name of a value of a generated enum. A value that this build does not know is shown as its number. */
+/** Returns the name of a value of a generated enum, or its number if this build does not know it. */
 export function nameOf(words: Readonly<Record<string, number>>, value: number): string {
   return Object.entries(words).find(([, number]) => number === value)?.[0] ?? String(value);
 }
@@ -62,7 +62,7 @@ export function variables(env: Readonly<Record<string, string>>): string | undef
   );
 }
 
-/** Words of a command line, quoted where a shell would split them. */
+/** Joins the words of a command line, quoted where a shell would split them. */
 export function commandLine(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
 }

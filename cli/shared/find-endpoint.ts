@@ -7,7 +7,7 @@ import { RejectedError, UsageError } from '../failures.ts';
 /** Form of the ids of endpoints, and of workers. */
 export const ENDPOINT_ID = /^[a-z0-9]{14}$/;
 
-/** Id of the endpoint that is named, or of the usual one when none is. Throws UsageError and RefusedError. */
+/** Returns the id of the named endpoint, or of the default one. Throws UsageError or RejectedError. */
 export async function endpointIdOf(cli: Cli, named: string | undefined): Promise<string> {
   if (named === undefined) {
     const { endpointId } = cli.target;
@@ -28,7 +28,7 @@ export async function endpointsNamed(cli: Cli, name: string): Promise<Endpoint[]
   return endpoints.filter((endpoint) => endpoint.name === name);
 }
 
-/** Returns the only match of a name. Throws RefusedError. */
+/** Returns the only match of a name. Throws RejectedError. */
 export function onlyOne<Thing extends Pick<Endpoint, 'id'>>(
   found: readonly Thing[],
   what: string,

@@ -6,7 +6,7 @@ import { onlyOne } from './find-endpoint.ts';
 
 const TEMPLATE_ID = /^[a-z0-9]{10}$/;
 
-/** Id of the template that is named. */
+/** Returns the id of the named template. */
 export async function templateIdOf(cli: Cli, named: string): Promise<string> {
   if (TEMPLATE_ID.test(named)) return named;
   const templates = await allPages(

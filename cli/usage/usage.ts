@@ -124,7 +124,7 @@ function groupText({ subjectId, endpointId, gpuTypeId, accountId, groupName }: U
   return groupName || accountId || subjectId || endpointId || gpuTypeId || 'without a GPU';
 }
 
-/** Field names of GET /v1/billing/…. */
+/** Returns a record with the field names of GET /v1/billing/…. */
 function presentUsage(record: UsageRecord, kind: UsageKind, grouping: UsageGrouping) {
   return {
     amount: record.amountUsd,

@@ -14,7 +14,7 @@ const QUEUED_MIN = 8;
 const QUEUED_MAX = 200;
 /** Jobs that are cancelled in one step. */
 const CANCELLED_MAX = 50;
-/** Steps without progress after which it is looked up why. */
+/** Steps without progress after which the batch gets a reason. */
 const IDLE_STEPS = 10;
 
 /** State of a batch that a replica keeps between steps. Losing it only costs time. */
@@ -104,7 +104,7 @@ async function overQuota({ stores, limits }: BatchParts, { accountId }: Batch): 
   return `The files and results of the account have ${used} bytes, and may have ${limits.bytes}. Delete some.`;
 }
 
-/** Returns why nothing happens, as far as it can be said of all its endpoints. */
+/** Returns why nothing happens: one reason for all endpoints of the batch. Empty if its jobs are running. */
 async function waitReason(
   { stores }: BatchParts,
   targets: readonly RequestTarget[],

@@ -107,7 +107,7 @@ function plainResult({ output, error }: EndedRequest, jobState: JobState): Rende
   };
 }
 
-/** Line breaks of JSON stand between its values only, never in them. */
+/** Replaces line breaks by spaces. In JSON they occur only between values. */
 function oneLine(json: Buffer): Buffer {
   if (!json.includes(NEWLINE) && !json.includes(RETURN)) return json;
   const copy = Buffer.from(json);

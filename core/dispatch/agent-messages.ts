@@ -1,4 +1,4 @@
-/** Attempts, workers and machines between the agent contract and the domain. Bad messages fail with INVALID_REQUEST. */
+/** Converts attempts, workers and machines between the agent contract and the domain. Throws INVALID_REQUEST. */
 
 import type {
   Assignment,
@@ -89,7 +89,7 @@ export function machineFromMessage(machine: Machine | undefined): MachineFacts {
     throw invalid(`hello.machine.gpus has ${machine.gpus.length} entries, but may have ${GPUS_MAX}`);
   if (machine.cpuSlots < 0 || machine.cpuSlots > CPU_SLOTS_MAX)
     throw invalid(`hello.machine.cpu_slots must be from 0 to ${CPU_SLOTS_MAX}`);
-  // Each is given to one holder at a time: two of one name would never both find one.
+  // A GPU has one holder at a time, so two entries with one uuid could never both be used.
   if (new Set(machine.gpus.map(({ uuid }) => uuid)).size < machine.gpus.length)
     throw invalid('hello.machine.gpus names a uuid twice');
   if (machine.standbyMax < 0 || machine.standbyMax > STANDBY_MAX)
@@ -143,7 +143,7 @@ export function refOf({ endpointId, jobId, attempt, workerId }: AttemptKey & { w
   return { endpointId, jobId, attempt, workerId };
 }
 
-/** Attempts that a hello lists. */
+/** Returns the attempts that a hello lists, without malformed ones. */
 export function heldFromRefs(refs: readonly AttemptRef[], machineId: string): HeldAttempt[] {
   return refs.flatMap((ref) => {
     const key = keyFromRef(ref, machineId);
@@ -275,7 +275,7 @@ export function desiredToMessage(
   };
 }
 
-/** Why a worker or pod ended, as it is stored: the end of it, where the last lines are. */
+/** Returns the reason of an end as it is stored: at most 4 KiB from its end, where the last log lines are. */
 export function reasonOf(text: string): string {
   return storable(text).slice(-REASON_LENGTH_MAX);
 }

@@ -51,7 +51,7 @@ export function engineFromMessage(
   };
 }
 
-/** The engine for people. */
+/** Returns the engine as a message for clients. */
 export function engineToMessage(engine: ContainerFacts['engine']): ContainerEngine | undefined {
   return engine ? { ...engine, gpuHandover: HANDOVER_MESSAGES[engine.gpuHandover] } : undefined;
 }
@@ -75,7 +75,7 @@ export function containersFromMessage({ engine, noEngineReason, images }: Machin
   return { ...engineFromMessage(engine, noEngineReason), images: imagesFromMessage(images) };
 }
 
-/** INVALID_REQUEST: a name that is too long for an image, or no digest. */
+/** Throws INVALID_REQUEST if the name is too long for an image, or the digest is malformed. */
 export function checkImageClaim({ imageName, digest }: { imageName: string; digest: string }): void {
   if (!IMAGE_NAME.test(imageName)) throw invalid('image_name must have 1 to 512 visible ASCII characters');
   if (!DIGEST.test(digest)) throw invalid('digest must be sha256: and 64 hexadecimal digits');

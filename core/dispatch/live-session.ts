@@ -5,9 +5,9 @@ import type { DesiredWorkerRow } from '../store/machines/worker-store.ts';
 
 /** The key that a session was opened with. */
 export interface SessionKey {
-  /** UNAUTHORIZED: it does not work, or no longer. */
+  /** Throws UNAUTHORIZED if the key is not valid, or not any more. */
   check(): Promise<unknown>;
-  /** Makes it the machine's own. UNAUTHORIZED: it is another's, or the machine has another. */
+  /** Binds the key to the machine. Throws UNAUTHORIZED if either is bound to another one. */
   bind(machineId: string): Promise<void>;
 }
 

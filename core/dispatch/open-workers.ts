@@ -61,7 +61,7 @@ export class OpenWorkers {
     return this.#workers.has(worker) && loadOf(worker) === load;
   }
 
-  /** Sorted entries are a heap. */
+  /** Drops stale entries and sorts the rest: a sorted array is a heap. */
   #tidy(heap: Heap, load: number): void {
     heap.entries = heap.entries.filter((worker) => this.#isAt(worker, load)).sort((a, b) => a.rank - b.rank);
     heap.queued = new Set(heap.entries);

@@ -79,7 +79,7 @@ export class SessionTable extends LoopService {
     return this.#sessions.get(machineId);
   }
 
-  /** All sessions. */
+  /** Returns all sessions. */
   all(): LiveSession[] {
     return [...this.#sessions.values()];
   }

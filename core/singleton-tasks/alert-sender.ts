@@ -86,7 +86,7 @@ export class AlertSender extends LoopService {
     return failure;
   }
 
-  /** One statement if no account has an address. */
+  /** Records problems and sends messages. Costs one statement if no account has an address. */
   protected override async pass(): Promise<boolean> {
     const { stores, problems } = this.#options;
     const accounts = await stores.alerts.accounts();

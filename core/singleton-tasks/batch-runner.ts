@@ -105,7 +105,7 @@ export class BatchRunner extends LoopService {
     for (const id of active) if (!this.#known.has(id)) this.#known.set(id, { pace: newPace(), dueMs: 0 });
   }
 
-  /** A fault of one batch must not stop the others. */
+  /** Advances a batch by some steps. An error is logged and not thrown: it must not stop other batches. */
   async #advance(id: string, known: KnownBatch): Promise<boolean> {
     const { clock, logger } = this.#options;
     const { pace } = known;

@@ -94,7 +94,7 @@ export interface Storage {
   readonly answers: Pick<ServerAnswers, 'limit' | 'listen' | 'missed'>;
   /** Resolves while the database answers. */
   ping(): Promise<void>;
-  /** Short messages between the replicas on this database. */
+  /** Opens a channel for short messages between the replicas on this database. */
   openChannel(options: Omit<NoticeChannelOptions, 'url' | 'onSilence' | 'answers' | 'lostAnswers'>): NoticeChannel;
   /** Ends all connections after the statements in flight, at the latest after 5 s. */
   close(): Promise<void>;

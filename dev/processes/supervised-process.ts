@@ -30,7 +30,7 @@ const SLOW_START_MS = 10_000;
 const PATIENCE_FACTOR = 10;
 
 /** Time between two checks of the log's size, in milliseconds. */
-const LOG_LOOK_MS = 5_000;
+const LOG_POLL_MS = 5_000;
 
 /**
  * Failure of a process to come up. The text names the process and ends with its last lines. `brief` gives the reason in
@@ -75,13 +75,13 @@ interface ProcessEvents {
   /** The process was started, for the first time or again. It may not be ready yet. */
   onSpawned?(name: string, pid: number): void;
   /**
-   * The process ended by itself and will be restarted. `how`: its exit code or signal, and the last line that it wrote
-   * about it.
+   * Called when the process ended by itself and will be restarted. `how`: its exit code or signal, and the last line
+   * that it wrote about it.
    */
   onEnded(name: string, how: string): void;
-  /** The process is not ready yet, but makes progress. `line`: the last one that it wrote; empty if it wrote none. */
+  /** Called while the process makes progress but is not ready. `line`: the last one that it wrote, or empty. */
   onSlowStart?(name: string, seconds: number, line: string): void;
-  /** The process is ready again. */
+  /** Called when the process is ready again. */
   onRestarted(name: string): void;
 }
 
@@ -200,7 +200,7 @@ export class SupervisedProcess<Ready> {
 
   async #keepLogShort(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      await delay(this.#deps.clock, LOG_LOOK_MS, this.#stopping.signal);
+      await delay(this.#deps.clock, LOG_POLL_MS, this.#stopping.signal);
       this.#rotateLog();
     }
   }

@@ -36,7 +36,7 @@ export function requestLog(edgeKey: string): Message {
   };
 }
 
-/** The access logs of a connection manager. */
+/** Returns the access logs of a connection manager. */
 export function accessLogs(enabled: boolean): Message[] {
   if (!enabled) return [];
   const formatters = [

@@ -102,7 +102,7 @@ function coreClusters({ cores, coreTls, joinListen, dataDir }: ClusterSettings):
   ];
 }
 
-/** TLS for health checks alone: what passes is TLS already. */
+/** Adds TLS for health checks only: traffic that passes through is TLS already. */
 function onlyChecks(dataDir: string): Message {
   const match = { check: true };
   return {

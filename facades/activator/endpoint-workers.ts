@@ -74,7 +74,7 @@ export class EndpointWorkers {
     return ready.some(({ suspect }) => !suspect) && ready.every(({ tunnelMachineId }) => tunnelMachineId === '');
   }
 
-  /** Core lists the worker. */
+  /** Returns whether core lists the worker. */
   has(workerId: string): boolean {
     return this.#workers.get(workerId)?.gone === false;
   }

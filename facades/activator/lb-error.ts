@@ -26,12 +26,12 @@ export class LbError extends Error {
   }
 }
 
-/** 401: the key is missing or invalid. */
+/** Returns 401: the key is missing or invalid. */
 export function unauthorized(detail: 'no token provided' | 'invalid api key'): LbError {
   return new LbError(401, { status: 401, title: 'Unauthorized', detail });
 }
 
-/** 503: a worker is ready, but only an edge can forward to it. */
+/** Returns 503: a worker is ready, but only an edge can forward to it. */
 export function needsEdge(): LbError {
   const error =
     'The workers of this endpoint speak HTTP/2 (a grpc port): only an edge carries requests to them. Through ' +
@@ -39,7 +39,7 @@ export function needsEdge(): LbError {
   return new LbError(503, { error, code: 'needs_edge' }, 1);
 }
 
-/** 401: the path form of a pod needs a key. */
+/** Returns 401: the path form of a pod needs a key. */
 export function podKeyMissing(): LbError {
   return new LbError(401, {
     error: 'A port of a pod needs a key of its account: Authorization: Bearer KEY.',
@@ -47,7 +47,7 @@ export function podKeyMissing(): LbError {
   });
 }
 
-/** 502: the pod does not run, or nothing listens on the port. */
+/** Returns 502: the pod does not run, or nothing listens on the port. */
 export function podNotListening(port: number): LbError {
   return new LbError(502, {
     error: `Nothing listens on port ${port} of the pod, or the pod does not run.`,
@@ -55,7 +55,7 @@ export function podNotListening(port: number): LbError {
   });
 }
 
-/** 400: the bytes after the request could be its body or the first bytes of the new protocol. */
+/** Returns 400: the bytes after the request could be its body or the first bytes of the new protocol. */
 export function upgradeWithBody(): LbError {
   return new LbError(400, {
     error: 'A request that asks for a WebSocket cannot have a body.',
@@ -63,7 +63,7 @@ export function upgradeWithBody(): LbError {
   });
 }
 
-/** 404: the worker that the client insists on is gone. */
+/** Returns 404: the worker that the client requires is gone. */
 export function workerGone(): LbError {
   const error =
     'The worker that X-Runpod-Worker-Id names is not there any more; send the request without the header ' +
@@ -71,13 +71,13 @@ export function workerGone(): LbError {
   return new LbError(404, { error, reason: 'affinity_worker_gone', code: 'affinity_worker_gone' });
 }
 
-/** 400: the worker that the client insists on did not become ready in time. */
+/** Returns 400: the worker that the client requires did not become ready in time. */
 export function workerTimeout(): LbError {
   const error = 'The worker that X-Runpod-Worker-Id names did not become ready in time.';
   return new LbError(400, { error, reason: 'worker_timeout', code: 'worker_timeout' });
 }
 
-/** 503: no worker had capacity in time. */
+/** Returns 503: no worker had capacity in time. */
 export function noWorkers(): LbError {
   return new LbError(503, { error: 'no workers available', code: 'no_workers_available' }, 5);
 }
@@ -92,7 +92,7 @@ const QUEUE_FULL = {
   service: newQueueFull('service'),
 } satisfies Record<QueueOwner, LbError>;
 
-/** 429 or 503: the queue of the endpoint, the account or the service is full. */
+/** Returns 429 or 503: the queue of the endpoint, the account or the service is full. */
 export function queueFull(whose: QueueOwner): LbError {
   return QUEUE_FULL[whose];
 }
@@ -110,24 +110,24 @@ export function isQueueFull(error: unknown): boolean {
   return error instanceof LbError && error.body.code === 'queue_full';
 }
 
-/** 413: the body of the request or the response is too large. */
+/** Returns 413: the body of the request or the response is too large. */
 export function payloadTooLarge(what: 'request' | 'response'): LbError {
   return new LbError(413, { error: `The ${what} body is larger than 30 MB.`, code: 'payload_too_large' });
 }
 
-/** 504: the worker did not answer in time. */
+/** Returns 504: the worker did not answer in time. */
 export function processingTimeout(): LbError {
   return new LbError(504, { error: 'The worker did not answer in time.', code: 'processing_timeout' });
 }
 
-/** 502: the connection to the worker ended before the response. */
+/** Returns 502: the connection to the worker ended before the response. */
 export function workerFailed(): LbError {
   const error =
     'The worker ended the connection before it answered. The request may have been begun and is not repeated.';
   return new LbError(502, { error, code: 'worker_failed' });
 }
 
-/** 502: the status of the response is invalid. */
+/** Returns 502: the status of the response is invalid. */
 export function protocolError(): LbError {
   return new LbError(502, {
     error: 'The worker did not answer with a final HTTP status, which is 200 or more.',
@@ -135,7 +135,7 @@ export function protocolError(): LbError {
   });
 }
 
-/** 502: the headers of the response are too large. */
+/** Returns 502: the headers of the response are too large. */
 export function headerOverflow(): LbError {
   const error =
     `The headers of the worker's answer are too large: at most ${LB_ANSWER_HEADER_BYTES_MAX} bytes and ` +

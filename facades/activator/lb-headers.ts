@@ -84,7 +84,8 @@ function withoutOurs([name, value]: [string, string]): [string, string][] {
 }
 
 /**
- * CGI-like interfaces (WSGI too) map dashes to underscores, so a name with an underscore could spoof a stripped header.
+ * Returns whether a header is stripped, also with underscores: CGI-like interfaces such as WSGI map dashes to
+ * underscores, so such a name could spoof a stripped header.
  */
 function isStripped(name: string): boolean {
   return STRIPPED.test(name.toLowerCase().replaceAll('_', '-'));

@@ -52,7 +52,7 @@ export class RequestCount {
     this.#bytesOut += bytes;
   }
 
-  /** The response has broken off. */
+  /** Records that the response broke off. */
   break(): void {
     this.#isBroken = true;
   }

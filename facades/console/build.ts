@@ -11,7 +11,7 @@ const folder = import.meta.dirname;
 const built = join(folder, '.built');
 const stamp = join(built, 'built-from');
 
-/** Everything that the page is made from. */
+/** Returns a hash of all files that the page is built from. */
 function fingerprint(): string {
   const hash = createHash('sha256');
   const sources = globSync('web/**/*', { cwd: folder })

@@ -32,7 +32,7 @@ export function hasTooManyLines(text: string): boolean {
   return lines > LINES_MAX;
 }
 
-/** Validation rule over the whole document. */
+/** Validates the bounds of a whole document. */
 export function boundsRule(context: ValidationContext): ASTVisitor {
   return {
     Document(document: DocumentNode) {

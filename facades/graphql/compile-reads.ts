@@ -32,7 +32,7 @@ interface Execution {
   setExecuteFn(execute: (args: ExecutionArgs) => unknown): void;
 }
 
-/** The plugin. */
+/** Returns the plugin. */
 export function compileReads(): { onExecute(execution: Execution): void } {
   const known = new WeakMap<DocumentNode, Uses>();
   return {

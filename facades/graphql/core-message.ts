@@ -41,7 +41,7 @@ export function timeMsOf(time: CoreTime | undefined): number | undefined {
   return time && numberOf(time.seconds) * 1_000 + Math.floor((time.nanos ?? 0) / 1_000_000);
 }
 
-/** ISO 8601, UTC, with milliseconds; null when there is no such time. */
+/** Formats a time as ISO 8601 in UTC with milliseconds. `null` without a time. */
 export function timeTextOf(time: CoreTime | undefined): string | null {
   const ms = timeMsOf(time);
   return ms === undefined ? null : new Date(ms).toISOString();

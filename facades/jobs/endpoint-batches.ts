@@ -135,7 +135,7 @@ function* readInputs(body: Buffer, isNeeded: boolean): Work<Buffer[]> {
   return inputs;
 }
 
-/** A batch has no separate state for "all requests ended". */
+/** Returns a batch of the public API. It has no separate state for "all requests ended". */
 function presentBatch(batch: Batch) {
   const { id, endpointId, state, total, submitted, completed, failed, createTime, stalled } = batch;
   return {

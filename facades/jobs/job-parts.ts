@@ -33,12 +33,12 @@ export interface JobParts {
 /** A route handler. */
 export type JobHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-/** Endpoint of a request; its form was checked by the gate. */
+/** Returns the endpoint of a request. The gate has checked its form. */
 export function endpointIdOf(request: FastifyRequest): string {
   return (request.params as { endpointId: string }).endpointId;
 }
 
-/** Job of a request; throws JOB_NOT_FOUND for anything that cannot be an id, so that it never reaches core. */
+/** Returns the job of a request. Throws JOB_NOT_FOUND for anything that cannot be an id: it must not reach core. */
 export function jobIdOf(request: FastifyRequest): string {
   const { jobId } = request.params as { jobId: string };
   if (!isId(jobId)) throw new CoreError('JOB_NOT_FOUND', 'There is no such job.');

@@ -27,9 +27,9 @@ const ORDERS = new Map<string, Order>([
 ]);
 
 /**
- * All but how many of them. Query: `status` (one of the six), `order` (one of ORDERS, default `newest`), `cursor`
- * (`nextCursor` of the page before), `submittedFrom` and `submittedUntil` (ISO 8601, or before now). Throws
- * INVALID_REQUEST.
+ * Reads which jobs are selected, without how many. Query: `status` (one of the six), `order` (one of ORDERS, default
+ * `newest`), `cursor` (`nextCursor` of the page before), `submittedFrom` and `submittedUntil` (ISO 8601, or before now).
+ * Throws INVALID_REQUEST.
  */
 export function jobSelection(query: unknown, nowMs: number): Omit<ListJobsRequest, 'endpointId' | 'offset' | 'limit'> {
   return {
@@ -60,7 +60,7 @@ interface Submitted {
   submittedUntil: Date | undefined;
 }
 
-/** Their times. */
+/** Reads the period of submission from the query. */
 export function submittedOf(query: unknown, nowMs: number): Submitted {
   const [from, until] = [queryTime(query, 'submittedFrom', nowMs), queryTime(query, 'submittedUntil', nowMs)];
   if (from && until && until <= from)

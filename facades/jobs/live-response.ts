@@ -56,9 +56,9 @@ export class LiveResponse {
   }
 
   /**
-   * While nothing else is written, sends the headers after `firstMs`, and a comment then and every `everyMs`, because
-   * proxies close silent connections. Returns a function that stops it. It must be called before the first chunk: a
-   * comment inside an event would break it.
+   * Sends the headers and a comment after `firstMs`, and a comment every `everyMs`, while nothing else is written:
+   * proxies close silent connections. Returns a function that stops it. That must be called before the first chunk,
+   * because a comment inside an event would break the event.
    */
   keepAlive(clock: Clock, { firstMs, everyMs }: { firstMs: number; everyMs: number }, contentType: string): () => void {
     const beat = (): void => {

@@ -78,7 +78,7 @@ interface ForwardedRequest {
   forwarded: Parameters<WorkerRelay>[0];
 }
 
-/** A separate function, so that a large body is held only until it is stored or sent on. */
+/** Submits or forwards the request. A separate function, so that a large body is held only until then. */
 async function prepare(
   parts: Parts,
   request: FastifyRequest,

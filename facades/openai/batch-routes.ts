@@ -58,7 +58,7 @@ export function batchRoutes(app: FastifyInstance, parts: BatchRouteParts): void 
   });
 }
 
-/** The body of an upload is read by its handler while it arrives. */
+/** Adds the upload route. Its handler reads the body while it arrives. */
 function uploadRoute(app: FastifyInstance, { gate, files, logger }: BatchRouteParts): void {
   handleErrors(app, openaiErrorShape, logger);
   app.removeAllContentTypeParsers();

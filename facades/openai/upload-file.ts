@@ -93,7 +93,7 @@ class Upload {
     this.#bytes = 0;
   }
 
-  /** The same piece may be sent again. */
+  /** Returns the options of a call with a piece: it may be repeated. */
   #options() {
     return { apiKey: this.#apiKey, repeatable: true, tryMs: PIECE_MS };
   }

@@ -241,7 +241,7 @@ export function keyMissing(): CoreError {
   return new CoreError('UNAUTHORIZED', 'An API key is needed: send the header "Authorization: Bearer <key>".');
 }
 
-/** docs/reference/api.md#load-balancing. */
+/** Returns the error for a request to an endpoint of the other type (docs/reference/api.md#load-balancing). */
 function wrongEndpointType(): CoreError {
   return new CoreError(
     'WRONG_ENDPOINT_TYPE',

@@ -20,7 +20,7 @@ import { boundedNumber } from './query-numbers.ts';
 import { wantsEvents } from './stream-shape.ts';
 
 /** How often a live feed polls, and how often it sends a keep-alive comment, in milliseconds. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const HEARTBEAT_MS = 15_000;
 const LINES_MAX = 1_000;
 /** About the bytes of a line's record without its text. */
@@ -121,7 +121,7 @@ async function follow(
         await live.write(HEARTBEAT);
         sentAtMs = clock.monotonicMs();
       }
-      if (!page?.more) await delay(clock, LOOK_MS, gone.signal);
+      if (!page?.more) await delay(clock, POLL_MS, gone.signal);
       held = live.closed ? undefined : await readAgain(read, position);
     }
   } catch (error) {

@@ -28,8 +28,8 @@ interface Change {
 }
 
 /**
- * A route. Query: `status`, `submittedFrom`, `submittedUntil` as of /requests; `limit` (1 to 1,000; default that),
- * `cursor` (`nextCursor` of one before).
+ * Returns the handler of a route. Query: `status`, `submittedFrom`, `submittedUntil` as for /requests; `limit` (1 to
+ * 1,000, default 1,000); `cursor` (`nextCursor` of the page before).
  */
 function many({ call, endedOf }: Change): (parts: JobParts) => JobHandler {
   return ({ jobs, clock }) =>
@@ -84,7 +84,7 @@ function endedOf(query: unknown, nowMs: number): Ended {
   return { errorGroup: errorGroup ?? '', endedFrom: queryTime(query, 'endedFrom', nowMs) };
 }
 
-/** Passed over it would have more jobs cancelled than were meant. */
+/** Throws INVALID_REQUEST for a filter of ended jobs. Ignored, it would cancel more jobs than were meant. */
 function rejectEnded(query: unknown): Ended {
   for (const name of ['errorGroup', 'endedFrom']) {
     if (name in (query as object))

@@ -13,7 +13,7 @@ const OUTPUT = Buffer.from('{"output":');
 const METRICS = Buffer.from(',"metrics":');
 const CLOSE = Buffer.from('}');
 
-/** One chunk: `{"output": …}`, with `metrics` when the handler sent some. */
+/** Returns a chunk as `{"output": …}`, with `metrics` if the handler sent some. */
 export function presentChunk(chunk: Chunk): Buffer {
   if (chunk.metrics === undefined) return Buffer.concat([OUTPUT, chunk.output, CLOSE]);
   return Buffer.concat([OUTPUT, chunk.output, METRICS, chunk.metrics, CLOSE]);

@@ -20,17 +20,17 @@ export function runsyncWaitMs(query: unknown): number {
   return waitMs;
 }
 
-/** `wait` of /status-sync: clamped to 0 to 300,000, default 90,000. */
+/** Returns `wait` of /status-sync in milliseconds: clamped to 0 to 300,000, default 90,000. */
 export function statusSyncWaitMs(query: unknown): number {
   return clampWait(wholeNumber(query, 'wait') ?? WAIT_MS_DEFAULT);
 }
 
-/** `wait` of /stream: clamped to 0 to 300,000; without it a short hold. */
+/** Returns `wait` of /stream in milliseconds: clamped to 0 to 300,000; without it a short hold. */
 export function streamWaitMs(query: unknown): number {
   return clampWait(wholeNumber(query, 'wait') ?? STREAM_HOLD_MS);
 }
 
-/** `ttl` of /status: any whole number from 1, or 0 when it is not given. */
+/** Returns `ttl` of /status in milliseconds: a whole number from 1, or 0 if it is not given. */
 export function statusTtlMs(query: unknown): number {
   const ttlMs = wholeNumber(query, 'ttl');
   if (ttlMs !== undefined && ttlMs < 1)

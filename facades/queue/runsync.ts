@@ -34,7 +34,7 @@ async function submitAndWait(parts: JobParts, request: FastifyRequest, reply: Fa
   return job;
 }
 
-/** A separate function, so that a large input is held only until it is stored. */
+/** Submits the job. A separate function, so that a large input is held only until it is stored. */
 async function submit({ jobs, bodies, clock, random }: JobParts, request: FastifyRequest): Promise<OpenCall<Job>> {
   const waitMs = runsyncWaitMs(request.query);
   const body = bodyBytes(request.body);

@@ -97,7 +97,7 @@ function readS3Config(settings: unknown): S3Config | undefined {
   };
 }
 
-/** Core checks number and lengths of the pairs. A key `__proto__` would be lost in a message. */
+/** Reads `metadata`. Core checks number and lengths. A key `__proto__` is rejected: a message would lose it. */
 function readMetadata(metadata: unknown): JobMetadata | undefined {
   if (metadata === undefined || metadata === null) return undefined;
   if (!isPlainObject(metadata)) throw new CoreError('INVALID_REQUEST', '"metadata" must be an object of strings.');

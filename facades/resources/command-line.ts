@@ -51,7 +51,7 @@ function isWords(value: unknown): value is string[] {
 }
 
 /**
- * The words of a text. Throws CoreError INVALID_REQUEST: a quote is not closed, or there is nothing behind a last
+ * Splits a text into words. Throws CoreError INVALID_REQUEST if a quote is not closed or the text ends with a
  * backslash.
  */
 export function commandOf(field: string, text: string): string[] {

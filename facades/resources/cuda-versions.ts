@@ -38,7 +38,7 @@ export function isCudaAtLeast(version: string, lowest: string): boolean {
   return compare(version, lowest) >= 0;
 }
 
-/** Part by part as numbers: 12.10 is newer than 12.9. */
+/** Compares two versions by their numbers: 12.10 is newer than 12.9. */
 function compare(a: string, b: string): number {
   const [major = 0, minor = 0] = a.split('.').map(Number);
   const [otherMajor = 0, otherMinor = 0] = b.split('.').map(Number);

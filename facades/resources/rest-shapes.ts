@@ -40,7 +40,7 @@ export function bodyMembers(table: Table, { creates = false } = {}): Record<stri
     : members;
 }
 
-/** One member of a body. */
+/** Returns the schema of one member of a body. */
 export function member(kind: Kind, description: string, { min, max }: Rule): TSchema {
   switch (kind.is) {
     case 'text':

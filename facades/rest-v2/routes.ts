@@ -87,7 +87,7 @@ function catchAll(
   app.route({ method: free, url, config: { catchesAll: true }, onRequest, handler });
 }
 
-/** A key that passed the gate exists, so a rejection by core means that it lacks the permission. */
+/** Returns 403 if core rejected a key that passed the gate: the key exists, so it lacks the permission. */
 function lackingRight(error: CoreError, request: FastifyRequest): CoreError {
   return error.reason === 'UNAUTHORIZED' && (request.caller as unknown) !== undefined ? forbidden() : error;
 }

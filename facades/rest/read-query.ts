@@ -3,9 +3,9 @@ import type { preHandlerHookHandler } from 'fastify';
 import type { TObject } from 'typebox';
 
 /**
- * A hook for one schema: `true` and `false` where it wants a boolean, and a list of one where it wants a list. Lists
- * may be written `name[]` too, as many clients do (docs/reference/management.md#lists): left alone it would count as
- * unknown, and nothing would be filtered.
+ * Returns a hook that converts the query for a schema: `true` and `false` to booleans, and a single value to a list.
+ * Many clients write lists as `name[]` (docs/reference/management.md#lists). Unconverted, that name would be unknown,
+ * and nothing would be filtered.
  */
 export function readQuery(schema: TObject): preHandlerHookHandler {
   const types = new Map(
@@ -25,7 +25,7 @@ export function readQuery(schema: TObject): preHandlerHookHandler {
   };
 }
 
-/** A value that cannot be converted stays unchanged, and the schema rejects it. */
+/** Converts a value to a type. A value that cannot be converted stays, and the schema rejects it. */
 function typed(value: unknown, type: string | undefined): unknown {
   if (type === 'array' && typeof value === 'string') return [value];
   if (type === 'boolean' && value === 'true') return true;

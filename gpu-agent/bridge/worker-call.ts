@@ -30,7 +30,7 @@ export function workerOfCall(parts: BridgeParts, request: FastifyRequest): Worke
   return workerOf(parts, request.params as CallParams, request.headers['user-agent']);
 }
 
-/** The same for a call that is not a request of the routes. */
+/** Returns the worker of a call that is not a request of the routes, or why it is rejected. */
 export function workerOf(
   parts: Pick<BridgeParts, 'pool' | 'reporter'>,
   call: Pick<CallParams, 'token' | 'worker'>,

@@ -69,7 +69,7 @@ export function stillThere(known: Descendants): Descendants {
   return found;
 }
 
-/** Each thread of a process lists the children that it started. */
+/** Returns the children of a process. Each of its threads lists the children that it started. */
 function* childrenOf(pid: number): Generator<undefined, number[], undefined> {
   const children: number[] = [];
   for (const thread of threadsOf(pid)) {

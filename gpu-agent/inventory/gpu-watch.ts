@@ -112,7 +112,7 @@ export class GpuWatch extends Loop {
     return isDue ? parseLinkErrors((await linkErrorsOfAny()) ?? '') : new Map();
   }
 
-  /** A slice has its card's health. A card that the driver no longer reports counts as healthy. */
+  /** Returns the health of all GPUs. A slice has its card's. A card that the driver no longer reports is healthy. */
   #healthOfAll(
     real: readonly MachineGpu[],
     cardOf: ReadonlyMap<string, string>,

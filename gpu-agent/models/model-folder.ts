@@ -58,12 +58,12 @@ export class ModelFolder {
     }
   }
 
-  /** Path of a complete content. */
+  /** Returns the path of a complete file. */
   blob(digest: string): string {
     return join(this.hubPath, 'blobs', digest);
   }
 
-  /** Path of a content that has not arrived completely. */
+  /** Returns the path of a file that has not arrived completely. */
   incomplete(digest: string): string {
     return `${this.blob(digest)}${INCOMPLETE}`;
   }

@@ -4,7 +4,7 @@ import { CALL_SECONDS } from '@slipway/kit/observe/metrics';
 
 /** Callbacks about downloads of models. */
 export interface ModelMeter {
-  /** A download has ended. `tookMs`: its duration in milliseconds. */
+  /** Called when a download ended. `tookMs`: its duration in milliseconds. */
   onModel(result: (typeof RESULTS)[number], tookMs: number): void;
   /** Bytes have arrived from the hub, or from another machine. */
   onModelBytes(source: (typeof SOURCES)[number], bytes: number): void;

@@ -102,7 +102,7 @@ export class ObservedState implements Omit<Observed, 'busy'> {
     this.retryAfter(RETRY_MS);
   }
 
-  /** The desired state changed: the next start need not wait. */
+  /** Forgets failed starts, because the desired state changed: the next start need not wait. */
   forgetFailures(): void {
     this.#failures = 0;
     this.retryAtMs = undefined;

@@ -15,9 +15,9 @@ export interface WorkloadMemory {
   offload(running: RunningWorkload, wasFrozen: boolean): Promise<boolean>;
   /** Thaws it and moves its memory back. Returns false if that failed: it must be ended. Never rejects. */
   restore(running: RunningWorkload): Promise<boolean>;
-  /** It runs. */
+  /** Called when it runs. */
   started(running: RunningWorkload): void;
-  /** It has ended. */
+  /** Called when it has ended. */
   ended(): void;
 }
 
@@ -44,21 +44,21 @@ export interface WorkloadKind {
     progress: (line: string) => void,
     signal: AbortSignal,
   ): Promise<{ launch: Launch; executor: Executor }>;
-  /** Its phase, desired state or progress changed. */
+  /** Called when its phase, desired state or progress changed. */
   changed(): void;
-  /** It wrote this output. */
+  /** Called with each piece of its output. */
   output(bytes: Buffer): void;
-  /** Could not be checked whether a previous agent left it running. It counts as ended. */
+  /** Called when it is unknown whether a previous agent left it running. It counts as ended. */
   adoptionFailed?(error: unknown): void;
-  /** It is about to end for this reason. */
+  /** Called when it is about to end for this reason. */
   ending(why: EndCause): void;
-  /** It runs. */
+  /** Called when it runs. */
   started(): void;
-  /** It was asked to end. */
+  /** Called when it was asked to end. */
   stopping(): void;
   /**
-   * It has ended, or could not be started. `pauseMs`: it is started again after this many milliseconds; Infinity: when
-   * the desired state changes. Called before `changed`.
+   * Called when it has ended or could not be started, before `changed`. `pauseMs`: milliseconds until it is started
+   * again; Infinity: when the desired state changes.
    */
   exited(exit: WorkloadExit, pauseMs: number | undefined): void;
   /** Cleans up its files, for this disk if one is named, and archives its log. Never rejects. */

@@ -207,7 +207,7 @@ export class Workload {
     });
   }
 
-  /** `isLast`: another try would end the same way. */
+  /** Handles the end of its process. `isLast`: another try would end the same way. */
   #exited(exit: WorkloadExit, isLast = false): void {
     this.#use?.end();
     this.#use = undefined;
@@ -240,8 +240,8 @@ export class Workload {
   }
 
   /**
-   * The next user of its GPUs may be in the same message from core. From now on that user waits until this workload has
-   * ended.
+   * Begins its end. From now on the next user of its GPUs, who may be in the same message from core, waits until this
+   * workload has ended.
    */
   #leave(how: 'abandon' | 'stop' | 'kill', why: EndCause): void {
     this.log.note(leaveLine(how, why), { hidden: true });

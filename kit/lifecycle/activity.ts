@@ -31,7 +31,7 @@ export class ActivityMonitor {
     for (const listener of this.#listeners) listener();
   }
 
-  /** The process is never quiet while `holds` returns true. */
+  /** Keeps the process from counting as quiet while `holds` returns true. */
   busyWhile(holds: () => boolean): void {
     this.#busy.push(holds);
   }

@@ -18,7 +18,7 @@ export abstract class LoopService extends BaseService {
     this.#loop = new Loop({ ...options, pass: () => this.pass() });
   }
 
-  /** One pass, as LoopOptions has it. */
+  /** Makes one pass (LoopOptions.pass). */
   protected abstract pass(): Promise<boolean | void>;
 
   /** Asks for a pass soon. */

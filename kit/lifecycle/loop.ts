@@ -21,8 +21,8 @@ export interface LoopOptions {
   /** Longest pause between two passes in milliseconds, spread by ± 10 %. */
   periodMs: number;
   /**
-   * One pass. Resolves to true when there is more to do right away. A failure is logged and tried again after a growing
-   * pause.
+   * Makes one pass. Resolves to true if there is more to do right away. A failure is logged, and tried again after a
+   * growing pause.
    */
   pass(): Promise<boolean | void>;
   /** Passes only while this is this process's, and right when it becomes that. Default: it always is. */

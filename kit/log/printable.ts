@@ -10,7 +10,7 @@ export function printable(text: string, allowed = ''): string {
   );
 }
 
-/** Text of a log: line ends and tabs stay; colours, links, moves of the cursor and carriage returns go. */
+/** Cleans the text of a log: keeps line ends and tabs, drops colours, links, cursor moves and carriage returns. */
 export function printableLog(text: string): string {
   return printable(stripVTControlCharacters(text).replaceAll('\r', ''), '\n\t');
 }

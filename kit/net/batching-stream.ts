@@ -8,7 +8,7 @@
 /** A stream to write to, as gRPC has it. */
 export interface MessageSink<Message> {
   /**
-   * `left` is called when the transport has taken the message and accepts another. Never called if the stream breaks.
+   * Sends a message. Calls `left` when the transport has taken it and accepts another, and never if the stream breaks.
    */
   write(message: Message, left: (error?: Error | null) => void): void;
 }

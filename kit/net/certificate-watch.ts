@@ -82,7 +82,7 @@ export class CertificateWatch extends LoopService {
     }
   }
 
-  /** `undefined` if they were never valid: the user of the files reports that. */
+  /** Returns the state. `undefined` if the files were never valid, which their user reports. */
   #state(): CertificateState | undefined {
     try {
       return this.#options.check();

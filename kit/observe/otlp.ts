@@ -59,7 +59,7 @@ function attribute(key: string, value: string): string {
   return field('J', field('\n', bytesOf(key)) + field('\x12', value));
 }
 
-/** `AnyValue`: one of several, so that a zero is written too. */
+/** Encodes an `AnyValue`. It is a oneof, so a zero is written too. */
 function valueOf(value: number | boolean): string {
   if (typeof value === 'boolean') return value ? '\x10\x01' : '\x10\0';
   if (!Number.isSafeInteger(value)) return `!${double(value)}`;

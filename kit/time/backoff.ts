@@ -10,8 +10,8 @@ export interface BackoffOptions {
 }
 
 /**
- * Pause before try number `failures` + 1: doubles with every failure up to the maximum, then spread over [50 %, 100 %]
- * so that many callers do not come back together.
+ * Returns the pause before the next try in milliseconds. It doubles with every failure up to the maximum, and is then
+ * spread over 50 % to 100 % of that, so that many callers do not come back together.
  */
 export function backoffMs(failures: number, options: BackoffOptions, random: Random): number {
   const grown = options.firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 30);

@@ -17,8 +17,8 @@ export interface Clock {
   /** Returns monotonic milliseconds, for spans within this process. */
   monotonicMs(): number;
   /**
-   * Like `monotonicMs`, but the same in all processes of this machine until it reboots: for values that a process
-   * leaves to the next one.
+   * Returns a monotonic time that is the same in all processes of this machine until it reboots: for values that a
+   * process leaves to the next one.
    */
   machineMs(): number;
   /** Calls `fn` once after `ms` milliseconds. */

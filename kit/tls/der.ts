@@ -28,14 +28,14 @@ function length(bytes: number): Buffer {
 export const sequence = (...parts: readonly Uint8Array[]): Buffer => value(SEQUENCE, ...parts);
 export const set = (...parts: readonly Uint8Array[]): Buffer => value(SET, ...parts);
 export const boolean = (flag: boolean): Buffer => value(BOOLEAN, Buffer.of(flag ? 0xff : 0));
-/** `bytes`: big-endian, not negative. */
+/** Encodes an INTEGER. `bytes`: big-endian, not negative. */
 export const integer = (bytes: Uint8Array): Buffer =>
   value(INTEGER, bytes[0]! & 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes);
 export const octets = (...parts: readonly Uint8Array[]): Buffer => value(OCTET_STRING, ...parts);
 export const utf8 = (text: string): Buffer => value(UTF8, Buffer.from(text));
-/** `unused`: bits of the last byte that do not count. */
+/** Encodes a BIT STRING. `unused`: bits of the last byte that do not count. */
 export const bits = (bytes: Uint8Array, unused = 0): Buffer => value(BIT_STRING, Buffer.of(unused), bytes);
-/** A context-specific value: explicit (constructed) or implicit (primitive). */
+/** Encodes a context-specific value: explicit (constructed) or implicit (primitive). */
 export const tagged = (number: number, content: Uint8Array, explicit = true): Buffer =>
   value((explicit ? 0xa0 : 0x80) | number, content);
 

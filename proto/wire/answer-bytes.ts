@@ -1,4 +1,4 @@
-/** Knows how many bytes an answer of core had on the wire, which is about the memory that it takes. */
+/** Remembers how many bytes an answer of core had on the wire, which is about the memory that it takes. */
 
 const sizes = new WeakMap<object, number>();
 
@@ -8,7 +8,7 @@ export function withBytes(answer: object, bytes: number): object {
   return answer;
 }
 
-/** Returns the bytes of an answer. */
+/** Returns the bytes of an answer, 0 if they were not recorded. */
 export function bytesOf(answer: object): number {
   return sizes.get(answer) ?? 0;
 }

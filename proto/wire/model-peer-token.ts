@@ -29,7 +29,7 @@ export function checkModelPeerToken(key: Uint8Array, model: PeerModel, token: st
   return timingSafeEqual(Buffer.from(hex, 'hex'), signature(key, model, Number(expiry)));
 }
 
-/** None of the parts may have a line break. */
+/** Signs a token. None of its parts may have a line break. */
 function signature(key: Uint8Array, { repository, commit, accountNumber }: PeerModel, expiresAt: number): Buffer {
   return createHmac('sha256', key)
     .update(['model peer', accountNumber, repository, commit, expiresAt].join('\n'))

@@ -17,7 +17,7 @@ export interface PortForward {
   host: number;
 }
 
-/** The object of a node, with 64 processors and 512 GiB. One with GPUs has the taint that GPU nodes usually have. */
+/** Returns a node with 64 processors and 512 GiB. With GPUs it has the taint that GPU nodes usually have. */
 export function nodeObject({ name, gpus = 0, labels = {} }: FakeNode): KubeObject {
   const resources = {
     cpu: '64',

@@ -110,7 +110,7 @@ export async function readTemplateExamples(client: SourceClient): Promise<Readon
   );
 }
 
-/** GraphQL only adds details: if it fails, the import continues. */
+/** Throws any error but a rejection or an unreachable source. GraphQL only adds details, so the import continues. */
 function unlessStopped(error: unknown): undefined {
   if (!(error instanceof RejectedError || error instanceof UnreachableError)) throw error;
 }

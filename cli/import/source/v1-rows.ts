@@ -116,7 +116,7 @@ function gpuOfV1(fields: Fields): Fields {
   });
 }
 
-/** v1 names sizes in one text each: `cpu3c-2-4` is a flavour, processors and memory. */
+/** Returns sizes as id and processors. v1 has one text per size: `cpu3c-2-4` is flavour, processors and memory. */
 function sizesOf(fields: Fields): unknown {
   const { instanceIds, cpuFlavorIds, vcpuCount } = fields;
   if (Array.isArray(instanceIds))

@@ -48,7 +48,7 @@ export class SecretResolver {
     return ({ accountId, start }) => resolveSecrets(start, (name) => values.get(keyOf(accountId, name)));
   }
 
-  /** One account's secrets must not keep others' workers waiting: what does not open is logged. */
+  /** Decrypts a value. A failure is logged and not thrown: it must not delay the workers of other accounts. */
   #open({ id, accountId, valueSealed }: SealedSecret): SecretValue {
     try {
       return this.#options.sealer.open(valueSealed, secretValueIdentity(accountId, id)).toString();

@@ -31,13 +31,13 @@ export class ContainerReports extends LoopService {
     this.#images = options.images;
   }
 
-  /** The full picture of a hello. INVALID_REQUEST: an engine that makes no sense. */
+  /** Stores the engine and images of a hello. Throws INVALID_REQUEST if the engine is malformed. */
   begin(session: MachineSession, { machine, images }: Hello): Promise<void> {
     const { containerEngine: engine, noEngineReason = '' } = machine ?? {};
     return this.#images.report(session, containersFromMessage({ engine, noEngineReason, images }));
   }
 
-  /** Queues a changed report. INVALID_REQUEST: it is malformed. */
+  /** Queues a changed report. Throws INVALID_REQUEST if it is malformed. */
   changed(session: MachineSession, containers: MachineContainers): void {
     this.#waiting.set(session.sessionId, { session, facts: containersFromMessage(containers) });
   }

@@ -42,7 +42,7 @@ export class ExecutionTimes {
     times.count = 0;
   }
 
-  /** The latest in milliseconds, once they are enough. */
+  /** Returns the latest execution times in milliseconds. Empty until there are enough of them. */
   of(endpointId: string): readonly number[] {
     const times = this.#byEndpoint.get(endpointId);
     return times && times.count >= times.needed ? times.ms : [];

@@ -29,7 +29,7 @@ export function gpuLoadToMessage({
   return { uuid, utilization, memoryUsedMib, temperatureCelsius, powerWatts };
 }
 
-/** NaN and the infinite are neither. */
+/** Returns whether the value is finite and not negative. */
 function isFrom0(value: number | undefined): value is number {
   return value !== undefined && Number.isFinite(value) && value >= 0;
 }

@@ -51,7 +51,7 @@ export class PodReports extends BaseService {
     await this.#writing;
   }
 
-  /** The full picture of a hello. */
+  /** Records the pods of a hello, and that all others of the machine are missing. */
   async begin(session: MachineSession, reports: readonly PodReport[]): Promise<void> {
     await this.#options.podReports.missing(
       session.machineId,

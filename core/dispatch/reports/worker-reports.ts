@@ -23,9 +23,9 @@ const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
 interface WorkerReportsOptions {
   workers: Stores['workers'];
-  /** Workers of these endpoints came, changed or went. */
+  /** Called when workers of these endpoints came, changed or went. */
   onChanged(endpointIds: readonly string[]): void;
-  /** The same of load-balancing endpoints alone. */
+  /** Called when workers of these load-balancing endpoints came, changed or went. */
   onBackends(endpointIds: readonly string[]): void;
   /** Called when workers of a machine ended and their capacity is free. Default: none. */
   onCapacity?: ((machineId: string) => void) | undefined;
@@ -97,14 +97,14 @@ export class WorkerReports extends LoopService {
     this.#healthy.add(workerId);
   }
 
-  /** Sees to it that all changes of state are written, unless the service stops before. */
+  /** Starts a writer of changed states if one is needed and fewer than WRITERS_MAX run. */
   #writeUrgent(): void {
     if (this.#writers.size >= WRITERS_MAX || this.ending.aborted || !this.#next()) return;
     const writer = this.#writeAll().finally(() => this.#writers.delete(writer));
     this.#writers.add(writer);
   }
 
-  /** Never rejects. */
+  /** Writes changes until none is left or the service stops. Never rejects. */
   async #writeAll(): Promise<void> {
     const { clock, random } = this.#options;
     const { ending } = this;
@@ -166,7 +166,8 @@ export class WorkerReports extends LoopService {
   }
 
   /**
-   * By the same writer as all else: a detail that is written beside a change of state could come after it, and undo it.
+   * Passes details to the writers of states. Written separately, a detail could come after a later change of state and
+   * undo it.
    */
   #writeLazy(): void {
     const lazy = [...this.#lazy.values()];

@@ -32,8 +32,8 @@ export function instanceOf({ instance, replaces }: Hello): string {
 }
 
 /**
- * From here on an earlier session on this replica claims nothing more, and one elsewhere is fenced by the row. IN_USE:
- * another agent holds it.
+ * Takes over the machine. From then on an earlier session on this replica claims nothing, and one on another replica is
+ * fenced by the row. Throws IN_USE if another agent holds the machine.
  */
 export async function enterMachine(
   session: LiveSession,
@@ -62,7 +62,7 @@ export async function enterMachine(
   onDrained(await gpuHealth.record(machine.id, gpus));
 }
 
-/** Text for the operator, who reads it in the log of the rejected agent. */
+/** Returns the text for the operator, who reads it in the log of the rejected agent. */
 function heldText(machineId: string, { name, since }: LeaseHolder): string {
   return (
     `Machine ${machineId} is held by the agent of ${JSON.stringify(name)}, which runs since ` +

@@ -52,7 +52,7 @@ export interface SessionContext {
   onRefresh(workerId: string, machineId: string): void;
   /** Workers of these endpoints are drained: a GPU has failed. */
   onDrained(endpointIds: readonly string[]): void;
-  /** The machine of a session takes workers from now on. */
+  /** Called when the machine of a session takes workers from now on. */
   onCapacity(machineId: string): void;
   onLogReply(machineId: string, reply: WorkerLogReply): void;
   /** Marked at each report of an agent that is more than a heartbeat. */

@@ -12,9 +12,9 @@ interface SessionHeartbeatOptions extends Pick<SessionContext, 'leases' | 'table
   key: SessionKey;
   session(): MachineSession;
   isOpen(): boolean;
-  /** The lease was extended by this heartbeat. */
+  /** Called when this heartbeat has extended the lease. */
   onExtended(sequence: number): void;
-  /** Another session owns the machine. */
+  /** Called when another session owns the machine. */
   onSuperseded(): void;
   onUnauthorized(error: DomainError): void;
 }

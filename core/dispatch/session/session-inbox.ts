@@ -29,7 +29,7 @@ const BYTES_IN_FLIGHT_MAX = 64 * 1024 * 1024;
 const PAUSE = { firstMs: 100, maxMs: 2_000 };
 
 interface SessionInboxOptions {
-  /** The machine whose agent reports. */
+  /** Returns the id of the machine whose agent reports. */
   machineId(): string;
   attempts: AttemptCalls;
   pool: SlotPool;
@@ -76,7 +76,7 @@ export class SessionInbox {
     if (messages.length > 0) this.#chunks.add(messages, this.#options.machineId());
   }
 
-  /** Latest progress values. */
+  /** Records the latest progress values. */
   progress(messages: readonly AttemptProgress[]): void {
     for (const { ref, output } of messages) {
       const key = keyFromRef(ref, this.#options.machineId());
@@ -84,7 +84,7 @@ export class SessionInbox {
     }
   }
 
-  /** Attempts that ended. */
+  /** Records the outcomes of attempts. */
   outcomes(messages: readonly OutcomeMessage[]): void {
     for (const message of messages) {
       const outcome = outcomeFromMessage(message, this.#options.machineId());
@@ -116,8 +116,8 @@ export class SessionInbox {
   }
 
   /**
-   * Without async functions: thousands of these wait for a commit at a time, and each collection of young objects
-   * copies all that waits.
+   * Records one outcome. It uses no async function: thousands of outcomes wait for a commit at a time, and each garbage
+   * collection of young objects copies everything that waits.
    */
   #record(id: string, outcome: AttemptOutcome, workerId: string): void {
     const { arriving, attempts, outbox } = this.#options;
@@ -160,7 +160,7 @@ export class SessionInbox {
     });
   }
 
-  /** False: the session is over. */
+  /** Retries until the write succeeds. Returns false if the session ended. */
   async #tryUntilWritten(ids: object, write: () => Promise<unknown>): Promise<boolean> {
     const { clock, random, logger } = this.#options;
     await retryUntil(this.#ended.signal, write, {

@@ -70,7 +70,7 @@ export class SessionWorkers {
     this.#options = options;
   }
 
-  /** The full picture of a hello: workers, and the attempts that the agent holds. */
+  /** Attaches the workers of a hello, with the attempts that the agent holds. */
   begin(reports: readonly WorkerReport[], held: readonly HeldAttempt[]): void {
     const named = new Set([...reports, ...held].map(({ workerId }) => workerId));
     for (const workerId of named)
@@ -125,7 +125,7 @@ export class SessionWorkers {
     worker.healthy = true;
   }
 
-  /** The session is over: its workers leave the pool. */
+  /** Removes the workers from the pool at the end of the session. */
   end(): void {
     for (const [workerId, worker] of this.#workers) {
       worker.outcomeGrace?.cancel();
@@ -220,7 +220,7 @@ export class SessionWorkers {
   }
 }
 
-/** Only its capacity, its start-up detail or its GPU memory changed. */
+/** Returns whether its capacity, its start-up detail or its GPU memory changed. */
 function isDetail(before: WorkerFacts, facts: WorkerFacts): boolean {
   return (
     before.capacity !== facts.capacity ||

@@ -1,4 +1,4 @@
-/** Names of container images, as engines and registries accept them: `[host[:port]/]path[:tag][@digest]`. */
+/** Checks names of container images, `[host[:port]/]path[:tag][@digest]`, as engines and registries do. */
 import { invalid } from '../settings/fields.ts';
 
 /** Longest name in characters. Agents report no longer names. */
@@ -34,7 +34,7 @@ export type MayAsk = (registry: string) => boolean;
  */
 export function checkRegistry(field: string, name: string, mayAsk: MayAsk): void {
   const registry = name.includes('/') ? name.split('/')[0]! : '';
-  // Without a port or a dot the first part is not a host, or the image was built on a machine.
+  // A first part without a dot or a port is no host.
   if (!/[.:]/.test(registry) || mayAsk(registry)) return;
   throw invalid(
     `${field} is of a registry at a private address (${registry}); the operator can allow it with ` +

@@ -102,7 +102,7 @@ export function shareModel(
   }));
 }
 
-/** An endpoint that serves a model of the name gets the name unchanged; with an alias, the first one that it serves. */
+/** Returns the model to put into the request: empty if the endpoint serves the name itself, else its first model. */
 function workerModelOf({ workerModels }: ModelCandidate, model: string): string {
   return workerModels.includes(model) ? '' : (workerModels[0] ?? '');
 }

@@ -124,8 +124,8 @@ export function reservationText(gpuCount: number): string {
 }
 
 /**
- * Round robin: the endpoint that got a worker longest ago is next, unless its account has more GPUs for its weight than
- * the asking one.
+ * Returns whether the waiter comes before the requester. Round robin: the endpoint whose last worker is older is next,
+ * unless its account has more GPUs for its weight.
  */
 function goesBefore({ accountId, sinceMs }: LargeWaiter, own: SmallerRequester, shares: readonly GpuShare[]): boolean {
   if (sinceMs <= own.sinceMs) return false;

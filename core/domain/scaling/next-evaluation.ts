@@ -61,8 +61,8 @@ function idleDues({ demand, settings }: DecisionSample): number[] {
 }
 
 /**
- * Time at which QUEUE_DELAY adds its next worker: the first job has waited and the youngest worker has existed for
- * scalerValue seconds.
+ * Returns when QUEUE_DELAY adds its next worker: after the first job has waited, and the youngest worker has existed,
+ * for scalerValue seconds.
  */
 function waitDues({ demand, settings }: DecisionSample): number[] {
   if (settings.scalerType !== 'QUEUE_DELAY' || demand.queued === 0) return [];
@@ -72,7 +72,7 @@ function waitDues({ demand, settings }: DecisionSample): number[] {
   return [sinceMs < spanMs ? spanMs - sinceMs : spanMs];
 }
 
-/** Number of jobs after which REQUEST_COUNT wants one more worker than after this decision. */
+/** Returns the number of jobs after which REQUEST_COUNT wants one more worker than after this decision. */
 function jobsToNext({ demand, settings }: DecisionSample, present: number): number {
   if (settings.scalerType !== 'REQUEST_COUNT') return Infinity;
   const jobs = demand.queued + demand.running;

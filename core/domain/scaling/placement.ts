@@ -264,7 +264,7 @@ function candidate(machine: PlacementMachine, request: PlacementRequest): Candid
   return freed && { machine, rank, gpuUuids, spare, size, ...freed };
 }
 
-/** Fewest consecutive crashes first. */
+/** Ranks machines by consecutive crashes, fewest first. */
 function blame({ machine: { crashes } }: Candidate): number {
   return crashes?.comesLast === true ? crashes.failures : 0;
 }
@@ -273,7 +273,7 @@ function sizeRank(size: CpuSize | undefined, { instanceIds }: PlacementRequest):
   return size === undefined ? 0 : instanceIds.indexOf(size.instanceId);
 }
 
-/** Host commands without models need neither. */
+/** Ranks machines by the endpoint's workers there and by what they must pull. 0 for a host command without models. */
 function pullRank(candidate: Candidate, request: PlacementRequest): number {
   const { hasImage, siblings } = candidate.machine;
   const { imageName, modelReferences = [] } = request;
@@ -286,12 +286,12 @@ function modelRank({ machine: { models } }: Candidate, { modelReferences = [] }:
   return models === 'DOWNLOADING' ? DOWNLOADING_AS_SIBLINGS : DOWNLOAD_AS_SIBLINGS;
 }
 
-/** A machine with a nearly full disk would first have to remove images. */
+/** Ranks a nearly full disk last if an image must be pulled: other images would have to be removed first. */
 function lackRank({ machine }: Candidate, { imageName }: PlacementRequest): number {
   return imageName !== '' && !machine.hasImage && machine.lacksRoom ? 1 : 0;
 }
 
-/** With GPUs the fullest machine first, without GPUs the emptiest. */
+/** Ranks the fullest machine first for workers with GPUs, the emptiest first for others. */
 function roomRank({ machine }: Candidate, { gpuCount }: PlacementRequest): number {
   const gpus = machine.gpus.filter((gpu) => !gpu.used).length;
   return gpuCount > 0 ? gpus : machine.cpuSlotsUsed - machine.cpuSlots - gpus;

@@ -231,7 +231,7 @@ function yieldsOf(
   return first ? { yields: first.id } : {};
 }
 
-/** It crashed just when it was drained. Its agent reports nothing more, so only this ends it and frees its GPUs. */
+/** Returns whether the worker crashed as it was drained. Its agent reports no more, so core must end it here. */
 function crashedWhileDraining({ desired, state }: WorkerSample): boolean {
   return desired === 'DRAIN' && state === 'UNHEALTHY';
 }
@@ -255,7 +255,7 @@ function isAged({ offloaded, ageMs }: WorkerSample, { standbySeconds = STANDBY_S
   return !offloaded && ageMs >= standbySeconds * 1_000;
 }
 
-/** Most recently frozen first: most of its data is still in CPU caches, and none of it was swapped out. */
+/** Sorts standby workers, last frozen first: its data is most likely still in caches and not swapped out. */
 function resumeOrder(standbys: readonly WorkerSample[]): WorkerSample[] {
   return standbys.filter((worker) => worker.reachable).sort((a, b) => a.ageMs - b.ageMs);
 }

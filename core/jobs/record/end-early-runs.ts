@@ -80,7 +80,7 @@ export class EndEarlyRuns {
     return endings.map((ending) => results.get(ending)!);
   }
 
-  /** If the database rejects all of them, writes them one by one, so that a bad one does not fail the others. */
+  /** Writes all at once. If the database rejects that, writes them one by one: a bad one must not fail the others. */
   async #write(endings: readonly Ending[], results: Map<Ending, EndResult | Error>): Promise<void> {
     const { early, logger } = this.#options;
     try {

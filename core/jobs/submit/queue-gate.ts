@@ -78,7 +78,7 @@ export class QueueGate {
     );
   }
 
-  /** A quota of 5 admits 5 jobs and rejects the sixth. */
+  /** Throws QUEUE_FULL if the account's quota is used up. A quota of 5 admits 5 jobs and rejects the sixth. */
   #admitAccount({ id, accountId }: EndpointFacts, quota: number): void | Promise<void> {
     this.#accountOf.set(id, accountId);
     const counted = this.#of(this.#accounts, accountId, () => this.#counts.queuedOfAccount(accountId));

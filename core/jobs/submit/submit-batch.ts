@@ -150,7 +150,7 @@ export class SubmitBatch {
     this.#announceQueued(stored.values());
   }
 
-  /** `workerId`: the worker whose attempt the stored job has. That of any other one must end. */
+  /** Ends an early run whose job was stored for another worker. `workerId`: the worker of the stored attempt. */
   #announceRun(run: EarlyRun, workerId: string | undefined): void {
     const { early, events } = this.#options;
     early.settled(run);

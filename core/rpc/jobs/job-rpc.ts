@@ -69,7 +69,7 @@ export class JobRpc {
     return { job: jobToMessage(await this.#traced(request, (submission) => this.#calls.submit(submission))) };
   }
 
-  /** `onStored`: see JobCalls. `isFirstSend`: see Submission; default false. */
+  /** Submits a job and waits for its end. `onStored`: see JobCalls. `isFirstSend`: see Submission; default false. */
   async submitAndWait(
     request: SubmitJobRequest,
     apiKey: string,

@@ -56,7 +56,7 @@ export function createEdgeHandlers(
 ): EdgeHandlers {
   const { access, edge, rejections, requests, logger } = parts;
   const open = new OpenStreams();
-  /** A key that is limited to some endpoints may use no pods. */
+  /** Returns the account of a key. Throws NOT_FOUND for a key that is limited to some endpoints: it may use no pods. */
   const ownerOf = async (apiKey: string, write: boolean, podId: string): Promise<string> => {
     const { accountId, caller } = await ownAccount(access, apiKey, write);
     if (caller.endpointIds.length > 0) throw podNotFound(podId);

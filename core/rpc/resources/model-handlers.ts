@@ -14,7 +14,7 @@ const VALID_MS = 1_000;
 
 /** Handlers of the service. */
 export function modelHandlers(access: Access, directory: ModelDirectory, logger: Logger): ModelServiceServer {
-  /** The operator's key belongs to no account, and so has no models. */
+  /** Returns the caller. Throws UNAUTHORIZED for the operator's key, which has no account and so no models. */
   const callerOf = async (apiKey: string): Promise<Caller> => {
     const { caller } = await access.check(apiKey, { api: 'JOBS' });
     if (caller.accountId === '') throw unauthorized();

@@ -7,7 +7,7 @@ import type { FileScope } from '../../domain/batches/file.ts';
 import type { Database, Transaction } from '../sql/database.ts';
 import { textArray } from '../sql/pack.ts';
 
-/** A row as a batch. */
+/** Returns the batch of a row. */
 export function batchFromRow(row: typeof batch.$inferSelect): Batch {
   return { ...row, kind: row.kind as Batch['kind'], state: row.state as Batch['state'] };
 }

@@ -166,7 +166,7 @@ export class BatchStore {
   }
 }
 
-/** Two creations at once must not both be the last one. */
+/** Locks the account, so that two creations at once cannot both take the last place within its limit. */
 async function lockAccount(tx: Transaction, accountId: string): Promise<void> {
   await tx.select({ id: account.id }).from(account).where(eq(account.id, accountId)).for('no key update');
 }

@@ -92,7 +92,7 @@ export class ChunkStore {
       ON CONFLICT (endpoint_id, job_id) DO UPDATE SET output = excluded.output, error = NULL`;
   }
 
-  /** See chunk-pages.ts. */
+  /** Reads pages of chunks (chunk-pages.ts). */
   read(requests: readonly ChunkPageRequest[], bounds: ChunkPageBounds): Promise<(ChunkRead | undefined)[]> {
     return readChunkPages(this.#hot, requests, bounds);
   }

@@ -106,7 +106,7 @@ export async function listJobs(sql: Sql, endpointId: string, request: JobListReq
   };
 }
 
-/** A period that has not ended counts until now. */
+/** Returns the length of a job's wait or execution. One that has not ended counts until now. */
 function spanOf(sql: Sql, span: NonNullable<JobListRequest['longest']>): Fragment {
   return span === 'delay'
     ? sql`coalesce(started_at, finished_at, now()) - submitted_at`

@@ -26,8 +26,8 @@ const DISORDER_MS = 1_000;
 const SCANNED_MAX = 200;
 
 /**
- * Condition: the job still has the position of its submission. A retried job has a later one, and at least one earlier
- * attempt.
+ * Returns the condition that the job still has the position of its submission. A retried job has a later one, and at
+ * least one earlier attempt.
  */
 const isOfSubmission = (sql: Sql): Fragment => sql`(attempt = 0 OR attempt = 1 AND started_at IS NOT NULL)`;
 
@@ -49,7 +49,7 @@ export async function positionsOf(
   return { low: from?.low ?? 0, high: until?.high ?? Number.MAX_SAFE_INTEGER };
 }
 
-/** Condition: the job counts as submitted in that period. A retried job counts from its retry. */
+/** Returns the condition that the job was submitted in that period. A retried job counts from its retry. */
 export function submittedWithin(sql: Sql, { fromMs, untilMs }: SubmittedRange): Fragment {
   const from =
     fromMs === undefined

@@ -112,9 +112,9 @@ export async function nextMatches(sql: Sql, walk: JobWalk, limit: number): Promi
 }
 
 /**
- * FROM and WHERE of a statement that moves these rows of job j, if they still match. Rows are locked in the same
- * order as for outcomes. Their end state is the one that was read: a job that was requeued since has a later position
- * than all selected jobs.
+ * Returns FROM and WHERE of a statement that moves these rows of job j, if they still match. Rows are locked in the
+ * same order as for outcomes. Their end state is the one that was read: a job that was requeued since has a later
+ * position than all selected jobs.
  */
 export function matching(sql: Sql, { endpointId, states, range }: JobWalk, matches: readonly Match[]): Fragment {
   const sorted = matches.toSorted((a, b) => byJob({ ...a, endpointId }, { ...b, endpointId }));

@@ -10,9 +10,9 @@ import { textArray } from '../sql/pack.ts';
 import { countersAdded } from './endpoint-counters.ts';
 
 /**
- * Output, webhook and counters of the rows in `moved`, as further WITH items (starting with a comma). `queues`: some
- * may go back into their queue; else the part for those is left out, for each part costs before its first row. `isOne`:
- * `moved` has one row at most, which needs no counting.
+ * Returns output, webhook and counters of the rows in `moved` as further WITH items (starting with a comma). `queues`:
+ * some may go back into their queue. Without it that part is left out, because each part costs even without rows.
+ * `isOne`: `moved` has at most one row, so nothing is grouped.
  */
 export function sideEffects(sql: Sql, { queues, isOne = false }: { queues: boolean; isOne?: boolean }): Fragment {
   if (queues) return ofAny(sql);
@@ -24,9 +24,9 @@ const ofOneFinal = samePart((sql) => sql`, ${outputs(sql)}, ${webhooks(sql)}, ${
 const ofAny = samePart((sql) => sql`${ofFinal(sql)}, ${cut(sql)}`);
 
 /**
- * A final job shows its own output and error and nothing of earlier progress; a queued one shows nothing. Progress that
- * was committed while the change waited for the job's row is not seen by this statement: only an upsert meets it, so a
- * row is emptied and never deleted. Chunks that came the same way stay, and readers pass over them.
+ * Replaces stored outputs: a final job shows its own output and error, a queued one nothing. This statement does not
+ * see progress that was committed while it waited for the job's row. Only an upsert meets it, so a row is emptied and
+ * never deleted. Chunks that came the same way stay, and readers pass over them.
  */
 function outputs(sql: Sql) {
   return sql`stored AS (

@@ -44,7 +44,7 @@ export const timeColumns = samePart(
     ${spanMs(sql, sql`j.started_at`, sql`j.finished_at`)} AS execution_ms`,
 );
 
-/** Time of the submission in milliseconds since 1970. */
+/** Returns the time of the submission in milliseconds since 1970. */
 export function submittedMs(sql: Sql): Fragment {
   return sql`${microseconds(sql, sql`j.submitted_at`)} / 1000`;
 }

@@ -42,7 +42,7 @@ export class ScanStart {
     this.#marginMs = marginMs;
   }
 
-  /** Two columns for `unnest`, of these ids in order, which `from` takes as since_ms and full_due_ms. */
+  /** Returns two columns for `unnest`, in the order of the ids: `from` reads them as since_ms and full_due_ms. */
   columns(sql: Sql, ids: readonly string[]): Fragment {
     const known = ids.map((id) => this.#known.get(id));
     return sql`${numberArray(known.map((one) => one?.sinceMs))}::float8[],

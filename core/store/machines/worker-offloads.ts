@@ -16,7 +16,7 @@ export function moveArrays(sql: Sql, facts: readonly Partial<OffloadFacts>[]): F
     ${facts.map((f) => f.offloadFailure ?? '')}::text[]`;
 }
 
-/** New values of a worker `w` after its report `r`. What a report does not name stays known. */
+/** Returns the new values of a worker `w` after its report `r`. Values that the report leaves out stay. */
 export function moveColumns(sql: Sql): Fragment {
   return sql`standby_reached = r.reached,
     offloaded_at = CASE WHEN r.reached = 'HOST' THEN coalesce(w.offloaded_at, now()) END,
@@ -25,11 +25,12 @@ export function moveColumns(sql: Sql): Fragment {
     restore_bytes = coalesce(r.restore_bytes, w.restore_bytes), restore_ms = coalesce(r.restore_ms, w.restore_ms)`;
 }
 
-/** The compared columns of `w`, and their values after the report. */
+/** Returns the columns of `w` that are compared with `movesAfter`. */
 export function movesBefore(sql: Sql): Fragment {
   return sql`w.standby_reached, w.gpu_memory_bytes, w.offload_ms, w.restore_ms, w.offload_failure`;
 }
 
+/** Returns the values of the columns of `movesBefore` after the report. */
 export function movesAfter(sql: Sql): Fragment {
   return sql`r.reached, ${bytesAfter(sql)}, coalesce(r.offload_ms, w.offload_ms),
     coalesce(r.restore_ms, w.restore_ms), r.offload_failure`;

@@ -22,7 +22,7 @@ export interface StartRow {
   start_ms: number;
 }
 
-/** See StartRow; `now()` in a row is the statement's own. */
+/** Returns the columns of a StartRow. A time that equals `now()` is of this statement. */
 export function startColumns(sql: Sql): Fragment {
   const another = (which: Fragment): Fragment => sql`EXISTS (
     SELECT FROM worker o WHERE o.endpoint_id = w.endpoint_id AND o.id <> w.id AND o.ended_at IS NULL

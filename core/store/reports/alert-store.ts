@@ -250,7 +250,7 @@ function ordered(client: Sql, accountId: string, ofEnd: boolean): Fragment {
       AND (t.silent_until IS NULL OR t.silent_until <= now())`;
 }
 
-/** Condition: the problem was not seen for so long that it is over. */
+/** Returns the condition that the problem was not seen for so long that it is over. */
 function isGone(client: Sql): Fragment {
   return client`seen_at < now() - ${ALERT_AFTER_MS}::int * interval '1 ms'`;
 }

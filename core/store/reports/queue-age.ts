@@ -15,7 +15,7 @@ export function oldestWaitMs(hot: Sql): Fragment {
     ELSE 0 END`;
 }
 
-/** Submission time of the first queued job after a position. */
+/** Returns the submission time of the first queued job after a position. */
 function first(hot: Sql, lowPriority: boolean, after: Fragment): Fragment {
   return hot`(SELECT submitted_at FROM job WHERE endpoint_id = e.id AND state = 'IN_QUEUE'
     AND low_priority = ${hot.unsafe(String(lowPriority))}

@@ -187,12 +187,12 @@ function budgetOf({ gpu_offload: offload, offloaded, offloaded_bytes: usedBytes 
   return { limitBytes: offload!.standbyMemoryBytes, usedBytes, offloaded };
 }
 
-/** The type names the member: the spread of a literal is not checked. */
+/** Returns the member `preemptedFor`. The return type names it, because the spread of a literal is not checked. */
 function preempted({ gave_way_to: endpoints }: Pick<Uses, 'gave_way_to'>): Pick<PlacementMachine, 'preemptedFor'> {
   return endpoints === '' ? {} : { preemptedFor: endpoints.split(',') };
 }
 
-/** Agents report free disk space in steps of 1 GiB. */
+/** Returns whether less than 1 GiB is free: agents report free disk space in steps of 1 GiB. */
 function isNearlyFull(engine: EngineRow | null): boolean {
   return engine !== null && engine.imageTotalMib > 0 && engine.imageFreeMib < 1_024;
 }

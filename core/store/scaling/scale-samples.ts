@@ -188,7 +188,7 @@ export async function readCrashes(
   return byEndpoint;
 }
 
-/** Condition: worker `c` crashed, was to run, and has a restart back-off. */
+/** Returns the condition that worker `c` crashed, should be running, and has a restart back-off. */
 export function crashed(sql: Sql): Fragment {
   return sql`c.state = 'UNHEALTHY' AND c.desired IN ('RUN', 'GONE') AND (c.failures > 1 OR c.ready_at IS NULL)`;
 }

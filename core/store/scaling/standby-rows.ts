@@ -107,8 +107,8 @@ export function offloadedBytes(sql: Sql, machineId: Fragment): Fragment {
 }
 
 /**
- * Condition that worker or pod `w` must not start or resume yet, although it has its GPUs: another worker has not left
- * them for host memory, or is evicted while `w` waits there.
+ * Returns the condition that worker or pod `w` has its GPUs but must not start or resume yet: another worker has not
+ * left them for host memory, or is evicted while `w` waits there.
  */
 export function gpusOccupied(sql: Sql, isOffloaded: Fragment): Fragment {
   return sql`EXISTS (SELECT FROM worker x WHERE x.machine_id = w.machine_id AND x.ended_at IS NULL

@@ -70,7 +70,7 @@ export type Statement = <Rows extends object[]>(
   ...parameters: (string | number)[]
 ) => PromiseLike<Rows>;
 
-/** See Statement. */
+/** Returns a Statement that runs on `tx`. */
 export function statementOf(tx: Pick<Database['db'], 'execute'>): Statement {
   return async <Rows extends object[]>(template: TemplateStringsArray, ...parameters: (string | number)[]) =>
     (await tx.execute(drizzleSql(template, ...parameters))) as unknown as Rows;
@@ -116,7 +116,7 @@ export interface Database {
   readonly urgent: Pick<Database, 'sql' | 'db'>;
   /** Measures how fast the server answers, on these connections and on all that are opened with it. */
   readonly answers: ServerAnswers;
-  /** See `cutAll`. */
+  /** Cuts all connections (`cutAll`). */
   cut(): void;
   /** Connections of all pools that are open now. */
   connections(): OpenConnection[];

@@ -21,8 +21,8 @@ const HOT_TABLES = [
 const COUNTING_TABLE = 'endpoint_tally';
 
 /**
- * Vacuum after 1 % (at least 2,000 rows) has changed instead of 20 %, and without pauses: dead rows at the head of a
- * queue are read by every claim.
+ * Lets vacuum run without pauses after 1 % of a table (at least 2,000 rows) has changed, instead of 20 %: every claim
+ * reads the dead rows at the head of a queue.
  */
 export async function tuneHotTables(sql: Sql): Promise<void> {
   for (const table of HOT_TABLES) {

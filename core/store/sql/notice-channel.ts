@@ -210,7 +210,7 @@ export class NoticeChannel extends BaseService {
     if (!isHeard) this.#onSilence();
   }
 
-  /** One statement checks everything. Locks of a lost connection are released with it. */
+  /** Checks everything in one statement. Locks of a lost connection are released with it. */
   async #readState(sql: Sql): Promise<CheckRow> {
     const { wanted } = this.#singletonTasks;
     if (wanted.length === 0 && this.#held.length > 0) await sql`SELECT pg_advisory_unlock_all()`;

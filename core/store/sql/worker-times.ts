@@ -10,7 +10,7 @@ const STRETCHES_MAX = 24;
 /** Attempts less than this many seconds apart form one period; usage is reported every second. */
 const GAP_SECONDS = 5;
 
-/** New `busy_times` of a worker `w` that just had attempts. `isIdle`: it holds none now. */
+/** Returns the new `busy_times` of a worker `w` that just had attempts. `isIdle`: it holds none now. */
 export function busyTimes(sql: Sql, isIdle: Fragment): Fragment {
   const length = sql`cardinality(w.busy_times)`;
   return sql`(CASE
@@ -20,7 +20,7 @@ export function busyTimes(sql: Sql, isIdle: Fragment): Fragment {
     || CASE WHEN ${isIdle} THEN ARRAY[now()] ELSE '{}' END`;
 }
 
-/** New `frozen_times` of a worker `w` after its report `r`. */
+/** Returns the new `frozen_times` of a worker `w` after its report `r`. */
 export function frozenTimes(sql: Sql): Fragment {
   const isOpen = sql`cardinality(w.frozen_times) % 2 = 1`;
   return sql`CASE

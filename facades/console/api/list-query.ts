@@ -17,8 +17,8 @@ export interface PageQuery {
 }
 
 /**
- * From the query: `page`, the `next` of the page before, `size`, `search`, `order`, `descending`, and `filter.` with
- * the name of a field.
+ * Reads which page is asked for. Query: `page` (the `next` of the page before), `size`, `search`, `order`,
+ * `descending`, and `filter.` with the name of a field. Throws INVALID_REQUEST.
  */
 export function pageAsked(request: FastifyRequest): PageQuery {
   const size = textOf(request, 'size');

@@ -89,7 +89,7 @@ function followed(request: FastifyRequest, parts: ConsoleParts): Followed {
   };
 }
 
-/** Which page of a list, as many rows as a feed may have. */
+/** Reads which page is asked for. Throws INVALID_REQUEST if it has more rows than a feed may have. */
 function rowsAsked(request: FastifyRequest): PageQuery {
   const asked = pageAsked(request);
   if (asked.pageSize > ROWS_MAX)
@@ -97,7 +97,7 @@ function rowsAsked(request: FastifyRequest): PageQuery {
   return asked;
 }
 
-/** Whose page it is; empty: not of such a one. */
+/** Reads the ids of what the page shows, empty where the query has none. Throws NOT_FOUND for a malformed id. */
 function idsOf(request: FastifyRequest) {
   const { endpoint = '', job = '', pod = '', worker = '', machine = '' } = request.query as Record<string, unknown>;
   if (typeof endpoint !== 'string' || (endpoint !== '' && !isId(endpoint)))

@@ -6,7 +6,7 @@ import { isCudaAtLeast, KNOWN_CUDA_VERSIONS } from '../../resources/cuda-version
 import type { CoreMessage } from '../core-message.ts';
 import { numberOf } from '../core-message.ts';
 
-/** GpuType of the public schema, without `lowestPrice`. */
+/** Returns a GpuType of the public schema, without `lowestPrice`. */
 export function presentGpuType(type: CoreMessage<GpuType>) {
   const stock = { total: numberOf(type.total), free: numberOf(type.free), countMax: numberOf(type.countMax) };
   return {
@@ -59,7 +59,7 @@ export function stockIn(
   return { total: numberOf(found?.total), free: numberOf(found?.free), countMax };
 }
 
-/** DataCenter of the public schema. `names`: short names of types. */
+/** Returns a DataCenter of the public schema. `names`: short names of types. */
 export function presentDataCenter(center: CoreMessage<DataCenter>, names: ReadonlyMap<string, string>) {
   return {
     id: center.id ?? '',

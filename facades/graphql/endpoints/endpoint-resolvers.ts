@@ -31,7 +31,7 @@ const saveEndpoint: Resolver<{ input: EndpointInput }> = async (_root, { input }
   return template ? withInlineTemplate(template, input, context, save) : save(input.templateId);
 };
 
-/** Required fields of a new endpoint on this surface (docs/reference/management.md#graphql). */
+/** Checks the fields that GraphQL requires of a new endpoint (docs/reference/management.md#graphql). */
 function checkComplete({ name, gpuIds, instanceIds }: EndpointInput): void {
   if (typeof name !== 'string') throw refused('name is required for a new endpoint; to change one, give its id.');
   if (typeof gpuIds === 'string' || instanceIds?.length) return;

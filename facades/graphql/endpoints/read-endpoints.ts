@@ -8,7 +8,7 @@ import type { CoreMessage } from '../core-message.ts';
 
 const SERVICE = 'EndpointService';
 
-/** One endpoint of the account, read once for an operation. ENDPOINT_NOT_FOUND: there is none. */
+/** Reads an endpoint of the account, once per operation. Throws ENDPOINT_NOT_FOUND. */
 export function readEndpoint(id: string, context: GraphqlContext): Promise<CoreMessage<Endpoint>> {
   return once(
     context,

@@ -22,12 +22,12 @@ export function readWorkers(endpointId: string, context: GraphqlContext): Promis
   return once(context, `workers of ${endpointId}`, () => list(context, { endpointId }));
 }
 
-/** Everything of the account that runs, read once for an operation. */
+/** Lists all pods and workers of the account, once per operation. */
 export function listPodsAndWorkers(context: GraphqlContext): Promise<CorePod[]> {
   return once(context, 'pods and workers', () => list(context, { includeWorkers: true }));
 }
 
-/** Workers of all endpoints by the endpoint's id, read once for an operation. */
+/** Returns the workers of all endpoints by the endpoint's id, read once per operation. */
 export function workersByEndpoint(context: GraphqlContext): Promise<ReadonlyMap<string, CorePod[]>> {
   return once(context, 'workers by endpoint', async () => {
     const workers = (await listPodsAndWorkers(context)).filter((pod) => pod.endpointId);
@@ -49,7 +49,7 @@ export async function readEnded(
   );
 }
 
-/** They come with the first page, of which nothing else is wanted. */
+/** Reads groups of ended workers. They come with the first page, whose pods are not used. */
 async function ended(context: GraphqlContext, which: object): Promise<CoreMessage<EndedWorkers>[]> {
   return (
     (await callCore<ListPodsResponse>(context, 'PodService', 'ListPods', { ...which, pageSize: 1 })).endedWorkers ?? []

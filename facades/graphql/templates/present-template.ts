@@ -6,7 +6,7 @@ import type { GraphqlContext } from '../core-calls.ts';
 import type { CoreMessage } from '../core-message.ts';
 import { shownFields } from '../table-fields.ts';
 
-/** PodTemplate of the public schema. */
+/** Returns a PodTemplate of the public schema. */
 export function presentTemplate(template: CoreMessage<Template>) {
   return {
     id: template.id ?? '',

@@ -10,7 +10,7 @@ import type { CoreMessage } from '../core-message.ts';
 
 const SERVICE = 'TemplateService';
 
-/** One template that the account may use. TEMPLATE_NOT_FOUND: there is none. */
+/** Reads a template that the account may use. Throws TEMPLATE_NOT_FOUND. */
 export function readTemplate(id: string, context: GraphqlContext): Promise<CoreMessage<Template>> {
   return once(
     context,

@@ -39,8 +39,7 @@ function charsetFault(bytes: Buffer): string | undefined {
 }
 
 /**
- * The values of a body of settings, which must be an object; throws INVALID_REQUEST, also when it has more than
- * VALUES_MAX values.
+ * Parses a body of settings. Throws INVALID_REQUEST if it is not a JSON object or has more than VALUES_MAX values.
  */
 export function* parseSettings(bytes: Buffer): Work<Record<string, unknown>> {
   const scan = yield* scanObject(bytes, []);

@@ -239,7 +239,7 @@ class BodyReader {
     this.#request.resume();
   }
 
-  /** Also runs after every good request, where making an error would cost more than reading the body did. */
+  /** Ends a body that broke off. It runs after good requests too, where creating an error would cost too much. */
   #abort(): void {
     // All bytes have arrived; a compressed body is still being decompressed.
     if (this.#finished || this.#request.readableEnded) return;

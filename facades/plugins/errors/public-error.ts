@@ -41,7 +41,7 @@ const TEXT_500 =
   'X-Request-Id of this answer.';
 const TEXT_503 = 'The service is not reachable right now; try again shortly.';
 
-/** Any thrown value as a CoreError. Faults of the HTTP framework keep their text when the client caused them. */
+/** Returns any thrown value as a CoreError. Errors of the HTTP framework that the client caused keep their text. */
 export function toCoreError(error: unknown): CoreError {
   if (error instanceof CoreError) return error;
   const failed = error as { statusCode?: unknown; message?: unknown };

@@ -59,7 +59,7 @@ export class AccessCache {
   }
 
   /**
-   * The decision when it is known, else a promise of it. An error is a decision too: UNAUTHORIZED or
+   * Returns the decision if it is known, else a promise of it. An error is a decision too: UNAUTHORIZED or
    * ENDPOINT_NOT_FOUND.
    */
   check(asking: AccessRequest): Decision | Promise<Decision> {
@@ -70,8 +70,8 @@ export class AccessCache {
   }
 
   /**
-   * Like `check`, but works while core is unreachable: then a good decision of the last 10 minutes is used, and
-   * unknown keys get UNAVAILABLE. While core is reachable no decision is older than 1.5 s.
+   * Checks like `check`, and works while core is unreachable: then a positive decision of the last 10 minutes is used,
+   * and unknown keys get UNAVAILABLE. While core is reachable no decision is older than 1.5 s.
    */
   async checkLive(asking: AccessRequest): Promise<Decision> {
     const name = accessKey(asking);

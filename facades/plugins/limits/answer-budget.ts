@@ -69,7 +69,7 @@ export class AnswerBudget {
     return { answer, release: found.release, pause: found.pause, prolong: found.prolong };
   }
 
-  /** A separate function, so that nothing references a discarded response. */
+  /** Reads an answer and reserves its bytes. A separate function, so that nothing references a discarded answer. */
   async #read<Answer>(
     request: FastifyRequest,
     reply: FastifyReply,

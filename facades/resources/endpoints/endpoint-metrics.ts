@@ -15,7 +15,7 @@ interface EndpointReading {
   requests: GetRequestStatsResponse | undefined;
 }
 
-/** Text and content type of one reading of core. */
+/** Returns the metrics of one reading of core, as text with its content type. */
 export function endpointMetricsText(
   endpointId: string,
   { health, explanation, requests }: EndpointReading,

@@ -10,7 +10,7 @@ import type {
 } from '@slipway/proto/gen/slipway/v1/explanation';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 
-/** One decision. */
+/** Returns the public form of a decision. */
 export function decisionRecord({ decideTime, actions, ...decision }: ScaleDecision) {
   return {
     ...decision,

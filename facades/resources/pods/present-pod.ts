@@ -57,7 +57,7 @@ export function presentPod(pod: Pod | undefined, accountId: string, relations: P
   };
 }
 
-/** All ports of a pod are published at the same host. */
+/** Returns the published ports. All ports of a pod are published at the same host. */
 function presentPorts(ports: readonly PublishedPort[]): Pick<PodRecord, 'portMappings' | 'publicIp'> {
   if (ports.length === 0) return { portMappings: null, publicIp: null };
   const portMappings = Object.fromEntries(ports.map(({ port, publicPort }) => [port, publicPort]));

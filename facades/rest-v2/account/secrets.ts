@@ -146,7 +146,7 @@ export const secretOperations: readonly Operation[] = [
   }),
 ];
 
-/** A taken name is a state of the account here, and no fault of the request. */
+/** Throws the error, as 409 for a taken name: v2 treats that as a state of the account, not as a bad request. */
 function asConflict(error: unknown): never {
   throw error instanceof CoreError && error.reason === 'NAME_TAKEN' ? conflict(error.message) : error;
 }

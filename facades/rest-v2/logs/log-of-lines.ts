@@ -19,7 +19,7 @@ import type { LogQuery } from './log-query.ts';
 import { logQuery } from './log-query.ts';
 
 /** Interval of reads, and interval of comments while there are no new lines, in milliseconds. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const HEARTBEAT_MS = 15_000;
 /** Approximate bytes of a line's record without its text. */
 const RECORD_BYTES = 120;
@@ -165,7 +165,7 @@ async function follow({ clock, reply, query, readPage, read, beginning }: Follow
         await live.write(HEARTBEAT);
         sentAtMs = clock.monotonicMs();
       }
-      if (!page.more) await delay(clock, LOOK_MS, gone.signal);
+      if (!page.more) await delay(clock, POLL_MS, gone.signal);
       if (live.closed) break;
       const { offset } = page;
       ({ lines, page } = await goOn({ lines: [], page }, () => read(() => partBehind(readPage, offset))));

@@ -134,7 +134,7 @@ export const podOperations: readonly Operation[] = [
   }),
 ];
 
-/** NOT_FOUND: there is none, or it is a worker. */
+/** Reads a pod. Throws NOT_FOUND if there is none, or if it is a worker. */
 async function read(call: Call<object, unknown>, { core }: RestV2Parts): Promise<Pod> {
   const { pod } = await core.pods.call((client) => client.getPod, { id: call.path['podId']! }, repeatable(call));
   if (!pod || pod.endpointId !== '') throw new CoreError('NOT_FOUND', 'There is no such pod.');

@@ -98,7 +98,7 @@ function ownTemplateOf(body: UpdateEndpointBody): OwnTemplate | undefined {
   return { template: Template.fromPartial(container.changes), updateMask: container.mask, fromTemplateId };
 }
 
-/** The contract has whole seconds, and milliseconds in a separate field. */
+/** Returns the scaling fields. The contract has whole seconds, and milliseconds in a separate field. */
 function scalingFields(scaling: UpdateEndpointBody['scaling']): Partial<Endpoint> {
   if (!scaling) return {};
   if (scaling.type === 'REQUEST_COUNT')

@@ -18,7 +18,7 @@ const INSPECTIONS_MAX = 100;
 export interface InspectedContainer {
   container: Docker.Container;
   clock: Clock;
-  /** The agent has let go of the container: ends the waiting. */
+  /** Returns true once the agent has released the container. That ends the wait. */
   isReleased(): boolean;
 }
 

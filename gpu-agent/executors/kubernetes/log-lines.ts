@@ -55,7 +55,7 @@ export class LogLines {
     if (this.#heldBytes > HELD_BYTES_MAX) this.#line(this.#joined(), false);
   }
 
-  /** The log has ended: its last line may have no end. */
+  /** Handles the end of the log, whose last line may lack a line break. */
   end(): void {
     if (this.#heldBytes > 0) this.#line(this.#joined(), true);
   }
@@ -67,7 +67,7 @@ export class LogLines {
     return whole;
   }
 
-  /** `isEnd`: the line ends here. */
+  /** Handles a line or a part of one. `isEnd`: the line ends here. */
   #line(line: Buffer, isEnd: boolean): void {
     if (this.#inLine !== undefined) {
       if (this.#inLine === 'passed') this.#onOutput(line);

@@ -91,7 +91,7 @@ export class PodEnder {
   }
 }
 
-/** Another Pod has the name now: the ending one is gone. */
+/** Returns whether another Pod has the name now, so that the ending one is gone. */
 function isOther(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409;
 }

@@ -56,7 +56,7 @@ export class PodWorkload implements RunningWorkload {
 
   async thaw(): Promise<void> {}
 
-  /** They may be on another node. */
+  /** Returns none: the processes may be on another node. */
   async pids(): Promise<number[]> {
     return [];
   }

@@ -56,10 +56,10 @@ export class ProcessExecutor implements Executor {
     this.#cgroups = cgroups;
   }
 
-  /** A command of this host needs no preparation. */
+  /** Does nothing: a command of this host needs no preparation. */
   async prepare(): Promise<void> {}
 
-  /** No process outlives its agent. */
+  /** Returns `undefined`: no process outlives its agent. */
   async adopt(): Promise<undefined> {}
 
   /** Ends what previous agents left: processes whose guard was ended first. Call it before the first start. */

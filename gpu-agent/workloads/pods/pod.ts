@@ -267,7 +267,7 @@ export class Pod implements WorkloadKind {
     for (const ports of [this.#httpPorts, this.#tcpPorts]) ports.update(address, this.#request.spec);
   }
 
-  /** The last report stays valid until the desired state is reached. */
+  /** Returns the report. The last one stays valid until the desired state is reached. */
   #reportNow(): PodReport {
     const { phase, made } = this.#workload.observed;
     const { want, run } = this.#workload.desired;

@@ -116,7 +116,7 @@ export class WorkerMemory implements WorkloadMemory {
     if (!this.#isMoving && !this.#offloaded && this.#running) this.#record(bytes);
   }
 
-  /** Core plans, and waits for a move, by these bytes. */
+  /** Records the bytes that it holds. Core plans moves, and waits for them, by this value. */
   #record(bytes: number): void {
     if (bytes === this.#heldBytes) return;
     this.#heldBytes = bytes;

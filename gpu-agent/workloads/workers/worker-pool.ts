@@ -22,9 +22,9 @@ const TOKEN_BYTES = 18;
 
 /** Events of workers for the layers above. */
 interface PoolListener extends WorkerListener<Worker> {
-  /** The agent stops and the worker continues: it gets no more work from this agent. */
+  /** Called when the agent stops and the worker continues. It gets no more work from this agent. */
   leftRunning(worker: Worker): void;
-  /** The worker's record is dropped; nothing will ask for it again. */
+  /** Called when the worker's record is dropped. Nothing will ask for it again. */
   forgotten(workerId: string): void;
 }
 

@@ -38,12 +38,12 @@ export interface Machine {
 /** Runs a file with a handler; the file follows. */
 export const NODE_WITH_HANDLERS: readonly string[] = nodeWithHandlers(ROOT);
 
-/** Path of a file of the bench. */
+/** Returns the path of a file of the bench. */
 export function benchFile(name: string): string {
   return join(import.meta.dirname, '../workers', name);
 }
 
-/** Command of a worker that does nothing. `root`: the checkout whose `slipway/worker` it runs on. */
+/** Returns the command of a worker that does nothing. `root`: the checkout whose `slipway/worker` it runs on. */
 export function workerCommand(root = ROOT): string[] {
   return [...nodeWithHandlers(root), benchFile('noop-handler.js')];
 }

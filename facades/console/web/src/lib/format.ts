@@ -26,7 +26,7 @@ export function unbroken(text: string): string {
   return text.replaceAll(/(\d) (?=(?:ms|s|min|h|d|GB|GiB|MiB|%)(?![\p{L}\d]))/gu, '$1\u00A0');
 }
 
-/** So many of something. */
+/** Formats a number with its noun: `1 job`, `2 jobs`. */
 export function counted(value: number, what: string): string {
   return `${count(value)} ${what}${value === 1 ? '' : 's'}`;
 }
@@ -56,7 +56,7 @@ export function roundSpan(ms: number): string {
   return span(ms).replace(/\.0(?=\u00A0)|\s0\u00A0(?:s|min|h)$/gu, '');
 }
 
-/** How long ago; `nowMs` by the server's clock. */
+/** Formats the age of an instant. `nowMs`: by the server's clock. */
 export function ago(atMs: number, nowMs: number): string {
   return nowMs - atMs < 2_000 ? 'now' : `${span(nowMs - atMs)} ago`;
 }
@@ -105,7 +105,7 @@ export function share(value: number): string {
   return `${Math.round(value * 100)}\u00A0%`;
 }
 
-/** Memory of a GPU or machine. */
+/** Formats the memory of a GPU or machine. */
 export function mib(value: number): string {
   return value >= 1_024 ? `${Math.round(value / 1_024)}\u00A0GiB` : `${value}\u00A0MiB`;
 }

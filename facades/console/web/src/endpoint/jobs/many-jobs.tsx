@@ -114,7 +114,7 @@ function Question({
   );
 }
 
-/** Sequential: the service allows few lists at a time. */
+/** Counts the jobs of some states, one list after the other: the service allows few lists at a time. */
 async function countOf(id: string, states: readonly string[], { submitted }: JobFilter): Promise<string> {
   let total = 0;
   let isCapped = false;
