@@ -41,7 +41,7 @@ interface ContainerHostOptions {
   hasRecords(): boolean;
   /** Returns true if the sizes of network volumes are enforced. */
   holdsSizes(): Promise<boolean>;
-  /** Called when what the machine has changed. */
+  /** Called when `has` changed. */
   onChanged(): void;
   /** Counts pulls. */
   onPull: OnPull;
@@ -112,7 +112,7 @@ export class ContainerHost extends BaseService implements ImageHost {
     this.#mayLose = true;
   }
 
-  /** Keeps workers from connecting to this agent, which stops while they go on. Never rejects. */
+  /** Keeps workers, which outlive this agent, from connecting to it while it stops. Never rejects. */
   async pause(): Promise<void> {
     await this.#firewall?.pause().catch((error: unknown) => {
       this.#options.logger.warn({ err: error }, 'workers may lose data that they send now');
@@ -278,7 +278,7 @@ export class ContainerHost extends BaseService implements ImageHost {
 }
 
 async function describe({ facts }: Engine, gpus: readonly MachineGpu[], holdsSizes: boolean): Promise<ContainerEngine> {
-  const room = await imageSpace(facts);
+  const space = await imageSpace(facts);
   const handover = facts.kind === 'podman' ? GpuHandover.CDI : GpuHandover.DEVICE_REQUEST;
   return {
     name: facts.kind,
@@ -286,7 +286,7 @@ async function describe({ facts }: Engine, gpus: readonly MachineGpu[], holdsSiz
     limits: holdsSizes ? [...facts.limits, 'volume'] : facts.limits,
     gpuHandover: gpus.length > 0 && gpus.every((gpu) => gpu.virtual) ? GpuHandover.VIRTUAL : handover,
     // In steps of 1 GiB, so that not every written file is reported.
-    imageTotalMib: Math.floor((room?.totalBytes ?? 0) / MIB),
-    imageFreeMib: Math.floor((room?.freeBytes ?? 0) / MIB / 1_024) * 1_024,
+    imageTotalMib: Math.floor((space?.totalBytes ?? 0) / MIB),
+    imageFreeMib: Math.floor((space?.freeBytes ?? 0) / MIB / 1_024) * 1_024,
   };
 }

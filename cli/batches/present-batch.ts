@@ -1,9 +1,10 @@
 /** Presents a batch to programs, with the names of the contract, and to people. */
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Batch, BatchFault } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { BatchState } from '@slipway/proto/gen/slipway/v1/batch_service';
 import type { Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
-import { ago, moment, nameOf, variables } from '../output/words.ts';
+import { ago, moment, variables } from '../output/words.ts';
 
 /** Faults that are shown to people. */
 const FAULTS_SHOWN = 20;
@@ -11,7 +12,7 @@ const FINAL = new Set<BatchState>([BatchState.COMPLETED, BatchState.FAILED, Batc
 
 /** Returns the record for programs. */
 export function presentBatch({ state, ...batch }: Batch) {
-  return { ...batch, state: nameOf(BatchState, state) };
+  return { ...batch, state: enumName(BatchState, state) };
 }
 
 /** Returns whether the batch has ended. */
@@ -21,7 +22,7 @@ export function hasEnded({ state }: Batch): boolean {
 
 /** Returns the state as people read it: `in progress`. */
 export function stateText({ state }: Batch): string {
-  return nameOf(BatchState, state).toLowerCase().replaceAll('_', ' ');
+  return enumName(BatchState, state).toLowerCase().replaceAll('_', ' ');
 }
 
 /** Returns the columns of the list. */

@@ -1,9 +1,10 @@
 /** Names and ids of what is there, asked of core in a bounded time: a shell waits for them. */
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { delay } from '@slipway/kit/time/clock';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { Cli } from '../cli.ts';
 import { LOCAL, readContexts } from '../context-file.ts';
-import { ago, nameOf } from '../output/words.ts';
+import { ago } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import type { Candidate } from './candidate.ts';
 
@@ -53,7 +54,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
       submittedFrom: undefined,
       submittedUntil: undefined,
     });
-    return jobs.map(({ id, state }) => ({ word: id, about: nameOf(JobState, state) }));
+    return jobs.map(({ id, state }) => ({ word: id, about: enumName(JobState, state) }));
   },
   pod: async ({ core }) => {
     const { pods } = await core.pods.call((client) => client.listPods, {

@@ -1,11 +1,12 @@
 /** Presents an endpoint to programs, with the names of GET /v1/endpoints/{endpointId}, and to people. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
 import { presentEndpoint as presentRecord } from '@slipway/facades/resources/endpoints/present-endpoint';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { Column, Field } from '../output/table.ts';
-import { ago, count, moment, nameOf, roughly } from '../output/words.ts';
+import { ago, count, moment, roughly } from '../output/words.ts';
 import { tableRows } from '../table-options.ts';
 
 /** Returns the record for programs: the REST API's without the account. */
@@ -19,7 +20,7 @@ export function endpointColumns(nowMs: number): Column<Endpoint>[] {
   return [
     { title: 'ID', text: ({ id }) => id },
     { title: 'NAME', text: ({ name }) => name },
-    { title: 'TYPE', text: ({ type }) => nameOf(EndpointType, type) },
+    { title: 'TYPE', text: ({ type }) => enumName(EndpointType, type) },
     { title: 'WORKERS', text: ({ workersMin, workersMax }) => `${workersMin}–${workersMax}` },
     { title: 'RUNS ON', text: runsOn },
     { title: 'TEMPLATE', text: ({ templateId }) => templateId },
@@ -34,7 +35,7 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
   return [
     ['id', endpoint.id],
     ['name', endpoint.name],
-    ['type', nameOf(EndpointType, endpoint.type)],
+    ['type', enumName(EndpointType, endpoint.type)],
     ['template', endpoint.templateId],
     ['runs on', runsOn(endpoint)],
     ['locations', endpoint.locations.join(', ')],
@@ -47,7 +48,7 @@ export function endpointFields(endpoint: Endpoint, nowMs: number): Field[] {
     ],
     ['throttled', endpoint.throttledReason],
     ['cannot run', endpoint.cannotRunReason],
-    ['scaler', `${nameOf(ScalerType, scalerType)} ${scalerValue}`],
+    ['scaler', `${enumName(ScalerType, scalerType)} ${scalerValue}`],
     ['flashboot', flashBootText(endpoint)],
     ['no offload', endpoint.flashBootStandbyReason],
     ...workFields(endpoint),
@@ -62,7 +63,7 @@ function flashBootText({ flashBootType, flashBootStandby }: Endpoint): string {
   if (flashBootType !== FlashBootType.FLASHBOOT) return '';
   return flashBootStandby === FlashBootStandby.AUTO
     ? 'on'
-    : `on, standby ${nameOf(FlashBootStandby, flashBootStandby)}`;
+    : `on, standby ${enumName(FlashBootStandby, flashBootStandby)}`;
 }
 
 /** Returns the fields about requests or jobs. */

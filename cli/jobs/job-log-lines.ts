@@ -1,12 +1,12 @@
 /** Collects the lines of a job's log from their sources, and writes them. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { printableLog } from '@slipway/kit/log/printable';
 import { delay } from '@slipway/kit/time/clock';
 import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Cli } from '../cli.ts';
-import { nameOf } from '../output/words.ts';
 import { chunkDocument, readableError } from './present-job.ts';
 import type { JobCursor } from './watch-job.ts';
 
@@ -47,7 +47,7 @@ export class JobLines {
   write(job: Job): void {
     const { error } = job;
     const why = error === undefined ? '' : `: ${this.#cli.output.json ? error : readableError(error)}`;
-    const status = nameOf(JobState, job.state) + why;
+    const status = enumName(JobState, job.state) + why;
     if (status !== this.#status) write(this.#cli, 'status', status);
     this.#status = status;
     const progress = job.state === JobState.IN_PROGRESS ? (job.output?.toString('utf8') ?? '') : '';

@@ -1,11 +1,11 @@
 /** `slipway jobs logs`: a job's streamed output, its progress and its worker's lines, each with its source. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { delay } from '@slipway/kit/time/clock';
 import type { Chunk, ChunkCursor, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { Cli } from '../cli.ts';
 import { InterruptedError } from '../failures.ts';
-import { nameOf } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { JobLines, WorkerLines, write, writeChunk } from './job-log-lines.ts';
 import { chunkDocument } from './present-job.ts';
@@ -42,12 +42,12 @@ export async function followLogs(cli: Cli, jobId: string, options: LogOptions): 
     const stream = `[${chunks.map(chunkDocument).join(',')}]`;
     const id = JSON.stringify(job!.id);
     return output.line(
-      `{"id":${id},"status":"${nameOf(JobState, job!.state)}","stream":${stream},"worker":${JSON.stringify(lines)}}`,
+      `{"id":${id},"status":"${enumName(JobState, job!.state)}","stream":${stream},"worker":${JSON.stringify(lines)}}`,
     );
   }
   for (const line of lines) write(cli, 'worker', line);
   for (const chunk of chunks) write(cli, 'stream', chunk.output.toString('utf8'));
-  write(cli, 'status', nameOf(JobState, job!.state));
+  write(cli, 'status', enumName(JobState, job!.state));
 }
 
 async function readAll(cli: Cli, jobRef: JobCursor): Promise<Chunk[]> {

@@ -1,11 +1,11 @@
 /** Shows on stderr the state of a job that the command waits for, and why it still waits. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable } from '@slipway/kit/log/printable';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { WorkerCounts } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Cli } from '../cli.ts';
-import { nameOf } from '../output/words.ts';
 import { shorten } from './present-job.ts';
 
 /** Wait after which the reason is worth a call, in milliseconds. */
@@ -36,7 +36,7 @@ export class JobProgress {
     const reason =
       job.state === JobState.IN_QUEUE && waitedMs > UNUSUAL_MS ? await this.#whyQueued() : progressText(job);
     const seconds = `${Math.round((nowMs - this.#startedMs) / 1_000)} s`;
-    this.#cli.output.progress(`${job.id} is ${nameOf(JobState, job.state)}${reason && `: ${reason}`}`, seconds);
+    this.#cli.output.progress(`${job.id} is ${enumName(JobState, job.state)}${reason && `: ${reason}`}`, seconds);
   }
 
   async #whyQueued(): Promise<string> {

@@ -1,12 +1,13 @@
 /** `slipway jobs webhooks` and `jobs redrive`: show the webhook calls of a job, and repeat the newest one. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { WebhookDelivery } from '@slipway/proto/gen/slipway/v1/job_service';
 import { WebhookDeliveryState } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import type { Column } from '../output/table.ts';
-import { ago, nameOf } from '../output/words.ts';
+import { ago } from '../output/words.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 
 interface EndpointOption {
@@ -43,7 +44,7 @@ function show({ output }: Cli, deliveries: readonly WebhookDelivery[]): void {
   const nowMs = output.nowMs();
   const columns: Column<WebhookDelivery>[] = [
     { title: 'ID', text: ({ id }) => id },
-    { title: 'STATE', text: ({ state }) => nameOf(WebhookDeliveryState, state) },
+    { title: 'STATE', text: ({ state }) => enumName(WebhookDeliveryState, state) },
     { title: 'TRIES', text: ({ tries }) => String(tries), right: true },
     { title: 'REDRIVEN', text: ({ redrives }) => String(redrives), right: true },
     { title: 'ENDED', text: ({ endTime }) => ago(endTime, nowMs) },
@@ -57,7 +58,7 @@ function show({ output }: Cli, deliveries: readonly WebhookDelivery[]): void {
 function record({ id, state, tries, lastError, redrives, dueTime, endTime }: WebhookDelivery) {
   return {
     id,
-    state: nameOf(WebhookDeliveryState, state),
+    state: enumName(WebhookDeliveryState, state),
     tries,
     lastError,
     redrives,

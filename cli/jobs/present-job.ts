@@ -1,17 +1,18 @@
 /** Presents a job to programs, with the names of the queue API, and to people. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { isFinal } from '@slipway/proto/wire/final-state';
 import type { Output } from '../output/output.ts';
 import type { Column, Field } from '../output/table.ts';
-import { ago, measured, moment, nameOf } from '../output/words.ts';
+import { ago, measured, moment } from '../output/words.ts';
 
 /** Returns the record without output, as one item of a list. */
 export function jobRecord(job: Job) {
   return {
     id: job.id,
-    status: nameOf(JobState, job.state),
+    status: enumName(JobState, job.state),
     ...(job.delayMs === undefined ? {} : { delayTime: job.delayMs }),
     ...(job.executionMs === undefined ? {} : { executionTime: job.executionMs }),
     ...(job.workerId ? { workerId: job.workerId } : {}),
@@ -42,7 +43,7 @@ export function chunkDocument({ output, metrics }: Chunk): string {
 export function jobColumns(nowMs: number): Column<Job>[] {
   return [
     { title: 'ID', text: ({ id }) => id },
-    { title: 'STATUS', text: ({ state }) => nameOf(JobState, state) },
+    { title: 'STATUS', text: ({ state }) => enumName(JobState, state) },
     { title: 'SUBMITTED', text: ({ submitTime }) => ago(submitTime, nowMs) },
     { title: 'WAITED', text: ({ delayMs }) => measured(delayMs) ?? '', right: true },
     { title: 'RAN', text: ({ executionMs }) => measured(executionMs) ?? '', right: true },
@@ -56,7 +57,7 @@ export function showJob(output: Output, job: Job): void {
   const { state, delayMs, executionMs, retries } = job;
   const fields: Field[] = [
     ['id', job.id],
-    ['status', nameOf(JobState, state)],
+    ['status', enumName(JobState, state)],
     ['submitted', moment(job.submitTime, output.nowMs())],
     ['waited', measured(delayMs)],
     ['ran', measured(executionMs)],

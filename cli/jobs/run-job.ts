@@ -1,4 +1,5 @@
 /** `slipway jobs run`. */
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { orderedUuid } from '@slipway/kit/bytes/ordered-uuid';
 import { printable } from '@slipway/kit/log/printable';
 import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
@@ -6,7 +7,7 @@ import { JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { Cli } from '../cli.ts';
 import { EXIT, InterruptedError } from '../failures.ts';
-import { measured, nameOf } from '../output/words.ts';
+import { measured } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';
 import { JobProgress } from './job-progress.ts';
@@ -48,7 +49,7 @@ export async function runJob(cli: Cli, options: RunOptions): Promise<void> {
   const { job } = await (options.wait ? retryWhileAway(cli, submit) : submit());
   const jobRef = { endpointId, jobId: job!.id };
   if (options.wait) return waitForJob(cli, jobRef);
-  cli.output.result({ id: job!.id, status: nameOf(JobState, job!.state) }, () => {
+  cli.output.result({ id: job!.id, status: enumName(JobState, job!.state) }, () => {
     cli.output.line(job!.id);
     cli.output.note(`Follow it: slipway jobs logs -f ${jobArguments(cli, jobRef)}`);
   });

@@ -1,4 +1,5 @@
 /** `slipway keys`: API keys of the account. The operator also manages keys of other accounts and of machines. */
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { resolve } from 'node:path';
 import type { Key } from '@slipway/proto/gen/slipway/v1/access_service';
 import { KeyPermissions, KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
@@ -9,7 +10,7 @@ import { addCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import type { KeyedCore } from '../keyed-core.ts';
 import { collect, oneOf } from '../option-values.ts';
-import { ago, nameOf } from '../output/words.ts';
+import { ago } from '../output/words.ts';
 import { WATCH, watched } from '../shared/watch.ts';
 import { openSecretFile } from './secret-file.ts';
 
@@ -175,11 +176,11 @@ async function revokeKey(cli: Cli, id: string, options: ListOptions): Promise<vo
 
 /** Returns the permissions of a key in words. */
 function allowed({ scope, permissions }: Key): string {
-  const word = nameOf(SCOPES, scope);
+  const word = enumName(SCOPES, scope);
   if (permissions === undefined) return word;
   return (
-    `${word}: management ${nameOf(PERMISSIONS, permissions.management)}, jobs ` +
-    `${nameOf(PERMISSIONS, permissions.jobs)}`
+    `${word}: management ${enumName(PERMISSIONS, permissions.management)}, jobs ` +
+    `${enumName(PERMISSIONS, permissions.jobs)}`
   );
 }
 
@@ -189,7 +190,7 @@ function presentKey(key: Key) {
     id: key.id,
     name: key.name,
     ...(key.accountId && { accountId: key.accountId }),
-    scope: nameOf(KeyScope, key.scope),
+    scope: enumName(KeyScope, key.scope),
     endpointIds: key.endpointIds,
     ...(key.scope === KeyScope.AGENT && { machineId: key.machineId }),
     ...(key.permissions && { permissions: { management: permissionName(management), jobs: permissionName(jobs) } }),
@@ -199,5 +200,5 @@ function presentKey(key: Key) {
 }
 
 function permissionName(permission: number): string {
-  return permission === Permission.UNSPECIFIED ? 'NONE' : nameOf(Permission, permission);
+  return permission === Permission.UNSPECIFIED ? 'NONE' : enumName(Permission, permission);
 }

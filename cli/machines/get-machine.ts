@@ -1,5 +1,6 @@
 /** `slipway machines get`: shows a machine with its workers, pods and images. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable } from '@slipway/kit/log/printable';
 import type { CachedModel, Gpu, Machine, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
@@ -13,7 +14,7 @@ import { addCommand } from '../command.ts';
 import { modelColumns, presentModel, sizeText } from '../models/list-models.ts';
 import type { Output } from '../output/output.ts';
 import type { Field } from '../output/table.ts';
-import { ago, memory, moment, nameOf } from '../output/words.ts';
+import { ago, memory, moment } from '../output/words.ts';
 import { imageSpace, loadText, presentMachine, runsText, stateText } from './present-machine.ts';
 import { hasLeftGpus, offloadText, standbyText } from './present-standby.ts';
 
@@ -98,7 +99,7 @@ function documentOf(page: GetMachineResponse, { workers, recent }: MachineWorker
     refusals,
     gpuEvents: gpuEvents.map(({ level, time, ...event }) => ({
       ...event,
-      level: nameOf(GpuLevel, level),
+      level: enumName(GpuLevel, level),
       at: time?.toISOString(),
     })),
   };
@@ -112,14 +113,14 @@ function presentWorker({ state, createTime, readyTime, endTime, crashTime, retry
     crashedAt: crashTime?.toISOString() ?? null,
     retryAt: retryTime?.toISOString() ?? null,
   };
-  return { ...worker, state: nameOf(WorkerState, state), ...at };
+  return { ...worker, state: enumName(WorkerState, state), ...at };
 }
 
 function presentPod({ state, desiredStatus, stateChangeTime, ...pod }: MachinePod) {
   return {
     ...pod,
-    state: nameOf(PodState, state),
-    desiredStatus: nameOf(PodStatus, desiredStatus),
+    state: enumName(PodState, state),
+    desiredStatus: enumName(PodStatus, desiredStatus),
     changedAt: stateChangeTime?.toISOString(),
   };
 }
@@ -215,7 +216,7 @@ function showGpuEvents(output: Output, events: readonly GpuEvent[]): void {
     [
       { title: 'GPU HEALTH', text: ({ time }) => ago(time, output.nowMs()) },
       { title: 'GPU', text: ({ gpuUuid }) => gpuUuid },
-      { title: 'LEVEL', text: ({ level }) => nameOf(GpuLevel, level) },
+      { title: 'LEVEL', text: ({ level }) => enumName(GpuLevel, level) },
       { title: 'REASON', text: ({ text }) => text },
     ],
     events.slice(0, EVENTS_SHOWN),
@@ -253,7 +254,7 @@ function showRest(output: Output, { pods, images, imageCount, models, refusals, 
         { title: 'POD', text: ({ id }) => id },
         { title: 'NAME', text: ({ name }) => name },
         { title: 'ACCOUNT', text: ({ accountId }) => accountId },
-        { title: 'STATE', text: ({ state }) => nameOf(PodState, state) },
+        { title: 'STATE', text: ({ state }) => enumName(PodState, state) },
         { title: 'IMAGE', text: ({ imageName }) => imageName },
       ],
       pods,

@@ -1,10 +1,11 @@
 /** Presents a machine to people and to programs. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable } from '@slipway/kit/log/printable';
 import type { Gpu, GpuLoad, Machine } from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineDrain, MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
-import { ago, count, memory, nameOf, roughly } from '../output/words.ts';
+import { ago, count, memory, roughly } from '../output/words.ts';
 
 /** Returns the state: `connected, cordoned`. */
 export function stateText({ connected, cordoned, seenTime, drain }: MachineStatus, nowMs: number): string {
@@ -74,7 +75,7 @@ export function loadText(load: GpuLoad | undefined): string {
 export function presentMachine({ machine, connected, cordoned, seenTime, gpuLoads, drain }: MachineStatus) {
   const { containerEngine: engine, ...rest } = machine!;
   // The engine with the name of its hand-over, or null if there is none.
-  const containerEngine = engine ? { ...engine, gpuHandover: nameOf(GpuHandover, engine.gpuHandover) } : null;
+  const containerEngine = engine ? { ...engine, gpuHandover: enumName(GpuHandover, engine.gpuHandover) } : null;
   return {
     ...rest,
     containerEngine,

@@ -1,14 +1,14 @@
 /** Presents the standby of workers and the offload of machines. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable } from '@slipway/kit/log/printable';
 import type { GpuMove, GpuOffload, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
-import { nameOf } from '../output/words.ts';
 
 /** Returns `FROZEN on its GPU`, `FROZEN in host memory`, `suspended`, or the plain state. */
 export function standbyText({ state, standbyLevel, suspended }: Worker): string {
   const where = { [StandbyLevel.UNSPECIFIED]: '', [StandbyLevel.GPU]: '', [StandbyLevel.HOST]: ' in host memory' };
-  return `${nameOf(WorkerState, state)}${where[standbyLevel]}${suspended ? ', suspended' : ''}`;
+  return `${enumName(WorkerState, state)}${where[standbyLevel]}${suspended ? ', suspended' : ''}`;
 }
 
 /** Returns whether the GPUs of a worker are free for others: it is in host memory, and no operator suspended it. */

@@ -1,5 +1,6 @@
 /** `slipway workers` and `slipway logs`: workers, the reasons why some do not run, and their logs. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable, printableLog } from '@slipway/kit/log/printable';
 import { delay } from '@slipway/kit/time/clock';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
@@ -14,7 +15,7 @@ import { showWarnings } from '../endpoints/show-warnings.ts';
 import { UsageError } from '../failures.ts';
 import { JobLogReader } from '../jobs/job-lines.ts';
 import { wholeNumber } from '../option-values.ts';
-import { ago, nameOf } from '../output/words.ts';
+import { ago } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 import { ENDPOINT_ID, endpointIdOf } from '../shared/find-endpoint.ts';
 import { WATCH, watched } from '../shared/watch.ts';
@@ -214,7 +215,7 @@ function recentText({ id, state, endTime, version }: Worker, nowMs: number): str
 function showReason({ output }: Cli, { id, state, reason, exitCode }: Worker): void {
   if (reason === '') return;
   const ended = exitCode === undefined ? '' : ` (exit code ${exitCode})`;
-  output.line(`\n${output.style('yellow', `${id} is ${nameOf(WorkerState, state)}${ended}`)}`);
+  output.line(`\n${output.style('yellow', `${id} is ${enumName(WorkerState, state)}${ended}`)}`);
   for (const line of printableLog(reason).trimEnd().split('\n')) output.line(`  ${line}`);
 }
 
@@ -224,6 +225,6 @@ function presentEnded({ lastEndTime, lastWorkerId: id, ...group }: EndedWorkers)
 }
 
 function presentWorker({ state, standbyLevel, createTime, ...worker }: Worker) {
-  const level = nameOf(StandbyLevel, standbyLevel);
-  return { ...worker, state: nameOf(WorkerState, state), standbyLevel: level, createdAt: createTime?.toISOString() };
+  const level = enumName(StandbyLevel, standbyLevel);
+  return { ...worker, state: enumName(WorkerState, state), standbyLevel: level, createdAt: createTime?.toISOString() };
 }

@@ -1,12 +1,12 @@
 /** `slipway models`: lists which machine has which model. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { CachedModel } from '@slipway/proto/gen/slipway/v1/machine';
 import { CachedModelState, ModelFault } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineModel } from '@slipway/proto/gen/slipway/v1/machine_service';
 import type { Cli } from '../cli.ts';
 import type { Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
-import { nameOf } from '../output/words.ts';
 
 const COMMIT_LENGTH_SHOWN = 12;
 const BYTES_PER_GB = 1_000_000_000;
@@ -33,7 +33,7 @@ export function modelColumns(): Column<CachedModel>[] {
 
 /** Returns the record for programs. */
 export function presentModel({ state, fault, ...model }: CachedModel) {
-  return { ...model, state: nameOf(CachedModelState, state), fault: nameOf(ModelFault, fault) };
+  return { ...model, state: enumName(CachedModelState, state), fault: enumName(ModelFault, fault) };
 }
 
 /** Lists the models of all machines, or of the machines that have one repository. */
@@ -56,7 +56,7 @@ function showModels(output: Output, models: readonly MachineModel[]): void {
 }
 
 function modelState({ state, sizeBytes, downloadedBytes }: CachedModel): string {
-  const word = nameOf(CachedModelState, state).toLowerCase();
+  const word = enumName(CachedModelState, state).toLowerCase();
   if (state !== CachedModelState.DOWNLOADING || sizeBytes === 0) return word;
   return `${word}, ${Math.min(Math.floor((downloadedBytes / sizeBytes) * 100), 99)} %`;
 }

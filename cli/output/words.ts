@@ -48,11 +48,6 @@ export function count(number: number, thing: string): string {
   return `${number} ${thing}${number === 1 ? '' : 's'}`;
 }
 
-/** Returns the name of a value of a generated enum, or its number if this build does not know it. */
-export function nameOf(words: Readonly<Record<string, number>>, value: number): string {
-  return Object.entries(words).find(([, number]) => number === value)?.[0] ?? String(value);
-}
-
 /** Returns variables, one per line. `undefined` if there are none. */
 export function variables(env: Readonly<Record<string, string>>): string | undefined {
   return (

@@ -1,9 +1,9 @@
 /** `slipway version --rollback`: which releases of core may run on the database again. */
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { CoreRelease } from '@slipway/proto/gen/slipway/v1/part_service';
 import { RollbackSupport } from '@slipway/proto/gen/slipway/v1/part_service';
 import type { Cli } from '../cli.ts';
 import type { Column } from '../output/table.ts';
-import { nameOf } from '../output/words.ts';
 
 const COLUMNS: readonly Column<CoreRelease>[] = [
   { title: 'RELEASE', text: ({ version }) => version },
@@ -35,7 +35,7 @@ export async function showRollback({ operator, output }: Cli): Promise<void> {
 function present({ rollback, firstStartedTime, lastStartedTime, ...release }: CoreRelease) {
   return {
     ...release,
-    rollback: nameOf(RollbackSupport, rollback),
+    rollback: enumName(RollbackSupport, rollback),
     firstStartedAt: firstStartedTime?.toISOString() ?? null,
     lastStartedAt: lastStartedTime?.toISOString() ?? null,
   };

@@ -1,5 +1,6 @@
 /** `slipway version`: versions of this command, of the parts installed beside it, and of the parts that run. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { partSupport } from '@slipway/kit/host/part-version';
 import { within } from '@slipway/kit/time/clock';
 import type { Part } from '@slipway/proto/gen/slipway/v1/part_service';
@@ -9,7 +10,6 @@ import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';
 import { failureOf, InterruptedError } from '../failures.ts';
 import type { Column } from '../output/table.ts';
-import { nameOf } from '../output/words.ts';
 import { CLI_VERSION, partVersions } from './installed.ts';
 import { showRollback } from './rollback.ts';
 
@@ -82,7 +82,7 @@ async function askServer(cli: Cli): Promise<(Server & { parts: Part[] }) | undef
 }
 
 function presentPart({ support, lastSeenTime, ...part }: Part) {
-  return { ...part, support: nameOf(PartSupport, support), lastSeenAt: lastSeenTime?.toISOString() ?? null };
+  return { ...part, support: enumName(PartSupport, support), lastSeenAt: lastSeenTime?.toISOString() ?? null };
 }
 
 function serverText(server: Server | null): string | undefined {

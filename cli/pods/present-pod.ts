@@ -1,15 +1,16 @@
 /** Presents a pod to programs, with the names of GET /v1/pods/{podId}, and to people. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { presentPod as presentRecord } from '@slipway/facades/resources/pods/present-pod';
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
 import type { Column, Field } from '../output/table.ts';
-import { ago, commandLine, moment, nameOf, variables } from '../output/words.ts';
+import { ago, commandLine, moment, variables } from '../output/words.ts';
 
 /** Returns the record for programs: the REST API's, and the pod's current state. */
 export function presentPod(pod: Pod) {
   const { consumerUserId: _consumerUserId, ...record } = presentRecord(pod, '');
-  return { ...record, state: nameOf(PodState, pod.state) };
+  return { ...record, state: enumName(PodState, pod.state) };
 }
 
 /** Columns of the list. */
@@ -50,8 +51,8 @@ export function podFields(pod: Pod, nowMs: number): Field[] {
 }
 
 function stateText({ desiredStatus, state, locked }: Pod): string {
-  const wanted = nameOf(PodStatus, desiredStatus);
-  const now = nameOf(PodState, state);
+  const wanted = enumName(PodStatus, desiredStatus);
+  const now = enumName(PodState, state);
   return `${now}${now === wanted ? '' : `, shall be ${wanted}`}${locked ? ', locked' : ''}`;
 }
 

@@ -1,12 +1,13 @@
 /** Changes many jobs with successive calls, until no matching job is left. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { UnaryMethod } from '@slipway/facades/core-client/service-calls';
 import { retry } from '@slipway/kit/lifecycle/retry';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { CancelJobsResponse, JobServiceClient, RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Cli } from '../cli.ts';
-import { count, nameOf } from '../output/words.ts';
+import { count } from '../output/words.ts';
 import { retryWhileAway } from '../retry-while-away.ts';
 
 /** A change of jobs. */
@@ -50,7 +51,7 @@ export async function changeAll(
       const answer = await retryWhileAway(cli, () => unlessBusy(cli, () => cli.core.jobs.call(call, request)));
       done += answer.done;
       for (const { state, count: more } of answer.left) {
-        const name = state === JobState.UNSPECIFIED ? 'GONE' : nameOf(JobState, state);
+        const name = state === JobState.UNSPECIFIED ? 'GONE' : enumName(JobState, state);
         left.set(name, (left.get(name) ?? 0) + more);
       }
       cursor = answer.nextCursor;

@@ -226,7 +226,7 @@ export class SlotPool implements SlotSource {
     return this.#holders.get(attemptId(key))?.slot.workerId;
   }
 
-  /** Returns whether this replica holds the session of any worker of the endpoint that shall run. */
+  /** Returns whether this replica has the session of any worker of the endpoint whose desired state is RUN. */
   hasWorker(endpointId: string): boolean {
     return (this.#workersOf.get(endpointId) ?? 0) > 0;
   }

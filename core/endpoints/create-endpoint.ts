@@ -31,7 +31,7 @@ export interface EndpointRequest {
   webhookSecret: string;
   /** Own template of the endpoint, instead of a named one. */
   ownTemplate?: OwnTemplateChange | undefined;
-  /** Id that it shall have. `undefined`: a new one. */
+  /** Requested id. `undefined`: a new one. */
   wantedId?: string | undefined;
 }
 

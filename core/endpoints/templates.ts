@@ -16,7 +16,7 @@ import type { EndpointContext } from './endpoint-context.ts';
 export const TEMPLATE_ID_LENGTH = 10;
 
 /**
- * Creates a template. `wantedId`: id that it shall have; default: a new one. Throws NAME_TAKEN if the account has a
+ * Creates a template. `wantedId`: requested id; default: a new one. Throws NAME_TAKEN if the account has a
  * template of this name, or the wanted id is not free. INVALID_REQUEST: a field is out of range, or the registry
  * credentials are unknown. RepeatedCreation: `key` was used before.
  */

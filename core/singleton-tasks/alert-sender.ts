@@ -38,7 +38,7 @@ interface AlertSenderOptions {
   logger: Logger;
 }
 
-/** How often problems are compared, in milliseconds. */
+/** Interval of comparisons of problems, in milliseconds. */
 const PERIOD_MS = 15_000;
 /** Problems of an account that are watched, the worst first. */
 const PROBLEMS_MAX = 200;

@@ -53,8 +53,8 @@ const HOLD_MS = TRY_MS_MAX + 10_000;
 /** Delay of a call that found no capacity, in milliseconds. */
 const DEFER_MS = 500;
 /**
- * How often the holder of this task checks for calls that no outcome here ordered, in milliseconds. While nothing
- * happens: REST_MS.
+ * Interval at which the holder of this task looks for calls that no outcome here ordered, in milliseconds. While
+ * nothing happens: REST_MS.
  */
 const PERIOD_MS = 2_000;
 /** Taken calls wait at most this many milliseconds for the others to be deferred. */

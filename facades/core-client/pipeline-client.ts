@@ -33,7 +33,7 @@ export interface OpenCall<Reply> {
 
 /** Most bytes of calls that wait for a core. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
-/** How often waits and retries are checked, in milliseconds. */
+/** Interval of checks of waits and retries, in milliseconds. */
 const SWEEP_PERIOD_MS = 100;
 /** The same while there have been no calls for a while. */
 const SWEEP_REST_MS = 60_000;

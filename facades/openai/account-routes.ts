@@ -78,7 +78,7 @@ interface ForwardedRequest {
   forwarded: Parameters<WorkerRelay>[0];
 }
 
-/** Submits or forwards the request. A separate function, so that a large body is held only until then. */
+/** Prepares a job or a request to forward. A separate function, so that a large body is held only until then. */
 async function prepare(
   parts: Parts,
   request: FastifyRequest,

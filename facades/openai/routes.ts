@@ -55,7 +55,7 @@ export function answerJob(
   return streaming ? answerStream(job, live, reply, clock) : answerWhole(job, reply);
 }
 
-/** Submits the job. A separate function, so that a large body is held only until it is stored. */
+/** Prepares the job. A separate function, so that a large body is held only until it is stored. */
 async function prepare(
   parts: JobParts,
   request: FastifyRequest,

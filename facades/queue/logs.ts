@@ -19,7 +19,7 @@ import { publicStatus } from './present-job.ts';
 import { boundedNumber } from './query-numbers.ts';
 import { wantsEvents } from './stream-shape.ts';
 
-/** How often a live feed polls, and how often it sends a keep-alive comment, in milliseconds. */
+/** Intervals of a live feed in milliseconds: of its polls, and of its keep-alive comments. */
 const POLL_MS = 500;
 const HEARTBEAT_MS = 15_000;
 const LINES_MAX = 1_000;

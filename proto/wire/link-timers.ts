@@ -44,14 +44,14 @@ export const LINK_TIMERS = {
   reopenTryMs: 2_000,
   reopenPauseMs: 1_000,
   /**
-   * How often core replicas record that they run, how long that counts, and how often facades and edges list them.
-   * Agents, of which there may be thousands, need the list only when their replica leaves.
+   * Interval at which core replicas record that they run, validity of such a record, and intervals at which facades,
+   * edges and agents list the replicas. Agents, of which there may be thousands, need it only when theirs leaves.
    */
   replicaBeatMs: 30_000,
   replicaValidMs: 120_000,
   replicaListMs: 30_000,
   agentReplicaListMs: 120_000,
-  /** How often an Envoy reports load. */
+  /** Interval of an Envoy's load reports. */
   loadReportMs: 1_000,
   /** Interval of a tunnel's pings, and the longest silence of the other side. */
   tunnelPingMs: 5_000,

@@ -25,7 +25,8 @@ export function hasEnough(
   });
 }
 
-function typeOf({ name, migProfile }: PlacementGpu): string {
+/** Returns the type of a GPU: its card, and its MIG profile if it is a slice. */
+export function typeOf({ name, migProfile }: PlacementGpu): string {
   return `${sameCard(name)} ${migProfile}`;
 }
 

@@ -5,8 +5,7 @@
  * until all are free.
  */
 
-import { sameCard } from '../machines/gpu-pools.ts';
-import { rankOf } from './gpu-choice.ts';
+import { rankOf, typeOf } from './gpu-choice.ts';
 import { without } from './machine-crashes.ts';
 import { machineRefusal } from './placement-filters.ts';
 import type { PlacementMachine, PlacementRequest } from './placement-machine.ts';
@@ -139,7 +138,7 @@ function goesBefore({ accountId, sinceMs }: LargeWaiter, own: SmallerRequester, 
  */
 function freeOfTypes(machine: PlacementMachine, request: PlacementRequest): { rank: number; gpuUuids: string[] }[] {
   const asked = machine.gpus.filter((gpu) => gpu.unhealthy === '' && rankOf(gpu, request) !== undefined);
-  const groups = [...Map.groupBy(asked, ({ name, migProfile }) => `${sameCard(name)} ${migProfile}`).values()];
+  const groups = [...Map.groupBy(asked, typeOf).values()];
   return groups
     .filter((gpus) => gpus.length >= request.gpuCount)
     .map((gpus) => {

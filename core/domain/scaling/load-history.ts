@@ -1,6 +1,6 @@
 /** Load of an endpoint over time, from samples that one replica takes every ten seconds. Pure. */
 
-/** How often the load is sampled, in milliseconds. */
+/** Interval of samples of the load, in milliseconds. */
 export const LOAD_SAMPLE_MS = 10_000;
 /** A sample is written at least this often, even if nothing has changed. In milliseconds. */
 export const LOAD_REPEAT_MS = 3_600_000;

@@ -184,7 +184,7 @@ function alikeKey({
 }
 
 /**
- * Returns a function that tells whether a machine could ever take a request. Results are cached per kind of machine and
+ * Returns a function that checks whether a machine could ever take a request. Results are cached per kind of machine and
  * request.
  */
 export function runsWhere(

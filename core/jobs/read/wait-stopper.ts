@@ -6,7 +6,7 @@ export class WaitStopper {
   #stopped = false;
   #listener: (() => void) | undefined;
 
-  /** True once the wait shall end. */
+  /** True once the wait must end. */
   get stopped(): boolean {
     return this.#stopped;
   }

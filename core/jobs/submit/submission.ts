@@ -6,7 +6,7 @@ import type { SubmitKind } from '../../domain/jobs/retention.ts';
 /** A job to submit. */
 export interface Submission {
   endpointId: string;
-  /** A UUID; empty if core shall make one. */
+  /** A UUID; empty if core is to make one. */
   requestId: string;
   kind: SubmitKind;
   /** JSON text. */

@@ -48,7 +48,7 @@ export class Health extends LoopService {
     if (!answers && this.#serving) this.wake();
   }
 
-  /** True if the database has not answered for so long that callers shall not wait for it. */
+  /** True if the database has not answered for so long that callers must not wait for it. */
   get databaseAway(): boolean {
     return this.#awaySinceMs !== undefined && this.#options.clock.monotonicMs() - this.#awaySinceMs >= AWAY_MS_MIN;
   }

@@ -62,7 +62,7 @@ export function isTransient(error: unknown): boolean {
   return passes || (cause !== undefined && isTransient(cause));
 }
 
-/** The database is full, or has rejected statements for so long that callers shall not wait for it. */
+/** The database is full, or has rejected statements for so long that callers must not wait for it. */
 export class DatabaseAwayError extends Error {
   /** Code of the driver or the server, for the log. */
   readonly code: string;

@@ -1,4 +1,5 @@
 /** Feeds an endpoint's page: counts, workers, explanation, and decisions of the scaler. */
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { EndedWorkers, Worker, WorkerStretch } from '@slipway/proto/gen/slipway/v1/machine';
 import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -73,7 +74,7 @@ const LEVELS: Readonly<Record<number, 'GPU' | 'HOST'>> = { [StandbyLevel.GPU]: '
 /** Converts a worker for the page. */
 export function workerView({ createTime, readyTime, endTime, busy, frozen, ...worker }: Worker): WorkerView {
   const { id, machineId, state, held, capacity, version, reason, gpuUuids: gpus, gpuLoads, sdkVersion } = worker;
-  const word = Object.entries(WorkerState).find(([, value]) => value === state)?.[0] ?? '';
+  const word = enumName(WorkerState, state);
   return {
     id,
     machineId,

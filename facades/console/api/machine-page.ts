@@ -1,5 +1,6 @@
 /** Feeds a machine's page. For the operator only: core rejects others. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { CachedModel, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { CachedModelState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
@@ -95,7 +96,7 @@ function ofEndpoint(worker: Worker): WorkerView {
 }
 
 function modelView({ fault: _fault, state, sizeBytes: bytes, ...model }: CachedModel): MachineModelView {
-  const word = Object.entries(CachedModelState).find(([, value]) => value === state)?.[0] ?? '';
+  const word = enumName(CachedModelState, state);
   return { ...model, state: word, bytes };
 }
 
@@ -108,6 +109,6 @@ function podView({
   gpuUuids: gpus,
   stateChangeTime,
 }: MachinePod): MachinePodView {
-  const word = Object.entries(PodState).find(([, value]) => value === state)?.[0] ?? '';
+  const word = enumName(PodState, state);
   return { id, name, accountId, state: word, image, gpus, sinceMs: stateChangeTime?.getTime() ?? 0 };
 }

@@ -1,5 +1,6 @@
 /** Pods: the list, a single pod, and the last log lines of pods and workers. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
 import { CoreError } from '@slipway/proto/wire/reason';
@@ -99,7 +100,7 @@ function podRow(pod: Pod, accountId: string) {
   return {
     id,
     name: name ?? '',
-    state: wordOf(pod.state),
+    state: enumName(PodState, pod.state),
     desiredStatus,
     image,
     gpuCount: pod.gpuCount,
@@ -129,7 +130,7 @@ function podView(pod: Pod, nowMs: number): PodView {
     nowMs,
     id,
     name,
-    state: wordOf(state),
+    state: enumName(PodState, state),
     desiredStatus: presentPod(pod, '').desiredStatus,
     statusText,
     sinceMs: pod.stateChangeTime?.getTime() ?? 0,
@@ -143,8 +144,4 @@ function podView(pod: Pod, nowMs: number): PodView {
     networkVolumeId,
     costPerHour,
   };
-}
-
-function wordOf(state: PodState): string {
-  return Object.entries(PodState).find(([, value]) => value === state)?.[0] ?? '';
 }

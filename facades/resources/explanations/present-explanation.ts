@@ -1,4 +1,5 @@
 /** Explanations as records: GET /explain and `slipway why --json`. Empty members are left out. */
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type {
   AttemptExplanation,
   EndpointExplanation,
@@ -40,7 +41,7 @@ export function endpointExplanationRecord({
 
 /** Returns the record of a job. */
 export function jobExplanationRecord({ state, endpoint, attempts, ...explanation }: JobExplanation) {
-  const name = Object.entries(JobState).find(([, value]) => value === state)?.[0];
+  const name = enumName(JobState, state);
   return {
     ...explanation,
     state: name,

@@ -1,4 +1,4 @@
-/** How the agent reaches the Kubernetes API: the service account of its own Pod, or a kubeconfig file. */
+/** Finds the Kubernetes API and its credentials: the service account of the agent's own Pod, or a kubeconfig file. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 

@@ -1,5 +1,6 @@
 /** The live list of an endpoint's jobs on its page. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import { jobSelection } from '../../../jobs/job-selection.ts';
@@ -45,7 +46,7 @@ export function jobsPage(
 export function jobRow({ id, state, submitTime, delayMs, executionMs, workerId, retries, error }: Job): JobRow {
   return {
     id,
-    status: Object.entries(JobState).find(([, value]) => value === state)?.[0] ?? '',
+    status: enumName(JobState, state),
     submittedAt: submitTime?.toISOString() ?? '',
     retries,
     ...(delayMs === undefined ? {} : { delayTime: delayMs }),

@@ -1,5 +1,6 @@
 /** A job's page: its record and the explanation of its state, which change, and data that is read on request. */
 
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { WebhookDelivery } from '@slipway/proto/gen/slipway/v1/job_service';
 import { WebhookDeliveryState } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { ListView } from '@slipway/proto/gen/slipway/v1/list_view';
@@ -88,7 +89,7 @@ function jobOf(request: FastifyRequest): { endpointId: string; jobId: string } {
 }
 
 function webhookView({ id, state, tries, lastError, redrives, dueTime, endTime }: WebhookDelivery): WebhookView {
-  const word = Object.entries(WebhookDeliveryState).find(([, value]) => value === state)?.[0] ?? '';
+  const word = enumName(WebhookDeliveryState, state);
   return {
     id,
     state: word,
