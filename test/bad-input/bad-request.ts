@@ -29,5 +29,5 @@ export function named<Case>(
   return list.map(([name, value]) => ({ name, ...make(value) }));
 }
 
-/** The answer 400 with this code. */
+/** Returns the answer 400 with this code. */
 export const invalid = (code: string) => ({ status: 400, code });

@@ -2,7 +2,7 @@
 import type { BadRequest } from './bad-request.ts';
 import { invalid, named } from './bad-request.ts';
 
-/** The text of `head`, then these bytes, then `tail`. */
+/** Returns the text of `head`, then these bytes, then `tail`. */
 function bytes(head: string, middle: number[], tail: string): Uint8Array {
   return Buffer.concat([Buffer.from(head), Buffer.from(middle), Buffer.from(tail)]);
 }

@@ -64,7 +64,7 @@ function send(request: Omit<BadRequest, 'name' | 'status' | 'code'>): Promise<Ra
   return exchange(system.url, { pieces: [requestText(method, fill(path), given, bytes)] });
 }
 
-/** The code of a body of any of the surfaces. */
+/** Returns the code of a body of any of the surfaces. */
 function codeOf({ json }: RawAnswer): unknown {
   const error = json?.error;
   return json?.code ?? (typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined);

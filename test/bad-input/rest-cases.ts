@@ -11,7 +11,7 @@ export function named<Value>(cases: Cases<Value>, make: (value: Value) => Omit<B
   return cases.map(([name, value]) => ({ name, ...make(value) }));
 }
 
-/** The body of a template. */
+/** Returns the body of a template. */
 export const template = (name: string) => `{"name":"${name}","imageName":"x"}`;
 
 export const many = (count: number, value: unknown): unknown[] => Array.from({ length: count }, () => value);

@@ -28,7 +28,7 @@ const secretKey = randomBytes(32).toString('hex');
 const sealer = new Sealer(secretKey);
 const onProgress = (): void => undefined;
 
-/** All rows of all tables, as text. */
+/** Returns all rows of all tables, as text. */
 async function everything(url: string): Promise<Map<string, string[]>> {
   const sql = postgres(url, { max: 1 });
   const tables = await sql<{ name: string }[]>`

@@ -31,7 +31,7 @@ const TWO =
 const PUBLISHED = { x: 'one\ntwo\n', y: 'a\n' };
 const PATCHED = { x: 'one\n2\nthree\n', y: 'b\n' };
 
-/** A project with a package `p` and two patches of it. */
+/** Returns a project with a package `p` and two patches of it. */
 async function project(t: Test) {
   const { path } = await scratch(t);
   for (const folder of ['dev/install', 'deploy/patches/p', 'node_modules/p/src'])

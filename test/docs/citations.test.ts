@@ -20,7 +20,7 @@ const files = listed
   );
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
-/** Why a citation leads nowhere; undefined: it leads somewhere. */
+/** Returns why a citation leads nowhere. `undefined` if it leads somewhere. */
 function faultOf(file: string, anchor: string | undefined): string | undefined {
   if (!existsSync(join(root, file))) return `there is no ${file}`;
   if (anchor !== undefined && !anchorsOf(read(file)).has(anchor)) return `${file} has no heading for #${anchor}`;

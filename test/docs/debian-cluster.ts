@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { quietPort } from '../helpers/net/ports.ts';
 
-/** For tap's `skip` option: false if such a cluster can be made here. */
+/** Returns false for tap's `skip` option if such a cluster can be made here. */
 export function skipWithoutDebian(): false | string {
   if (process.getuid!() !== 0) return 'needs root: it makes a database server and runs workers as other users';
   if (!existsSync('/usr/bin/pg_createcluster') || !existsSync('/usr/bin/curl'))

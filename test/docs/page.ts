@@ -1,6 +1,6 @@
 /** Reads the pages of docs/: headings as anchors, and tables below a heading. */
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** Returns the anchors of a page's headings, as GitHub makes them. */
 export function anchorsOf(page: string): Set<string> {
   const text = page.replace(/^```[^]*?^```/gm, '');
   return new Set(

@@ -36,6 +36,6 @@ export async function openSetting(
   return { jobs: endpointJobs(system, id), worker, next: () => workers.next(sdk) };
 }
 
-/** The open take is known to core: a job that is submitted now goes to it. */
+/** Waits until core knows the open take: a job that is submitted then goes to it. */
 export const parked = (jobs: EndpointJobs): Promise<unknown> =>
   waitFor('the take to be known', async () => (await jobs.health()).workers.ready === 1);

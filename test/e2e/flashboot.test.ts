@@ -17,7 +17,7 @@ t.setTimeout(600_000);
 
 const FIELDS = { flashBootType: FlashBootType.FLASHBOOT, workersMin: 0, idleTimeoutSeconds: 1 };
 
-/** State of a process in the kernel's words: T when it is stopped. */
+/** Returns the state of a process in the kernel's words: T when it is stopped. */
 const stateOf = (pid: number): string => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0]!;
 const isFrozen = (pid: number) => waitFor(`process ${pid} to stand still`, () => stateOf(pid) === 'T', 30_000);
 /** Runs a job. Returns the pid of the process that ran it. */
@@ -25,7 +25,7 @@ const pidOf = async (jobs: EndpointJobs, note: string): Promise<number> => {
   await jobs.runSync({ note });
   return pids(note).at(-1)!;
 };
-/** The processes that left a line. */
+/** Returns the processes that left a line. */
 const pids = (note: string): number[] =>
   readFileSync(note, 'utf8')
     .trim()

@@ -54,7 +54,7 @@ const rollout = (endpointId: string, state: string) =>
   });
 const versions = async (endpointId: string): Promise<number[]> =>
   (await call(clients.machines, 'listWorkers', { endpointId }, key)).workers.map(({ version }) => version);
-/** Two workers of this version, and no other. */
+/** Returns two workers of this version, and no other. */
 const only = (id: string, version: number) =>
   waitFor(`two of version ${version} alone`, async () => String(await versions(id)) === `${version},${version}`);
 const releasesHeld = async (endpoint: string): Promise<number> =>

@@ -219,7 +219,7 @@ t.test('any worker finds the trace in the headers of its take: of one job, and o
   const worker = await raw.next();
   const begin = async (traceId: string, flags = '01'): Promise<string> =>
     own.run({}, {}, { traceparent: `00-${traceId}-${CLIENT}-${flags}` });
-  /** The headers of one answer, with the jobs in it; 204 is none. */
+  /** Returns the headers of one answer, with the jobs in it; 204 is none. */
   const take = async (batch: number): Promise<{ headers: Headers; taken: string[] }> => {
     const answer = await fetch(worker.takeUrl({ batch }), { headers: worker.headers });
     const jobs = answer.status === 200 ? [(await answer.json()) as { id: string }[]].flat() : [];

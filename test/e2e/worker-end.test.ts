@@ -15,7 +15,7 @@ const OUTCOME_GRACE_OVER_MS = 3_000;
 
 t.setTimeout(600_000);
 
-/** An endpoint with one worker, which holds `count` jobs. */
+/** Returns an endpoint with one worker, which holds `count` jobs. */
 async function holding(t: Test, count: number) {
   const core = await startReplicas(t);
   const agent = await startRealAgent(t, core);

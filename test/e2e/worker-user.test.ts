@@ -42,7 +42,7 @@ interface Snooped {
 const asRoot = process.platform === 'linux' && process.getuid!() === 0;
 t.setTimeout(600_000);
 
-/** Only root can start a Python below /root. */
+/** Returns why the test is skipped: only root can start a Python below /root. */
 async function skipWithoutOpenPython(which: keyof typeof PYTHONS): Promise<false | string> {
   const missing = skipWithoutPython(which);
   if (missing) return missing;

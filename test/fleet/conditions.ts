@@ -48,7 +48,7 @@ const CONDITIONS: readonly [what: string, measure: (scene: Scene) => Promise<Tim
   ['a GPU that comes free', frees],
 ];
 
-/** One line per condition. */
+/** Measures each condition. Returns one line per condition. */
 export async function measureConditions({ replicas, clients, sql }: MeasuredCore, fleet: Fleet): Promise<string[]> {
   const lines: string[] = [];
   const addresses = replicas().map(({ core }) => core.ready.address!);

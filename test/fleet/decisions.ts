@@ -22,8 +22,8 @@ const LOOK_MS = 200;
 const AT_ONCE_WORKERS_EACH = 4;
 
 /**
- * One line per figure; with several replicas, of each and of all. Jobs are submitted round robin, and machines connect
- * to any replica.
+ * Measures decisions. Returns one line per figure, with several replicas of each and of all. Jobs are submitted round
+ * robin, and machines connect to any replica.
  */
 export async function measureDecisions(measured: MeasuredCore, endpoints: number, seed: number): Promise<string> {
   const { replicas, clients, rootKey, sql } = measured;
@@ -82,7 +82,7 @@ export async function measureDecisions(measured: MeasuredCore, endpoints: number
   }
 }
 
-/** CPU use since then: of all processes, and of each if there are several. */
+/** Returns CPU use since then: of all processes, and of each if there are several. */
 function percents(before: readonly number[], after: readonly number[], sinceMs: number): string {
   const seconds = (performance.now() - sinceMs) / 1_000;
   const each = after.map((us, place) => (us - before[place]!) / 1e4 / seconds);
@@ -90,7 +90,7 @@ function percents(before: readonly number[], after: readonly number[], sinceMs: 
   return each.length === 1 ? all : `${all} (${each.map((one) => `${one.toFixed(1)} %`).join(', ')})`;
 }
 
-/** The same with this many first jobs at once: costs per endpoint delay all others. */
+/** Measures this many first jobs at once, because costs per endpoint delay all others. Returns one line per figure. */
 export async function measureAtOnce(
   { core, clients, rootKey, sql }: MeasuredCore,
   postgresPid: number,

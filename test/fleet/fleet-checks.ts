@@ -8,7 +8,7 @@ import type postgres from 'postgres';
 /** Decisions that are read at once. */
 const PAGE = 500;
 
-/** At any time. `lowered`: endpoints that may exceed workersMax, because it was lowered just now. */
+/** Checks what holds at any time. `lowered`: endpoints that may exceed workersMax, because it was lowered just now. */
 export async function checkMoment(sql: postgres.Sql, lowered: ReadonlySet<string> = new Set()): Promise<string[]> {
   const twice = await sql<{ machine_id: string; uuid: string; n: number }[]>`
     SELECT machine_id, uuid, count(*)::int AS n FROM worker, unnest(gpu_uuids) AS uuid WHERE ended_at IS NULL
@@ -41,7 +41,7 @@ export async function checkMoment(sql: postgres.Sql, lowered: ReadonlySet<string
   ];
 }
 
-/** At the end, when nothing changes any more. */
+/** Checks what holds at the end, when nothing changes any more. */
 export async function checkEnd(sql: postgres.Sql): Promise<string[]> {
   const [left] = await sql<
     { jobs: number; failed: number; workers: number; holds: number; spans: number; throttled: number }[]
@@ -87,7 +87,7 @@ export async function checkReplays(sql: postgres.Sql): Promise<{ decisions: numb
   }
 }
 
-/** An explanation must name a cause, and must not contradict the fields beside it. */
+/** Checks that an explanation names a cause and agrees with the fields beside it. Returns what is wrong. */
 export function checkExplanation({ summary, queued, workers, limits }: EndpointExplanation): string[] {
   const count = (state: string): number => workers.filter((worker) => worker.state === state).length;
   const wrong = (what: string): string[] => [`an explanation ${what}: ${summary}`];

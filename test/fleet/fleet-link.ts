@@ -23,7 +23,7 @@ type Message = Parameters<typeof SessionRequest.fromPartial>[0];
 /** Reports of its machine. */
 export interface FleetLinkParts {
   options: FleetMachineOptions;
-  /** The state when a session begins. */
+  /** Returns the state when a session begins. */
   hello(): NonNullable<Message['hello']>;
   receive(message: SessionResponse): void;
   /** Called when its lease expired: core may assign its work elsewhere, so the machine gives it up first. */
@@ -100,7 +100,7 @@ export class FleetLink {
     for (const timer of this.#timers) timer.cancel();
   }
 
-  /** Lost without a session. */
+  /** Sends a message, which is lost without a session. */
   send(message: Message): void {
     this.#stream?.write(SessionRequest.fromPartial(message));
   }

@@ -42,7 +42,7 @@ const TRUE_OF: Record<string, (seen: Seen) => boolean> = {
   AWAY: ({ machine }) => !machine?.connected,
 };
 
-/** All waiting jobs. */
+/** Returns all waiting jobs. */
 export async function waitingJobs({ sql }: FleetCore): Promise<WaitingJob[]> {
   return sql<
     WaitingJob[]

@@ -77,7 +77,7 @@ export function machineOf({ id, gpus }: FleetMachineOptions) {
   };
 }
 
-/** Reported by its machine. */
+/** Returns the report of its machine. */
 export function reportOf({ id, endpointId, state, concurrency }: FleetWorker) {
   return { workerId: id, endpointId, state, capacity: state === WorkerState.READY ? concurrency : 0, reason: '' };
 }
@@ -87,7 +87,7 @@ export function conflictsOf({ gpuUuids }: FleetWorker, others: Iterable<FleetWor
   return [...others].filter((other) => other.gpuUuids.some((uuid) => gpuUuids.includes(uuid)));
 }
 
-/** It is draining, or has ended and waits for acknowledgements. */
+/** Returns whether it is draining, or has ended and waits for acknowledgements. */
 export function isLeaving({ end, state }: FleetWorker): boolean {
   return end !== undefined || state === WorkerState.DRAINING;
 }

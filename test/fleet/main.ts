@@ -47,7 +47,7 @@ Simulates machines over the real session protocol against a real core and Postgr
 /** Assumed cold starts for recorded loads without any, in milliseconds. */
 const USUAL_STARTS = [15_000, 18_000, 20_000, 24_000, 40_000];
 
-/** One column per fleet, one line per figure. */
+/** Returns one column per fleet, one line per figure. */
 function table(rows: readonly Row[]): string {
   const names = Object.keys(rows[0] ?? {});
   const width = Math.max(...names.map((name) => name.length));

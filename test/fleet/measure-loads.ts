@@ -39,7 +39,7 @@ const FLOOD_SHARE = 0.25;
 const FLOODED_TIMES_MAX = 2;
 const HEAD_TIMES_MIN = 10;
 
-/** One line per load. Faults have lines of their own, and make the process fail. */
+/** Runs all loads. Returns one line per load, and one per fault; a fault makes the process fail. */
 export async function measureLoads(
   { core, clients, rootKey, sql }: MeasuredCore,
   options: LoadMeasures,

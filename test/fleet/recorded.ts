@@ -78,7 +78,7 @@ function jobOfNumbers(line: string): ModelJob {
   return { atMs: more.length > 0 ? NaN : atMs, executionMs };
 }
 
-/** A line of JSON, with milliseconds. */
+/** Parses a line of JSON with milliseconds. */
 function jobOfTokens(line: string): ModelJob {
   const {
     timestamp,

@@ -48,7 +48,7 @@ const SHAPES: Record<string, { minutes: number; rate(share: number, ms: number):
   ramp: { minutes: 40, rate: (share) => (share < 0.75 ? 4 * share : 0) },
 };
 
-/** All shapes. */
+/** Returns the traces of all shapes. */
 export function traces(seed: number, { executionMs, startMs } = LENGTHS): Trace[] {
   return Object.entries(SHAPES).map(([name, { minutes, rate }]) => {
     const random = randomOf(seed);
@@ -66,7 +66,7 @@ export function traces(seed: number, { executionMs, startMs } = LENGTHS): Trace[
   });
 }
 
-/** A recorded load (recorded.ts). `starts`: of its workers. */
+/** Returns a recorded load (recorded.ts). `starts`: of its workers. */
 export function recordedTrace(text: string, starts: Quantiles, seed: number, cut = WHOLE): Trace {
   const jobs = recordedJobs(text, cut);
   const random = randomOf(seed);

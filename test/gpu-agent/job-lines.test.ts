@@ -5,7 +5,7 @@ import type { JobSpan } from '@slipway/gpu-agent/workloads/workers/job-lines';
 import { jobLines } from '@slipway/gpu-agent/workloads/workers/job-lines';
 import t from 'tap';
 
-/** A log written at these instants. */
+/** Returns a log written at these instants. */
 function written(parts: [atMs: number, text: string][], bytesMax = 1_000_000) {
   let now = 0;
   const log = new TimedLog(bytesMax, { monotonicMs: () => now, nowMs: () => 1_000_000 + now });

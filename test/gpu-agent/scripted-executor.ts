@@ -27,7 +27,7 @@ export class ScriptedExecutor implements Executor {
   /** Processes of every workload. */
   pids: readonly number[] = [];
 
-  /** The latest start of a workload. */
+  /** Returns the latest start of a workload. */
   of(workloadId: string): Started | undefined {
     return this.starts.findLast(({ launch }) => launch.workloadId === workloadId);
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 
-/** A new folder, removed when the test ends. */
+/** Returns a new folder, removed when the test ends. */
 export async function openFolder(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-open-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));

@@ -29,7 +29,7 @@ await slipway.createEndpoint({
   workersMax: 1,
 });
 const client = new OpenAI({ baseURL: `${slipway.url}/openai/v1`, apiKey: slipway.key, maxRetries: 0 });
-/** A request ends once its gate is open, and notes each run. */
+/** Returns the path of a request's gate. The request ends once it exists, and notes each run in it. */
 const gate = (number: number): string => gates.path(`gate-${number}`);
 const text = Array.from({ length: REQUESTS }, (_, number) =>
   JSON.stringify({

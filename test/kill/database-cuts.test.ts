@@ -86,7 +86,7 @@ t.test(`${CUTS} connection cuts lose no acknowledged job`, async (t) => {
   t.same([...after.keys()], [200], 'with the database back everything works');
 });
 
-/** True at the first call only. */
+/** Returns a function that returns true at its first call only. */
 function once(): () => boolean {
   let calls = 0;
   return () => {

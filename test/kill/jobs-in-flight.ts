@@ -244,7 +244,7 @@ async function checkLeftovers(t: Test, inFlight: JobsInFlight, notes: Note[]): P
  * Prints how long it took from an instant to the first job that was begun and completed after it, in milliseconds since
  * 1970.
  */
-export async function tellRecovery(t: Test, slipway: Processes, what: string, sinceMs: number): Promise<void> {
+export async function reportRecovery(t: Test, slipway: Processes, what: string, sinceMs: number): Promise<void> {
   const [row] = await slipway.sql<{ ms: number | null }[]>`
     SELECT extract(epoch FROM min(finished_at))::float8 * 1000 - ${sinceMs}::float8 AS ms FROM job
     WHERE state = 'COMPLETED' AND started_at > to_timestamp(${sinceMs}::float8 / 1000)`;

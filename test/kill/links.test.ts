@@ -31,7 +31,7 @@ const parked = endpointJobs(system, await system.createEndpoint({ command, field
 
 /** Opened first, one to each replica; single calls to the same service come later. */
 const pipelines = links.open('facade', 'JobService').slice(0, 2);
-/** The session's link is opened first, that for large payloads when it is needed. */
+/** Returns the link of the session. It is opened first, the one for large payloads when it is needed. */
 const session = (): Promise<Link> => waitFor('a session', () => links.open('agent 1', 'AgentService')[0]);
 /** Asks core past the facade. */
 const queued = async (): Promise<number> =>

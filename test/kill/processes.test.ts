@@ -10,7 +10,7 @@ import t from 'tap';
 import type { Child } from '../helpers/child.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
-import { checkOutcomes, startJobs, tellRecovery } from './jobs-in-flight.ts';
+import { checkOutcomes, startJobs, reportRecovery } from './jobs-in-flight.ts';
 import { runsyncKills } from './runsync-kills.ts';
 
 t.setTimeout(600_000);
@@ -30,7 +30,7 @@ async function killAndCheck(t: Test, children: readonly Child<unknown>[]): Promi
   await Promise.all(children.map((child) => child.start()));
   await more;
   await checkOutcomes(t, inFlight);
-  await tellRecovery(t, slipway, 'the restart', Math.min(...children.map(({ startedAtMs }) => startedAtMs)));
+  await reportRecovery(t, slipway, 'the restart', Math.min(...children.map(({ startedAtMs }) => startedAtMs)));
 }
 
 /** Returns the core that has the machine's session. */
@@ -46,7 +46,7 @@ t.test('a killed worker loses no acknowledged job', async (t) => {
   process.kill(note!.pid, 'SIGKILL');
   await inFlight.submit(MORE);
   await checkOutcomes(t, inFlight);
-  await tellRecovery(t, slipway, 'the kill', killedAtMs);
+  await reportRecovery(t, slipway, 'the kill', killedAtMs);
 });
 
 t.test('a killed agent loses no acknowledged job', (t) => killAndCheck(t, [agent]));
@@ -63,7 +63,7 @@ t.test('a killed facade loses no acknowledged job', async (t) => {
   t.match(await inFlight.jobs.runSync(input), { status: 'COMPLETED' });
   await more;
   await checkOutcomes(t, inFlight, 1);
-  await tellRecovery(t, slipway, 'the restart', facade.startedAtMs);
+  await reportRecovery(t, slipway, 'the restart', facade.startedAtMs);
 });
 
 t.test('one killed core of two, which has the machine, loses no acknowledged job', async (t) => {
@@ -74,7 +74,7 @@ t.test('one killed core of two, which has the machine, loses no acknowledged job
   await core.kill();
   await more;
   await checkOutcomes(t, inFlight);
-  await tellRecovery(t, slipway, 'the kill', killedAtMs);
+  await reportRecovery(t, slipway, 'the kill', killedAtMs);
   await core.start();
 });
 
@@ -83,7 +83,7 @@ t.test('when no core is left, no acknowledged job is lost', (t) => killAndCheck(
 t.test("results on the agent's disk survive a kill of agent and cores", async (t) => {
   const inFlight = await startJobs(t, slipway);
   await Promise.all(cores.map((core) => core.kill()));
-  // The worker goes on with what it holds. Its results reach the agent's disk and nothing else.
+  // The worker continues with what it holds. Its results reach only the agent's disk.
   const done = await waitFor('results on the disk that core has not seen', async () => {
     const spool = join(slipway.folder, 'agent-1', 'spool');
     const files = await Promise.all((await readdir(spool)).map((name) => readFile(join(spool, name), 'latin1')));

@@ -22,8 +22,8 @@ const root = join(import.meta.dirname, '../..');
 const VARINT_BYTES_MAX = 10;
 
 /**
- * The file descriptor that begins at `at`, if one does: fields of FileDescriptorProto up to where something else
- * begins.
+ * Returns the file descriptor that begins at `at`, if one does: fields of FileDescriptorProto up to where something
+ * else begins.
  */
 function descriptorAt(bytes: Buffer, at: number): FileDescriptorProto | undefined {
   let end = at;
@@ -59,7 +59,7 @@ function descriptorAt(bytes: Buffer, at: number): FileDescriptorProto | undefine
   }
 }
 
-/** All messages of some packages by full name. */
+/** Returns all messages of some packages by full name. */
 function messagesOf(files: Iterable<FileDescriptorProto>): Map<string, DescriptorProto> {
   const found = new Map<string, DescriptorProto>();
   const add = (prefix: string, message: DescriptorProto): void => {

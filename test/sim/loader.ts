@@ -5,7 +5,7 @@
 import { registerHooks } from 'node:module';
 import type { Patch } from './planted.ts';
 
-/** Must be called before core is imported. */
+/** Loads core's modules for the simulation. Must be called before core is imported. */
 export function loadForSimulation(patches: readonly Patch[] = []): void {
   registerHooks({
     resolve(specifier, context, next) {

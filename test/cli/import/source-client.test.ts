@@ -14,7 +14,7 @@ import { sendJson, startSource } from './source-server.ts';
 const RESPONSE_MS_MAX = 60_000;
 const LIST = { path: '/v2/templates', key: 'templates', what: 'templates' };
 
-/** A client whose pauses are over at once, and noted. Only the limit of a response is real. */
+/** Returns a client whose pauses are over at once, and noted. Only the limit of a response is real. */
 async function reading(t: Test, answer: Answerer) {
   const source = await startSource(t, answer);
   const waits: number[] = [];

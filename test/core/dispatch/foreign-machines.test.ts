@@ -49,7 +49,7 @@ function sideCalls(t: Test, core: CoreReplicas, key: string) {
 }
 
 /**
- * A victim whose job runs on its machine, and an attacker with a machine of his own, which has a worker of another
+ * Makes a victim whose job runs on its machine, and an attacker with another machine, which has a worker of another
  * account's endpoint.
  */
 async function setup(t: Test) {

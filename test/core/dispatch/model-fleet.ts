@@ -12,7 +12,7 @@ import type { CoreReplicas } from '../../helpers/system/core-replicas.ts';
 
 export const GB = 1_000_000_000;
 export const commit = (digit: string): string => digit.repeat(40);
-/** A model that is ready. */
+/** Returns a model that is ready. */
 export const cached = (repository: string, fields: Partial<CachedModel> = {}) => ({
   repository,
   revision: 'main',
@@ -22,7 +22,7 @@ export const cached = (repository: string, fields: Partial<CachedModel> = {}) =>
   downloadedBytes: 2 * GB,
   ...fields,
 });
-/** The models of a machine that has 10 GB for them. */
+/** Returns the models of a machine that has 10 GB for them. */
 export const models = (...entries: Partial<CachedModel>[]) =>
   MachineModels.fromPartial({ models: entries, limitBytes: 10 * GB, usedBytes: 2 * GB, peerAddress: '10.0.0.1:8080' });
 

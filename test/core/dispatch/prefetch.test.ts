@@ -15,7 +15,7 @@ import { waitFor } from '../../helpers/time/wait-for.ts';
 
 t.setTimeout(600_000);
 
-/** An endpoint whose jobs were short, and a worker that has not asked since. */
+/** Returns an endpoint whose jobs were short, and a worker that has not asked since. */
 async function measured(t: Test) {
   const core = await startReplicas(t);
   const endpointId = await core.createEndpoint();

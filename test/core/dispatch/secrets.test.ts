@@ -43,7 +43,7 @@ const ordered = (endpointId: string, not?: string) =>
   waitFor('a start order', () => workersOf(endpointId).find(({ workerId }) => workerId !== not));
 const summaryOf = async (endpointId: string) =>
   (await call(clients.endpoints, 'explain', { endpointId }, key)).explanation!.summary;
-/** The worst problem of an endpoint. The list of an account is read at most once a second. */
+/** Returns the worst problem of an endpoint. The list of an account is read at most once a second. */
 const problemOf = (endpointId: string, kind: string) =>
   waitFor(`the problem ${kind}`, async () => {
     const { problems } = await call(clients.problems, 'listProblems', { limit: 20, endpointId }, key);

@@ -16,8 +16,8 @@ const report = (state: WorkerState, capacity: number): WorkerReport =>
 const attempt: HeldAttempt = { endpointId: 'e', jobId: 'j', attempt: 1, workerId: 'w', machineId: 'm' };
 
 /**
- * A session of an agent with the worker `w`, ready for one job. `end` ends the worker and lets core's patience with it
- * pass.
+ * Returns a session of an agent with the worker `w`, ready for one job. `end` ends the worker and lets the time pass
+ * for which core waits for its last results.
  */
 function setup() {
   const pool = new SlotPool({ onCapacity: () => {}, onOrphans: () => {} });
@@ -66,10 +66,10 @@ t.test('a worker that ends while its result is arriving leaves the pool with it'
   const { pool, lost, workers, end } = busy();
   await end();
   t.same([lost, workers.ids()], [[], []]);
-  t.ok(pool.holds(attempt), 'nobody takes it for lost');
+  t.ok(pool.holds(attempt), 'its attempt is not lost');
   t.same(pool.reserve('e', 1), [], 'and it gets no more work');
   t.ok(pool.release(attempt));
-  t.equal(pool.hasWorker('e'), false, 'nothing keeps queued jobs from being seen');
+  t.equal(pool.hasWorker('e'), false, 'so other replicas claim the queued jobs');
 });
 
 t.test('or with its session', async (t) => {

@@ -21,7 +21,7 @@ const { calls, attempts } = engine;
 const state = async (key: { endpointId: string; jobId: string }): Promise<JobState> =>
   (await calls.get(key, { omitOutput: true, ttlMs: 0 })).state;
 
-/** A job in a state. */
+/** Returns a job in a state. */
 async function jobIn(wanted: JobState): Promise<{ endpointId: string; jobId: string; attempt: number }> {
   const endpointId = await engines.endpoint();
   if (wanted === 'IN_QUEUE') return { endpointId, jobId: (await calls.submit(submission(endpointId))).id, attempt: 0 };

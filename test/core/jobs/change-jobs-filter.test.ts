@@ -24,7 +24,7 @@ const others = second!.engine.calls;
 const workersMax = { workers_max: 100 };
 const { submit, changeAll, states, checkTally } = jobChanges(engines);
 
-/** The group that an error is in. */
+/** Returns the group that an error is in. */
 async function groupOf(error: string): Promise<string> {
   const endpointId = await engines.endpoint();
   await failed(endpointId, [error]);

@@ -5,7 +5,7 @@ import type { WalkedJobs } from '@slipway/core/store/jobs/job-walk';
 import type { Test } from 'tap';
 import { type startEngines, submission } from '../../helpers/system/job-engine.ts';
 
-/** A filter of all jobs of an endpoint; `more` narrows it. */
+/** Returns a filter of all jobs of an endpoint; `more` narrows it. */
 export const wantedOf = (endpointId: string, move: WalkedJobs['move'], more: Partial<WalkedJobs> = {}): WalkedJobs => ({
   endpointId,
   move,

@@ -12,7 +12,7 @@ import { start } from './start-pods.ts';
 
 t.setTimeout(120_000);
 
-/** A page without lines of the system around the pod. */
+/** Returns a page without lines of the system around the pod. */
 const ownLines = (page: JobLogPage): JobLogPage => ({ ...page, lines: page.lines.filter(({ system }) => !system) });
 
 t.test('its log continues where it ended under the previous agent, by bytes and by lines', async (t) => {

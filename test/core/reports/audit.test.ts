@@ -17,10 +17,10 @@ t.setTimeout(600_000);
 
 const list = (core: CoreReplicas, request: Partial<ListAuditEventsRequest> = {}, key = core.key) =>
   call(core.clients.audit, 'listAuditEvents', ListAuditEventsRequest.fromPartial(request), key);
-/** Old and new value by field. */
+/** Returns old and new value by field. */
 const valuesOf = (event?: AuditEvent) =>
   Object.fromEntries(event!.values.map(({ field, oldJson, newJson }) => [field, [oldJson, newJson]]));
-/** The changes of one thing, oldest first, as `action fields`. */
+/** Returns the changes of one thing, oldest first, as `action fields`. */
 const trail = async (core: CoreReplicas, subjectId: string): Promise<string[]> =>
   (await list(core, { subjectId })).events.toReversed().map(({ action, fields }) => [action, ...fields].join(' '));
 

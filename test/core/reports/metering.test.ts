@@ -21,7 +21,7 @@ const spansOf = (core: CoreReplicas, subjectId: string) => core.sql`
   SELECT *, ended_at IS NULL AS open, ended_at >= started_at AS forward FROM usage_span WHERE subject_id = ${subjectId}
     ORDER BY id`;
 
-/** An endpoint with one ready worker. */
+/** Returns an endpoint with one ready worker. */
 async function startWorker(
   core: CoreReplicas,
   agent: { desired: { workerId: string; endpointId: string }[] },

@@ -10,7 +10,7 @@ import { addSpan, answer, at, usage } from './usage-calls.ts';
 
 t.setTimeout(600_000);
 
-/** One worker in each month of 2026 for each of some endpoints: the n-th runs n hours, at a price that falls with n. */
+/** Inserts a worker in each month of 2026 for each endpoint. The n-th runs n hours, at a price that falls with n. */
 const addMonths = async (core: CoreReplicas, count: number): Promise<void> => {
   await core.sql`
     INSERT INTO usage_span (account_id, kind, subject_id, endpoint_id, usd_per_hour, started_at, ended_at)

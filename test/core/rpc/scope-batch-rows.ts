@@ -20,7 +20,7 @@ async function newBatch(): Promise<string> {
   return (await call(clients.batches, 'createBatch', request, key)).batch!.id;
 }
 
-/** A draft with a request, of an endpoint on which nothing runs. */
+/** Returns a draft with a request, of an endpoint on which nothing runs. */
 async function newDraft(more: (batchId: string) => object | Promise<object> = () => ({})): Promise<Asked> {
   // Drafts are few: all calls of this file make one each.
   await core.sql`UPDATE batch SET state = 'CANCELLED', ended_at = now() WHERE endpoint_id = ${endpointId}`;

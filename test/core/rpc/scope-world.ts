@@ -44,7 +44,7 @@ export const held = await waitFor('an attempt that goes on', () => agent.assignm
 export const balanced = await core.createEndpoint({ templateId, type: EndpointType.LB, workersMin: 0, workersMax: 0 });
 export const strangerId = await core.newAccount();
 
-/** A restricted key. */
+/** Returns a restricted key. */
 export const restricted = async (management: Permission, jobs: Permission): Promise<string> =>
   (
     await call(
@@ -185,7 +185,7 @@ await new Promise<void>((resolve) => {
 });
 t.teardown(() => hook.close());
 export let announced: Promise<string> | undefined;
-/** A failed job whose webhook was called: one for all, which may be called again many times. */
+/** Returns a failed job whose webhook was called: one for all, which may be called again many times. */
 export const announcedJob = (): Promise<string> => (announced ??= announceJob());
 export const announceJob = async (): Promise<string> => {
   const webhook = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;

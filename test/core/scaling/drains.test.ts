@@ -22,7 +22,7 @@ const assigned = (agent: ScriptedAgent): string[] => agent.assignments.map(({ re
 const isStopping = (agent: ScriptedAgent): boolean =>
   agent.desired.every(({ desired }) => desired === DesiredState.DRAIN);
 
-/** An endpoint whose worker holds a job on a machine that can be drained. */
+/** Returns an endpoint whose worker holds a job on a machine that can be drained. */
 async function busyMachine(location: string) {
   const agent = await core.joinAgent({ locations: [location], onAssignment: () => undefined, onStop: () => undefined });
   const endpointId = await core.createEndpoint({ locations: [location], workersMin: 1, workersMax: 1 });

@@ -26,7 +26,7 @@ interface Changes {
   left: number;
 }
 
-/** An hour with one decision per second. Starts take 2 s by default. */
+/** Simulates an hour with one decision per second. Starts take 2 s by default. */
 function hour(jobs: readonly ModelJob[], chosen: Partial<ScaleSettings>, startMs = 2_000): Changes {
   const ordered = jobs.filter(({ atMs }) => atMs < HOUR_MS).sort((a, b) => a.atMs - b.atMs);
   const { spans } = play(

@@ -24,7 +24,7 @@ export function constant(file: string, name: string): number {
   return Number(new Function(`return ${numbers}`)());
 }
 
-/** The file that a name comes from: an import, or the file itself. */
+/** Returns the file that a name comes from: an import, or the file itself. */
 function fileOf(name: string, text: string, file: string): string {
   const from = new RegExp(String.raw`import \{[^}]*\b${name}\b[^}]*\} from '([^']+)'`).exec(text)?.[1];
   return from === undefined ? file : join(file, '..', from);

@@ -31,7 +31,7 @@ interface Reply {
   json: Record<string, unknown>;
 }
 
-/** A system behind an edge, with what its clients need. */
+/** Returns a system behind an edge, with what its clients need. */
 async function startBehindEdge(t: Test, env: Record<string, string> = {}) {
   const [system, certificates] = [
     await startSystem(t, { agentEnv: { SLIPWAY_CPU_SLOTS: '64' } }),

@@ -68,7 +68,7 @@ t.test('floods of WebSockets', { skip: skipWithoutEnvoy() }, async (t) => {
     const { hostname, port } = new URL(url);
     const client = lbClient({ url, key: system.key });
     const used = (): number => memoryMib(way === 'through Envoy' ? pid : system.facade.pid!).now;
-    /** All at another endpoint are served, one after the other; the longest time in milliseconds. */
+    /** Sends requests to another endpoint, one after the other. Returns the longest time in milliseconds. */
     const beside = async (t: Test): Promise<number> => {
       let longest = 0;
       for (let count = 0; count < 20; count += 1) {

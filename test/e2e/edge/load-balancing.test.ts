@@ -73,7 +73,7 @@ t.test('a load-balancing endpoint behind the edge', { skip: skipWithoutEnvoy() }
       if (trailers) asking.addTrailers(trailers);
       asking.once('error', reject).end(body);
     });
-  /** An answer of which nothing is read yet. */
+  /** Returns an answer of which nothing is read yet. */
   const open = (path: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const asking = httpsRequest(

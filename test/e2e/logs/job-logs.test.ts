@@ -39,7 +39,7 @@ const system = await startSystem(t);
 const js = endpointJobs(system, await system.createEndpoint({ command: jsHandler('talker.js'), workersMax: 1 }));
 const read = async (jobs: EndpointJobs, id: string, query = ''): Promise<Log> =>
   (await system.request('GET', `/v2/${jobs.id}/logs/${id}${query}`)).json as unknown as Log;
-/** All of a job that is final. */
+/** Returns all of a job that is final. */
 const whole = (jobs: EndpointJobs, id: string): Promise<Log> =>
   waitFor('the whole log', async () => {
     const lines: Line[] = [];

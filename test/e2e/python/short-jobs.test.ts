@@ -91,7 +91,7 @@ t.test('prefetched jobs that a worker must not begin', { skip: skipWithoutPython
   await t.test('because another worker is free while a job takes long', (t) => recalled(t, jobs));
 });
 
-/** The SDK alone takes one job at a time, and sleeps for a second after each. */
+/** Checks that a take brings several jobs. The SDK alone takes one at a time, and sleeps for a second after each. */
 async function fast(t: Test, jobs: EndpointJobs): Promise<void> {
   const startedMs = performance.now();
   const ended = await settledAll(jobs, await Promise.all(Array.from({ length: 40 }, () => jobs.run(SHORT))));
@@ -137,7 +137,7 @@ async function awake(t: Test, jobs: EndpointJobs): Promise<void> {
   t.ok(queued.length > 3 * full, `${full} of ${queued.length} takes sent it to sleep`);
 }
 
-/** None of them ends before all of them run. */
+/** Checks that all jobs run at once: none of them ends before all of them run. */
 async function filled(t: Test, jobs: EndpointJobs): Promise<void> {
   const { path, open, notes } = await scratch(t);
   const [note, until] = ['note', 'until'].map(path);
@@ -261,18 +261,18 @@ async function handedOver(
   }
 }
 
-/** The jobs that the SDK held after each of its takes, as it wrote them into its worker's log. */
+/** Returns the jobs that the SDK held after each of its takes, as it wrote them into its worker's log. */
 async function takesOf(workerId: string): Promise<number[]> {
   const { log } = await call(system!.clients.machines, 'getWorkerLog', { workerId, tailBytes: 0 }, system!.key);
   return [...String(log).matchAll(/Jobs in queue: (\d+)/g)].map(([, count]) => Number(count));
 }
 
-/** Job and worker of each run of these jobs: an earlier try of `handedOver` may have left lines too. */
+/** Returns the job and worker of each run of these jobs: an earlier try of `handedOver` may have left lines too. */
 function runsOf(ids: readonly string[], lines: readonly string[]): string[][] {
   return lines.map((line) => line.split(' ')).filter(([job]) => ids.includes(job!));
 }
 
-/** Core knows that the jobs are short. */
+/** Waits until core knows that the jobs are short. */
 async function untilFast(jobs: EndpointJobs): Promise<void> {
   for (;;) {
     const startedMs = performance.now();

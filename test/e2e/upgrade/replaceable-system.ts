@@ -124,7 +124,7 @@ async function startReplaceableEdge(
   };
 }
 
-/** A link to the worker module that new workers load. */
+/** Returns a link to the worker module that new workers load. */
 async function workerModule(folder: string, releaseOf: (name: string) => string) {
   const link = join(folder, 'worker-module');
   const replace = async (): Promise<void> => {

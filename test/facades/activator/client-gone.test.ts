@@ -36,7 +36,7 @@ const keys = new KeyWatch(
 );
 const tunnels = new Tunnels({ clock: systemClock, logger, authorize: async () => '' });
 
-/** A request whose client has gone, as a server sees it. */
+/** Returns a request whose client has gone, as a server sees it. */
 async function left(t: Test): Promise<[IncomingMessage, ServerResponse]> {
   const front = createServer().listen(0, '127.0.0.1');
   t.teardown(() => front.close());

@@ -11,7 +11,7 @@ import { ManualClock } from '../../helpers/time/manual-clock.ts';
 
 const SHARE = 4;
 
-/** A queue with workers a, b and c, of which those named are too many. */
+/** Returns a queue with workers a, b and c, of which those named are too many. */
 function queueOf(surplus: string[], { requestsPerWorker = SHARE, workerConcurrency = 6 } = {}) {
   const queue = new EndpointQueue(new ManualClock(), () => undefined);
   const tell = (now: string[]): void =>

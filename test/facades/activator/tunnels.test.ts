@@ -64,7 +64,7 @@ t.teardown(async () => {
   server.close();
 });
 
-/** A machine's end: the connection once the facade has taken it. */
+/** Returns a machine's end: the connection once the facade has taken it. */
 async function dialIn(key: string): Promise<Socket> {
   const asked = httpRequest({
     host: '127.0.0.1',
@@ -173,7 +173,7 @@ t.test('a machine that never answers', async (t) => {
   t.ok(await works('good'));
 });
 
-/** A frame of HTTP/2. */
+/** Returns a frame of HTTP/2. */
 function frame(type: number, flags: number, streamId: number, payload: Buffer): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);

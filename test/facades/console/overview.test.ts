@@ -43,7 +43,7 @@ t.test('the overview', { skip: whyNoChromium(), timeout: 400_000 }, async (t) =>
   await system.startAgent(undefined, { SLIPWAY_AGENT_NAME: 'rack-1', SLIPWAY_VIRTUAL_GPUS: 'NVIDIA L4:24576x4' });
   const { account, endpoint: newEndpoint } = await manyEndpoints();
 
-  /** An account with 60 endpoints that are well. */
+  /** Returns an account with 60 endpoints that are well. */
   async function manyEndpoints() {
     const { accountId } = await call(system.clients.access, 'createAccount', { name: 'many' }, system.rootKey);
     const key = await system.newKey(KeyScope.ALL, accountId);

@@ -61,7 +61,7 @@ t.test('picking one of many', { skip: whyNoChromium(), timeout: 240_000 }, async
     INSERT INTO machine (id, name, cpu_slots, cpu_count, memory_mib, session_id, lease_expires_at)
     VALUES ('silent123456', 'silent', 1000, 1000, 4000000, 'none', now() + interval '1 day')`;
 
-  /** A page on which a form is opened, and what that asks for besides the list. */
+  /** Returns a page on which a form is opened, and what that asks for besides the list. */
   const form = async (
     t: Test,
     path: string,

@@ -32,7 +32,7 @@ for (const name of NAMES) {
   await call(system.clients.templates, 'createTemplate', { template }, system.key);
 }
 
-/** A facade of two replicas, the first of them behind a proxy that cuts each connection once it has said so much. */
+/** Starts a facade of two replicas, the first behind a proxy that cuts each connection after so many bytes. */
 async function setup(t: Test, kind: CutKind) {
   const [host, port] = system.cores[0]!.address.split(':') as [string, string];
   const proxy = await cuttingProxy(t, { host, port: Number(port) });

@@ -3,7 +3,7 @@
 import { SharedReads } from '@slipway/facades/graphql/shared-reads';
 import t from 'tap';
 
-/** A read that the test ends, with the number of its starts. */
+/** Returns a read that the test ends, with the number of its starts. */
 function manualRead() {
   const runs: { end(): void; fail(): void }[] = [];
   let version = 0;

@@ -13,7 +13,7 @@ const schema = buildSchema(`
 
 const SECRET = 'hunter2; at "input.name"; Field';
 
-/** The only error for some variables. */
+/** Returns the only error for some variables. */
 function faultOf(input: unknown): string {
   const { errors } = graphqlSync({
     schema,

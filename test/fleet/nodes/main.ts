@@ -56,7 +56,7 @@ const fleet = new NodeFleet(core, nodes, kube);
 await fleet.joined();
 said(`${nodes} machines joined`);
 
-/** CPU seconds by program. */
+/** Returns CPU seconds by program. */
 function used(): Map<string, number> {
   const { user, system } = process.cpuUsage();
   return new Map([

@@ -8,7 +8,7 @@ import { chunkOf, refOf } from '../make-outcome.ts';
 
 const keyOf = (job: string): string => attemptKey(refOf(job));
 
-/** A log, and what one message after another takes of it: each as `a1`. */
+/** Returns a log, and what one message after another takes of it: each as `a1`. */
 function setup(bounds: Partial<ChunkBounds> = {}) {
   const log = new ChunkLog(bounds);
   const take = (items = Infinity): string[] =>

@@ -5,7 +5,7 @@ import type { Test } from 'tap';
 import t from 'tap';
 import { turn, wired } from './wired.ts';
 
-/** A worker with one job. */
+/** Returns a worker with one job. */
 async function holding(t: Test, version = '1.12.0') {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });

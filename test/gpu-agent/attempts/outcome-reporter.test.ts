@@ -19,7 +19,7 @@ import { chunkOf, outcomeOf, refOf } from '../make-outcome.ts';
 
 const LARGE = Buffer.from(JSON.stringify('x'.repeat(300_000)));
 
-/** A reporter on a spool in `folder`, and what it has sent. */
+/** Returns a reporter on a spool in `folder`, and what it has sent. */
 async function reporterIn(t: Test, folder: string, clock: Clock = systemClock) {
   const logger = createLogger('test', 'silent');
   const spool = new OutcomeSpool({ folder, logger, clock: systemClock, disk: machineDisk });

@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 import t from 'tap';
 import { turn, wired } from './wired.ts';
 
-/** A worker that runs one job at a time, has one and finds two more here. */
+/** Returns a worker that runs one job at a time, has one and finds two more here. */
 async function twoKept(t: Test) {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });

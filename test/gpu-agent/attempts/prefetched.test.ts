@@ -14,7 +14,7 @@ import t from 'tap';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { turn, wired } from './wired.ts';
 
-/** A worker that asked for one job and got three. */
+/** Returns a worker that asked for one job and got three. */
 async function threeForOne(t: Test) {
   const agent = await wired(t);
   await agent.desire({ w: 'e' });

@@ -161,7 +161,7 @@ export async function wired(t: Test, { diskAfterMs = 0, gpuMemory = undefined as
   };
 }
 
-/** A request of a worker that is held open. */
+/** Returns a request of a worker that is held open. */
 function fakePoll({
   reported,
   delivered,

@@ -18,7 +18,7 @@ import { wired } from '../attempts/wired.ts';
 
 t.setTimeout(600_000);
 
-/** A bridge with two workers of two endpoints. */
+/** Returns a bridge with two workers of two endpoints. */
 async function bridged(t: Test, bounds?: { all: number; ofWorker: number }) {
   const agent = await wired(t);
   await agent.desire({ w: 'e', other: 'o' });

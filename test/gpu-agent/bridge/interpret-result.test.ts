@@ -4,7 +4,7 @@ import { workNow } from '@slipway/kit/bytes/sliced-work';
 import { CHUNK_BYTES_MAX, OUTPUT_BYTES_MAX } from '@slipway/proto/wire/limits';
 import t from 'tap';
 
-/** The result with its output as text. */
+/** Returns the result with its output as text. */
 function interpret(body: string | Buffer): Record<string, unknown> {
   const result: Record<string, unknown> = { ...workNow(interpretResult({ bytes: Buffer.from(body) })) };
   if (result.output) result.output = String(result.output);

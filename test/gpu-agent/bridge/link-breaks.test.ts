@@ -11,7 +11,7 @@ import t from 'tap';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 import { HEADERS, linked } from './linked-worker.ts';
 
-/** A link that is spoken by hand. */
+/** Returns a link that is spoken by hand. */
 async function rawLink(t: Test, address: string) {
   const { hostname, port, pathname } = new URL(address);
   const socket = connect(Number(port), hostname);
@@ -34,7 +34,7 @@ async function rawLink(t: Test, address: string) {
   return { socket, closed, status };
 }
 
-/** A frame without a name or body. */
+/** Returns a frame without a name or body. */
 function frameOf(kind: number): Buffer {
   const frame = Buffer.alloc(12);
   frame.writeUInt32BE(8, 0);

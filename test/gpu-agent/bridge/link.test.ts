@@ -107,7 +107,7 @@ t.test('a take on a link ends the previous one, whatever worker it names', async
   t.notOk((await second).empty);
 });
 
-/** A process of slipway-worker at concurrency 1, whose results are safe only once the test acknowledges them. */
+/** Starts slipway-worker at concurrency 1. Its results are safe only once the test acknowledges them. */
 async function realWorker(t: Test) {
   const agent = await linked(t, { diskAfterMs: 10 });
   const at = (route: string, tail = ''): string =>

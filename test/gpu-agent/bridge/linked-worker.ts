@@ -12,7 +12,7 @@ import { wired } from '../attempts/wired.ts';
 
 export const HEADERS = { 'user-agent': 'Slipway-Worker/0.1.0' };
 
-/** A worker with a link. */
+/** Returns a worker with a link. */
 export async function linked(t: Test, options: { diskAfterMs?: number } = {}) {
   const agent = await wired(t, options);
   await agent.desire({ w: 'e' });

@@ -30,7 +30,7 @@ type CudaProcess = Awaited<ReturnType<CudaStandIn['process']>>;
 /** Returns the letter of a process's state: T when it is stopped. */
 const letterOf = (pid: number): string => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0]!;
 
-/** A worker of these processes. */
+/** Returns a worker of these processes. */
 function workerOf(...processes: CudaProcess[]) {
   const ended = new AbortController();
   const worker: MovedWorker = {

@@ -2,7 +2,7 @@
 import { sharedRead } from '@slipway/gpu-agent/gpu-memory/shared-read';
 import t from 'tap';
 
-/** A reading that ends when the test says so. Its value is its number. */
+/** Returns a reading that ends when the test says so. Its value is its number. */
 function controlled() {
   const readings: PromiseWithResolvers<number>[] = [];
   const read = sharedRead(() => {

@@ -13,7 +13,7 @@ const DAY_MS = 24 * 3_600_000;
 const INDEX_BYTES = JSON.stringify({ start: 0, stamps: [], spans: [], owner: 'w10' }).length;
 const ROOM = 40 * (10 + INDEX_BYTES);
 
-/** An archive on a clock that the test moves. */
+/** Returns an archive on a clock that the test moves. */
 async function setup(t: Test, bytesMax = 64 * MIB, disk = t.testdir({})) {
   const folder = join(disk, 'logs');
   const clock = { atMs: Date.now(), nowMs: () => clock.atMs };

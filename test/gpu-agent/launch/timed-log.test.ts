@@ -3,7 +3,7 @@
 import { TimedLog } from '@slipway/gpu-agent/launch/timed-log';
 import t from 'tap';
 
-/** A log, and what writes to it at an instant. */
+/** Returns a log, and what writes to it at an instant. */
 function logOf(bytesMax = 100) {
   let now = 0;
   const log = new TimedLog(bytesMax, { monotonicMs: () => now, nowMs: () => 1_000_000 + now });

@@ -9,7 +9,7 @@ import { openModels } from './make-models.ts';
 
 const LARGE = 'model.safetensors';
 const weights = (size = 400_000, letter = 'w'): Buffer => Buffer.alloc(size, letter);
-/** A repository of a small file and a large one. */
+/** Returns a repository of a small file and a large one. */
 const model = (content = weights()) => ({
   files: { 'config.json': '{"a":1}', 'sub/notes.txt': 'n', [LARGE]: content },
   large: [LARGE],

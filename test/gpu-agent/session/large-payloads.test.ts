@@ -39,7 +39,7 @@ async function link(t: Test, handlers: Partial<AgentServiceServer>) {
   return { large, core };
 }
 
-/** An outcome that can be sent when `ready` says so. */
+/** Returns an outcome that can be sent when `ready` says so. */
 function outcomeThat(
   jobId: string,
   { isReady = (): boolean => true, onAcknowledged = (): void => {} } = {},

@@ -54,7 +54,7 @@ t.test('a pool of workers stops although one of them cannot be killed', async (t
   t.ok(executor.of('stays')!.asked.includes('kill'), 'it was killed first');
 });
 
-/** A clock by hand and a logger whose warnings are kept. */
+/** Returns a clock by hand and a logger whose warnings are kept. */
 function observed() {
   const warnings: unknown[][] = [];
   const logger = createLogger('test', 'silent');

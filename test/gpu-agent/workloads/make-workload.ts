@@ -18,7 +18,7 @@ const GPU = 'GPU-1';
 
 export const want = (name: Want, run = 0): Desired => ({ want: name, run, disk: 0 });
 
-/** A workload of no kind in particular. `errors` has what its log says is wrong. */
+/** Returns a workload of no kind in particular. `errors` has what its log says is wrong. */
 export function makeWorkload(
   policy: Policy,
   {

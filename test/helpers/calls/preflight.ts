@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import { lbEndpoint } from '../system/lb-endpoint.ts';
 import type { System } from '../system/system.ts';
 
-/** `endpointId`: an endpoint with a ready worker. */
+/** Checks preflight requests. `endpointId`: an endpoint with a ready worker. */
 export async function checkPreflight(t: Test, system: System, url: string, endpointId: string): Promise<void> {
   const asking = {
     origin: 'https://page.example',

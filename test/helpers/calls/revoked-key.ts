@@ -11,7 +11,7 @@ import { lbEndpoint } from '../system/lb-endpoint.ts';
 import type { System } from '../system/system.ts';
 import { waitFor } from '../time/wait-for.ts';
 
-/** `url`: of the facade, or of an edge in front of it. `endpointId`: an endpoint with a ready worker. */
+/** Checks a revoked key. `url`: of the facade, or of an edge. `endpointId`: an endpoint with a ready worker. */
 export async function checkRevoked(t: Test, system: System, url: string, endpointId: string): Promise<void> {
   const { clients, rootKey, accountId } = system;
   const fields = { name: 'leaked', scope: KeyScope.ALL, endpointIds: [], accountId, permissions: undefined };

@@ -12,7 +12,7 @@ import type { Test } from 'tap';
 const PROGRAMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 const PROGRAM = process.env.SLIPWAY_TEST_CHROMIUM ?? PROGRAMS.find((program) => existsSync(program)) ?? PROGRAMS[0]!;
 
-/** For tap's `skip` option: false if Chromium is installed, else one line that says what to install. */
+/** Returns false for tap's `skip` option if Chromium is installed, else one line that says what to install. */
 export function whyNoChromium(): false | string {
   return existsSync(PROGRAM) ? false : 'needs Chromium: apt-get install chromium-headless-shell';
 }

@@ -32,7 +32,7 @@ export interface Dashboard {
   panels: Panel[];
 }
 
-/** All of them. */
+/** Returns all dashboards. */
 export function dashboards(): Dashboard[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.json'))

@@ -3,7 +3,7 @@ import type postgres from 'postgres';
 
 const TEXT_LENGTH_MAX = 150;
 
-/** One line per statement, most expensive first. The server must have loaded pg_stat_statements. */
+/** Returns one line per statement, most expensive first. The server must have loaded pg_stat_statements. */
 export async function statementTable(sql: postgres.Sql, count: number): Promise<string> {
   await sql`CREATE EXTENSION IF NOT EXISTS pg_stat_statements`;
   const rows = await sql<{ ms: number; calls: number; rows: number; query: string }[]>`

@@ -8,7 +8,7 @@ import { fromGrpcError } from '@slipway/proto/wire/reason';
 
 type Method = MethodDefinition<object, object>;
 
-/** The rpcs of all services, by `Service/Method`. */
+/** Returns the rpcs of all services, by `Service/Method`. */
 export async function allRpcs(): Promise<Map<string, Method>> {
   const folder = join(import.meta.dirname, '../../../proto/gen/slipway/v1');
   const found = new Map<string, Method>();

@@ -22,7 +22,7 @@ import { UsageServiceClient } from '@slipway/proto/gen/slipway/v1/usage_service'
 import { VolumeServiceClient } from '@slipway/proto/gen/slipway/v1/volume_service';
 import { fromGrpcError } from '@slipway/proto/wire/reason';
 
-/** All clients of one core address. */
+/** Returns all clients of one core address. */
 export function grpcClients(address: string, transport: Transport = systemTransport) {
   const open = <Kind>(Constructor: ClientConstructor<Kind>): Kind => transport.openClient(Constructor, address);
   const clients = {

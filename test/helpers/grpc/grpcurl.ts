@@ -7,7 +7,7 @@ import { requireDeclared } from '../declared.ts';
 const program = process.env.SLIPWAY_TEST_GRPCURL ?? join(import.meta.dirname, '../../../.slipway-test/grpcurl/grpcurl');
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** For tap's `skip` option: false if grpcurl is there, else one line that says what to do. */
+/** Returns false for tap's `skip` option if grpcurl is there, else one line that says what to do. */
 export function skipWithoutGrpcurl(): false | string {
   requireDeclared('grpcurl');
   return existsSync(program) ? false : 'needs grpcurl: run `npm run test:python` with the internet in reach';

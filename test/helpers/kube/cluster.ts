@@ -10,7 +10,7 @@ import root from 'tap';
 import { requireDeclared } from '../declared.ts';
 import { quietPort } from '../net/ports.ts';
 
-/** For tap's `skip` option: false if Kubernetes is built, else one line that says what to do. */
+/** Returns false for tap's `skip` option if Kubernetes is built, else one line that says what to do. */
 export function skipWithoutKube(): false | string {
   requireDeclared('kubernetes');
   return hasKube() ? false : 'needs Kubernetes: run `npm run kube -- --build`, which needs Go 1.26 or PyPI';

@@ -16,7 +16,7 @@ import { waitFor } from '../time/wait-for.ts';
 /** Longest wait for another run on this machine, in milliseconds. */
 const TURN_MS_MAX = 600_000;
 
-/** For tap's `skip` option: false if a real node can run here, else one line that says what to do. */
+/** Returns false for tap's `skip` option if a real node can run here, else one line that says what to do. */
 export function skipWithoutRealNode(): false | string {
   requireDeclared('kubernetes');
   if (podmanSkip) return podmanSkip;

@@ -25,7 +25,7 @@ export interface Host {
   plug(): void;
 }
 
-/** For tap's `skip` option: false if this process may make hosts. */
+/** Returns false for tap's `skip` option if this process may make hosts. */
 export function skipWithoutHosts(): false | string {
   return process.getuid!() === 0 ? false : 'needs root: it makes network namespaces';
 }

@@ -78,7 +78,7 @@ export async function startReplicas(
   /** A key that no machine uses until the test gives it to one. */
   const agentKey = await newKey(KeyScope.AGENT);
   const machineKeys = new Map<string, Promise<string>>();
-  /** The key of a machine that joined with `joinAgent`. */
+  /** Returns the key of a machine that joined with `joinAgent`. */
   const keyOf = (machineId: string): Promise<string> => {
     const known = machineKeys.get(machineId) ?? newKey(KeyScope.AGENT);
     machineKeys.set(machineId, known);
@@ -103,11 +103,11 @@ export async function startReplicas(
     return agent;
   };
 
-  /** Another account, by its id. */
+  /** Returns another account, by its id. */
   const newAccount = async (name = 'stranger'): Promise<string> =>
     (await call(clients.access, 'createAccount', { name }, rootKey)).accountId;
 
-  /** A template of the account. */
+  /** Returns a template of the account. */
   const createTemplate = async (fields: Partial<Template> = {}, owner = key): Promise<string> => {
     const template = Template.fromPartial({
       name: `t-${randomBytes(6).toString('hex')}`,
@@ -118,13 +118,13 @@ export async function startReplicas(
     return (await call(clients.templates, 'createTemplate', { template }, owner)).template!.id;
   };
 
-  /** A network volume of the account. */
+  /** Returns a network volume of the account. */
   const createVolume = async (dataCenterId: string, owner = key): Promise<string> => {
     const networkVolume = NetworkVolume.fromPartial({ name: 'test', sizeGb: 1, dataCenterId });
     return (await call(clients.volumes, 'createNetworkVolume', { networkVolume }, owner)).networkVolume!.id;
   };
 
-  /** An endpoint of the account. */
+  /** Returns an endpoint of the account. */
   const createEndpoint = async (fields: Partial<Endpoint> = {}, owner = key): Promise<string> => {
     const templateId = fields.templateId ?? (await createTemplate({}, owner));
     const endpoint = Endpoint.fromPartial({
@@ -170,7 +170,7 @@ export async function startReplicas(
       )
     ).job!;
 
-  /** The job as soon as it is final, or as it is after `waitMs`. */
+  /** Returns the job as soon as it is final, or as it is after `waitMs`. */
   const wait = async (endpointId: string, jobId: string, waitMs = PATIENCE_MS): Promise<Job> =>
     (await call(clients.jobs, 'waitJob', { endpointId, jobId, waitMs }, key)).job!;
 

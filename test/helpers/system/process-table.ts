@@ -42,7 +42,7 @@ export function descendants(pid: number): ProcessEntry[] {
   return found;
 }
 
-/** For tap's `skip` option: false where /proc shows processes, else the reason. */
+/** Returns false for tap's `skip` option if /proc shows processes, else the reason. */
 export function skipWithoutProc(): false | string {
   return process.platform === 'linux' ? false : 'reads /proc, which only Linux has';
 }

@@ -1,7 +1,7 @@
 /** Prometheus' own checker, of Debian's package prometheus. */
 import { spawnSync } from 'node:child_process';
 
-/** Why tests with it are skipped. */
+/** Returns why tests with promtool are skipped. */
 export function whyNoPromtool(): false | string {
   return spawnSync('promtool', ['--version']).status === 0 ? false : 'needs promtool: apt-get install prometheus';
 }

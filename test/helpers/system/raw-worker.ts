@@ -142,7 +142,7 @@ export class RawWorker {
   }
 }
 
-/** Raw workers of one endpoint. Give `env` to its template, then call `next` for each new worker. */
+/** Makes raw workers of one endpoint. Give `env` to its template, then call `next` for each new worker. */
 export async function rawWorkers(t: Test) {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-raw-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));

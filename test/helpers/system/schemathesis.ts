@@ -20,7 +20,7 @@ export interface SchemathesisOptions {
 /** Checks that are left out: a valid body can name a template that does not exist. */
 const CHECKS_LEFT_OUT = ['positive_data_acceptance'];
 
-/** For tap's `skip` option: false if Schemathesis is installed, else one line that says what to install. */
+/** Returns false for tap's `skip` option if Schemathesis is installed, else one line that says what to install. */
 export function skipWithoutSchemathesis(): false | string {
   requireDeclared('schemathesis');
   return existsSync(program) ? false : 'needs schemathesis: install python3 with venv, then run `npm run test:python`';

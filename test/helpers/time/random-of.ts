@@ -3,13 +3,13 @@ import type { Random } from '@slipway/kit/time/clock';
 
 /** Chance from a seed, and picks from it. */
 export interface SeededRandom extends Random {
-  /** A whole number from 0 up to, and without, `max`. */
+  /** Returns a whole number from 0 up to, and without, `max`. */
   below(max: number): number;
-  /** One of the items. */
+  /** Returns one of the items. */
   one<Item>(items: readonly Item[]): Item;
 }
 
-/** Random numbers that depend on the seed alone (mulberry32). */
+/** Returns random numbers that depend on the seed alone (mulberry32). */
 export function randomOf(seed: number): SeededRandom {
   let state = seed >>> 0;
   const fraction = (): number => {

@@ -12,7 +12,7 @@ export type { SeededRandom };
 export const SEED = Number(process.env.SLIPWAY_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`seed ${SEED}; SLIPWAY_TEST_SEED=${SEED} repeats it`);
 
-/** Random numbers that depend on the seed alone. */
+/** Returns random numbers that depend on the seed alone. */
 export function seededRandom(seed = SEED): SeededRandom {
   return randomOf(seed);
 }

@@ -49,7 +49,7 @@ const SPOILERS = [...'{}[],:"\\0-+.eEtn u', '\u0000', '\u001f', 'NaN', 'tru', '\
   .map((each) => Buffer.from(each))
   .concat([Buffer.from([0xff]), Buffer.from([0xc3]), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from([0x80])]);
 
-/** The text with a piece of it gone, or something put in. */
+/** Returns the text with a piece of it gone, or something put in. */
 function spoil(pick: Pick, whole: Buffer): Buffer {
   const at = pick(whole.length + 1);
   const put = pick(3) === 0 ? Buffer.alloc(0) : any(pick, SPOILERS);
@@ -71,7 +71,7 @@ function parsed(bytes: Buffer): { value: unknown } | undefined {
   }
 }
 
-/** How deep a value is, and how many values it has. */
+/** Returns the depth of a value, and how many values it has. */
 function measure(value: unknown): { depth: number; values: number } {
   if (typeof value !== 'object' || value === null) return { depth: 0, values: 1 };
   const inner = Object.values(value).map(measure);

@@ -7,7 +7,7 @@ import { seededRandom } from '../../helpers/time/seeded-random.ts';
 
 const PAUSE = { firstMs: 100, maxMs: 1_000 };
 
-/** Work that fails the first `failures` times, and a clock that advances as soon as there is a waiter. */
+/** Returns work that fails the first `failures` times, and a clock that advances as soon as there is a waiter. */
 function failing(failures: number): { clock: ManualClock; triedAtMs: number[]; work(): Promise<string> } {
   const triedAtMs: number[] = [];
   const clock = new (class extends ManualClock {

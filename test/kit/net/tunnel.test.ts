@@ -9,7 +9,7 @@ import t from 'tap';
 import { ManualClock } from '../../helpers/time/manual-clock.ts';
 import { waitFor } from '../../helpers/time/wait-for.ts';
 
-/** A facade's side, and the connection at its other end. */
+/** Returns a facade's side, and the connection at its other end. */
 async function halfTunnel(t: Test) {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -17,7 +17,7 @@ import { parseMetrics } from '../../helpers/system/metrics.ts';
 
 const MIB = 1024 * 1024;
 
-/** A meter, and the three numbers of a budget; undefined: there is none of that name. */
+/** Returns a meter, and the three numbers of a budget; undefined: there is none of that name. */
 function metered() {
   const metrics = new Metrics();
   const read = async (budget: string) => {

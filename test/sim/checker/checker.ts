@@ -62,7 +62,7 @@ export function check(history: History): Violation[] {
   ];
 }
 
-/** One idempotency key, or one request, is one job, until that job is deleted. */
+/** Checks that one idempotency key, or one request, is one job until that job is deleted. */
 function oneJobFor(stories: readonly Story[], what: 'key' | 'request'): Violation[] {
   const tries = stories.flatMap((story) => story.acknowledged.map((event) => ({ event, story })));
   return tries
@@ -78,7 +78,7 @@ function oneJobFor(stories: readonly Story[], what: 'key' | 'request'): Violatio
     });
 }
 
-/** A client's input runs as one job, however often it is submitted. */
+/** Checks that a client's input runs as one job, however often it is submitted. */
 function oneJobForClient(history: History, stories: readonly Story[]): Violation[] {
   const starts = history.filter((event) => event.is === 'started');
   return starts.flatMap(({ job, client, atMs }) => {

@@ -8,7 +8,7 @@ import { askReplica } from './ask-replica.ts';
 interface MeddlerOptions extends Asking {
   endpoints: readonly string[];
   record(event: HistoryEvent): void;
-  /** The faults are over, and so is this. */
+  /** Returns whether the faults are over. Then this ends too. */
   isOver(): boolean;
 }
 
@@ -19,7 +19,7 @@ export class Meddler {
     this.#options = options;
   }
 
-  /** Now and then somebody purges a queue, or changes many jobs at once. */
+  /** Begins to purge queues and to change many jobs at once, now and then. */
   begin(): void {
     const { world, endpoints, isOver } = this.#options;
     world.after(world.between(3_000, 9_000), NATURE, () => {

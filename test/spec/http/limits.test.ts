@@ -28,7 +28,7 @@ const parked = endpointJobs(
   await system.createEndpoint({ command, fields: { workersMin: 0, executionTimeoutMs: 7_000 }, workersMax: 0 }),
 );
 
-/** A submission of exactly `bytes` bytes whose handler returns the size of the text in it. */
+/** Returns a submission of exactly `bytes` bytes whose handler returns the size of the text in it. */
 function bodyOfSize(bytes: number): { body: string; textSize: number } {
   const [head, tail] = ['{"input":{"mode":"size","pad":"', '"}}'];
   const textSize = bytes - head.length - tail.length;

@@ -68,7 +68,7 @@ const SECRETS = {
   ...given,
 };
 
-/** The rows of all tables as text. */
+/** Returns the rows of all tables as text. */
 async function dump(): Promise<string> {
   const tables = await rows.sql<{ name: string }[]>`
     SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables

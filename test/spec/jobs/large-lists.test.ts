@@ -193,7 +193,7 @@ t.test('gRPC lists are paged', async (t) => {
   await t.rejects(read(0, 'what'), { message: /page_token is none that a page of this list gave/ });
 });
 
-/** The status; a whole list is checked. */
+/** Returns the status. Checks a list that came whole. */
 function check({ status, json }: Answer): number {
   if (status !== 200) return status;
   const names = (json as unknown as { name: string; env: object }[])

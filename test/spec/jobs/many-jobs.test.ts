@@ -20,7 +20,7 @@ const system = await startSystem(t);
 const files = await scratch(t);
 const { sql } = jobRows(t, system.database.url);
 const command = jsHandler('all.js');
-/** Everything stays in the queue. */
+/** Creates an endpoint whose jobs stay in the queue. */
 const parked = async (): Promise<EndpointJobs> =>
   endpointJobs(system, await system.createEndpoint({ command, fields: { workersMin: 0 }, workersMax: 0 }));
 const submit = (jobs: EndpointJobs, count: number): Promise<string[]> =>

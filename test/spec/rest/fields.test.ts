@@ -38,7 +38,7 @@ const rest = async <Answer = Json>(method: string, path: string, body?: object):
 };
 const description = await rest<Description>('GET', 'openapi.json');
 
-/** A shape of the document; a name with dots leads into its members. */
+/** Returns a shape of the document; a name with dots leads into its members. */
 function shapeOf(name: string): Schema {
   const [first, ...members] = name.split('.');
   const follow = (schema: Schema | undefined): Schema => {

@@ -7,7 +7,7 @@ import { scratch } from '../../helpers/scratch.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** A project of these files; `of` answers the tests of one of them with their distances. */
+/** Returns a project of these files; `of` answers the tests of one of them with their distances. */
 async function project(t: Parameters<typeof scratch>[0], files: Record<string, string>) {
   const { path } = await scratch(t);
   for (const [name, text] of Object.entries(files)) {

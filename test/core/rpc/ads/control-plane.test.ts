@@ -49,7 +49,7 @@ async function serve(t: Test, handler: RequestListener): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The edge's own configuration with one more listener, whose requests name their endpoint. */
+/** Returns the edge's own configuration with one more listener, whose requests name their endpoint. */
 async function startEnvoy(t: Test, cores: string[], activator: string, key = EDGE_KEY) {
   const dataDir = await mkdtemp(join(tmpdir(), 'slw-ads-'));
   const config = readEdgeConfig({

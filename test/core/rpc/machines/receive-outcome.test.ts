@@ -42,7 +42,7 @@ function upload(
   return { send, done, end: () => stream.end() };
 }
 
-/** A machine has so many bytes left, in the budget or another one. */
+/** Returns whether a machine has so many bytes left, in this budget or another one. */
 function hasLeft(machineId: string, bytes: number, of = budget): boolean {
   const has = of.reserve(machineId, bytes);
   if (has) of.release(machineId, bytes);

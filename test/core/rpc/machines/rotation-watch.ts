@@ -13,7 +13,7 @@ import type { CoreReplicas } from '../../../helpers/system/core-replicas.ts';
 
 export const LB = { type: EndpointType.LB, workersMin: 0, scalerValue: 10, idleTimeoutSeconds: 1 };
 
-/** A facade's stream to one replica. */
+/** Returns a facade's stream to one replica. */
 export function watchReplica(t: Test, core: CoreReplicas, replica: number, edgeKey = '', reporter = '') {
   const client = systemTransport.openClient(EdgeServiceClient, core.replicas[replica]!.address);
   const stream: ClientDuplexStream<WatchRotationRequest, WatchRotationResponse> = client.watchRotation(

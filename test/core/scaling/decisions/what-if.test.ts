@@ -22,7 +22,7 @@ t.setTimeout(600_000);
 
 const SPAN_MS = 10_000;
 
-/** The records that core would have made of a load. */
+/** Returns the records that core would have made of a load. */
 function spansOf({ jobs, untilMs }: Trace, { waitsMs }: ModelResult): TrafficSpan[] {
   const spans: (TrafficSpan & { executions: number[]; waits: number[] })[] = Array.from(
     { length: Math.ceil(untilMs / SPAN_MS) },

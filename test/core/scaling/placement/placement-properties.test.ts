@@ -11,7 +11,7 @@ import t from 'tap';
 import { SEED } from '../../../helpers/time/seeded-random.ts';
 import { fleet, request, TYPES } from './any-fleet.ts';
 
-/** Unused whole cards of a type. */
+/** Returns unused whole cards of a type. */
 const free = (at: PlacementMachine, type: string) =>
   at.gpus.filter(
     ({ name, used, migProfile, unhealthy }) => name === type && !used && migProfile === '' && unhealthy === '',
@@ -23,7 +23,7 @@ const mayRun = (at: PlacementMachine, { locations }: PlacementRequest) =>
   (at.crashes?.retryMs ?? 0) === 0;
 /** Crashes by which a machine is ranked lower. */
 const blame = ({ crashes }: PlacementMachine): number => (crashes?.comesLast === true ? crashes.failures : 0);
-/** The first free type on the machines with the fewest crashes. */
+/** Returns the first free type on the machines with the fewest crashes. */
 function firstFree(machines: PlacementMachine[], asked: PlacementRequest): string | undefined {
   const has = (at: PlacementMachine, type: string): boolean =>
     mayRun(at, asked) && free(at, type).length >= asked.gpuCount;

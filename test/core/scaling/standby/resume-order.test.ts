@@ -18,7 +18,7 @@ import { engine, gpu, L4, machine } from '../placement/placement-inputs.ts';
 const GIB = 2 ** 30;
 const OFFLOAD = { limitBytes: 500 * GIB, usedBytes: 0, offloaded: [] };
 
-/** A worker in host memory that needs this GPU. `measured`: its latest restore. */
+/** Returns a worker in host memory that needs this GPU. `measured`: its latest restore. */
 const inHost = (
   workerId: string,
   uuid: string,
@@ -32,7 +32,7 @@ const inHost = (
   restoreMs: expectedRestoreMs(gib * GIB, measured === undefined ? undefined : { bytes: gib * GIB, ms: measured }),
   ...(startMs !== undefined && { startMs }),
 });
-/** A worker on standby on this GPU. `measured`: its latest offload. */
+/** Returns a worker on standby on this GPU. `measured`: its latest offload. */
 const onGpu = (workerId: string, uuid: string, gib: number, measured?: number) => ({
   workerId,
   gpuUuids: [uuid],

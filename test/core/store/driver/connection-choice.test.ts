@@ -14,7 +14,7 @@ const CONNECTIONS = 4;
 const sql = connect((await createDatabase(t)).url, 'connection-choice', CONNECTIONS, createLogger('test', 'silent'));
 t.teardown(() => sql.end());
 
-/** The backend that answers. */
+/** Returns the backend that answers. */
 async function backend(): Promise<number> {
   const [row] = await sql<{ pid: number }[]>`SELECT pg_backend_pid() AS pid, pg_sleep(0.02)`;
   return row!.pid;

@@ -32,7 +32,7 @@ const ENTRIES_OF_JOB = 4;
 const errorsOf = (endpointId: string, asked: { spanMs?: number; groupId?: string } = {}) =>
   calls.errors(endpointId, { spanMs: 0, groupId: '', ...asked });
 
-/** Failed jobs with these errors, each for many jobs; the last is the newest. */
+/** Inserts failed jobs with these errors, each for many jobs; the last is the newest. */
 async function insert(
   endpointId: string,
   many: number,

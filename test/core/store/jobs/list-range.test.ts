@@ -20,7 +20,7 @@ const LOOKS_MAX = 40;
 
 type Asked = Partial<Parameters<typeof stores.jobs.list>[1]>;
 
-/** A job for each second. */
+/** Inserts a job for each second. */
 async function insert(
   endpointId: string,
   state: string,

@@ -62,7 +62,7 @@ const claim = ({ claims }: Stores, count: number) =>
     inputBytesMax: 1_000,
   });
 
-/** A statement of each kind over about `count` rows; `measure` gets each of them. */
+/** Runs a statement of each kind over about `count` rows, each by `measure`. */
 async function useAll(
   stores: Stores,
   count: number,
@@ -166,7 +166,7 @@ async function readStreams(
   await measure('read from a place of their own', () => read({ attempt: 1, number: 1 }));
 }
 
-/** The statements that have a shape of their own where there is one row. */
+/** Runs the statements that have another shape for a single row. */
 async function useOne({ submissions, outcomes }: Stores, measure: Parameters<typeof useAll>[2]): Promise<void> {
   const [given] = placements(1);
   await measure('insert one', () => submissions.insert([given!], randomUUID()), 1);

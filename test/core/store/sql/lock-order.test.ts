@@ -62,7 +62,7 @@ t.test(
     } as const;
     const facts = (): WorkerFacts[] =>
       some().map((workerId) => ({ ...fact, workerId, sdkVersion: String((reports += 1)) }));
-    /** One of them has crashed. */
+    /** Returns the facts with the first worker crashed. */
     const crash = ([one, ...others]: WorkerFacts[]): WorkerFacts[] => [...others, { ...one!, state: 'UNHEALTHY' }];
     await sql`UPDATE machine SET standby_max = ${COUNT} WHERE id = ${machineId}`;
     type Action = Exclude<WorkerAction['do'], 'ADD'> | 'EVICT';

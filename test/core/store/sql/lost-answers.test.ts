@@ -20,7 +20,7 @@ t.setTimeout(600_000);
 
 const logger = createLogger('test', 'silent');
 
-/** A database by way of a proxy. `own` leads to it past that. */
+/** Starts a database behind a proxy. `own` bypasses the proxy. */
 async function start(t: Test) {
   const url = new URL((await createDatabase(t)).url);
   const proxy = await silentDropProxy(t, { host: url.hostname, port: Number(url.port) });

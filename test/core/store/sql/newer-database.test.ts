@@ -16,7 +16,7 @@ const OLD = { version: '0.4.0', allowNewer: false };
 const FUTURE = 99_999_999_999_999;
 const [before, own] = journalOf().slice(-2);
 
-/** A database on which 0.4.0 has started, and which a newer release has then migrated. */
+/** Returns a database on which 0.4.0 has started, and which a newer release has then migrated. */
 async function newerDatabase(t: Test) {
   const { url } = await createDatabase(t, { empty: true });
   await migrate({ url }, logger, OLD);

@@ -23,7 +23,7 @@ const IGNORED =
   'jit,enable_seqscan,enable_hashjoin,enable_mergejoin,enable_bitmapscan,' +
   'enable_sort,enable_material,plan_cache_mode,client_min_messages';
 
-/** The URL of a database through a pooler. */
+/** Returns the URL of a database through a pooler. */
 async function pooled(t: Test, settings: Record<string, string>): Promise<string> {
   const url = new URL((await createDatabase(t)).url);
   const folder = await openFolder(t);

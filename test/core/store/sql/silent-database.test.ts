@@ -16,7 +16,7 @@ import { waitFor } from '../../../helpers/time/wait-for.ts';
 t.setTimeout(600_000);
 
 /**
- * A host before the database. When it goes, open connections get no more data and no error, and new ones are not
+ * Starts a host before the database. When it goes, open connections get no more data and no error, and new ones are not
  * accepted.
  */
 async function hostBefore(t: Test, target: { host: string; port: number }) {

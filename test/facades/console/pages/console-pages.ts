@@ -60,7 +60,7 @@ export async function addVariables(page: Page, variables: Readonly<Record<string
   }
 }
 
-/** A browser that ends with the test. */
+/** Returns a browser that ends with the test. */
 export async function consolePages(t: Test, { url, key: own }: Pick<System, 'url' | 'key'>) {
   const browser = await startChromium(t);
   return {

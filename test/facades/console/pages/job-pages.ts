@@ -124,7 +124,7 @@ function submittedWithin(t: Test, { system, open, signIn, inspect }: BrowserPart
   });
 }
 
-/** Nine hours before UTC. */
+/** Checks times in a zone nine hours before UTC. */
 async function ownTimes(
   page: Page,
   lists: (...ids: string[]) => Promise<void>,

@@ -148,7 +148,7 @@ function eachPage(t: Test, { system, id, open, signIn }: BrowserParts): void {
   });
 }
 
-/** From the top of the page to its end. */
+/** Presses Tab from the top of the page to its end. */
 async function tabThrough(page: Page): Promise<{ stops: number; unseen: string[] }> {
   const unseen: string[] = [];
   for (let stops = 0; stops < STOPS_MAX; stops += 1) {

@@ -153,7 +153,7 @@ function byForm(t: Test, { system, id, open, signIn, inspect }: BrowserParts): v
   });
 }
 
-/** The rows of a file, its quotes taken away. */
+/** Returns the rows of a file, its quotes taken away. */
 async function taken(page: Page): Promise<string[][]> {
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download CSV' }).click();

@@ -17,7 +17,7 @@ export function workerPages(t: Test, parts: BrowserParts): void {
   frozen(t, parts);
 }
 
-/** The lanes of the only machine, each under the GPU that its workers had. */
+/** Returns the lanes of the only machine, each under the GPU that its workers had. */
 async function lanesOf(page: Page) {
   const machine = page.getByRole('group', { name: /^machine / });
   await machine.locator('.lane').first().waitFor();

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { SEED } from '../../../helpers/time/seeded-random.ts';
 
-/** The same, by trying all lengths. */
+/** Returns the same, by trying all lengths. */
 function plainly(log: Buffer, stream: Buffer): Buffer {
   for (let length = Math.min(log.length, stream.length); length > 0; length -= 1) {
     if (log.subarray(-length).equals(stream.subarray(0, length))) return stream.subarray(length);

@@ -23,7 +23,7 @@ const mountsIn = (folder: string): string[] =>
     .split('\n')
     .filter((line) => line.includes(` ${folder}/`));
 
-/** A closed folder with a directory of something, and views of it. */
+/** Returns a closed folder with a directory of something, and views of it. */
 async function makeViews(t: Test) {
   const folder = await openFolder(t);
   const [source, parent] = [join(folder, 'closed', 'vol'), join(folder, 'views')];

@@ -29,7 +29,7 @@ let machines = 0;
 const isRunning = (pid: number): boolean =>
   existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
-/** An executor of a machine of its own; `how`: with control groups or without. */
+/** Returns an executor of a machine of its own; `how`: with control groups or without. */
 function makeExecutor(how: 'cgroups' | 'none', machineId = `test${process.pid}x${(machines += 1)}`) {
   const cgroups =
     how === 'none'
@@ -162,7 +162,7 @@ t.test('a workload out of memory is distinguished from a killed one', counted, a
   t.notOk((await run('kill -9 $$')).outOfMemory);
 });
 
-/** The shell beside the leader of a process group, which waits for its agent's end. */
+/** Returns the guards: shells beside the leader of a process group that wait for the end of its agent. */
 function guardsOf(leader: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -18,7 +18,7 @@ const Health = {
   check: { path: '/grpc.health.v1.Health/Check', requestStream: false, responseStream: false, ...bytes },
 };
 
-/** A server whose health service answers these bytes; undefined: it has none. */
+/** Returns a server whose health service answers these bytes; undefined: it has none. */
 async function answers(t: Test, said: Buffer | undefined): Promise<HealthAnswer> {
   const server = new Server();
   if (said)

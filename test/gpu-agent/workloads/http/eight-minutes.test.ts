@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 /** Longer than the pause between two questions. */
 const STEP_MS = 5_000;
 
-/** An agent that shall run one such worker. */
+/** Starts an agent with one worker that serves HTTP. */
 async function serving(t: Test) {
   const agent = await wired(t);
   const httpServer = { port: 8000, healthPort: 8000, healthPath: '/ping', h2c: false };
@@ -34,7 +34,7 @@ async function serving(t: Test) {
 
 t.test('ends after 8 minutes, and not before, with the reason', async (t) => {
   const { clock, worker, started, passedMs } = await serving(t);
-  await waitFor('the word to end', () => {
+  await waitFor('the stop signal', () => {
     clock.pass(STEP_MS);
     return started.asked.length > 0;
   });
@@ -77,7 +77,7 @@ t.test('a worker that answers 204 gets more time, up to an hour', async (t) => {
     });
   }
   t.same(started.asked, []);
-  await waitFor('the word to end', () => {
+  await waitFor('the stop signal', () => {
     clock.pass(STEP_MS);
     return started.asked.length > 0;
   });

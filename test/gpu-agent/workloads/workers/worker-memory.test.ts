@@ -19,7 +19,7 @@ const { GPU, HOST } = StandbyLevel;
 const SPEC = WorkerSpec.fromPartial({ imageName: 'image', gpuUuids: ['GPU-1'] });
 const CARD = { uuid: 'GPU-1', name: 'NVIDIA L4', memoryMib: 4_096, migProfile: '', virtual: false };
 
-/** An agent's parts with one worker in a container, which is a process that holds GPU memory. */
+/** Returns an agent's parts with one worker in a container, which is a process that holds GPU memory. */
 async function setUp(t: Test, cuda: CudaStandIn) {
   const helpers = new HelperPool(systemClock, () => new HelperProcess(cuda.env));
   const moves: unknown[] = [];
