@@ -9,8 +9,10 @@ import { generated } from './pages/generated.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-for (const { file, current, wanted } of generated())
+for (const { file, current, wanted } of generated()) {
   t.equal(current, wanted, `${file} is up to date (else: npm run gen)`);
+  t.notMatch(wanted, /\{[A-Z]+(?:_[A-Z]+)+\}/, `${file}: every constant is filled in`);
+}
 
 t.test('errors: every code in the source has its entry', (t) => {
   const help = Object.assign({}, ...Object.values(ERROR_HELP)) as Record<

@@ -91,8 +91,9 @@ export const LIMITS_OF_PARTS: Readonly<Record<string, readonly Limit[]>> = {
       'core/reports/list-audit-events.ts',
     ),
     row(
-      'refused attempts with rows of their own in the audit trail, in {REFUSALS_WINDOW_MS}',
-      '{CALLER_REFUSALS_MAX} of a caller, {REFUSALS_MAX} of all; others are counted. Kept for {REFUSED_DAYS} days',
+      'rows of rejected attempts in the audit trail',
+      '{CALLER_REFUSALS_MAX} of a caller and {REFUSALS_MAX} in total in {REFUSALS_WINDOW_MS}; further ones are counted. Kept for ' +
+        '{REFUSED_DAYS}',
       'core/reports/refused-attempts.ts',
       'core/store/accounts/audit-store.ts',
     ),

@@ -8,7 +8,7 @@ const HEAD = `# Limits
 What a client meets first is in [the job API](api.md#limits) and in its [rates](api.md#rate-limits). This page has all limits of the service, also those inside.
 \`npm run gen\` makes it from the constants.`;
 
-/** Fills in the constants of a text: \`{NAME}\` is one of the limit's files. */
+/** Fills in the constants of a text. `{NAME}` is a constant of one of the limit's files. Throws if there is none. */
 function filled(text: string, { limit, files }: Limit): string {
   return text.replace(/\{(\w+)\}/g, (_all, name: string) => {
     const faults: string[] = [];
@@ -24,7 +24,7 @@ function filled(text: string, { limit, files }: Limit): string {
 }
 
 function row(limit: Limit): string {
-  return `| ${limit.limit} | ${filled(limit.value, limit)} | ${limit.files.map((file) => `\`${file}\``).join(', ')} |`;
+  return `| ${filled(limit.limit, limit)} | ${filled(limit.value, limit)} | ${limit.files.map((file) => `\`${file}\``).join(', ')} |`;
 }
 
 /** Returns the page. */

@@ -21,7 +21,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'core/domain/jobs/job-metadata.ts',
     ),
     row(
-      'jobs that a page found by metadata looks at',
+      'jobs that a page of a search by metadata reads',
       '{EXAMINED_MAX}; counts of states stop at {COUNTED_MAX}',
       'core/store/reports/job-search-store.ts',
     ),
@@ -55,7 +55,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'core/rpc/jobs/many-jobs.ts',
     ),
     row(
-      'failed jobs that groups of errors look at',
+      'failed jobs that groups of errors read',
       'the newest {JOBS_MAX}, {ERROR_BYTES_MAX} of their errors, {SLICE} at a time; {GROUPS_MAX} groups',
       'core/jobs/read/job-errors.ts',
       'core/domain/jobs/error-groups.ts',
@@ -66,7 +66,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'core/jobs/read/read-chunks.ts',
     ),
     row(
-      'how long jobs waited and ran',
+      'percentiles of waiting and run times',
       'the last {SPAN_MS_MIN} to {SPAN_MS_MAX}, in about {STEPS} steps',
       'core/domain/jobs/job-times.ts',
     ),
@@ -79,9 +79,9 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'core/domain/batches/file.ts',
       'core/domain/batches/batch.ts',
     ),
-    row('how long a file is kept', '1 hour to 30 days, default 30 days', 'core/domain/batches/file.ts'),
+    row('lifetime of a file', '1 hour to 30 days, default 30 days', 'core/domain/batches/file.ts'),
     row(
-      'batches that have not ended: of an account; hosted ones of an endpoint',
+      'unfinished batches: of an account; of an endpoint',
       '{ACCOUNT_BATCHES_MAX}; {ENDPOINT_BATCHES_MAX}',
       'core/domain/batches/batch.ts',
     ),
@@ -91,7 +91,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'core/domain/batches/batch.ts',
     ),
     row('jobs of a batch in a queue at once', '{QUEUED_MAX}', 'core/batches/advance-batch.ts'),
-    row('completion window; how long an ended batch is kept', '1 d; 30 d', 'core/domain/batches/batch.ts'),
+    row('completion window of a batch; lifetime of an ended one', '1 d; 30 d', 'core/domain/batches/batch.ts'),
     row('faults of a file that are reported', '{FAULTS_MAX}', 'core/domain/batches/batch.ts'),
   ],
   Requests: [
@@ -123,7 +123,7 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
       'facades/config.ts',
     ),
     row(
-      'work of one account under way at a facade that others use too',
+      'concurrent work of one account while others use the facade',
       'weight {REQUEST_WEIGHT_MAX} of {ALL_WEIGHT_MAX}, each for {PERMIT_MS} at most',
       'facades/plugins/limits/fair-queue.ts',
     ),
@@ -139,8 +139,8 @@ export const LIMITS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'rejections of one account',
-      '{AT_ONCE_MAX} in {WINDOW_MS} at once, then each {DELAY_MS} late and {PACE_MS} after the last; ' +
-        '{OF_ONE_MAX} wait so',
+      '{AT_ONCE_MAX} in {WINDOW_MS} at once; further ones {DELAY_MS} late and {PACE_MS} apart, at most {OF_ONE_MAX} ' +
+        'waiting',
       'facades/plugins/limits/rejection-delay.ts',
     ),
     row(
