@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /** `slipway agent`: a machine joins, serves, and leaves without a trace of a process. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /**
  * `--metrics PORT` of `slipway core`, `facade` and `agent`: each of a system that they make is read there, at the
  * loopback address alone.

@@ -1,4 +1,4 @@
-// test: kubernetes, postgres, 60 s
+// test: kubernetes, postgres, 30 s
 /**
  * The chart in a real API server, by real helm: every object is accepted there, what it starts becomes ready on nodes
  * that pretend, agents and the setup Job may do what they need and no more, and keys outlive upgrades.

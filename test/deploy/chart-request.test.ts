@@ -1,4 +1,4 @@
-// test: kubernetes, postgres, 60 s
+// test: kubernetes, postgres, 10 s
 /**
  * The chart's NOTES and `helm test` send a request to a real facade, and its worker answers. The cluster has no DNS and
  * no network between Pods: kwok forwards the port of the facade's Pod to the real facade, and the test Pod gets the

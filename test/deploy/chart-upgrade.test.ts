@@ -1,4 +1,4 @@
-// test: alone, kubernetes, postgres, 40 s
+// test: alone, kubernetes, postgres, 20 s
 /**
  * A chart is upgraded while jobs run: the DaemonSet controller replaces the agent, whose Pod a kubelet of the test runs
  * as a process with the rights of the chart's account. Its workers go on, no job is lost, and none runs twice.

@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /**
  * Ports that may be lost between the check and the listening: core takes another one and keeps it; the facade says
  * clearly that the user's own port is taken.

@@ -1,4 +1,4 @@
-// test: postgres
+// test: postgres, 15 s
 /**
  * Reports of faults in postgres.js (deploy/patches/README.md): each reproducer shows its fault on the published driver,
  * and none on the patched one.

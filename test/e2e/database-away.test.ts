@@ -1,4 +1,4 @@
-// test: 20 s
+// test: 10 s
 /**
  * The database has stopped: reads, lists and checks of keys are answered 503 after one try, and served again as soon as
  * it is back.

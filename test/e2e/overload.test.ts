@@ -1,4 +1,4 @@
-// test: postgres, 40 s
+// test: postgres, 20 s
 /**
  * More jobs than workers can do: what is accepted finishes, everything else is refused with a reason and the time to
  * come back, queues and requests in flight stay bounded, and another account is served. The rates: `npm run bench --

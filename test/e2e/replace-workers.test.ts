@@ -1,4 +1,4 @@
-// test: postgres, 60 s
+// test: postgres, 90 s
 /**
  * A change of what workers run replaces them gently, on real parts: the idle worker goes first, the busy one finishes
  * its job before it goes, and new workers run the new version. One row for each kind of change, and one for a restart,

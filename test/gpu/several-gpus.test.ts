@@ -1,4 +1,4 @@
-// test: postgres, python, 40 s
+// test: postgres, python, 15 s
 /**
  * All of Slipway with a worker that has two CUDA processes on two cards: both processes and both cards move, or none.
  * On a driver's stand-in, beside a worker that needs one of the cards.

@@ -1,4 +1,4 @@
-// test: postgres, 40 s
+// test: postgres, 20 s
 /**
  * kill -9 of worker, agent, facade and cores, one after the other and at once, while a batch runs: each request has one
  * result, in its place, and none is lost or there twice.

@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /**
  * Single connections between facade, replicas and agent, held and cut while all others work: what was acknowledged is
  * not lost and happens once, streams go on where they were. Several of them lead to one address, and replicas find each

@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /** kill -9 of an agent in the middle of a model's download: the next one continues where it ended. */
 import t from 'tap';
 import { startModelHub } from '../helpers/net/model-hub.ts';

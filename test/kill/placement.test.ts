@@ -1,4 +1,4 @@
-// test: 20 s
+// test: 10 s
 /**
  * kill -9 of a core while it places workers with GPUs: what workers have and what is held agree, and each worker that
  * was wanted is there once.

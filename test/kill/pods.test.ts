@@ -1,4 +1,4 @@
-// test: 20 s
+// test: 10 s
 /** kill -9 of the agent and of core while a pod runs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 10 s
 /** The health record of docs/reference/api.md#health: every counter moves when it must. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';

@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 10 s
 /**
  * Where the GPU memory of a worker is, on every surface: REST v1 and v2, GraphQL, the command line, `why`, and the
  * console in a browser. A real core and facade, a scripted agent.

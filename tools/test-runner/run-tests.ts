@@ -31,8 +31,8 @@ const poolProgram = join(import.meta.dirname, 'test-pool.ts');
 const JOBS_MAX = 8;
 /** Files that run in parallel: two more than there are cores, because most files wait most of the time. */
 const JOBS = Math.min(availableParallelism() + 2, JOBS_MAX);
-/** Further files that run in parallel while processors idle. */
-const SPARE_JOBS = Math.min(availableParallelism(), JOBS_MAX - JOBS);
+/** Further files that run in parallel while processors idle: two per core. */
+const SPARE_JOBS = Math.min(2 * availableParallelism(), JOBS_MAX - JOBS);
 const outputFile = join(root, '.tap', 'results.tap');
 /** Folder in which the Podmans of tests share images. The first Podman makes it. */
 const imagesFolder = join(root, '.tap', 'images');

@@ -1,5 +1,5 @@
 /**
- * Detects idle processors of this machine. If there are any, one more test file may run beside the files that wait for
+ * Detects idle processors of this machine. If there are any, more test files may run beside the files that wait for
  * something.
  */
 import { cpus } from 'node:os';
@@ -18,7 +18,7 @@ interface ProcessorTimes {
  */
 const PERIOD_MS = 3_000;
 /** Least idle share of all processors. On a busy machine no file is added. */
-const IDLE_MIN = 0.3;
+const IDLE_MIN = 0.2;
 
 /** Returns the times of this machine, whatever keeps it busy. */
 function processorTimes(): ProcessorTimes {
@@ -39,21 +39,28 @@ export class SpareProcessors {
   }
 
   /**
-   * Resolves when processors have idled for a period that began after all earlier callers went on, or as soon as the
-   * caller no longer wants to.
+   * Resolves when processors have idled for a period that began after all earlier callers were admitted, or as soon as
+   * the caller no longer wants to. `admitted`: the result of the caller's last call. If processors have idled since
+   * then, it is admitted at once: its next file takes the place of the last one. Returns the times at the admission.
    */
-  free(isWanted: () => boolean): Promise<void> {
+  async free(isWanted: () => boolean, admitted?: ProcessorTimes): Promise<ProcessorTimes> {
+    if (admitted && idleShare(admitted, this.#read()) >= IDLE_MIN) return this.#read();
     const freed = this.#turn.then(async () => {
-      while (isWanted() && (await this.#idleShare()) < IDLE_MIN);
+      while (isWanted() && (await this.#nextShare()) < IDLE_MIN);
     });
     this.#turn = freed;
-    return freed;
+    await freed;
+    return this.#read();
   }
 
-  async #idleShare(): Promise<number> {
+  async #nextShare(): Promise<number> {
     const before = this.#read();
     await delay(this.#clock, PERIOD_MS);
-    const { idleMs, allMs } = this.#read();
-    return allMs > before.allMs ? (idleMs - before.idleMs) / (allMs - before.allMs) : 0;
+    return idleShare(before, this.#read());
   }
+}
+
+/** Returns the idle share of all processors between two readings. 0 if there is no time between them. */
+function idleShare(before: ProcessorTimes, { idleMs, allMs }: ProcessorTimes): number {
+  return allMs > before.allMs ? (idleMs - before.idleMs) / (allMs - before.allMs) : 0;
 }

@@ -62,8 +62,9 @@ async function main(): Promise<number> {
   await Promise.all(
     Array.from({ length: jobs + Number(values.spare) }, async (_, slot) => {
       const shared = new SharedProcess(slot, systemClock);
+      let admitted: Awaited<ReturnType<SpareProcessors['free']>> | undefined;
       const next = async (): Promise<string | undefined> => {
-        if (slot >= jobs) await processors.free(() => waiting.length > 0);
+        if (slot >= jobs) admitted = await processors.free(() => waiting.length > 0, admitted);
         return waiting.shift();
       };
       for (let file = await next(); file !== undefined; file = await next()) {

@@ -1,4 +1,4 @@
-// test: postgres, 15 s
+// test: postgres, 30 s
 /**
  * Batches over gRPC: validation, order, faults of requests, cancellation, expiry, and a core that ends in the middle.
  */

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres, 15 s
 /** Data beside and on the session: large inputs and outputs, storage settings, chunks, progress, logs. */
 
 import { callMetadata, systemTransport } from '@slipway/kit/net/channel';

@@ -1,4 +1,4 @@
-// test: alone, postgres, grpcurl, 20 s
+// test: alone, postgres, grpcurl, 10 s
 /**
  * Server reflection: whole files with all that they import, to generic clients and to grpcurl; nothing piles up for who
  * does not read.

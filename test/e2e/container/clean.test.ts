@@ -1,4 +1,4 @@
-// test: alone, python, 50 s
+// test: alone, python, 20 s
 /**
  * Cleanup after an agent that does not come back: leftovers on its host remove themselves if no container is left;
  * otherwise `slipway agent --clean` removes them.

@@ -1,4 +1,4 @@
-// test: alone, postgres, python, 130 s
+// test: alone, postgres, python, 220 s
 /**
  * Containers and their attempts outlive their agent, on a real Podman: killed, stopped for a restart, away for too
  * long, gone for good.

@@ -1,4 +1,4 @@
-// test: postgres, envoy, 10 s
+// test: postgres, envoy, 15 s
 /**
  * Clients of load-balancing endpoints see the same at an edge as at a facade: their keys, their browsers, what they
  * read.

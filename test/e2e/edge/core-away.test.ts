@@ -1,4 +1,4 @@
-// test: postgres, envoy, 20 s
+// test: postgres, envoy, 30 s
 /**
  * A restart of core does not cut a request that the real Envoy carries straight to a worker. Envoy reopens its stream
  * of load reports seconds later, and until then the request is not reported. In real time, because Envoy's own pauses

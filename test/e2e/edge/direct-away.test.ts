@@ -1,4 +1,4 @@
-// test: postgres, python, envoy, 30 s
+// test: postgres, python, envoy, 50 s
 /**
  * Requests that go straight from the real Envoy to their workers survive when an Envoy is replaced, and when core or
  * the facade is away.

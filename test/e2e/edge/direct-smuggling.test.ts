@@ -1,4 +1,4 @@
-// test: postgres, python, envoy, 20 s
+// test: postgres, python, envoy, 10 s
 /**
  * Requests that try to hide in another one on the way from the real Envoy straight to a worker, for each kind of
  * server.

@@ -1,4 +1,4 @@
-// test: postgres, envoy, 60 s
+// test: postgres, envoy, 10 s
 /**
  * Clients that send all of a body before they read, as most do, get the answer through the edge although it was settled
  * before the body had come.

@@ -1,4 +1,4 @@
-// test: postgres, envoy, 30 s
+// test: postgres, envoy, 60 s
 /**
  * Hostile input and faults: broken and duplicate framing, spoofed headers, floods, slow clients; and parts that go away
  * behind the edge or before it.

@@ -1,4 +1,4 @@
-// test: postgres, envoy, 10 s
+// test: postgres, envoy, 15 s
 /** An Envoy without free memory: its answers, and that it serves again when it has some. */
 
 import type { Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 15 s
 /** At the default level a job leaves one line in the logs of all processes, however it ends; a flood leaves a count. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres, 15 s
 /**
  * A reader of a pod's log while processes are killed. A killed core costs no line. A killed agent's log is lost with
  * it, and the whole log of the next agent is read.

@@ -1,4 +1,4 @@
-// test: postgres, llm-clients, 25 s
+// test: postgres, llm-clients, 15 s
 /** LiteLLM and langchain-openai, unmodified, in front of the account's OpenAI address. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

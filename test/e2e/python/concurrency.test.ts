@@ -1,4 +1,4 @@
-// test: postgres, python, 20 s
+// test: postgres, python, 10 s
 /**
  * Workers that take several jobs at once with concurrency_modifier (docs/reference/worker-protocol.md#concurrency), and
  * stopping one of them.

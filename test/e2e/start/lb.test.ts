@@ -1,4 +1,4 @@
-// test: postgres, python, 20 s
+// test: postgres, python, 10 s
 /**
  * `npm start -- --lb`: the FastAPI example behind a load-balancing endpoint, by the lines that are printed and those of
  * its README.

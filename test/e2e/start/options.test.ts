@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 10 s
 /** `npm start` on an existing PostgreSQL and without an agent, which joins afterwards with the printed line. */
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

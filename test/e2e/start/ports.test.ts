@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 20 s
 /** `npm start` when ports are lost while it starts: its own it replaces, the user's it reports. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

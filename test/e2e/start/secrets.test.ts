@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /**
  * Other users of the host see no secrets of a running `npm start`: processes are started without secrets in their
  * arguments and environment, and as root the workers run as a separate user who can read none of its files.

@@ -1,4 +1,4 @@
-// test: postgres, 50 s
+// test: postgres, 20 s
 /** `npm start` without its installation: ready, usable, hard to kill, tidy, and going on where it ended. */
 import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// test: postgres, envoy, 110 s
+// test: postgres, envoy, 220 s
 /**
  * An upgrade from the previous release under load, and the way back: each part is replaced by one of the other release
  * while jobs, streams and requests to a load-balancing worker come in through the edge, fifty jobs a second among them.

@@ -1,4 +1,4 @@
-// test: 20 s
+// test: 10 s
 /**
  * A facade knows the workers of an endpoint at every request: after any silence, after requests of any length, and
  * after any fault in between.

@@ -1,4 +1,4 @@
-// test: postgres, 70 s
+// test: postgres, 40 s
 /**
  * Charts and lists of an endpoint's past, in a real Chromium: jobs per minute, older decisions, errors with the number
  * of their jobs.

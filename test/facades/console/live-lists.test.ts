@@ -1,4 +1,4 @@
-// test: postgres, 80 s
+// test: postgres, 50 s
 /**
  * Lists updated by the live feed, in a real Chromium: the jobs of an endpoint under the chosen filters, loaded once and
  * then updated as they change.

@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 20 s
 /**
  * Forms that pick one of many, in a real Chromium: core finds what is looked for, few are offered at a time, what is
  * chosen stays.

@@ -1,4 +1,4 @@
-// test: postgres, 10 s
+// test: postgres, 15 s
 /**
  * Signing in to the console over HTTP: the cookie, whose pages may use it, what it opens, and what it must never open.
  */

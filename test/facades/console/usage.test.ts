@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 15 s
 /**
  * Usage in a real Chromium: sums ordered and paged by core, a chart of a few groups of many, totals of all, all of it
  * as a file.

@@ -1,4 +1,4 @@
-// test: alone, python, 60 s
+// test: alone, python, 10 s
 /**
  * GPU memory of workers in containers, on a real Podman and a driver's stand-in: their processes are moved by their ids
  * on the host, and a new agent continues with an offloaded one.

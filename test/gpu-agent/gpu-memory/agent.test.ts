@@ -1,4 +1,4 @@
-// test: python, 40 s
+// test: python, 20 s
 /**
  * A real agent with unmodified Python workers whose GPU memory moves, on a driver's stand-in: many workers on one card,
  * and kill -9 of the agent and of workers at each step.

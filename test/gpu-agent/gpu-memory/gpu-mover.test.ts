@@ -1,3 +1,4 @@
+// test: 15 s
 /** Moves of GPU memory on a driver's stand-in: the order of the calls, what fails, and that nothing hangs for ever. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

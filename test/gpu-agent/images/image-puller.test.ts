@@ -1,4 +1,4 @@
-// test: alone, python, 10 s
+// test: alone, python, 15 s
 /** Images from a real private registry by a real Podman: access, digests, shared pulls, tries, reasons. */
 
 import { askEngine } from '@slipway/gpu-agent/executors/container/engine';

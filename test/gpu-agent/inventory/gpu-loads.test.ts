@@ -1,4 +1,4 @@
-// test: alone, postgres, 10 s
+// test: alone, postgres, 15 s
 /**
  * Load of GPUs, from the driver to the operator: reported while it is known, only for GPUs of the machine, and never by
  * another key.

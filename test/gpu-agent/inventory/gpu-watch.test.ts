@@ -1,4 +1,4 @@
-// test: alone, postgres
+// test: alone, postgres, 15 s
 /**
  * A GPU that the driver no longer lists, or whose memory cannot be repaired, is unhealthy until that changes. A driver
  * that does not answer changes nothing. What else is a sign: health.test.ts.

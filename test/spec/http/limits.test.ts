@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 10 s
 /**
  * Every row of the limits in docs/reference/api.md#limits, each at its bound and one beyond. A test is named after its
  * row. See rate-limits, concurrency-limits.

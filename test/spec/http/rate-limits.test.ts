@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /**
  * Rows of the rate table in docs/reference/api.md#rate-limits, one of each rate, and management: requests per 10 s,
  * Retry-After, the dynamic limit. All rates are in facades/plugins/rate-limit-rules.test.ts, and each operation meets

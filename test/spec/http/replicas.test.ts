@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /**
  * Two cores on one database, without a leader: what is done through one takes effect at the other, at once and not at
  * the next slow look.

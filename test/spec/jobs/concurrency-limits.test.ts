@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /**
  * Requests at a time of every row of the rate table in docs/reference/api.md#rate-limits, and of management. See
  * rate-limits.test.ts.

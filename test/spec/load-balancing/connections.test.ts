@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 40 s
 /**
  * Connections of load-balancing endpoints without a proxy in front: WebSockets, trailers, clients that leave, workers
  * that die or close them.

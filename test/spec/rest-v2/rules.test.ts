@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 15 s
 /**
  * The rules that every operation of REST v2 keeps, asked of each by the document: keys, methods, unknown members,
  * pages, rates, reserved words, creations whose response is lost.

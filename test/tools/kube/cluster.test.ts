@@ -1,4 +1,4 @@
-// test: kubernetes, 20 s
+// test: kubernetes, 10 s
 /** The control plane that tests of Kubernetes use: it is real, its nodes pretend, and nothing of it stays. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';

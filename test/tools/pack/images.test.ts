@@ -1,4 +1,4 @@
-// test: envoy, postgres, podman-compose, 90 s
+// test: envoy, postgres, podman-compose, 160 s
 /**
  * Images of the parts: they build on any base with Node, hold what runs and nothing else, and serve as users without
  * rights on a root file system that nobody can write to. deploy/compose.yaml runs them all from nothing.

@@ -110,7 +110,7 @@ t.test('one more file runs while processors idle, and each is checked anew', asy
     clock.pass(3_000);
     await settle();
   };
-  await period(0.2);
+  await period(0.15);
   t.same(went, [], 'they are busy');
   await period(0.5);
   t.same(went, ['first'], 'one at a time');
@@ -122,6 +122,26 @@ t.test('one more file runs while processors idle, and each is checked anew', asy
   await period(0);
   await Promise.all(ends);
   t.same(went, ['first', 'second', 'third'], 'nothing is left to run: nobody waits on');
+});
+
+t.test('a slot whose last file left processors idle continues at once', async (t) => {
+  const clock = new ManualClock();
+  let [idleMs, allMs] = [0, 0];
+  const processors = new SpareProcessors(clock, () => ({ idleMs, allMs }));
+  const admitted = await processors.free(() => false);
+  [idleMs, allMs] = [400, 1_000];
+  const again = await processors.free(() => true, admitted);
+  t.same(again, { idleMs: 400, allMs: 1_000 });
+  allMs += 1_000;
+  let isAdmitted = false;
+  const third = processors.free(() => true, again).then(() => {
+    isAdmitted = true;
+  });
+  await settle();
+  t.equal(isAdmitted, false, 'its last file took all of them: it waits for a period');
+  [idleMs, allMs] = [idleMs + 6_000, allMs + 6_000];
+  clock.pass(3_000);
+  await third;
 });
 
 /** Waits until the started work has reached its next wait. */

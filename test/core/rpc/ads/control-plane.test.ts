@@ -1,4 +1,4 @@
-// test: postgres, envoy, 70 s
+// test: postgres, envoy, 10 s
 /**
  * Core as the control plane of the real Envoy: workers start and end, core restarts, an Envoy rejects a configuration,
  * and endpoints scale by load reports.

@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /**
  * Decisions follow their conditions at once, without the resync. On the clock of this core, the periods of the resync
  * and of other loops never end during the test.

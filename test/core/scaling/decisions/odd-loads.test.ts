@@ -1,4 +1,4 @@
-// test: postgres, 40 s
+// test: postgres, 10 s
 /** Unusual loads and changes: each settles, and its explanations are true meanwhile. */
 import t from 'tap';
 import { Fleet } from '../../../fleet/fleet.ts';

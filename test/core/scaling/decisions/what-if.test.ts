@@ -1,4 +1,4 @@
-// test: postgres, 30 s
+// test: postgres, 10 s
 /**
  * What-if questions: the model matches the history, other settings give other figures, nothing is changed, and invalid
  * questions are rejected.

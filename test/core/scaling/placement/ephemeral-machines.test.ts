@@ -1,4 +1,4 @@
-// test: postgres
+// test: postgres, 60 s
 /**
  * Machines that stay for a time: they get no worker whose jobs could last longer, lose theirs in time, hand back what
  * runs when they stop, and are forgotten. An outage of core forgets none.

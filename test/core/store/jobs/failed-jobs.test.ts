@@ -1,4 +1,4 @@
-// test: alone, postgres, 20 s
+// test: alone, postgres, 10 s
 /**
  * The cost of error groups grows with the jobs that are read, not with all jobs. Measured in index entries and rows, in
  * bytes, and in ticks of the event loop.

@@ -1,4 +1,4 @@
-// test: postgres, python, 150 s
+// test: postgres, python, 70 s
 /** Every page of the console in a real Chromium, as each kind of key sees it, and with what hostile programs write. */
 import t from 'tap';
 import { whyNoChromium } from '../../../helpers/console/chromium.ts';

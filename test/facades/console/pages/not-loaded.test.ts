@@ -1,4 +1,4 @@
-// test: postgres, 20 s
+// test: postgres, 10 s
 /**
  * The console in a real Chromium when a part of it cannot be fetched: it is asked for again, and when that fails for
  * long, a reload is offered.

@@ -1,4 +1,4 @@
-// test: alone, python, 10 s
+// test: alone, python, 15 s
 /** Network volumes and models of containers and commands, on a real Podman. */
 import t from 'tap';
 import { podmanSkip, startPodman } from '../../../helpers/engines/podman.ts';

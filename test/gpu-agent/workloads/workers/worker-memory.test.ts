@@ -1,3 +1,4 @@
+// test: 15 s
 /** Workers whose GPU memory is moved: the report to core at each step, and what the next run of the agent finds. */
 import { GpuMemory } from '@slipway/gpu-agent/gpu-memory/gpu-memory';
 import { HelperPool } from '@slipway/gpu-agent/gpu-memory/helper-pool';
