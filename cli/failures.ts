@@ -20,7 +20,7 @@ export const EXIT = {
 /** The command line is invalid. The text says what is valid. */
 export class UsageError extends Error {}
 
-/** The service rejected the request, or its response does not allow the command to go on. */
+/** The service rejected the request, or its response does not allow the command to continue. */
 export class RejectedError extends Error {}
 
 /** Core did not answer. The text says what to do. */
@@ -60,7 +60,7 @@ export interface Failure {
 const OWN_CODES = {
   /** The command line is invalid. */
   USAGE: EXIT.usage,
-  /** The command cannot go on. */
+  /** The command cannot continue. */
   REJECTED: EXIT.refused,
   /** Core did not answer. */
   UNREACHABLE: EXIT.unreachable,

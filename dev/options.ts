@@ -44,7 +44,7 @@ const JOIN_PORT = 50_052;
 const HANDLER_ENDINGS = ['.py', '.js', '.mjs', '.ts', '.mts'];
 
 /**
- * Returns the output of `--help`. It is a file of its own, because bootstrap.mjs prints it before anything is
+ * Returns the output of `--help`. It is a separate file, because bootstrap.mjs prints it before anything is
  * installed.
  */
 export function helpText(): string {

@@ -33,7 +33,7 @@ export function httpHost(env: LauncherOptions['env']): string {
   return env.SLIPWAY_HTTP_HOST || HTTP_HOST;
 }
 
-/** Returns the metrics setting of a process. `index`: 0 to 2; each process has a port of its own. */
+/** Returns the metrics setting of a process. `index`: 0 to 2; each process has its own port. */
 function metricsSetting({ metricsPort }: LocalOptions, index: number): Record<string, string> {
   return { SLIPWAY_METRICS_LISTEN: metricsPort === undefined ? '' : `127.0.0.1:${metricsPort + index}` };
 }

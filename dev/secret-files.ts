@@ -1,6 +1,6 @@
 /**
  * Passes secrets to the processes of this machine by files that only their owner can read. The environment of a process
- * can be read by every process of the same user, and its command line by everybody.
+ * can be read by every process of the same user, and its command line by everyone.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * Chooses the user as whom the agent of `npm start` runs workers. As root, each account gets a user of its own, if such
+ * Chooses the user as whom the agent of `npm start` runs workers. As root, each account gets its own user, if such
  * a user can reach what a worker needs. Below /root it cannot: there the workers run as root, and the user of npm start
  * is warned.
  */

@@ -106,7 +106,7 @@ export class EnvoyProcess {
         String(RELIEVED_SECONDS),
         ...(config.threads === 0 ? [] : ['--concurrency', String(config.threads)]),
       ],
-      // A process group of its own: a Ctrl-C of the terminal would end Envoy before its requests end.
+      // A separate process group: a Ctrl-C of the terminal would end Envoy before its requests end.
       { stdio: ['ignore', 'inherit', 'pipe'], detached: true },
     );
     createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#log(line));

@@ -91,7 +91,7 @@ export interface FacadeConfig {
   /** Domains of the host form of load-balancing endpoints, `{endpoint_id}.lb.example.com`. Default: localhost. */
   lbDomains: string[];
   /**
-   * Domains under which everybody reaches the http ports of pods, `{pod_id}-8888.pods.example.com`. Default: none;
+   * Domains under which everyone reaches the http ports of pods, `{pod_id}-8888.pods.example.com`. Default: none;
    * requests then need keys.
    */
   podDomains: string[];

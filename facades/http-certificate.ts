@@ -1,6 +1,6 @@
 /**
  * The certificate of a facade that serves TLS itself. Files that change are read again: new connections get the new
- * certificate, open ones go on.
+ * certificate, open ones continue.
  */
 import type { Server } from 'node:https';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';

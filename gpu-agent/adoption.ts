@@ -1,7 +1,7 @@
 /**
  * Handles the containers that the previous run of the agent left. While that run's lease lasts, its workers are adopted
- * and their attempts go on without interruption. After the lease, core has given the attempts to others, so the workers
- * are ended before anything else happens. Pods belong to this machine in any case and always go on.
+ * and their attempts run without interruption. After the lease, core has given the attempts to others, so the workers
+ * are ended before anything else happens. Pods belong to this machine in any case and always continue.
  */
 
 import type { Logger } from '@slipway/kit/log/logger';
@@ -127,7 +127,7 @@ export class Adoption {
   }
 
   /**
-   * Ends this run while its containers go on. `drain` resolves to true if everything that the containers had begun to
+   * Ends this run, but not its containers. `drain` resolves to true if everything that the containers had begun to
    * send was accepted; otherwise the next run must know.
    */
   async leave(drain: () => Promise<boolean>): Promise<void> {

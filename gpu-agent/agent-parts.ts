@@ -229,7 +229,7 @@ export class AgentParts {
     return new Lease({
       clock: this.deps.clock,
       onExpired: () => {
-        // Core may give every attempt away now, so none may go on here.
+        // Core may give every attempt away now, so none may continue here.
         if (!this.adoption.expire())
           this.attempts.stopper.endAll('The agent could not reach core for as long as its lease lasts.');
       },

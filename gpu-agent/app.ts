@@ -24,7 +24,7 @@ export interface Agent {
   start(): Promise<{ address: string; machineId: string; metrics: string }>;
   /**
    * Ends the workers, hands their results over as far as core can be reached, and stops. With `keepContainers`
-   * containers go on: the next agent adopts them, or the reaper ends them with the lease.
+   * containers continue: the next agent adopts them, or the reaper ends them with the lease.
    */
   stop(options?: { keepContainers: boolean }): Promise<void>;
   /** Services of the agent in the order in which they start. */
@@ -72,7 +72,7 @@ async function waitUntil(time: Date, clock: Clock, ending: AbortSignal): Promise
 
 class AgentProcess extends SingleRunService {
   readonly name = 'agent';
-  /** Containers go on when the agent stops. */
+  /** Containers continue when the agent stops. */
   keepContainers = false;
   readonly #parts: AgentParts;
   readonly #onTimeOver: (() => void) | undefined;

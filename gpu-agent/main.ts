@@ -24,7 +24,7 @@ let stopping = false;
 let rejected = false;
 
 /**
- * Stops for a restart, or because no launcher is left to give a reason. Containers go on, for the next agent or until
+ * Stops for a restart, or because no launcher is left to give a reason. Containers stay, for the next agent or until
  * the lease is over.
  */
 const stopForNow = (): void => void stop(true);

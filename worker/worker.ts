@@ -19,7 +19,7 @@ const RETRY_MS = 1_000;
 
 let client: BridgeClient | undefined;
 
-/** Runs jobs until the worker is told to end, then ends the process. */
+/** Runs jobs until the worker is stopped, then ends the process. */
 export async function start<Input = unknown>(options: StartOptions<Input>): Promise<void> {
   if (typeof options?.handler !== 'function') throw new TypeError('start needs { handler: function }');
   const config = readWorkerConfig();

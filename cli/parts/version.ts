@@ -42,7 +42,7 @@ async function showVersions(cli: Cli): Promise<void> {
   });
 }
 
-/** A core as far as it is known. `version` is null if it did not tell it, and `error` then says why. */
+/** A core as far as it is known. `version` is null if it is unknown, and `error` then has the reason. */
 interface Server {
   address: string;
   version: string | null;

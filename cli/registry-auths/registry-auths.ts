@@ -16,7 +16,7 @@ interface Credentials {
 
 const USERNAME = ['--username <name>', 'name at the registry'] as const;
 
-/** Adds the commands. Passwords come on stdin: an option could be seen by everybody on the machine. */
+/** Adds the commands. Passwords come on stdin: an option could be seen by everyone on the machine. */
 export function addRegistryAuths(program: Command, cli: Cli): void {
   const auths = addCommand(program, {
     usage: 'registry-auths',

@@ -21,7 +21,7 @@ interface SetOptions {
 /** Users that are named in a row. */
 const USERS_SHOWN = 3;
 
-/** Adds the commands. Values come on stdin or from a file: an option could be seen by everybody on the machine. */
+/** Adds the commands. Values come on stdin or from a file: an option could be seen by everyone on the machine. */
 export function addSecrets(program: Command, cli: Cli): void {
   const secrets = addCommand(program, {
     usage: 'secrets',

@@ -37,7 +37,7 @@ export class BatchRunner extends LoopService {
   readonly #known = new Map<string, KnownBatch>();
   #searchDueMs = 0;
   #reapDueMs = 0;
-  /** When all batches were looked at last for another replica's jobs, in monotonic milliseconds. */
+  /** Time of the last check of all batches for another replica's jobs, in monotonic milliseconds. */
   #gaveWayMs = 0;
   #offs: (() => void)[] = [];
 

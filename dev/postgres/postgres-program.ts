@@ -1,6 +1,6 @@
 /**
  * Finds PostgreSQL's programs, the user that they run as and the location of its data. PostgreSQL does not run as root,
- * so a launcher that runs as root gives it a user of its own. That user must be able to reach both the programs and the
+ * so a launcher that runs as root gives it its own user. That user must be able to reach both the programs and the
  * data.
  */
 import { execFile } from 'node:child_process';
@@ -150,7 +150,7 @@ function moveData(from: string, to: string): void {
   }
 }
 
-/** Copies the programs to a folder that everybody may read. Made once for each release. */
+/** Copies the programs to a folder that everyone may read. Made once for each release. */
 async function copyPrograms(programs: string, parent: string): Promise<string> {
   const { version } = JSON.parse(readFileSync(join(dirname(programs), 'package.json'), 'utf8')) as { version: string };
   const copy = join(parent, `postgresql-${version}`);

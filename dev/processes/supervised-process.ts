@@ -118,7 +118,7 @@ export class SupervisedProcess<Ready> {
     this.#stopping.abort();
     await this.#end();
     await this.#loops;
-    // A launch that was in progress when the stop came has a child of its own by now.
+    // A launch that was in progress when the stop came has its own child by now.
     await this.#end();
   }
 
@@ -144,7 +144,7 @@ export class SupervisedProcess<Ready> {
       if (this.#stopping.signal.aborted) void this.#end();
       return await Promise.race([this.#plan.whenReady(child, gone.signal), died, patience.over]);
     } catch (error) {
-      // Read before the stop, about which it may write lines of its own.
+      // Read before the stop, about which it may write its own lines.
       const tail = log.tail();
       await this.#end();
       const { message } = error as Error;
@@ -229,7 +229,7 @@ export class SupervisedProcess<Ready> {
     }
   }
 
-  /** Adds the process's last error line, unless somebody killed it: then the line has nothing to do with the end. */
+  /** Adds the process's last error line, unless it was killed: then the line does not explain the end. */
   #why(how: string): string {
     const line = how.includes('SIGKILL') ? '' : this.#plan.log.lastError();
     return line === '' ? how : `${how}: ${line}`;
@@ -245,7 +245,7 @@ export class SupervisedProcess<Ready> {
   }
 }
 
-/** Returns the processor time of a process in ticks; 0 where the system does not tell. */
+/** Returns the processor time of a process in ticks; 0 if the system does not report it. */
 function cpuTicks(pid: number | undefined): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');

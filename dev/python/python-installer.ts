@@ -1,5 +1,5 @@
 /**
- * Makes the installer of Python packages on this machine: uv, beside a pip of its own, in a folder that is made once.
+ * Makes the installer of Python packages on this machine: uv, beside its own pip, in a folder that is made once.
  * uv is one wheel on PyPI and takes seconds where pip takes a minute. This machine's settings of pip apply to uv too.
  * If uv does not support one of them, or is not available for this machine, pip installs the packages.
  */

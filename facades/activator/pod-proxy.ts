@@ -1,6 +1,6 @@
 /**
  * Forwards requests to the HTTP ports of pods. The path form needs a key of the account, because it shares its origin
- * with the API. The host form is open to everybody if the operator enables it: each port has its own origin, and the
+ * with the API. The host form is open to everyone if the operator enables it: each port has its own origin, and the
  * pod's program asks for a password if it needs one.
  */
 import type { IncomingMessage } from 'node:http';

@@ -37,7 +37,7 @@ export class AttemptTable {
   readonly #onEnd: AttemptEnd;
   readonly #listeners: ((workerId: string) => void)[] = [];
 
-  /** `onEnd` is called when an attempt ends, before its worker may go on. Default: none. */
+  /** `onEnd` is called when an attempt ends, before its worker may continue. Default: none. */
   constructor(options: {
     holdings: Holdings;
     outcomes: OutcomeReporter;

@@ -19,7 +19,7 @@ export interface StopRequest {
   probed: boolean;
   /** The worker cannot receive the stop, or does not obey. It gets nothing new until the attempt has ended. */
   blocks: boolean;
-  /** The attempt was prefetched at the time of the request: the worker must be told when it begins it. */
+  /** The attempt was prefetched at the time of the request: the worker must be notified when it begins. */
   early: boolean;
 }
 
@@ -46,7 +46,7 @@ export class Attempt {
    * has not begun, or its begin was not seen.
    */
   beganAtMs: number | undefined;
-  /** Time at which core was last told that it is still prefetched. */
+  /** Time of the last report to core that it is still prefetched. */
   waitingReportedMs = 0;
   /** The operating system has all of the answer to the take. */
   flushed = false;

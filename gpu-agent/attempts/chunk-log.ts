@@ -2,7 +2,7 @@
  * Yielded output that core has not stored yet, in order, to be sent again after a reconnect. It is bounded for the
  * whole agent and for each attempt. Where it is full, the next chunk waits, and with it the worker's POST, which slows
  * the generator down. Chunks are sent round robin over the attempts, so that an attempt that yields much does not delay
- * the others. The amount on its way to core is bounded as well: a core that stores slowly must go on reading what comes
+ * the others. The amount on its way to core is bounded as well: a core that stores slowly must keep reading what comes
  * behind it, heartbeats above all.
  */
 

@@ -170,7 +170,7 @@ export class Holding {
     this.#jobsToStop.add(jobId);
   }
 
-  /** Jobs to stop that the worker has not been told about. */
+  /** Jobs to stop that were not reported to the worker yet. */
   get jobsToStop(): readonly string[] {
     return [...this.#jobsToStop];
   }

@@ -141,7 +141,7 @@ async function finishUnlessGap(
 
 /**
  * Returns a promise that resolves when the worker has ended, if the worker must not begin another job; `undefined` if
- * it may go on. Such a worker is ended as soon as its last result is safe, and waits for its answer until then.
+ * it may continue. Such a worker is ended as soon as its last result is safe, and waits for its answer until then.
  */
 function withheld({ holdings, pool }: BridgeParts, worker: Worker): Promise<void> | undefined {
   const holding = holdings.get(worker.id);

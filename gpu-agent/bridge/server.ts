@@ -98,7 +98,7 @@ export class Bridge extends BaseService {
   }
 
   /**
-   * Waits for what workers have begun to send, when they go on without this agent and no new ones connect. Resolves to
+   * Waits for what workers have begun to send, when they outlive this agent and no new ones connect. Resolves to
    * true once everything was accepted, to false after five seconds: something may still be on its way.
    */
   async drain(): Promise<boolean> {

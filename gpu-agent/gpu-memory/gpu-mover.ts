@@ -22,7 +22,7 @@ const LIMIT_MS = { offload: { fixed: 15_000, perGib: 2_200 }, restore: { fixed: 
 const LOCK_MS = 10_000;
 /** For how long, and how often, free GPU memory is waited for before a restore, in milliseconds. */
 const ROOM = { waitMs: 10_000, pollMs: 100 };
-/** Bytes of a card that the driver may go on to count for a process whose memory was moved. */
+/** Bytes of a card that the driver may continue to count for a process whose memory was moved. */
 const LEFT_BYTES_MAX = 64 * 1024 ** 2;
 
 /** Parts of a running worker that the mover needs. */

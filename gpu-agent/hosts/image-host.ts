@@ -37,7 +37,7 @@ export interface ImageHost {
   readonly size: Partial<Pick<Machine, 'cpuCount' | 'memoryMib'>>;
   /** Records that the agent stops and that something a worker sent may not have been accepted. */
   mayLose(): void;
-  /** Keeps workers from connecting to this agent, which stops while they go on. Never rejects. */
+  /** Keeps workers, which outlive this agent, from connecting to it while it stops. Never rejects. */
   pause(): Promise<void>;
   /** Sets what the machine is assumed to have until the first check. */
   assume(has: MachineContainers): void;

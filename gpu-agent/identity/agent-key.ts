@@ -1,6 +1,6 @@
 /**
  * The agent's key. A key in a file is read again while the agent runs: when another one is there, the next session uses
- * it. Attempts go on.
+ * it. Attempts continue.
  */
 import { readFileSync } from 'node:fs';
 import { LoopService } from '@slipway/kit/lifecycle/loop-service';

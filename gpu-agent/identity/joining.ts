@@ -90,7 +90,7 @@ export class Joining extends LoopService {
     logger.info({ machineId, pool }, 'this machine has joined');
   }
 
-  /** Renews the certificate in its last third, and when another authority signs. Open connections go on. */
+  /** Renews the certificate in its last third, and when another authority signs. Open connections continue. */
   protected override async pass(): Promise<void> {
     const { files, clock, logger } = this.#options;
     if (!files.exists) return;

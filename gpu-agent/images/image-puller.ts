@@ -26,7 +26,7 @@ export interface WantedImage {
   digest: string;
   credentials: ImageCredentials | undefined;
   /**
-   * Resolves the name: gets the digest that it has here, returns the one it shall mean. Not called if `digest` is given
+   * Resolves the name: gets the digest that it has here, returns the digest to use. Not called if `digest` is given
    * or the image came from no registry.
    */
   resolveDigest(digest: string): Promise<string>;

@@ -11,7 +11,7 @@ export interface SharedPull {
   abort: AbortController;
 }
 
-/** Sends a progress line to everybody who waits for this pull. */
+/** Sends a progress line to everyone who waits for this pull. */
 export function reportProgress(shared: SharedPull, text: string): void {
   shared.text = text;
   for (const listener of shared.listeners) listener(text);

@@ -1,4 +1,4 @@
-/** Texts that tell a person why a worker ended. Pure. */
+/** Explains to people why a worker ended. Pure. */
 import type { WorkloadExit } from '../executors/executor.ts';
 
 /** Longest text in bytes, including the last lines of the log (agent_service.proto, WorkerReport.reason). */

@@ -71,7 +71,7 @@ export function gpuVariables(
 /**
  * Returns the CUDA variables of a command, which sees all cards of its host. Cards are named by index where possible:
  * many programs, for instance vLLM before 0.27, accept nothing else. The owner's numbers count the assigned cards, as
- * in a container; otherwise one owner's 0 would be everybody's. An empty value hides every GPU.
+ * in a container; otherwise one owner's 0 would be everyone's. An empty value hides every GPU.
  */
 function hostCuda(gpus: readonly GivenGpu[], chosen: string | undefined): Record<string, string> {
   const byNumber = gpus.length > 0 && gpus.every(({ index }) => index !== undefined);

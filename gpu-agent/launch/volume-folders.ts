@@ -1,6 +1,6 @@
 /**
  * Directories of network volumes on this machine: `<folder>/<id>`. Root in a container may leave files there that make
- * any user who runs them root, and open the volume to everybody. Therefore only the agent can pass the folder: images
+ * any user who runs them root, and open the volume to everyone. Therefore only the agent can pass the folder: images
  * get their volume mounted, and commands get a view of it (host-views.ts). Where that is impossible, a volume serves
  * either images or commands for as long as it exists.
  */

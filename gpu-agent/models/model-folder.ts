@@ -166,7 +166,7 @@ export class ModelFolder {
   }
 }
 
-/** Creates a folder that everybody can read, with its parents below `top`. */
+/** Creates a folder that everyone can read, with its parents below `top`. */
 async function makeReadable(folder: string, top: string): Promise<void> {
   if (folder === top || !folder.startsWith(`${top}/`)) return;
   await makeReadable(dirname(folder), top);

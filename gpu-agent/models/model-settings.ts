@@ -28,7 +28,7 @@ export function readModelSettings(reader: EnvReader, dataDir: string): ModelSett
   };
 }
 
-/** Returns why other machines could not copy models; `undefined` if they could, or shall not. */
+/** Returns why other machines could not copy models; `undefined` if they can, or are not meant to. */
 export function peerListenFault({ modelPeerListen }: ModelSettings, advertiseHost: string): string | undefined {
   if (!/^(0\.0\.0\.0|\[::\]):/.test(modelPeerListen) || advertiseHost !== '')
     return metricsListenFault(modelPeerListen, 'SLIPWAY_MODEL_PEER_LISTEN');

@@ -95,7 +95,7 @@ export class ConnectLoop extends BaseService {
   }
 
   /**
-   * Ends the session, if there is one. The hello of the next one describes the machine as it is then. Attempts go on.
+   * Ends the session, if there is one. The hello of the next one describes the machine as it is then. Attempts stay.
    */
   renew(reason: string): void {
     this.#session?.end(reason);

@@ -35,7 +35,7 @@ export async function readJobLog(
   const kept = !log || log.size === 0 ? await archive.attributed(id) : undefined;
   const nowMs = pod?.hasEnded ? Infinity : clock.monotonicMs();
   if (!kept) return log && jobLines({ ...log.kept(), spans: spans.of(id) }, id, place, nowMs);
-  // A worker whose log was archived has ended; a pod may go on.
+  // A worker whose log was archived has ended; a pod may still run.
   if (kept.owner === id) return pod && jobLines({ ...kept, spans: [] }, id, place, nowMs);
   return jobLines(kept as AttributedLog & ArchivedLog, id, place, Infinity);
 }

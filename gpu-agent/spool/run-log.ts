@@ -219,7 +219,7 @@ function sorted(left: ReadonlyMap<string, unknown>): LastRun {
 }
 
 /**
- * Required fields of each kind. A line without them was not written by an agent. What it describes does not go on, but
+ * Required fields of each kind. A line without them was not written by an agent. What it describes is over, but
  * everything else does.
  */
 const WHOLE: Readonly<Record<Kind, (value: Record<string, unknown>) => boolean>> = {

@@ -1,4 +1,4 @@
-/** TLS of a gRPC server whose certificate may be replaced while it serves. Open connections go on. */
+/** TLS of a gRPC server whose certificate may be replaced while it serves. Open connections continue. */
 import type { ServerCredentials } from '@grpc/grpc-js';
 import { experimental } from '@grpc/grpc-js';
 

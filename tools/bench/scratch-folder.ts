@@ -24,7 +24,7 @@ export async function scratchFolder(prefix: string): Promise<string> {
 
 function guardedFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'slw-bench-'));
-  // A session of its own: a signal to the group of this process must not end it.
+  // A separate session: a signal to the group of this process must not end it.
   const guard = spawn('/bin/sh', ['-c', REMOVE, 'sh', folder], {
     cwd: '/',
     detached: true,

@@ -1,6 +1,6 @@
 /**
  * Makes py-cpuinfo remember the processor's name. The SDK asks for it when it is loaded, and py-cpuinfo measures it in
- * a process of its own: a second or more for each of the hundred workers of a test run. The Pythons of tests measure it
+ * a separate process: a second or more for each of the hundred workers of a test run. The Pythons of tests measure it
  * once. The SDK itself stays unchanged.
  */
 import { runProgram } from '@slipway/dev/processes/run-program';

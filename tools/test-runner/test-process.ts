@@ -40,7 +40,7 @@ function ending(child: ChildProcess, event: 'exit' | 'close'): Promise<Ending> {
   });
 }
 
-/** Resolves with the outcome of a file. tap also sends messages of its own over the channel. */
+/** Resolves with the outcome of a file. tap also sends its own messages over the channel. */
 function outcomeOf(child: ChildProcess): Promise<FileOutcome> {
   return new Promise((resolve) => {
     const read = (message: Partial<FileOutcome>): void => {
@@ -58,7 +58,7 @@ function howOf({ ok, changed }: FileOutcome): number | string {
   return changed.length === 0 ? 0 : `it left ${changed.join(', ')} changed: restore it, or declare "// test: alone"`;
 }
 
-/** Runs a file in a process of its own. */
+/** Runs a file in a separate process. */
 export async function runAlone(file: string, slot: number, clock: Clock): Promise<FileResult> {
   // TAP=1 selects plain TAP without colours. The file itself applies the time limit.
   const env = { ...process.env, TAP: '1', TAP_TIMEOUT: String(FILE_MS / 1000), TAP_JOB_ID: String(slot) };

@@ -77,7 +77,7 @@ export class TestResultReader {
     parser.on('assert', (result: Result) => {
       const before = subtest;
       subtest = undefined;
-      // A failed sum without a failed part is a failure of its own, for instance a process that crashed or timed out.
+      // A failed sum without a failed part is a separate failure, for instance a process that crashed or timed out.
       const isSum =
         before !== undefined && this.#seen > before.seen && (result.ok || this.results.failed > before.failed);
       if (!isSum) this.#add(path === '' ? result.name : `${path} > ${result.name}`, result);

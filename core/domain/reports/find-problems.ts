@@ -97,7 +97,7 @@ interface Signs {
   drainedPods: readonly DrainedPod[];
   /** Filled for the operator only. */
   machines: readonly MachineState[];
-  /** `undefined` for everybody but the operator. */
+  /** `undefined` for everyone but the operator. */
   database: DatabaseState | undefined;
   coreVersion: string;
   /** Recent rejections by rate limits, of an endpoint and of the whole account. */

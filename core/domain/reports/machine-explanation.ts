@@ -72,7 +72,7 @@ function explainOne(machine: PlacementMachine, request: PlacementRequest): Machi
   };
 }
 
-/** Returns a text for everybody, with the details of one machine if given. */
+/** Returns a text for everyone, with the details of one machine if given. */
 function change({ kind }: MachineRefusal, request: PlacementRequest, machine?: PlacementMachine): string {
   const { gpuCount, gpuIds } = request;
   const types = gpuIds.filter((id) => !id.startsWith('-'));

@@ -28,7 +28,7 @@ const NAME_VARIABLES = ['OPENAI_SERVED_MODEL_NAME_OVERRIDE', 'SERVED_MODEL_NAME'
 
 /**
  * Returns the names by which workers with this environment serve their models, the first one first. Empty if the
- * environment does not tell. MODEL_NAMES of embedding workers holds several, separated by semicolons.
+ * environment does not name one. MODEL_NAMES of embedding workers holds several, separated by semicolons.
  */
 export function workerModelsOf(env: Readonly<Record<string, string>>): string[] {
   const variable = NAME_VARIABLES.find((name) => (env[name] ?? '').trim() !== '');

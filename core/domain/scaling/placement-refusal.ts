@@ -46,7 +46,7 @@ export interface MachineAnswer {
 
 /** No machine takes it. */
 export interface PlacementRefusal {
-  /** For everybody: no machine's name, and nothing that distinguishes machines. */
+  /** For everyone: no machine's name, and nothing that distinguishes machines. */
   refusal: string;
   /** For the operator: the reason of each machine, by name. */
   refusalByMachine: string;
@@ -118,7 +118,7 @@ const WORDS: Record<RefusalKind, readonly [one: string, several: string]> = {
 /** Kinds from the nearest to taking it to the farthest from it. */
 export const NEAREST_FIRST = Object.keys(WORDS) as RefusalKind[];
 
-/** Returns the verb phrase for a number of machines, for everybody. */
+/** Returns the verb phrase for a number of machines, for everyone. */
 export function refusalWords(kind: RefusalKind, count: number): string {
   return WORDS[kind][count === 1 ? 0 : 1];
 }

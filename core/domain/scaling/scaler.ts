@@ -37,7 +37,7 @@ export interface WorkerSample {
   retryMs?: number;
   /** It has finished at least one job. Absent if not, or if not needed. */
   served?: true;
-  /** It is offloaded to host memory, or shall be: it has no GPUs, and needs them again to resume. Absent if not. */
+  /** It is offloaded to host memory, or is to be: it has no GPUs, and needs them again to resume. Absent if not. */
   offloaded?: OffloadedSample;
   /** An operator suspended it: it stays as it is. Absent if not. */
   suspended?: true;

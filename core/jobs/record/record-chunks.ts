@@ -19,7 +19,7 @@ interface RecordChunksOptions {
   events: CoreEvents;
   /** Validates user data in slices, fair by account. */
   checks: SlicedWork;
-  /** Handles an invalid chunk: the job must not go on without it. Resolves after the commit. */
+  /** Handles an invalid chunk: the job must not continue without it. Resolves after the commit. */
   onBroken(chunk: AttemptChunk, fault: string): Promise<unknown>;
   tasks: TaskGroup;
   clock: Clock;

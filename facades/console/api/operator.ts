@@ -1,4 +1,4 @@
-/** Routes for the operator: accounts with their quotas, and prices. Core rejects everybody else. */
+/** Routes for the operator: accounts with their quotas, and prices. Core rejects everyone else. */
 
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';

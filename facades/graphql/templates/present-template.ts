@@ -19,7 +19,7 @@ export function presentTemplate(template: CoreMessage<Template>) {
 }
 
 /**
- * Returns PodTemplates of the public schema. With variables, each is made in a tick of its own, because a document may
+ * Returns PodTemplates of the public schema. With variables, each is built in a separate tick, because a document may
  * ask for the same list under many names. Throws INVALID_REQUEST if the answer has too many variables.
  */
 export async function presentTemplates(

@@ -14,7 +14,7 @@ const LAST_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 
 /** A parsed query. */
 export interface LogQuery extends LinePosition {
-  /** `container`: what its program wrote. `system`: what is said about it. `both` or empty: all lines. */
+  /** `container`: what its program wrote. `system`: events of its worker or pod. `both` or empty: all lines. */
   source: string;
   /** Number of past lines to send first. `undefined` if all lines since a time are sent. */
   tail: number | undefined;

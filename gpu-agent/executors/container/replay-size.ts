@@ -1,4 +1,4 @@
-/** Estimates how much of a container's output the engine's log still has, to tell whether it can be replayed. */
+/** Estimates how much of a container's output the engine's log still has, to decide whether it can be replayed. */
 
 /**
  * Bytes of an engine's log up to which it certainly still has all output: the log is bounded, and output that is

@@ -1,5 +1,5 @@
 /**
- * Stops all processes of a group except its guard, which must go on: it ends the group when the agent dies. A signal to
+ * Stops all processes of a group except its guard, which must run: it ends the group when the agent dies. A signal to
  * the whole group would stop the guard too, so each process gets its own signal, until a scan finds none that runs.
  */
 import { readdir, readFile } from 'node:fs/promises';

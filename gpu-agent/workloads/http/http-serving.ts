@@ -88,7 +88,7 @@ export class HttpServing {
     for (const port of this.#taken.splice(0)) ports.give(port);
   }
 
-  /** Returns the environment variables that tell the worker where to listen. */
+  /** Returns the environment variables with the address on which the worker must listen. */
   variables(): Record<string, string> {
     return { PORT: String(this.port), PORT_HEALTH: String(this.healthPort), HEALTH_CHECK_PATH: this.healthPath };
   }

@@ -1,6 +1,6 @@
 /**
  * Files of pods: `<folder>/<pod>/<disk>`. A disk is one directory. A new disk number is an empty directory, and the
- * other disks are removed. Root in a container may open its disk to everybody and leave files there that make any user
+ * other disks are removed. Root in a container may open its disk to everyone and leave files there that make any user
  * who runs them root. Therefore only the agent can pass the directory above.
  */
 import { existsSync } from 'node:fs';

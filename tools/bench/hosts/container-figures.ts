@@ -1,7 +1,7 @@
 /**
  * Measures containers. It compares a start through the agent's executor with a bare `podman run` of the same image, and
  * a resume from standby with a request to a warm container. Rounds of both alternate, so that other load on the machine
- * affects both. This is a process of its own (containers.ts), because its helpers are those of the tests.
+ * affects both. This is a separate process (containers.ts), because its helpers are those of the tests.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

@@ -19,7 +19,7 @@ export async function measureContainers({ say }: Pick<Bench, 'say'>): Promise<Fi
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   let measured: Figure[] | undefined;
-  // The test runner of the helpers sends messages of its own.
+  // The test runner of the helpers sends its own messages.
   child.on('message', ({ figures }: { figures?: Figure[] }) => {
     measured ??= figures;
   });

@@ -1,6 +1,6 @@
 /**
  * Part `batches`: how much longer requests with normal priority take when they begin to come to an endpoint whose slots
- * a batch uses. One worker holds four jobs of 200 ms at a time. Each measurement has an endpoint of its own, to which
+ * a batch uses. One worker holds four jobs of 200 ms at a time. Each measurement has its own endpoint, to which
  * no normal request has come before.
  */
 

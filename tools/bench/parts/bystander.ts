@@ -46,7 +46,7 @@ export interface Bystander {
   stop(): Promise<void>;
 }
 
-/** Starts a bystander with a table of its own. */
+/** Starts a bystander with its own table. */
 export async function startBystander(sql: postgres.Sql): Promise<Bystander> {
   await sql`CREATE TABLE bystander AS SELECT id, 0 AS count FROM generate_series(1, 1000) AS id`;
   await sql`ALTER TABLE bystander ADD PRIMARY KEY (id)`;

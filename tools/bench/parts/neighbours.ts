@@ -81,7 +81,7 @@ function zipf(ids: readonly string[]): string[] {
 }
 
 /**
- * Measures POST /runsync ×1 to an endpoint with a worker of its own: alone, and while another endpoint gets all the
+ * Measures POST /runsync ×1 to an endpoint with its own worker: alone, and while another endpoint gets all the
  * load that it can take.
  */
 async function measureSmall(bench: Bench): Promise<Figure[]> {

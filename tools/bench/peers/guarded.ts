@@ -1,4 +1,4 @@
-/** Starts a server of one run in a folder of its own. Both are removed when this process ends, however it ends. */
+/** Starts a server of one run in a separate folder. Both are removed when this process ends, however it ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

@@ -60,7 +60,7 @@ export interface Stack {
 /**
  * Starts a stack. `env`: further variables of its programs. `watchLoops`: makes the programs answer `loopMs`, see
  * loop-delay.ts. `root`: another checkout to start. `cores`: replicas of core; the facade uses all of them. `start`:
- * starts a program. Default: each one as a process of its own.
+ * starts a program. Default: each one as a separate process.
  */
 export async function startStack(
   bench: Bench,

@@ -24,7 +24,7 @@ export interface Listing {
   /** Page number, from 1. */
   page: number;
   searchFor: (search: string) => void;
-  /** Sets filters. `isTyped`: the user may go on typing. Other changes apply at once. */
+  /** Sets filters. `isTyped`: the user may continue typing. Other changes apply at once. */
   filter: (part: Readonly<Record<string, string>>, isTyped?: boolean) => void;
   /** Orders by a column. The same column again reverses the order. */
   sort: (order: string) => void;

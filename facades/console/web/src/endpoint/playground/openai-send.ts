@@ -83,7 +83,7 @@ async function send(endpoint: OpenaiEndpoint, { route, body }: OpenaiRequest, si
   throw new Error(`The endpoint answered ${head.status}: ${errorTextOf(await textOf(pieces)) || head.reason}`);
 }
 
-/** Yields the body as text. Leaving it early ends the request, so that its worker does not go on in vain. */
+/** Yields the body as text. Leaving it early ends the request, so that its worker does not continue in vain. */
 async function* textPieces(reader: Reader, rest: Uint8Array<ArrayBuffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let characters = 0;
