@@ -45,7 +45,7 @@ export function corePlan(
   data: DataDir,
   secrets: Secrets,
 ): Promise<ProcessPlan<string>> {
-  // Everything runs on this machine, so its developer means webhooks that go to it. Other accounts are other people.
+  // Webhooks of the developer's own account may point to this machine. Those of other accounts may not.
   const allowPrivate = options.webhooksToPrivate ? 'true' : env.SLIPWAY_WEBHOOK_ALLOW_PRIVATE || ACCOUNT_NAME;
   return coreProcess({
     root,

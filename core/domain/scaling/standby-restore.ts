@@ -88,7 +88,7 @@ function restoreOn(machine: PlacementMachine, { workerId, gpuUuids, restoreMs }:
   return option;
 }
 
-/** Returns a machine with the running workers that may be offloaded marked as such. */
+/** Returns the machines with the running workers that may be offloaded marked as such. */
 export function withMovable(
   machines: readonly PlacementMachine[],
   workers: readonly MovableWorker[],
@@ -155,7 +155,7 @@ export function movableWorkers(sample: ScaleSample, settings: MovableSettings): 
   return order.slice(0, Math.max(present.length - workersMin, 0));
 }
 
-/** Returns the idle ones of them. A pod does not wait for jobs. */
+/** Returns the idle workers that may be offloaded for a pod, which does not wait for jobs. */
 export function idleMovableWorkers(sample: ScaleSample, settings: MovableSettings): WorkerSample[] {
   return sample.queued > 0 ? [] : movableWorkers(sample, settings).filter(({ held }) => held === 0);
 }

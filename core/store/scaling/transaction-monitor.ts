@@ -65,7 +65,7 @@ export class TransactionMonitor {
     this.#pid = pid;
   }
 
-  /** Asks the database, through the small pool. */
+  /** Returns what the transaction waits for. It asks the database through the small pool. */
   async currentWait(): Promise<TransactionWaitReport> {
     if (this.#pid === undefined) return { wait: 'connection', statement: '', holders: [] };
     const [row] = await this.#database.urgent.sql<
