@@ -1,7 +1,8 @@
 /** Presents a batch to programs, with the names of the contract, and to people. */
-import { enumName } from '@slipway/proto/wire/enum-name';
+
 import type { Batch, BatchFault } from '@slipway/proto/gen/slipway/v1/batch_service';
 import { BatchState } from '@slipway/proto/gen/slipway/v1/batch_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';
 import { ago, moment, variables } from '../output/words.ts';

@@ -1,7 +1,8 @@
 /** Names and ids of what is there, asked of core in a bounded time: a shell waits for them. */
-import { enumName } from '@slipway/proto/wire/enum-name';
+
 import { delay } from '@slipway/kit/time/clock';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Cli } from '../cli.ts';
 import { LOCAL, readContexts } from '../context-file.ts';
 import { ago } from '../output/words.ts';

@@ -1,10 +1,10 @@
 /** Presents an endpoint to programs, with the names of GET /v1/endpoints/{endpointId}, and to people. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { ENDPOINT } from '@slipway/facades/resources/endpoints/endpoint-table';
 import { presentEndpoint as presentRecord } from '@slipway/facades/resources/endpoints/present-endpoint';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import { EndpointType, FlashBootStandby, FlashBootType, ScalerType } from '@slipway/proto/gen/slipway/v1/endpoint';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Column, Field } from '../output/table.ts';
 import { ago, count, moment, roughly } from '../output/words.ts';
 import { tableRows } from '../table-options.ts';

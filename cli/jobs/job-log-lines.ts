@@ -1,10 +1,10 @@
 /** Collects the lines of a job's log from their sources, and writes them. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { printableLog } from '@slipway/kit/log/printable';
 import { delay } from '@slipway/kit/time/clock';
 import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Cli } from '../cli.ts';
 import { chunkDocument, readableError } from './present-job.ts';

@@ -1,9 +1,9 @@
 /** `slipway jobs logs`: a job's streamed output, its progress and its worker's lines, each with its source. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { delay } from '@slipway/kit/time/clock';
 import type { Chunk, ChunkCursor, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Cli } from '../cli.ts';
 import { InterruptedError } from '../failures.ts';
 import { endpointIdOf } from '../shared/find-endpoint.ts';

@@ -1,10 +1,10 @@
 /** Shows on stderr the state of a job that the command waits for, and why it still waits. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable } from '@slipway/kit/log/printable';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { WorkerCounts } from '@slipway/proto/gen/slipway/v1/job_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Cli } from '../cli.ts';
 import { shorten } from './present-job.ts';
 

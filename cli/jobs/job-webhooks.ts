@@ -1,8 +1,8 @@
 /** `slipway jobs webhooks` and `jobs redrive`: show the webhook calls of a job, and repeat the newest one. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import type { WebhookDelivery } from '@slipway/proto/gen/slipway/v1/job_service';
 import { WebhookDeliveryState } from '@slipway/proto/gen/slipway/v1/job_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';

@@ -1,8 +1,8 @@
 /** Presents a job to programs, with the names of the queue API, and to people. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { isFinal } from '@slipway/proto/wire/final-state';
 import type { Output } from '../output/output.ts';
 import type { Column, Field } from '../output/table.ts';

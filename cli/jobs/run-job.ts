@@ -1,10 +1,11 @@
 /** `slipway jobs run`. */
-import { enumName } from '@slipway/proto/wire/enum-name';
+
 import { orderedUuid } from '@slipway/kit/bytes/ordered-uuid';
 import { printable } from '@slipway/kit/log/printable';
 import type { Chunk, Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState, SubmitKind } from '@slipway/proto/gen/slipway/v1/job';
 import { SubmitJobRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Cli } from '../cli.ts';
 import { EXIT, InterruptedError } from '../failures.ts';
 import { measured } from '../output/words.ts';

@@ -1,8 +1,9 @@
 /** `slipway keys`: API keys of the account. The operator also manages keys of other accounts and of machines. */
-import { enumName } from '@slipway/proto/wire/enum-name';
+
 import { resolve } from 'node:path';
 import type { Key } from '@slipway/proto/gen/slipway/v1/access_service';
 import { KeyPermissions, KeyScope, Permission } from '@slipway/proto/gen/slipway/v1/access_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { allPages } from '@slipway/proto/wire/pages';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';

@@ -1,12 +1,12 @@
 /** `slipway machines get`: shows a machine with its workers, pods and images. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable } from '@slipway/kit/log/printable';
 import type { CachedModel, Gpu, Machine, MachineImage, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GetMachineResponse, GpuEvent, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { GpuLevel } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { allPages } from '@slipway/proto/wire/pages';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';

@@ -1,10 +1,10 @@
 /** Presents a machine to people and to programs. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable } from '@slipway/kit/log/printable';
 import type { Gpu, GpuLoad, Machine } from '@slipway/proto/gen/slipway/v1/machine';
 import { GpuHandover } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineDrain, MachineStatus } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { ago, count, memory, roughly } from '../output/words.ts';
 
 /** Returns the state: `connected, cordoned`. */

@@ -1,9 +1,9 @@
 /** Presents the standby of workers and the offload of machines. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable } from '@slipway/kit/log/printable';
 import type { GpuMove, GpuOffload, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { enumName } from '@slipway/proto/wire/enum-name';
 
 /** Returns `FROZEN on its GPU`, `FROZEN in host memory`, `suspended`, or the plain state. */
 export function standbyText({ state, standbyLevel, suspended }: Worker): string {

@@ -1,11 +1,11 @@
 /** `slipway workers` and `slipway logs`: workers, the reasons why some do not run, and their logs. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { printable, printableLog } from '@slipway/kit/log/printable';
 import { delay } from '@slipway/kit/time/clock';
 import type { Endpoint } from '@slipway/proto/gen/slipway/v1/endpoint';
 import type { EndedWorkers, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { allPages } from '@slipway/proto/wire/pages';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Command } from 'commander';

@@ -1,9 +1,9 @@
 /** `slipway models`: lists which machine has which model. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import type { CachedModel } from '@slipway/proto/gen/slipway/v1/machine';
 import { CachedModelState, ModelFault } from '@slipway/proto/gen/slipway/v1/machine';
 import type { MachineModel } from '@slipway/proto/gen/slipway/v1/machine_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Cli } from '../cli.ts';
 import type { Output } from '../output/output.ts';
 import type { Column } from '../output/table.ts';

@@ -1,7 +1,8 @@
 /** `slipway version --rollback`: which releases of core may run on the database again. */
-import { enumName } from '@slipway/proto/wire/enum-name';
+
 import type { CoreRelease } from '@slipway/proto/gen/slipway/v1/part_service';
 import { RollbackSupport } from '@slipway/proto/gen/slipway/v1/part_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Cli } from '../cli.ts';
 import type { Column } from '../output/table.ts';
 

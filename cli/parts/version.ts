@@ -1,10 +1,10 @@
 /** `slipway version`: versions of this command, of the parts installed beside it, and of the parts that run. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { partSupport } from '@slipway/kit/host/part-version';
 import { within } from '@slipway/kit/time/clock';
 import type { Part } from '@slipway/proto/gen/slipway/v1/part_service';
 import { PartSupport } from '@slipway/proto/gen/slipway/v1/part_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { addCommand } from '../command.ts';

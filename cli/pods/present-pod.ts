@@ -1,9 +1,9 @@
 /** Presents a pod to programs, with the names of GET /v1/pods/{podId}, and to people. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import { presentPod as presentRecord } from '@slipway/facades/resources/pods/present-pod';
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { PodState, PodStatus } from '@slipway/proto/gen/slipway/v1/pod';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Column, Field } from '../output/table.ts';
 import { ago, commandLine, moment, variables } from '../output/words.ts';
 

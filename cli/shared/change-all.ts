@@ -1,10 +1,10 @@
 /** Changes many jobs with successive calls, until no matching job is left. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import type { UnaryMethod } from '@slipway/facades/core-client/service-calls';
 import { retry } from '@slipway/kit/lifecycle/retry';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
 import type { CancelJobsResponse, JobServiceClient, RetryJobsRequest } from '@slipway/proto/gen/slipway/v1/job_service';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { Cli } from '../cli.ts';
 import { count } from '../output/words.ts';

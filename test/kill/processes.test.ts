@@ -10,7 +10,7 @@ import t from 'tap';
 import type { Child } from '../helpers/child.ts';
 import { startProcesses } from '../helpers/system/processes.ts';
 import { waitFor } from '../helpers/time/wait-for.ts';
-import { checkOutcomes, startJobs, reportRecovery } from './jobs-in-flight.ts';
+import { checkOutcomes, reportRecovery, startJobs } from './jobs-in-flight.ts';
 import { runsyncKills } from './runsync-kills.ts';
 
 t.setTimeout(600_000);

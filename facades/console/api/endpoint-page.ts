@@ -1,7 +1,8 @@
 /** Feeds an endpoint's page: counts, workers, explanation, and decisions of the scaler. */
-import { enumName } from '@slipway/proto/wire/enum-name';
+
 import type { EndedWorkers, Worker, WorkerStretch } from '@slipway/proto/gen/slipway/v1/machine';
 import { StandbyLevel, WorkerState } from '@slipway/proto/gen/slipway/v1/machine';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';

@@ -1,10 +1,10 @@
 /** Feeds a machine's page. For the operator only: core rejects others. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import type { CachedModel, Worker } from '@slipway/proto/gen/slipway/v1/machine';
 import { CachedModelState } from '@slipway/proto/gen/slipway/v1/machine';
 import type { GetMachineResponse, MachinePod } from '@slipway/proto/gen/slipway/v1/machine_service';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { FeedSource } from '../live-feeds.ts';

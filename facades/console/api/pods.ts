@@ -1,8 +1,8 @@
 /** Pods: the list, a single pod, and the last log lines of pods and workers. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Pod } from '@slipway/proto/gen/slipway/v1/pod';
 import { PodState } from '@slipway/proto/gen/slipway/v1/pod';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { CoreClient } from '../../core-client/core-client.ts';

@@ -1,5 +1,5 @@
 /** Explanations as records: GET /explain and `slipway why --json`. Empty members are left out. */
-import { enumName } from '@slipway/proto/wire/enum-name';
+
 import type {
   AttemptExplanation,
   EndpointExplanation,
@@ -10,6 +10,7 @@ import type {
   WorkerExplanation,
 } from '@slipway/proto/gen/slipway/v1/explanation';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { enumName } from '@slipway/proto/wire/enum-name';
 
 /** Returns the public form of a decision. */
 export function decisionRecord({ decideTime, actions, ...decision }: ScaleDecision) {

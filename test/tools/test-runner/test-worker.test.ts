@@ -134,9 +134,11 @@ t.test('a slot whose last file left processors idle continues at once', async (t
   t.same(again, { idleMs: 400, allMs: 1_000 });
   allMs += 1_000;
   let isAdmitted = false;
-  const third = processors.free(() => true, again).then(() => {
-    isAdmitted = true;
-  });
+  const third = processors
+    .free(() => true, again)
+    .then(() => {
+      isAdmitted = true;
+    });
   await settle();
   t.equal(isAdmitted, false, 'its last file took all of them: it waits for a period');
   [idleMs, allMs] = [idleMs + 6_000, allMs + 6_000];

@@ -1,8 +1,8 @@
 /** The live list of an endpoint's jobs on its page. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import type { Job } from '@slipway/proto/gen/slipway/v1/job';
 import { JobState } from '@slipway/proto/gen/slipway/v1/job';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { jobSelection } from '../../../jobs/job-selection.ts';
 import type { ConsoleParts } from '../../console-parts.ts';
 import type { FeedSource } from '../../live-feeds.ts';

@@ -1,9 +1,9 @@
 /** A job's page: its record and the explanation of its state, which change, and data that is read on request. */
 
-import { enumName } from '@slipway/proto/wire/enum-name';
 import type { WebhookDelivery } from '@slipway/proto/gen/slipway/v1/job_service';
 import { WebhookDeliveryState } from '@slipway/proto/gen/slipway/v1/job_service';
 import type { ListView } from '@slipway/proto/gen/slipway/v1/list_view';
+import { enumName } from '@slipway/proto/wire/enum-name';
 import { CoreError } from '@slipway/proto/wire/reason';
 import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import { sendJson } from '../../../jobs/job-parts.ts';
