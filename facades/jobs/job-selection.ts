@@ -28,8 +28,8 @@ const ORDERS = new Map<string, Order>([
 
 /**
  * Reads which jobs are selected, without how many. Query: `status` (one of the six), `order` (one of ORDERS, default
- * `newest`), `cursor` (`nextCursor` of the page before), `submittedFrom` and `submittedUntil` (ISO 8601, or before now).
- * Throws INVALID_REQUEST.
+ * `newest`), `cursor` (`nextCursor` of the page before), `submittedFrom` and `submittedUntil` (ISO 8601, or before
+ * now). Throws INVALID_REQUEST.
  */
 export function jobSelection(query: unknown, nowMs: number): Omit<ListJobsRequest, 'endpointId' | 'offset' | 'limit'> {
   return {

@@ -184,8 +184,8 @@ function alikeKey({
 }
 
 /**
- * Returns a function that checks whether a machine could ever take a request. Results are cached per kind of machine and
- * request.
+ * Returns a function that checks whether a machine could ever take a request. Results are cached per kind of machine
+ * and request.
  */
 export function runsWhere(
   all: readonly PlacementMachine[],

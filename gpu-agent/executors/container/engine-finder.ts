@@ -27,7 +27,7 @@ export function socketsOf({ setting, dockerHost, runtimeDir }: EngineSearch): st
   return dockerHost === '' ? usual : [socketOf(dockerHost)];
 }
 
-/** Returns the path of the socket. Throws NoEngineError for an engine elsewhere: containers need this machine's GPUs. */
+/** Returns the path of the socket. Throws NoEngineError for an engine on another machine. */
 function socketOf(address: string): string {
   const path = address.startsWith('unix://') ? address.slice('unix://'.length) : address;
   if (path.startsWith('/')) return path;

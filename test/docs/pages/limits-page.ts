@@ -24,7 +24,8 @@ function filled(text: string, { limit, files }: Limit): string {
 }
 
 function row(limit: Limit): string {
-  return `| ${filled(limit.limit, limit)} | ${filled(limit.value, limit)} | ${limit.files.map((file) => `\`${file}\``).join(', ')} |`;
+  const files = limit.files.map((file) => `\`${file}\``).join(', ');
+  return `| ${filled(limit.limit, limit)} | ${filled(limit.value, limit)} | ${files} |`;
 }
 
 /** Returns the page. */
