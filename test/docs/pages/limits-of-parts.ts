@@ -92,8 +92,8 @@ export const LIMITS_OF_PARTS: Readonly<Record<string, readonly Limit[]>> = {
     ),
     row(
       'rows of rejected attempts in the audit trail',
-      '{CALLER_REFUSALS_MAX} of a caller and {REFUSALS_MAX} in total in {REFUSALS_WINDOW_MS}; further ones are counted. ' +
-        'Kept for {REFUSED_DAYS}',
+      '{CALLER_REFUSALS_MAX} of a caller and {REFUSALS_MAX} in total in {REFUSALS_WINDOW_MS}; further ones are ' +
+        'counted. Kept for {REFUSED_DAYS}',
       'core/reports/refused-attempts.ts',
       'core/store/accounts/audit-store.ts',
     ),
