@@ -2,52 +2,13 @@
 /** Every command explains itself: what it does, each option, and examples that the parser takes. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
-import { Cli } from '@slipway/cli/cli';
 import { expandNoun } from '@slipway/cli/command-words';
-import { readCliConfig } from '@slipway/cli/config';
 import { helpNames } from '@slipway/cli/help';
-import { Output } from '@slipway/cli/output/output';
-import { buildProgram } from '@slipway/cli/program';
-import { systemTransport } from '@slipway/kit/net/channel';
-import { systemClock, systemRandom } from '@slipway/kit/time/clock';
 import type { Command } from 'commander';
 import { parse } from 'shell-quote';
 import t from 'tap';
 import { commandLine } from './command-line.ts';
-
-const nowhere = new Writable({ write: (_part, _encoding, done) => done() });
-
-/** Builds the parser. `text` returns what it wrote since the last call. */
-function build(): { program: Command; text(): string } {
-  let text = '';
-  const cli = new Cli({
-    config: readCliConfig({}),
-    output: new Output(nowhere, nowhere, systemClock),
-    transport: systemTransport,
-    clock: systemClock,
-    random: systemRandom,
-    stopping: new AbortController().signal,
-    stdin: (async function* () {})(),
-    replacesProcess: false,
-  });
-  const program = buildProgram(cli, {
-    out: (part) => {
-      text += part;
-    },
-    err: (part) => {
-      text += part;
-    },
-  });
-  return {
-    program,
-    text: () => {
-      const written = text;
-      text = '';
-      return written;
-    },
-  };
-}
+import { buildParser } from './parser.ts';
 
 function* commandsOf(command: Command, path: string[] = []): Generator<[path: string[], command: Command]> {
   yield [path, command];
@@ -55,7 +16,7 @@ function* commandsOf(command: Command, path: string[] = []): Generator<[path: st
 }
 
 t.test('every command has a description, described options and examples', async (t) => {
-  const { program, text } = build();
+  const { program, text } = buildParser();
   const all = [...commandsOf(program)];
   t.ok(all.length > 50, `${all.length} commands`);
   for (const [path] of all) {
@@ -76,10 +37,10 @@ t.test('every command has a description, described options and examples', async 
 });
 
 t.test('the examples are command lines that the parser takes', async (t) => {
-  const { program, text } = build();
+  const { program, text } = buildParser();
   const paths = [...commandsOf(program)].map(([path]) => path);
   // Parses without doing anything.
-  const parser = build().program;
+  const parser = buildParser().program;
   for (const [, command] of commandsOf(parser)) if (command.commands.length === 0) command.action(() => undefined);
   let checked = 0;
   for (const path of paths) {
@@ -119,7 +80,7 @@ t.test('help, version and no command at all', async (t) => {
 });
 
 t.test('the first page names every command once and fits a screen', async (t) => {
-  const { program } = build();
+  const { program } = buildParser();
   t.same(helpNames().toSorted(), [...program.commands.map((command) => command.name()), 'help'].toSorted());
   const lines = program.helpInformation().split('\n');
   t.ok(lines.length < 50, `${lines.length} lines`);
@@ -127,7 +88,7 @@ t.test('the first page names every command once and fits a screen', async (t) =>
 });
 
 t.test('a noun alone lists, also with options', async (t) => {
-  const { program } = build();
+  const { program } = buildParser();
   const expand = (line: string): string => expandNoun(program, line.split(' ')).join(' ');
   t.equal(expand('jobs'), 'jobs list');
   t.equal(expand('--json --core a:1 jobs --status failed'), '--json --core a:1 jobs list --status failed');
